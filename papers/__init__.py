@@ -1,0 +1,1 @@
+"""The papers under reproduction, a folder each; and the baselines they share."""

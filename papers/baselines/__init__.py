@@ -1,0 +1,1 @@
+"""Objectives and recipes of baseline rows that more than one paper reports."""

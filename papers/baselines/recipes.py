@@ -1,0 +1,20 @@
+"""Recipes of rows that belong to no paper under reproduction."""
+
+from __future__ import annotations
+
+from repro import recipe
+from repro.graph import Node
+from repro.recipe import Request
+
+DEPTH = 1000  # every recall in the four papers' tables is at 1,000 or less
+
+
+def bm25(request: Request, *, parameters: str = "bm25-parameters") -> Node:
+    """BM25 by Lucene, with the k1, b and fields of the paper's own reading.
+
+    Args:
+        parameters: id of the reading whose value is ``{k1, b, multifield}``.
+    """
+    documents = recipe.corpus(request.collection)
+    topics = recipe.queries(request.dataset)
+    return recipe.bm25(documents, topics, **request.reading(parameters), depth=DEPTH)

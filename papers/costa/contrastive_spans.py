@@ -1,0 +1,151 @@
+"""Pre-training by contrastive span prediction and masked language modelling (§3.2-3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from papers.costa.group_contrastive import group_contrastive
+from papers.costa.spans import GRANULARITIES, SHORT_TEXTS, STARTS, Words, sampled_spans
+from repro.errors import unknown
+from repro.nn.checkpoint import save_model
+from repro.nn.masking import masked_texts
+from repro.nn.pooling import span_means
+from repro.nn.projector import Projector
+from repro.nn.similarity import check_similarity
+from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+
+SPANS, MASKS = 0, 1  # streams of random numbers
+
+
+class ContrastiveSpans(nn.Module):
+    """COSTA: L_total = lambda L_GWC + L_MLM, one encoder, a projector on the text's [CLS] only.
+
+    What the paper leaves open is an option named after its reading in readings.yaml. A text's spans depend on
+    (seed, index), and on the epoch if ``resample`` is ``epoch``; its mask always on (seed, epoch, index).
+
+    Args:
+        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
+        tokenizer: its WordPiece tokenizer.
+        temperature, similarity, reduction: of Eq. 8; ``reduction`` also of Eq. 9.
+        weight: lambda.
+        spans: T by granularity (word, phrase, sentence, paragraph).
+        span_tokens: [l_min, l_max] by granularity, except word.
+        beta: [alpha, beta] of Eq. 1.
+        projector: ``nonlinear`` (Eq. 5), ``linear`` or ``none``; always learnt from scratch.
+        contrastive_input: ``masked``, Eqs. 4-8 on the text as masked for Eq. 9, or ``clean``, in a pass of its own.
+        resample: ``once`` or ``epoch``.
+        start, short_text: see ``sampled_spans``.
+        masking: {rate, mask, random} of BERT's masking.
+        stop_words: words that no word-level span may be.
+        length: tokens of a text, with [CLS] and [SEP].
+        seed: of spans, masks; the projector's weights come from torch's generator.
+    """
+
+    name = "costa"
+    version = 1
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        temperature: float,
+        weight: float,
+        spans: dict[str, int],
+        span_tokens: dict[str, list[int]],
+        beta: list[float],
+        projector: str,
+        contrastive_input: str,
+        resample: str,
+        start: str,
+        short_text: str,
+        similarity: str,
+        reduction: str,
+        masking: dict[str, float],
+        stop_words: list[str],
+        length: int,
+        seed: int,
+    ):
+        super().__init__()
+        _known("granularity", (*spans, *span_tokens), GRANULARITIES)
+        _known("contrastive input", [contrastive_input], ("masked", "clean"))
+        _known("resampling", [resample], ("once", "epoch"))
+        _known("span start", [start], STARTS)
+        _known("treatment of short texts", [short_text], SHORT_TEXTS)
+        _known("reduction", [reduction], ("mean", "sum"))
+        self.encoder, self.tokenizer = model, tokenizer
+        self.projector = Projector(
+            model.config.hidden_size, architecture=projector, initializer_range=model.config.initializer_range
+        )
+        self.temperature, self.weight, self.reduction = temperature, weight, reduction
+        self.similarity, self.clean = check_similarity(similarity), contrastive_input == "clean"
+        self.each_epoch, self.masking, self.length, self.seed = resample == "epoch", masking, length, seed
+        self.sampling = {
+            "words": Words.of(tokenizer, stop_words),
+            "counts": spans,
+            "bounds": {name: _bounds(*tokens) for name, tokens in span_tokens.items()},
+            "beta": tuple(beta),
+            "start": start,
+            "short_text": short_text,
+        }
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Token rows to the four arrays of ``masked_texts``, ``spans`` (N, S, 2) and ``span_mask`` (N, S)."""
+        texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
+        places = [(example["epoch"], example["index"]) for example in examples]
+        masks = [np.random.default_rng((self.seed, MASKS, *place)) for place in places]
+        batch = masked_texts(texts, tokenizer=self.tokenizer, generators=masks, **self.masking)
+        spans, exist = [], []
+        for text, (epoch, index) in zip(texts, places, strict=True):
+            generator = np.random.default_rng((self.seed, SPANS, epoch if self.each_epoch else 0, index))
+            drawn, there = sampled_spans(text, generator=generator, **self.sampling)
+            spans.append(drawn + there[:, None])  # [CLS] takes position 0
+            exist.append(there)
+        batch["spans"], batch["span_mask"] = torch.from_numpy(np.stack(spans)), torch.from_numpy(np.stack(exist))
+        return batch
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``mlm`` (Eq. 9) and ``contrastive`` (Eq. 8 times lambda); one that nothing in the batch is for is absent."""
+        losses = {}
+        hidden = self._hidden(batch["masked_ids"], batch)  # (N, L, H)
+        masked = batch["labels"] != IGNORED
+        if masked.any():
+            logits = self.encoder.cls(hidden[masked])  # (M, V): the vocabulary only where something is predicted
+            losses["mlm"] = token_cross_entropy(logits, batch["labels"][masked], reduction=self.reduction)
+        if batch["span_mask"].any():
+            if self.clean:
+                hidden = self._hidden(batch["clean_ids"], batch)
+            losses["contrastive"] = self.weight * group_contrastive(
+                self.projector(hidden[:, 0]),  # Eqs. 5-6
+                span_means(hidden, batch["spans"]),  # Eq. 7
+                batch["span_mask"],
+                temperature=self.temperature,
+                similarity=self.similarity,
+                reduction=self.reduction,
+            )
+        return losses
+
+    def save(self, folder: Path) -> None:
+        """The encoder with its masked-language head, and the projector beside it."""
+        save_model(self.encoder, self.tokenizer, folder)
+        self.projector.save(folder, encodes=False)
+
+    def _hidden(self, input_ids: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        return self.encoder.base_model(input_ids, attention_mask=batch["attention_mask"]).last_hidden_state
+
+
+def _bounds(shortest: int, longest: int) -> tuple[int, int]:
+    # A scale shrinks both in proportion to the length of a text, down to nothing if it shrinks enough.
+    shortest = max(1, int(shortest))
+    return shortest, max(shortest, int(longest))
+
+
+def _known(kind: str, names: Iterable[str], valid: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in valid:
+            raise unknown(kind, name, valid)

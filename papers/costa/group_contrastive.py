@@ -1,0 +1,52 @@
+"""The group-wise contrastive loss (§3.2, Eq. 8)."""
+
+from __future__ import annotations
+
+import torch
+
+from repro.nn.similarity import similarities
+
+
+def group_contrastive(
+    z_text: torch.Tensor,
+    z_span: torch.Tensor,
+    span_mask: torch.Tensor,
+    *,
+    temperature: float,
+    similarity: str,
+    reduction: str,
+) -> torch.Tensor:
+    """Eq. 8: a text near the spans of its own group and far from every other text and span of the batch.
+
+        L_GWC = sum_i -1/|S(i)| sum_{p in S(i)} log( exp(sim(z_i, z_p)/tau) / sum_{j != i} exp(sim(z_i, z_j)/tau) )
+
+    i runs over the texts only; j over all N(4T+1) representations but z_i itself, hence over the other texts and
+    over the other positives too. A span that is masked is nowhere; a text without spans is out of the loss, as
+    anchor and as negative. Reading ``loss-reduction``: ``sum`` as printed, ``mean`` divides by the number of
+    anchors.
+
+    Args:
+        z_text: (N, H), Eq. 6.
+        z_span: (N, S, H), Eq. 7.
+        span_mask: (N, S), True where there is a span; at least one in the batch.
+        temperature: tau.
+        similarity: ``dot`` (as printed) or ``cosine``.
+        reduction: ``sum`` or ``mean``.
+    """
+    count, spans, _ = z_span.shape
+    anchors = span_mask.any(dim=1)  # (N,)
+    to_texts = similarities(z_text, z_text, similarity=similarity) / temperature  # (N, N)
+    to_spans = similarities(z_text, z_span.flatten(0, 1), similarity=similarity) / temperature  # (N, N*S)
+    own = torch.eye(count, dtype=torch.bool, device=z_text.device)
+    others = torch.cat(
+        (
+            to_texts.masked_fill(own | ~anchors, -torch.inf),
+            to_spans.masked_fill(~span_mask.flatten(), -torch.inf),
+        ),
+        dim=1,
+    )  # (N, N + N*S)
+    log_denominator = others.logsumexp(dim=1, keepdim=True)  # (N, 1)
+    positives = to_spans.view(count, count, spans).diagonal(dim1=0, dim2=1).T  # (N, S)
+    losses = (log_denominator - positives).masked_fill(~span_mask, 0.0).sum(dim=1)  # (N,)
+    total = (losses / span_mask.sum(dim=1).clamp(min=1))[anchors].sum()
+    return total if reduction == "sum" else total / anchors.sum()

@@ -1,0 +1,132 @@
+"""How the rows of the tables are made (§4.5, and the authors' released fine-tuning scripts)."""
+
+from __future__ import annotations
+
+from repro import recipe
+from repro.graph import Node
+from repro.recipe import Objective, Request
+
+COSTA = Objective("costa", 1, "papers.costa.contrastive_spans:ContrastiveSpans")
+CONTRASTIVE = Objective("contrastive", 1, "repro.nn.bi_encoder:BiEncoderContrastive")
+
+BERT = "bert-base-uncased"
+BERT_REVISION = "main"
+TRAIN = "msmarco-passage/train/judged"
+OFFICIAL_NEGATIVES = "msmarco-passage/train/triples-v2"
+SPANS = {"word": 5, "phrase": 5, "sentence": 5, "paragraph": 5}  # §4.5.1: 5 spans for each granularity
+
+
+def passage_row(request: Request, *, encoder: str, strategy: str) -> Node:
+    """Passage ranking: BM25 negatives, then static hard negatives mined once (§4.5.2, Tables 1 and 3).
+
+    Args:
+        encoder: bert (the checkpoint itself) or costa (pre-trained from it).
+        strategy: bm25_negatives or static_hard_negatives.
+    """
+    pretrained = {"bert": _bert, "costa": _costa}[encoder](request)
+    warm_up = _finetuned(request, pretrained, _bm25_negatives(request), epochs=3)
+    if strategy == "bm25_negatives":
+        return _dense_run(request, warm_up, request.dataset, depth=1000)
+    start = warm_up if request.reading("hard-negative-start") == "warm-up" else pretrained
+    epochs = request.reading("hard-negative-epochs")
+    retriever = _finetuned(request, start, _mined(request, warm_up), epochs=epochs)
+    return _dense_run(request, retriever, request.dataset, depth=1000)
+
+
+def _bert(request: Request) -> Node:
+    return recipe.backbone(BERT, revision=BERT_REVISION)
+
+
+def _costa(request: Request) -> Node:
+    """Pre-training (§3.2-3.3, §4.5.1): chunks of 512 tokens of Wikipedia, 6 epochs from BERT's weights."""
+    bert = _bert(request)
+    length = 512
+    chunks = recipe.tokenize(
+        recipe.corpus("wikipedia"), model=bert, length=length, policy="chunk", separator=" "
+    )
+    options = {
+        "temperature": 0.1,  # τ of Eq. 8, §4.5.1
+        "weight": 0.1,  # λ of the total loss, §4.5.1
+        "spans": SPANS,
+        "span_tokens": {"phrase": [4, 16], "sentence": [16, 64], "paragraph": [64, 128]},
+        "beta": [4, 2],
+        "projector": "nonlinear",
+        "contrastive_input": request.reading("contrastive-input"),
+        "resample": request.reading("span-resampling"),
+        "start": request.reading("span-start"),
+        "short_text": request.reading("short-text"),
+        "similarity": request.reading("span-similarity"),
+        "reduction": request.reading("loss-reduction"),
+        "masking": request.reading("mlm-masking"),
+        "stop_words": _stop_words(request),
+    }
+    return recipe.pretrain(
+        bert, chunks, objective=COSTA, options=options,
+        texts_per_batch=request.reading("pretraining-batch"),
+        epochs=6, max_steps=None, learning_rate=5e-5, warmup_ratio=0.1, warmup_steps=0, schedule="linear",
+        weight_decay=0.0, max_grad_norm=1.0, precision="fp16", length=length,
+        seed=request.reading("pretraining-seed"),
+    )  # fmt: skip
+
+
+def _stop_words(request: Request) -> list[str]:
+    """reading: word-stop-list. The authors' union of two lists if the user has it, else our function words."""
+    from papers.costa.function_words import FUNCTION_WORDS
+
+    if request.reading("word-stop-list") == "nltk-and-inquery":
+        file = request.choices.original("word-stop-list", "lists/stopwords.txt", otherwise="function-words")
+        if file is not None:
+            return sorted({line.strip().lower() for line in file.read_text().splitlines() if line.strip()})
+    return sorted(FUNCTION_WORDS)
+
+
+def _passages(request: Request) -> Node:
+    """reading: passage-titles. The released code ranks RocketQA's titled passages."""
+    documents = recipe.corpus("msmarco-passage")
+    if request.reading("passage-titles") == "rocketqa":
+        file = request.choices.original("passage-titles", "titles/msmarco-passage.tsv", otherwise="none")
+        if file is not None:
+            return recipe.with_titles(documents, file=file)
+    return documents
+
+
+def _bm25_negatives(request: Request) -> Node:
+    return recipe.official_negatives(
+        OFFICIAL_NEGATIVES, per_query=30, seed=request.seed_or(request.reading("fine-tuning-seed"))
+    )
+
+
+def _mined(request: Request, retriever: Node) -> Node:
+    """The top 200 of the warm-up model for the training queries, positives removed, 30 of them kept."""
+    run = _dense_run(request, retriever, TRAIN, depth=200)
+    seed = request.seed_or(request.reading("fine-tuning-seed"))
+    mined = recipe.mine(run, recipe.qrels(TRAIN), depth=200, per_query=30, seed=seed)
+    if request.reading("hard-negative-pool") == "mined":
+        return mined
+    return recipe.union(mined, _bm25_negatives(request))
+
+
+def _finetuned(request: Request, model: Node, training_set: Node, *, epochs: int) -> Node:
+    """Listwise contrastive fine-tuning with in-batch negatives (§4.5.2; reading: fine-tuning-batch)."""
+    batch = request.reading("fine-tuning-batch")
+    return recipe.finetune(
+        model, training_set, documents=_passages(request), topics=recipe.queries(TRAIN),
+        objective=CONTRASTIVE, options={"temperature": 1.0, "similarity": "dot"},
+        queries_per_batch=batch["queries"], passages_per_query=batch["passages"],
+        epochs=epochs, max_steps=None, learning_rate=5e-6, warmup_ratio=0.1, warmup_steps=0,
+        schedule="linear", weight_decay=0.0, max_grad_norm=1.0,
+        precision=request.reading("fine-tuning-precision"), query_length=32, passage_length=128,
+        separator=request.reading("title-separator"), pooling="cls",
+        seed=request.seed_or(request.reading("fine-tuning-seed")),
+    )  # fmt: skip
+
+
+def _dense_run(request: Request, model: Node, dataset: str, *, depth: int) -> Node:
+    """Exact search over all passages by the inner product of [CLS] vectors."""
+    how = {
+        "separator": request.reading("title-separator"), "pooling": "cls", "normalize": False,
+        "precision": request.reading("fine-tuning-precision"),
+    }  # fmt: skip
+    passages = recipe.encode(model, _passages(request), kind="passages", length=128, **how)
+    topics = recipe.encode(model, recipe.queries(dataset), kind="queries", length=32, **how)
+    return recipe.search(passages, topics, depth=depth)

@@ -1,0 +1,5 @@
+"""``python -m repro`` is ``repro``."""
+
+from repro.cli import main
+
+main()

@@ -1,0 +1,69 @@
+"""How a comparison is shown, and the exit status it means."""
+
+from __future__ import annotations
+
+import sys
+
+from repro.comparison import Comparison
+from repro.evaluation.verdict import FAILS
+from repro.runner import Outcome
+
+
+def show(comparison: Comparison, as_json: bool) -> None:
+    """The comparison on standard output: JSON records, or a table per printed table with a summary."""
+    from repro.cli.output import console, emit_json
+
+    if as_json:
+        return emit_json([c.as_json() for c in comparison.cells])
+    from repro.report.beside import compared_table
+
+    out = console()
+    for cells in _by_table(comparison).values():
+        if any(c.measured is not None or c.verdict.name in ("failed", "blocked") for c in cells):
+            out.print(compared_table(comparison, cells))
+    print(summary(comparison))
+    for line in notices(comparison):
+        print(line, file=sys.stderr)
+
+
+def summary(comparison: Comparison) -> str:
+    """One line: how many cells, and how many of each verdict."""
+    counts = comparison.counts()
+    parts = ", ".join(f"{number} {name}" for name, number in counts.most_common())
+    scales = {c.scale for c in comparison.cells} - {"full"}
+    note = f" Scale {', '.join(scales)}: not compared with print." if scales else ""
+    beaten = " Superscripts: rows beaten (ranx student, p <= 0.05)." if comparison.tests else ""
+    return f"{len(comparison.cells)} cells: {parts or 'none'}.{note}{beaten}"
+
+
+def notices(comparison: Comparison) -> list[str]:
+    """What the reader should know or do: obstacles with remedies, failures, substitutes."""
+    lines: dict[str, list[str]] = {}
+    for c in comparison.cells:
+        for obstacle in c.obstacles:
+            lines.setdefault(f"blocked: {obstacle.cause}; {obstacle.remedy}", []).append(c.cell.id)
+        if c.verdict.name == "failed":
+            lines.setdefault(f"failed: {c.verdict.why}", []).append(c.cell.id)
+        for reading, why in (c.records[0].substitutes if c.records else {}).items():
+            lines.setdefault(f"substitute: reading {reading}: {why}", []).append(c.cell.id)
+    return [f"{text} [{_cells(cells)}]" for text, cells in lines.items()]
+
+
+def _cells(ids: list[str]) -> str:
+    return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
+
+
+def status(comparison: Comparison, *, strict: bool, outcome: Outcome | None) -> int:
+    """3 a stage failed, 4 something was blocked, 1 a verdict did not pass (if strict), else 0."""
+    if outcome and outcome.failed:
+        return 3
+    if outcome and (outcome.blocked or any(c.verdict.name == "blocked" for c in comparison.cells)):
+        return 4
+    return int(strict and any(c.verdict.name in FAILS for c in comparison.cells))
+
+
+def _by_table(comparison: Comparison) -> dict:
+    tables: dict[tuple[str, str], list] = {}
+    for c in comparison.cells:
+        tables.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
+    return tables

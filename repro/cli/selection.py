@@ -1,0 +1,114 @@
+"""Options that several verbs share, and what they select."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import click
+
+from repro.errors import UsageError
+from repro.manifest.cells import Cell, figure_of, select
+from repro.papers import paper, papers
+from repro.plan import Plan, plan
+from repro.scale import scale
+from repro.settings import Settings, settings
+from repro.store import Store
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a command line selected, with the folders it works in."""
+
+    cells: list[Cell]
+    scale: str
+    seeds: tuple[int, ...]
+    readings: dict[str, str]
+    settings: Settings
+
+    def plan(self) -> Plan:
+        """The selection's plan. Raises what ``repro.plan.plan`` raises."""
+        return plan(
+            self.cells, scale=scale(self.scale), data=self.settings.data,
+            digests=self.settings.store / "digests.json", seeds=self.seeds, overrides=self.readings,
+        )  # fmt: skip
+
+    def store(self) -> Store:
+        """The store, opened for writing."""
+        return Store(self.settings.store)
+
+
+def _papers(ctx, param, incomplete):
+    return [name for name in papers() if name.startswith(incomplete)]
+
+
+def _scales(ctx, param, incomplete):
+    from repro.scale import scales
+
+    return [name for name in scales() if name.startswith(incomplete)]
+
+
+_OPTIONS = [
+    click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_papers),
+    click.option("--table", "tables", multiple=True, metavar="N", help="Only this table; may be repeated."),
+    click.option("--row", "rows", multiple=True, metavar="ROW", help="Only this row, or this system in every group."),
+    click.option("--cell", "cells", multiple=True, metavar="ID", help="Only this cell: paper/table/row/column."),
+    click.option("--figure", "figures", multiple=True, metavar="N", help="Only this figure."),
+    click.option("--all", "everything", is_flag=True, help="Everything (of the named papers, or of all)."),
+    click.option("--scale", "scale_name", default="full", show_default=True, shell_complete=_scales,
+                 help="full is the paper; small and tiny cost less and are never compared with print."),
+    click.option("--seeds", default="", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's own."),
+    click.option("--reading", "readings", multiple=True, metavar="ID=CHOICE", help="Another choice of a reading."),
+    click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE)."),
+    click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS)."),
+]  # fmt: skip
+
+
+def selecting(function: Callable) -> Callable:
+    """Give a command the selection options; it is called with a ``Selection`` first."""
+
+    def wrapped(
+        names, tables, rows, cells, figures, everything, scale_name, seeds, readings, store, results, **others
+    ):
+        scale(scale_name)
+        for figure in figures:
+            _refuse_figure(names, figure)
+        if not (names or cells or everything):
+            raise UsageError(f"name a paper ({', '.join(papers())}), a --cell, or --all")
+        chosen = Selection(
+            cells=select(names, tables=tables, rows=rows, cells=cells),
+            scale=scale_name,
+            seeds=_seeds(seeds),
+            readings=_readings(readings),
+            settings=settings(store, results),
+        )
+        return function(chosen, **others)
+
+    wrapped.__doc__ = function.__doc__
+    wrapped.__name__ = function.__name__
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def _refuse_figure(names: tuple[str, ...], figure: str) -> None:
+    for name in names or papers():
+        if not figure_of(paper(name), figure).recipe:
+            raise UsageError(f"figure {figure} of {name} has no recipe yet; `repro show {name} --figure {figure}` describes it")
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(dict.fromkeys(int(part) for part in text.split(",") if part.strip()))
+    except ValueError:
+        raise UsageError(f"--seeds takes whole numbers separated by commas, not {text!r}") from None
+
+
+def _readings(pairs: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        identifier, equals, choice = pair.partition("=")
+        if not equals:
+            raise UsageError(f"--reading takes ID=CHOICE, not {pair!r}; `repro readings PAPER` lists both")
+        found[identifier.strip()] = choice.strip()
+    return found

@@ -1,0 +1,28 @@
+"""``repro stage``"""
+
+from __future__ import annotations
+
+import click
+
+from repro.errors import UsageError
+from repro.settings import settings
+
+
+@click.command("stage", epilog="\b\nExample:\n  repro stage 3f2a… --store DIR")
+@click.argument("fingerprint")
+@click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
+def command(fingerprint, store):
+    """Build one artefact of an earlier plan by its fingerprint (or its first digits).
+
+    This is the unit of work that engines hand out: its inputs must be stored.
+    """
+    from repro.engines.inline import run_node
+    from repro.progress import TerminalProgress
+    from repro.store import Store
+
+    opened = Store(settings(store).store)
+    node = opened.remembered(fingerprint)
+    absent = [str(p) for p in node.parents() if opened.state(p) != "stored"]
+    if absent:
+        raise UsageError(f"{node} needs {', '.join(absent)}, which the store does not hold yet")
+    print(run_node(node, opened, TerminalProgress()))

@@ -1,0 +1,40 @@
+"""``repro tables``"""
+
+from __future__ import annotations
+
+import click
+
+from repro.cli.selection import selecting
+
+
+@click.command("tables", epilog="\b\nExamples:\n  repro tables PAPER --table 1 --scale tiny\n  repro tables --all --document report.tex")
+@selecting
+@click.option("--document", metavar="FILE", help="Also write a whole LaTeX document around the tables.")
+def command(selection, document):
+    """Write LaTeX of the selected tables, print and ours, below RESULTS/tables/SCALE."""
+    from pathlib import Path
+
+    from repro.comparison import compare
+    from repro.report import latex
+    from repro.results import Results
+    from repro.store import translated
+
+    plan, store = selection.plan(), selection.store()
+    plan.look(store)
+    comparison = compare(plan, Results(selection.settings.results))
+    groups = {}
+    for c in comparison.cells:
+        groups.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
+    folder = selection.settings.results / "tables" / selection.scale
+    texts = []
+    with translated(selection.settings.results):
+        folder.mkdir(parents=True, exist_ok=True)
+        for (name, identifier), cells in groups.items():
+            command = f"repro tables {name} --table {identifier} --scale {selection.scale}"
+            texts.append(latex.latex(comparison, cells, command=command))
+            path = folder / f"{name}-table{identifier}.tex"
+            path.write_text(texts[-1], encoding="utf-8")
+            print(path)
+        if document:
+            Path(document).write_text(latex.document(texts), encoding="utf-8")
+            print(document)

@@ -1,0 +1,65 @@
+"""The concepts of words.yaml, and names that exist nowhere."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from repro.datasets.tiny.draw import Draw
+
+ONSETS = ("b", "br", "d", "dr", "f", "gr", "h", "j", "k", "l", "m", "n", "p", "r", "s", "sk", "t", "th", "v", "z")
+VOWELS = ("a", "e", "i", "o", "u", "ae", "oa")
+CODAS = ("l", "n", "r", "s", "th", "m", "k", "nd", "rk", "ss")
+FAMILY_ENDINGS = ("ovar", "esh", "imel", "undo", "arrik", "ithe", "ogan", "ulla")
+TOWN_ENDINGS = ("avon", "esk", "umbra", "oril", "atha", "ynde", "orno", "eshi")
+
+
+@dataclass(frozen=True)
+class Concept:
+    """A thing that can be said of a deed, with the ``forms`` that mean it (2 or 3)."""
+
+    slot: str
+    name: str
+    forms: tuple[str, ...]
+
+    def form(self, draw: Draw) -> str:
+        """One of the surface forms, as "base past" for an act."""
+        return draw.pick(self.forms)
+
+
+@functools.cache
+def slots() -> dict[str, tuple[Concept, ...]]:
+    """Every concept by slot, in the order of words.yaml."""
+    raw = yaml.safe_load((Path(__file__).parent / "words.yaml").read_text(encoding="utf-8"))
+    return {
+        slot: tuple(Concept(slot, name, tuple(forms)) for name, forms in concepts.items())
+        for slot, concepts in raw.items()
+    }
+
+
+def with_article(noun: str) -> str:
+    """``noun`` behind "a" or "an"."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+def names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
+    """``n`` different invented names that end in one of ``endings``."""
+    found: dict[str, None] = {}
+    while len(found) < n:
+        found[_syllable(draw).capitalize() + draw.pick(endings)] = None
+    return list(found)
+
+
+def given_names(draw: Draw, n: int) -> list[str]:
+    """``n`` different invented given names of one or two syllables."""
+    found: dict[str, None] = {}
+    while len(found) < n:
+        found[(draw.pick(ONSETS) + draw.pick(VOWELS) + _syllable(draw)).capitalize()] = None
+    return list(found)
+
+
+def _syllable(draw: Draw) -> str:
+    return draw.pick(ONSETS) + draw.pick(VOWELS) + draw.pick(CODAS)

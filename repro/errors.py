@@ -1,0 +1,69 @@
+"""What can go wrong, and with which exit status.
+
+ReproError
+├── UsageError      2   the command line names something that does not exist
+├── ManifestError   2   a cells.yaml or readings.yaml is broken; says file and line
+├── DataError       2   a collection, run or qrels file is malformed; says file and line
+├── StoreError      2   the store cannot be opened or written, or an artefact is damaged
+├── StageError      3   a stage failed; says where its log lies
+└── BlockedError    4   data, a licence or a component is missing; says how to get it
+
+Exit status 1 is no error: a verdict did not pass under ``--strict``.
+"""
+
+
+class ReproError(Exception):
+    """An error a user can act on: printed as one sentence, never as a traceback."""
+
+    exit_status = 2
+
+
+class UsageError(ReproError):
+    """A name or option given by the user is not known."""
+
+
+class ManifestError(ReproError):
+    """A manifest is broken. The message begins with ``file:line``."""
+
+
+class DataError(ReproError):
+    """A data file is malformed. The message begins with ``file:line`` where a line is at fault."""
+
+
+class StoreError(ReproError):
+    """The store cannot be used, or something in it is damaged."""
+
+
+class StageError(ReproError):
+    """A stage ran and failed."""
+
+    exit_status = 3
+
+
+class BlockedError(ReproError):
+    """Something is missing that only the user can supply.
+
+    Attributes:
+        cause: what is missing, without a full stop.
+        remedy: what to do about it, as an imperative.
+    """
+
+    exit_status = 4
+
+    def __init__(self, cause: str, remedy: str):
+        super().__init__(f"{cause}; {remedy}")
+        self.cause = cause
+        self.remedy = remedy
+
+
+def unknown(kind: str, name: object, valid, *, hint: str = "") -> UsageError:
+    """A UsageError that names the bad value, the nearest and all valid ones."""
+    import difflib
+
+    names = [str(v) for v in valid]
+    near = difflib.get_close_matches(str(name), names, n=1)
+    shown = ", ".join(names[:30]) + (", …" if len(names) > 30 else "")
+    text = f"there is no {kind} {str(name)!r}"
+    if near:
+        text += f" (did you mean {near[0]!r}?)"
+    return UsageError(f"{text}; known: {shown or 'none'}{'; ' + hint if hint else ''}")

@@ -1,0 +1,1 @@
+"""Runs, per-query scores, tests between systems, and verdicts against print."""

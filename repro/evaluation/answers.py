@@ -1,0 +1,103 @@
+"""Success by answer strings: a passage is relevant when its text contains one of the question's answers.
+
+The rule is the one of DPR's released evaluation: both sides are decomposed (NFD), cut into tokens (runs of
+letters, digits and marks; any other visible character is a token of its own) and lower-cased; the answer's
+tokens must follow each other in the passage's text. The passage's title is not searched. Released code keys
+its results by question text, which drops repeated questions; here questions are keyed by id and all are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from repro.errors import DataError, UsageError
+from repro.evaluation.measures import Measure, Scores, coverage, parse_measure
+from repro.evaluation.text_lines import numbered_lines
+
+
+@cache
+def _token():
+    import regex
+
+    return regex.compile(r"[\p{L}\p{N}\p{M}]+|[^\p{Z}\p{C}]")
+
+
+def tokens(text: str) -> list[str]:
+    """Tokens of a text, each lower-cased alone: a final sigma would depend on its neighbours."""
+    return [match.group().lower() for match in _token().finditer(unicodedata.normalize("NFD", text))]
+
+
+def contains_answer(text: str, answers: Iterable[str]) -> bool:
+    """Whether the tokens of one of the answers follow each other in the text.
+
+    An answer without any token is in no text (in released code it is in every text).
+    """
+    # no token holds a space, so a spaced-out string contains another exactly where tokens do
+    passage = f" {' '.join(tokens(text))} "
+    return any(f" {' '.join(tokens(answer))} " in passage for answer in answers)
+
+
+def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
+    """The measures read; UsageError for any but Success@k: answers judge only passages that are seen."""
+    wanted = {text: parse_measure(text) for text in measures}
+    for text, measure in wanted.items():
+        if measure.name != "Success" or measure.rel != 1:
+            raise UsageError(f"{text} is not defined for answers; known there: Success@k, as in Success@20")
+    return wanted
+
+
+def score_by_answers(
+    run: Mapping[str, Sequence[tuple[str, float]]],
+    answers: Mapping[str, Sequence[str]],
+    texts: Mapping[str, str],
+    measures: Sequence[str],
+) -> Scores:
+    """Success@k of a run, best document first, for questions ``{qid: [answer, …]}``.
+
+    ``texts`` holds the text (without title) of every document in the first k ranks of those questions.
+    Raises UsageError as :func:`answer_measures` does, DataError if no query of the run has answers.
+    """
+    wanted = answer_measures(measures)
+    depth = max((measure.cutoff for measure in wanted.values()), default=0)
+    missing, ignored = coverage(run, answers)
+    queries = sorted(answers)
+    first = [_first_hit([d for d, _ in run.get(qid, ())[:depth]], answers[qid], texts) for qid in queries]
+    return Scores(
+        queries=queries,
+        measures={
+            text: [float(rank is not None and rank <= measure.cutoff) for rank in first]
+            for text, measure in wanted.items()
+        },
+        missing=missing,
+        ignored=ignored,
+    )
+
+
+def read_answers(path: Path) -> dict[str, list[str]]:
+    """Answers by query id, of a ``queries.jsonl`` whose lines hold ``id``, ``text`` and ``answers``.
+
+    Raises DataError ``file:line: reason`` for a line that is no such object or an id that comes twice.
+    """
+    found: dict[str, list[str]] = {}
+    for number, line in numbered_lines(path):
+        try:
+            query = json.loads(line)
+            qid, answers = query["id"], query["answers"]
+        except (ValueError, TypeError, KeyError):
+            raise DataError(f"{path}:{number}: no JSON object with id and answers") from None
+        if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
+            raise DataError(f"{path}:{number}: answers are not a list of strings")
+        if qid in found:
+            raise DataError(f"{path}:{number}: query {qid!r} comes twice")
+        found[qid] = answers
+    return found
+
+
+def _first_hit(documents: Sequence[str], answers: Sequence[str], texts: Mapping[str, str]) -> int | None:
+    """Rank, from 1, of the first document with an answer; None without one."""
+    ranks = (rank for rank, document in enumerate(documents, 1) if contains_answer(texts[document], answers))
+    return next(ranks, None)

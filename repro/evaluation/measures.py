@@ -1,0 +1,140 @@
+"""Measures named as in ir_measures, and per-query scores under them.
+
+Importing this module loads no scorer: :func:`parse_measure` is also what a plan checks names with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from repro.errors import DataError, unknown
+
+_FORM = re.compile(r"(?P<name>nDCG|RR|R|Success)(?:\(rel=(?P<rel>[1-9][0-9]*)\))?@(?P<cutoff>[1-9][0-9]*)")
+KNOWN = ("RR@10", "nDCG@10", "R@1000", "R(rel=2)@1000", "Success@20")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its cut-off; prints as ir_measures writes it.
+
+    Attributes:
+        name: nDCG, RR, R or Success.
+        cutoff: ranks looked at, from 1.
+        rel: the lowest grade that counts as relevant (always 1 for nDCG, whose gains are the grades).
+    """
+
+    name: str
+    cutoff: int
+    rel: int = 1
+
+    def __str__(self) -> str:
+        level = f"(rel={self.rel})" if self.rel != 1 else ""
+        return f"{self.name}{level}@{self.cutoff}"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a run scores, query by query.
+
+    Attributes:
+        queries: the judged queries, sorted as text.
+        measures: a list of scores (fractions) for each measure, in the order of ``queries``.
+        missing: judged queries of which the run says nothing; they score 0.
+        ignored: how many queries of the run are not judged.
+    """
+
+    queries: list[str]
+    measures: dict[str, list[float]]
+    missing: list[str]
+    ignored: int
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Mean over all judged queries, missing ones included."""
+        return {text: sum(values) / len(values) for text, values in self.measures.items()}
+
+
+def parse_measure(text: str) -> Measure:
+    """Read ``"R(rel=2)@1000"``; raises UsageError with the known names for anything else.
+
+    A cut-off is always needed, ``rel`` is allowed for all but nDCG.
+    """
+    match = _FORM.fullmatch(text)
+    if match is None or (match["name"] == "nDCG" and match["rel"]):
+        raise unknown("measure", text, KNOWN, hint="with any cut-off from 1; rel=… for RR, R and Success")
+    return Measure(match["name"], int(match["cutoff"]), int(match["rel"] or 1))
+
+
+def score(
+    run: Mapping[str, Sequence[tuple[str, float]]],
+    qrels: Mapping[str, Mapping[str, int]],
+    measures: Sequence[str],
+    *,
+    ignore_identical_ids: bool,
+) -> Scores:
+    """Score a run (best document first, as ``read_run`` gives it) against graded judgements.
+
+    nDCG, R and Success come from trec_eval through pytrec_eval, RR@k from the MS MARCO script's port in
+    ir_measures. Both see ranks, not scores, so that neither has a tie to break.
+    ``ignore_identical_ids`` drops a document whose id is the query's before ranks are counted, as BEIR does.
+    Raises UsageError for an unknown measure, DataError if no query of the run is judged.
+    """
+    wanted = {text: parse_measure(text) for text in measures}
+    missing, ignored = coverage(run, qrels)
+    ranks = {
+        qid: by_rank([d for d, _ in run[qid] if not (ignore_identical_ids and d == qid)])
+        for qid in qrels
+        if qid in run
+    }
+    # pytrec_eval counts grades into an array: below zero they would be written outside it
+    grades = {qid: {d: max(grade, 0) for d, grade in judged.items()} for qid, judged in qrels.items()}
+    found = _trec_scores(set(wanted.values()), grades, ranks)
+    queries = sorted(qrels)
+    return Scores(
+        queries=queries,
+        measures={text: [found[measure][qid] for qid in queries] for text, measure in wanted.items()},
+        missing=missing,
+        ignored=ignored,
+    )
+
+
+def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:
+    """Judged queries absent from the run, sorted, and how many of the run's queries are not judged.
+
+    Raises DataError when they share no query: then a score of 0 would hide a wrong file.
+    """
+    if not judged:
+        raise DataError("there are no judgements to score the run with")
+    ignored = sum(qid not in judged for qid in run)
+    if ignored == len(run):
+        raise DataError(
+            f"none of the run's {len(run)} queries is among the {len(judged)} judged ones; "
+            "check that run and judgements belong to the same queries"
+        )
+    return sorted(qid for qid in judged if qid not in run), ignored
+
+
+def by_rank(documents: Sequence[str]) -> dict[str, float]:
+    """Whole-number scores K, K-1, …, 1 in the order given: the same ranking for every reader."""
+    return {document: float(len(documents) - i) for i, document in enumerate(documents)}
+
+
+def _trec_scores(measures, qrels, ranks) -> dict[Measure, dict[str, float]]:
+    """Scores of all queries of ``qrels``; ir_measures fills in 0 for those not in ``ranks``."""
+    import ir_measures
+
+    names = {}
+    for measure in measures:
+        level = {} if measure.name == "nDCG" else {"rel": measure.rel}
+        names[getattr(ir_measures, measure.name)(**level) @ measure.cutoff] = measure
+    found: dict[Measure, dict[str, float]] = {measure: {} for measure in measures}
+    for provider, chosen in (
+        (ir_measures.msmarco, [theirs for theirs, ours in names.items() if ours.name == "RR"]),
+        (ir_measures.pytrec_eval, [theirs for theirs, ours in names.items() if ours.name != "RR"]),
+    ):
+        if chosen:
+            for metric in provider.iter_calc(chosen, qrels, ranks):
+                found[names[metric.measure]][metric.query_id] = float(metric.value)
+    return found

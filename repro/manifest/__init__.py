@@ -1,0 +1,1 @@
+"""What the papers print: cells, readings and the checks that keep both honest."""

@@ -1,0 +1,75 @@
+"""What a table's own numbers imply: averages, deltas and bolds, recomputed from its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+
+from repro.manifest.cells import Cell, cells_of
+from repro.manifest.schema import Table
+from repro.papers import Paper
+
+
+def disagreements(source: Paper) -> Iterator[tuple[str, str]]:
+    """Cells whose print does not follow from the rest of its table: pairs of cell id and what was found.
+
+    A disagreement is an error of the transcription or of the paper; the paper's are readings of kind misprint.
+    """
+    for table in source.manifest.tables:
+        if table.kind == "results":
+            cells = {(c.row.id, c.column.id): c for c in cells_of(source, (table,))}
+            yield from _averages(table, cells)
+            yield from _deltas(table, cells)
+            yield from _bolds(table, cells)
+
+
+def rounded(value: Decimal, decimals: int) -> set[Decimal]:
+    """The value at print's decimals under both usual roundings of a tie."""
+    places = Decimal(1).scaleb(-decimals)
+    return {value.quantize(places, rounding=mode) for mode in (ROUND_HALF_UP, ROUND_HALF_EVEN)}
+
+
+def _averages(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
+    for cell in cells.values():
+        parts = [cells[cell.row.id, column].printed.value for column in cell.column.mean_of]
+        if not parts or None in parts or cell.printed.value is None:
+            continue
+        mean = sum(parts) / len(parts)
+        if cell.printed.value not in rounded(mean, cell.printed.decimals):
+            yield cell.id, f"the mean of its {len(parts)} cells is {mean:.4f}, print says {cell.printed.plain}"
+
+
+def _deltas(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
+    for cell in cells.values():
+        if cell.printed.delta is None:
+            continue
+        base = cells[table.delta_from, cell.column.id].printed.value
+        if cell.printed.value - base != cell.printed.delta:
+            yield cell.id, f"{cell.printed.plain} - {base} is not {cell.printed.delta}"
+
+
+def _bolds(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
+    """In each scope that has a bold number, the bold ones are the best and all of the best are bold."""
+    if table.bold in ("unknown", "none"):
+        return
+    scopes: dict[tuple, list[Cell]] = {}
+    for cell in cells.values():
+        if cell.is_numeric:
+            scopes.setdefault(_scope(table, cell), []).append(cell)
+    for members in scopes.values():
+        if not any(c.printed.bold for c in members):
+            continue
+        best = max(c.printed.value for c in members)
+        for cell in members:
+            if cell.printed.bold != (cell.printed.value == best):
+                state = "bold" if cell.printed.bold else "not bold"
+                yield cell.id, f"{cell.printed.plain} is {state}, the best of its {table.bold} is {best}"
+
+
+def _scope(table: Table, cell: Cell) -> tuple:
+    return {
+        "group": (cell.column.id, cell.row.group),
+        "column": (cell.column.id,),
+        "row": (cell.row.id,),
+        "table": (),
+    }[table.bold]

@@ -1,0 +1,165 @@
+"""Cells with an address, and the selection of some of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from repro.errors import unknown
+from repro.manifest import printed
+from repro.manifest.schema import Column, Figure, Row, Table
+from repro.papers import Paper, paper, papers
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One printed cell, named by its path ``paper/table/row/column``."""
+
+    paper: Paper
+    table: Table
+    row: Row
+    column: Column
+    text: str
+
+    @property
+    def id(self) -> str:
+        """The path that names this cell everywhere: ``paper/1/group.system/dev.rr10``."""
+        return f"{self.paper.name}/{self.table.id}/{self.row.id}/{self.column.id}"
+
+    @cached_property
+    def printed(self) -> printed.Printed:
+        """What is to be read in the printed string."""
+        return printed.parse(self.text)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether print gives a number here."""
+        return self.printed.value is not None
+
+    @property
+    def role(self) -> str:
+        """ours, rerun or cited: the cell's own, or its provenance mark's, or its row's."""
+        marked = [self.table.marks[m].role for m in self.printed.marks if m in self.table.marks]
+        own = self.row.roles.get(self.column.id)
+        return own or next((role for role in marked if role), None) or self.row.role
+
+    @property
+    def grade(self) -> str:
+        """A authors' run, B authors' checkpoint, P a public run or checkpoint by others, C mean only."""
+        return self.row.grades.get(self.column.id) or self.column.grade or self.row.grade
+
+    @property
+    def unit(self) -> str:
+        """fraction, percent, or what the column says."""
+        return self.column.unit or self.table.unit
+
+    @property
+    def recipe(self) -> str | None:
+        """The recipe that makes this cell; None when there is none yet."""
+        return self.column.recipe or self.row.recipe
+
+    @property
+    def options(self) -> dict:
+        """What the recipe is called with: the row's options, then the column's."""
+        return {**self.row.with_, **self.column.with_}
+
+    def as_json(self) -> dict:
+        """One flat object per cell, as ``repro cells --json`` prints it."""
+        p = self.printed
+        return {
+            "id": self.id, "paper": self.paper.name, "table": self.table.id, "group": self.row.group,
+            "row": self.row.id, "label": self.row.label, "column": self.column.id,
+            "head": list(self.column.head), "dataset": self.column.dataset, "measure": self.column.measure,
+            "printed": self.text, "value": None if p.value is None else float(p.value),
+            "decimals": p.decimals, "unit": self.unit, "bold": _bold(self), "marks": p.marks,
+            "delta": None if p.delta is None else float(p.delta), "role": self.role, "grade": self.grade,
+            "kind": self.column.kind if self.table.kind == "results" else self.table.kind,
+            "recipe": self.recipe,
+        }  # fmt: skip
+
+
+def _bold(cell: Cell) -> bool | None:
+    """None where the text lost its bold: unknown is not the same as not bold."""
+    return None if cell.table.bold == "unknown" else cell.printed.bold
+
+
+def cells_of(source: Paper, tables: tuple[Table, ...] | None = None) -> list[Cell]:
+    """Every cell of a paper's tables in printed order, dashes and words included."""
+    return [
+        Cell(source, table, row, column, text)
+        for table in (source.manifest.tables if tables is None else tables)
+        for row in table.rows
+        for column, text in zip(table.columns, row.cells, strict=True)
+    ]
+
+
+def numeric_cells(source: Paper) -> list[Cell]:
+    """The numeric cells of a paper's result tables."""
+    return [c for c in cells_of(source) if c.table.kind == "results" and c.is_numeric]
+
+
+def cell(identifier: str) -> Cell:
+    """The cell named ``paper/table/row/column``. Raises UsageError naming what there is instead."""
+    parts = identifier.split("/")
+    if len(parts) != 4:
+        raise unknown("cell", identifier, [], hint="a cell is named paper/table/row/column")
+    source = paper(parts[0])
+    table = table_of(source, parts[1])
+    rows = [r for r in table.rows if r.id == parts[2]]
+    if not rows:
+        raise unknown(f"row of {source.name}/{table.id}", parts[2], [r.id for r in table.rows])
+    columns = [c for c in table.columns if c.id == parts[3]]
+    if not columns:
+        raise unknown(f"column of {source.name}/{table.id}", parts[3], [c.id for c in table.columns])
+    return Cell(source, table, rows[0], columns[0], rows[0].cells[table.columns.index(columns[0])])
+
+
+def table_of(source: Paper, identifier: str) -> Table:
+    """A paper's table by id. Raises UsageError naming its tables."""
+    for table in source.manifest.tables:
+        if table.id == str(identifier):
+            return table
+    raise unknown(f"table of {source.name}", identifier, [t.id for t in source.manifest.tables])
+
+
+def figure_of(source: Paper, identifier: str) -> Figure:
+    """A paper's figure by id. Raises UsageError naming its figures."""
+    for figure in source.manifest.figures:
+        if figure.id == str(identifier):
+            return figure
+    raise unknown(f"figure of {source.name}", identifier, [f.id for f in source.manifest.figures])
+
+
+def select(
+    names: tuple[str, ...], *, tables: tuple[str, ...], rows: tuple[str, ...], cells: tuple[str, ...]
+) -> list[Cell]:
+    """The numeric cells that a command line names, in printed order, each once.
+
+    Args:
+        names: papers; none means all of them (or those that ``cells`` name).
+        tables: table ids, looked up in every named paper.
+        rows: row ids, whole or without the group (``bert`` is every row of that system).
+        cells: full cell ids, added to the rest.
+
+    Raises:
+        UsageError: a name that no selected paper or table has.
+    """
+    chosen = [cell(identifier) for identifier in cells]
+    if cells and not (names or tables or rows):
+        return _distinct(chosen)
+    for source in [paper(name) for name in names or papers()]:
+        picked = tuple(table_of(source, t) for t in tables) or source.manifest.tables
+        chosen += [c for c in cells_of(source, picked) if not rows or {c.row.id, c.row.system} & set(rows)]
+    for row in rows:
+        if not any(row in (c.row.id, c.row.system) for c in chosen):
+            known = dict.fromkeys(r for c in select(names, tables=tables, rows=(), cells=()) for r in _names(c))
+            raise unknown("row in the selection", row, known)
+    return _distinct([c for c in chosen if c.table.kind == "results" and c.is_numeric])
+
+
+def _names(c: Cell) -> tuple[str, str]:
+    return c.row.system, c.row.id
+
+
+def _distinct(chosen: list[Cell]) -> list[Cell]:
+    return list({c.id: c for c in chosen}.values())

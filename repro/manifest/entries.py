@@ -1,0 +1,31 @@
+"""Everything a manifest holds as flat objects: cells, dashes, words, hyper-parameters, examples, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from repro.manifest.cells import cells_of
+from repro.papers import Paper
+
+_EMPTY = {
+    "group": None, "row": None, "label": None, "column": None, "head": [], "dataset": None, "measure": None,
+    "printed": "", "value": None, "decimals": None, "unit": None, "bold": None, "marks": "", "delta": None,
+    "role": None, "grade": None, "recipe": None,
+}  # fmt: skip
+
+
+def every_entry(source: Paper) -> Iterator[dict]:
+    """One object per cell of any kind, per example and per figure; keys as of ``Cell.as_json``."""
+    for cell in cells_of(source):
+        yield cell.as_json()
+    for table in source.manifest.tables:
+        for number, entry in enumerate(table.entries, 1):
+            yield {
+                "id": f"{source.name}/{table.id}/{number}", "paper": source.name, "table": table.id, **_EMPTY,
+                "label": entry.query or table.about, "kind": table.kind,
+            }  # fmt: skip
+    for figure in source.manifest.figures:
+        yield {
+            "id": f"{source.name}/figure-{figure.id}", "paper": source.name, "table": None, **_EMPTY,
+            "label": figure.about, "kind": "figure", "recipe": figure.recipe,
+        }  # fmt: skip

@@ -1,0 +1,86 @@
+"""Printed cells: the string a paper prints, and what is to be read in it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+MARKS = "*†‡"
+_NUMBER = re.compile(
+    r"""\s*(?P<bound>[<>≤≥~])?
+        (?P<number>[-+−]?\d+(?:\.\d+)?)
+        (?P<unit>GB|MB|k|%)?
+        \s*(?P<marks>[*†‡]*)
+        (?:\s*\((?P<delta>[-+−]\d+(?:\.\d+)?)\))?\s*""",
+    re.VERBOSE,
+)
+DASHES = frozenset({"-", "–", "—", ""})
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One cell as printed.
+
+    Attributes:
+        text: the string in the manifest, unchanged.
+        value: the number it states, in print's unit; None for a dash or words.
+        decimals: digits after the point as printed, trailing zeros included; None without a number.
+        marks: the footnote marks behind the number, in printed order.
+        bold: whether the transcription marks the cell bold.
+        bound: ``>`` or ``<`` where print gives a bound and not a value.
+        delta: the difference printed in parentheses, None without one.
+    """
+
+    text: str
+    value: Decimal | None = None
+    decimals: int | None = None
+    marks: str = ""
+    bold: bool = False
+    bound: str = ""
+    delta: Decimal | None = None
+
+    @property
+    def is_dash(self) -> bool:
+        """Print says the number is not available or not applicable."""
+        return self.text.strip() in DASHES
+
+    @property
+    def plain(self) -> str:
+        """The number as printed, without bold, marks and delta: what a reader would copy."""
+        if self.value is None:
+            return "–" if self.is_dash else self.text
+        match = _NUMBER.fullmatch(_unbold(self.text)[0])
+        return f"{match['bound'] or ''}{match['number']}{match['unit'] or ''}"
+
+
+def _unbold(text: str) -> tuple[str, bool]:
+    """The text without its ``**…**``, and whether it had one."""
+    text = text.strip()
+    opening, closing = text[:2], text.rfind("**")
+    if opening != "**" or closing < 2:
+        return text, False
+    return text[2:closing] + text[closing + 2 :], True
+
+
+def parse(text: str) -> Printed:
+    """Read a printed cell: ``"**0.342*†‡**"`` is 0.342, three decimals, bold, marks ``*†‡``.
+
+    Bold is written ``**…**`` with the marks inside or behind it. What is neither a number nor a dash
+    is kept as words (``value`` None).
+    """
+    bare, bold = _unbold(text)
+    match = _NUMBER.fullmatch(bare)
+    if match is None:
+        return Printed(text)
+    number = match["number"].replace("−", "-")
+    delta = match["delta"]
+    return Printed(
+        text=text,
+        value=Decimal(number),
+        decimals=len(number.partition(".")[2]),
+        marks=match["marks"],
+        bold=bold,
+        bound=match["bound"] or "",
+        delta=Decimal(delta.replace("−", "-")) if delta else None,
+    )

@@ -1,0 +1,212 @@
+"""The shape of cells.yaml and readings.yaml; a misspelt key is an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+Role = Literal["ours", "rerun", "cited"]
+Grade = Literal["A", "B", "C", "P"]
+ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "text"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Identified(_Strict):
+    """Anything with an id: letters, digits, ``. _ -``; never a slash, which separates the parts of a path."""
+
+    id: str
+
+    @model_validator(mode="after")
+    def _id_is_a_path_segment(self):
+        if not _ID.fullmatch(self.id):
+            raise ValueError(f"id {self.id!r} may hold only letters, digits, '.', '_' and '-'")
+        return self
+
+
+class Significance(_Strict):
+    """The test a caption names."""
+
+    kind: str
+    sides: Literal[1, 2] | None = None
+    level: float | None = None
+    paired: str | bool | None = None
+    note: str = ""
+
+
+class Mark(_Strict):
+    """What a footnote mark says: better than some rows, taken from somewhere, or a property of the row."""
+
+    means: Literal["significant", "source", "property"]
+    over: tuple[str, ...] = ()
+    source: str = ""
+    role: Role | None = None
+    property: str = ""
+    note: str = ""
+
+
+class Column(Identified):
+    """One column: which dataset and measure its cells hold, or which columns it averages."""
+
+    head: tuple[str, ...] = ()
+    dataset: str | None = None
+    measure: str | None = None
+    kind: ColumnKind = "retrieval"
+    unit: str | None = None
+    mean_of: tuple[str, ...] = ()
+    recipe: str | None = None
+    with_: dict[str, Any] = Field(default_factory=dict, alias="with")
+    grade: Grade | None = None
+    note: str = ""
+
+
+class Group(Identified):
+    """A block of rows under a heading."""
+
+    label: str = ""
+
+
+class Row(Identified):
+    """One system or configuration with its printed cells, in the order of the table's columns."""
+
+    label: str
+    cells: tuple[str, ...]
+    group: str | None = None
+    role: Role = "cited"
+    grade: Grade = "C"
+    roles: dict[str, Role] = Field(default_factory=dict)
+    grades: dict[str, Grade] = Field(default_factory=dict)
+    recipe: str | None = None
+    with_: dict[str, Any] = Field(default_factory=dict, alias="with")
+    marks: str = ""
+    attributes: dict[str, Any] = Field(default_factory=dict)
+    tolerance: str | None = None
+    note: str = ""
+
+    @property
+    def system(self) -> str:
+        """The id without its group: what marks and ``--row`` may name."""
+        return self.id.rpartition(".")[2]
+
+
+class Shown(_Strict):
+    """Which rank and relevance print shows for one system of an example."""
+
+    system: str
+    rank: int | None = None
+    relevant: bool | None = None
+    note: str = ""
+
+
+class Example(_Strict):
+    """One printed example: the query is kept, the passages are not."""
+
+    query: str = ""
+    shown: tuple[Shown, ...] = ()
+    note: str = ""
+
+
+class Table(Identified):
+    """One printed table. Rows are always systems; ``transposed`` says print has them as columns."""
+
+    kind: Literal["results", "hyperparameters", "examples"] = "results"
+    about: str
+    unit: str = "fraction"
+    transposed: bool = False
+    bold: Literal["group", "column", "row", "table", "unknown", "none"] = "unknown"
+    test: Significance | None = None
+    delta_from: str | None = None
+    marks: dict[str, Mark] = Field(default_factory=dict)
+    columns: tuple[Column, ...] = ()
+    groups: tuple[Group, ...] = ()
+    rows: tuple[Row, ...] = ()
+    entries: tuple[Example, ...] = ()
+    settings: dict[str, Any] = Field(default_factory=dict)
+    note: str = ""
+
+
+class Figure(Identified):
+    """One printed figure: what it plots, not the pixels."""
+
+    kind: Literal["figure"] = "figure"
+    about: str
+    x: str | None = None
+    y: str | None = None
+    series: tuple[Any, ...] = ()
+    settings: dict[str, Any] = Field(default_factory=dict)
+    test: Significance | None = None
+    recipe: str | None = None
+    note: str = ""
+
+
+class Manifest(_Strict):
+    """A whole cells.yaml."""
+
+    paper: str
+    title: str
+    authors: tuple[str, ...] = ()
+    venue: str = ""
+    doi: str | None = None
+    arxiv: str | None = None
+    code: str | None = None
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...] = ()
+
+
+class Reading(Identified):
+    """A silence, misprint or conflict of a paper, as a switch with named choices."""
+
+    kind: Literal["silence", "misprint", "conflict", "data"]
+    where: str
+    paper: str
+    evidence: str = ""
+    choices: dict[str, Any]
+    default: str
+    affects: tuple[str, ...] = ()
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _default_is_a_choice(self):
+        if self.default not in self.choices:
+            raise ValueError(f"default {self.default!r} is not among the choices {', '.join(self.choices)}")
+        return self
+
+
+def faults(manifest: Manifest) -> Iterator[tuple[tuple, str]]:
+    """What no single field can tell: pairs of a location in the document and what is wrong there."""
+    for name, items in (("table", manifest.tables), ("figure", manifest.figures)):
+        yield from _twice(name, items, (f"{name}s",))
+    for number, table in enumerate(manifest.tables):
+        here = ("tables", number)
+        yield from _twice("column", table.columns, (*here, "columns"))
+        yield from _twice("row", table.rows, (*here, "rows"))
+        for place, column in enumerate(table.columns):
+            for part in set(column.mean_of) - {c.id for c in table.columns}:
+                yield (*here, "columns", place), f"column {column.id!r} averages {part!r}, which the table does not have"
+        for place, row in enumerate(table.rows):
+            for reason in _row_faults(table, row):
+                yield (*here, "rows", place), f"row {row.id!r} {reason}"
+
+
+def _twice(name: str, items: tuple[Identified, ...], location: tuple) -> Iterator[tuple[tuple, str]]:
+    seen: set[str] = set()
+    for number, item in enumerate(items):
+        if item.id in seen:
+            yield (*location, number), f"{name} {item.id!r} occurs twice"
+        seen.add(item.id)
+
+
+def _row_faults(table: Table, row: Row) -> Iterator[str]:
+    if len(row.cells) != len(table.columns):
+        yield f"has {len(row.cells)} cells, the table has {len(table.columns)} columns"
+    if row.group is not None and row.group not in {g.id for g in table.groups}:
+        yield f"names group {row.group!r}, which the table does not have"
+    for column in sorted({*row.roles, *row.grades} - {c.id for c in table.columns}):
+        yield f"names column {column!r}, which the table does not have"

@@ -1,0 +1,79 @@
+"""YAML read strictly: duplicate keys are errors, and every error names its file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from repro.errors import ManifestError
+
+
+class _Loader(yaml.CSafeLoader):
+    """The safe loader, which refuses a mapping that says the same thing twice."""
+
+    def construct_mapping(self, node, deep=False):
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(problem=f"key {key.value!r} occurs twice", problem_mark=key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+Fault = tuple[tuple, str]
+
+
+def read(path: Path, shape: type | Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()) -> Any:
+    """The content of a YAML file as ``shape`` (a pydantic model or a type such as ``tuple[Reading, ...]``).
+
+    Args:
+        faults: what the shape cannot tell: pairs of a location in the document and what is wrong there.
+
+    Raises:
+        ManifestError: the file is missing, is not YAML, or does not fit; begins with ``file:line``.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ManifestError(f"{path}: cannot be read: {error}") from None
+    try:
+        data = yaml.load(text, _Loader)  # noqa: S506  (a safe loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark else 1
+        raise ManifestError(f"{path}:{line}: not valid YAML: {getattr(error, 'problem', error)}") from None
+    try:
+        content = TypeAdapter(shape).validate_python(data)
+    except ValidationError as error:
+        # a key that is not known is usually the misspelling of one that is then missing: say that first
+        first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+        reason = first["msg"].removeprefix("Value error, ")
+        raise _at(path, text, first["loc"], reason) from None
+    for location, reason in faults(content):
+        raise _at(path, text, location, reason)
+    return content
+
+
+def _at(path: Path, text: str, location: tuple[str | int, ...], reason: str) -> ManifestError:
+    where = ".".join(str(part) for part in location) or "top level"
+    return ManifestError(f"{path}:{_line(text, location)}: {where}: {reason}")
+
+
+def _line(text: str, location: tuple[str | int, ...]) -> int:
+    """The line, from 1, of the innermost part of ``location`` that the document has."""
+    node = yaml.compose(text, yaml.CSafeLoader)
+    for part in location:
+        if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+        elif isinstance(node, yaml.MappingNode):
+            found = [value for key, value in node.value if key.value == str(part)]
+            if not found:
+                break
+            node = found[0]
+        else:
+            break
+    return node.start_mark.line + 1 if node else 1

@@ -1,0 +1,75 @@
+"""Model directories: read and written the way transformers does, quietly and without a network."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from repro.errors import DataError
+
+
+def load_tokenizer(folder: Path):
+    """The fast tokenizer of a model or tokenizer directory; raises DataError if it is not one."""
+    from transformers import AutoTokenizer
+
+    with quiet(), _readable(folder):
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+
+
+def load_masked_lm(folder: Path):
+    """A model with its masked-language head, in float32; raises DataError if the directory is not a model.
+
+    A checkpoint without such a head gets a fresh one, drawn from torch's global generator: seed it before.
+    """
+    from transformers import AutoModelForMaskedLM
+
+    with quiet(), _readable(folder):
+        return AutoModelForMaskedLM.from_pretrained(folder, local_files_only=True, dtype="float32")
+
+
+def load_encoder(folder: Path):
+    """A model without heads, in float32; raises DataError if the directory is not a model.
+
+    BERT's pooler is taken off: no retriever here uses it, and checkpoints pre-trained without it would get a random one.
+    """
+    from transformers import AutoModel
+
+    with quiet(), _readable(folder):
+        model = AutoModel.from_pretrained(folder, local_files_only=True, dtype="float32")
+    if getattr(model, "pooler", None) is not None:
+        model.pooler = None
+    return model
+
+
+def save_model(model, tokenizer, folder: Path) -> None:
+    """config.json, model.safetensors and the tokenizer's files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with quiet():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+@contextlib.contextmanager
+def _readable(folder: Path):
+    try:
+        yield
+    except (OSError, ValueError, KeyError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise DataError(f"{folder}: cannot be read as a model directory ({reason})") from error
+
+
+@contextlib.contextmanager
+def quiet():
+    """Silence transformers' load reports (a dropped head is what was asked for) and its bars on standard error."""
+    from transformers.utils import logging
+
+    level = logging.get_verbosity()
+    bars = logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,40 @@
+"""Which passages a query is trained on in an epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def group(
+    positives: Sequence[int], negatives: Sequence[int], *, passages: int, seed: int, index: int, epoch: int
+) -> list[int]:
+    """One positive, then ``passages`` - 1 negatives: another window of them every epoch.
+
+    The rule of Tevatron's training set (tevatron/data.py): the negatives are shuffled once for a query, a window
+    of ``passages`` - 1 moves on by its own length every epoch and wraps around, and the positive moves on by one
+    from a random start. A query with fewer negatives than that draws them with replacement. Tevatron hashes the
+    tokens with Python's ``hash``; here the shuffle depends on (seed, index) only, the draw with replacement on
+    the epoch as well.
+
+    Args:
+        positives: at least one.
+        negatives: at least one, unless ``passages`` is 1.
+        passages: P.
+        seed, index, epoch: of the training, the query's row, the pass over the rows.
+
+    Returns:
+        P entries of the two lists.
+    """
+    wanted, available = passages - 1, len(negatives)
+    generator = np.random.default_rng((seed, index))
+    positive = positives[(int(generator.integers(2**31)) + epoch) % len(positives)]
+    if wanted == 0:
+        return [positive]
+    if available < wanted:
+        drawn = np.random.default_rng((seed, index, epoch)).integers(available, size=wanted)
+        return [positive, *(negatives[place] for place in drawn)]
+    shuffled = generator.permutation(available)
+    first = epoch * wanted % available
+    return [positive, *(negatives[shuffled[(first + place) % available]] for place in range(wanted))]

@@ -1,0 +1,39 @@
+"""Where and in which number format a model runs."""
+
+from __future__ import annotations
+
+import contextlib
+
+import torch
+
+from repro.errors import BlockedError, unknown
+
+PRECISIONS = ("fp32", "fp16", "bf16")
+
+
+def device() -> torch.device:
+    """The first CUDA device, else the CPU."""
+    return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+
+
+def check_precision(precision: str) -> str:
+    """The same name, once it can be had here.
+
+    Raises:
+        UsageError: no such precision.
+        BlockedError: half precision without a GPU; it would be another experiment to run it in fp32 silently.
+    """
+    if precision not in PRECISIONS:
+        raise unknown("precision", precision, PRECISIONS)
+    if precision != "fp32" and not torch.cuda.is_available():
+        raise BlockedError(
+            f"precision {precision!r} needs a CUDA GPU and none is visible", "run on a GPU or use --scale tiny"
+        )
+    return precision
+
+
+def autocast(precision: str) -> contextlib.AbstractContextManager:
+    """The context in which a forward pass has that precision."""
+    if check_precision(precision) == "fp32":
+        return contextlib.nullcontext()
+    return torch.autocast("cuda", dtype=torch.float16 if precision == "fp16" else torch.bfloat16)

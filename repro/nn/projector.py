@@ -1,0 +1,60 @@
+"""A head between an encoder's text vector and its loss."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from safetensors.torch import safe_open, save_file
+from torch import nn
+
+from repro.errors import unknown
+
+PROJECTORS = ("nonlinear", "linear", "none")
+FILE = "projector.safetensors"
+
+
+class Projector(nn.Module):
+    """z = tanh(W h + b), z = W h + b, or z = h: ``nonlinear``, ``linear`` or ``none``; all H to H.
+
+    The first is BERT's own pooler. Weights start as BERT's linear layers do: N(0, ``initializer_range``), bias 0.
+    """
+
+    def __init__(self, hidden_size: int, *, architecture: str, initializer_range: float):
+        super().__init__()
+        if architecture not in PROJECTORS:
+            raise unknown("projector", architecture, PROJECTORS)
+        self.architecture = architecture
+        if architecture != "none":
+            self.dense = nn.Linear(hidden_size, hidden_size)
+            nn.init.normal_(self.dense.weight, std=initializer_range)
+            nn.init.zeros_(self.dense.bias)
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        """(..., H) to (..., H)."""
+        if self.architecture == "none":
+            return hidden
+        projected = self.dense(hidden)
+        return torch.tanh(projected) if self.architecture == "nonlinear" else projected
+
+    def save(self, folder: Path, *, encodes: bool) -> None:
+        """Write ``projector.safetensors`` beside a model, unless there is nothing to write.
+
+        ``encodes`` says whether texts are to be encoded with it: a head used in pre-training only is kept for
+        whoever wants to train on with it, but is no part of the encoder.
+        """
+        if self.architecture != "none":
+            about = {"architecture": self.architecture, "encodes": "yes" if encodes else "no"}
+            save_file(self.state_dict(), folder / FILE, metadata=about)
+
+
+def saved_projector(folder: Path) -> tuple[Projector, bool] | None:
+    """The projector that lies beside a model, and whether texts are encoded with it; None where there is none."""
+    if not (folder / FILE).exists():
+        return None
+    with safe_open(folder / FILE, framework="pt") as file:
+        about = file.metadata()
+        weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    projector = Projector(len(weights["dense.bias"]), architecture=about["architecture"], initializer_range=0.0)
+    projector.load_state_dict(weights)
+    return projector, about["encodes"] == "yes"

@@ -1,0 +1,99 @@
+"""The papers at hand: every folder of papers/ with a cells.yaml, and what entry points add."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.errors import UsageError, unknown
+from repro.manifest import yaml_file
+from repro.manifest.schema import Manifest, Reading, faults
+
+ROOT = Path(__file__).resolve().parent.parent / "papers"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper under reproduction: its folder, its printed cells and its readings."""
+
+    name: str
+    folder: Path
+    package: str
+
+    @functools.cached_property
+    def manifest(self) -> Manifest:
+        """cells.yaml, checked. Raises ManifestError with file and line."""
+        path = self.folder / "cells.yaml"
+        manifest = yaml_file.read(path, Manifest, faults=faults)
+        if manifest.paper != self.name:
+            raise UsageError(f"{path}: says paper {manifest.paper!r}, lies in the folder {self.name!r}")
+        return manifest
+
+    @functools.cached_property
+    def readings(self) -> dict[str, Reading]:
+        """readings.yaml by id; empty without the file. Raises ManifestError with file and line."""
+        return readings(self.folder / "readings.yaml")
+
+
+def readings(path: Path) -> dict[str, Reading]:
+    """The switches of one readings.yaml by id; empty without the file."""
+    if not path.exists():
+        return {}
+    return {reading.id: reading for reading in yaml_file.read(path, tuple[Reading, ...])}
+
+
+@functools.cache
+def papers() -> dict[str, Paper]:
+    """All papers by name, those of this distribution first."""
+    found = {
+        folder.name: Paper(folder.name, folder, f"papers.{folder.name}")
+        for folder in sorted(ROOT.iterdir())
+        if (folder / "cells.yaml").exists()
+    }
+    for entry in _entry_points():
+        spec = importlib.util.find_spec(entry.value)
+        if spec and spec.submodule_search_locations and entry.name not in found:
+            folder = Path(next(iter(spec.submodule_search_locations)))
+            found[entry.name] = Paper(entry.name, folder, entry.value)
+    return found
+
+
+def _entry_points():
+    from importlib.metadata import entry_points
+
+    return entry_points(group="repro.papers")
+
+
+def paper(name: str) -> Paper:
+    """The paper of that name. Raises UsageError naming the right ones."""
+    try:
+        return papers()[name]
+    except KeyError:
+        raise unknown("paper", name, papers()) from None
+
+
+def load(dotted: str):
+    """The object at ``module:name``, with ``papers`` always meaning the folder beside ``repro``.
+
+    A working directory may hold a ``papers`` package of its own; it must not shadow this one.
+    """
+    module_name, _, name = dotted.partition(":")
+    if module_name.split(".")[0] == "papers":
+        _bind_papers_package()
+    return getattr(importlib.import_module(module_name), name)
+
+
+def _bind_papers_package() -> None:
+    loaded = sys.modules.get("papers")
+    if loaded is not None and Path(loaded.__file__ or "").parent == ROOT:
+        return
+    spec = importlib.util.spec_from_file_location(
+        "papers", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
+    )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["papers"] = module
+    spec.loader.exec_module(module)

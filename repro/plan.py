@@ -1,0 +1,238 @@
+"""From selected cells to nodes: what each cell is measured by, and what stands in its way."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from repro.datasets.catalog import Dataset, dataset
+from repro.errors import ManifestError, unknown
+from repro.graph import Node, canonical, check_types, walk
+from repro.manifest.cells import Cell, cells_of
+from repro.manifest.schema import Reading
+from repro.papers import Paper, load, readings
+from repro.recipe import Choices, Request
+from repro.requirements import Machine, Obstacle
+from repro.scale import Scale
+from repro.store import Store
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """How one cell is measured with one seed.
+
+    Attributes:
+        parts: evaluations whose mean is the cell's value; more than one where a dataset has members.
+        runs: the runs these evaluations score, in the same order.
+        departures: readings in force that are not the default.
+        substitutes: readings whose original data is not at hand, and why.
+    """
+
+    cell: Cell
+    seed: int | None
+    parts: tuple[Node, ...]
+    runs: tuple[Node, ...]
+    departures: Mapping[str, str]
+    substitutes: Mapping[str, str]
+
+    @property
+    def fingerprint(self) -> str:
+        """The identity of what is measured: the one part's, or a digest over all parts'."""
+        if len(self.parts) == 1:
+            return self.parts[0].fingerprint
+        import hashlib
+
+        return hashlib.sha256(canonical([p.fingerprint for p in self.parts]).encode()).hexdigest()
+
+
+@dataclass
+class Plan:
+    """Everything that a selection of cells asks for at one scale.
+
+    Attributes:
+        measurements: one per cell and seed that has a recipe.
+        unplanned: cells without a recipe.
+        machine: what stands in the way of single nodes.
+    """
+
+    scale: Scale
+    cells: list[Cell]
+    measurements: list[Measurement]
+    machine: Machine
+    states: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """Every distinct node, inputs first."""
+        return walk(part for m in self.measurements for part in m.parts)
+
+    @property
+    def asked(self) -> int:
+        """Stage calls that the rows would make if nothing were shared between them."""
+        rows: dict[tuple, list[Node]] = {}
+        for m in self.measurements:
+            rows.setdefault((m.cell.paper.name, m.cell.table.id, m.cell.row.id, m.seed), []).extend(m.parts)
+        return sum(len(walk(parts)) for parts in rows.values())
+
+    def look(self, store: Store) -> None:
+        """Note which nodes the store holds."""
+        self.states = {node.fingerprint: store.state(node) for node in self.nodes}
+
+    def needed(self) -> list[Node]:
+        """Nodes to run, inputs first: those not stored that something not stored needs."""
+        wanted: dict[str, Node] = {}
+
+        def visit(node: Node) -> None:
+            if node.fingerprint in wanted or self.states[node.fingerprint] == "stored":
+                return
+            for parent in node.parents():
+                visit(parent)
+            wanted[node.fingerprint] = node
+
+        for measurement in self.measurements:
+            for part in measurement.parts:
+                visit(part)
+        return list(wanted.values())
+
+    def obstacles(self, node: Node) -> list[Obstacle]:
+        """What stands between the store as it is and this node; empty when nothing does."""
+        if self.states.get(node.fingerprint) == "stored":
+            return []
+        own = self.machine.obstacles.get(node.fingerprint)
+        found = [own] if own else []
+        for parent in node.parents():
+            found += self.obstacles(parent)
+        return list(dict.fromkeys(found))
+
+
+def plan(
+    cells: list[Cell],
+    *,
+    scale: Scale,
+    data: Path | None,
+    digests: Path | None,
+    seeds: tuple[int, ...] = (),
+    overrides: Mapping[str, str] | None = None,
+) -> Plan:
+    """Call every distinct recipe once and rewrite its graph for the scale and this machine.
+
+    Args:
+        cells: numeric cells of result tables.
+        seeds: the user's own; none means each paper's.
+        overrides: reading id -> choice.
+
+    Raises:
+        UsageError: an override names a reading or choice that no selected paper has.
+        ManifestError: a cell names a recipe that does not exist or does not take its options.
+    """
+    _check_overrides(overrides or {}, {c.paper.name: c.paper for c in cells}.values())
+    machine = Machine(data, digests)
+    builder = _Builder(scale, machine, overrides or {}, data)
+    measurements = [
+        builder.measure(cell, seed) for cell in _with_members(cells) if cell.recipe for seed in seeds or (None,)
+    ]
+    return Plan(scale, cells, measurements, machine)
+
+
+def _with_members(cells: list[Cell]) -> list[Cell]:
+    """The cells and, for averages among them, the cells these are averages of."""
+    wanted = {c.id: c for c in cells}
+    for cell in cells:
+        if cell.column.mean_of:
+            row = [c for c in cells_of(cell.paper, (cell.table,)) if c.row.id == cell.row.id]
+            wanted |= {c.id: c for c in row if c.column.id in cell.column.mean_of and c.id not in wanted}
+    return [c for c in wanted.values() if c.column.dataset and c.column.measure]
+
+
+@dataclass
+class _Builder:
+    scale: Scale
+    machine: Machine
+    overrides: Mapping[str, str]
+    data: Path | None
+    _calls: dict[str, tuple[Node, Choices]] = field(default_factory=dict)
+
+    def __post_init__(self):
+        self._rewrite = self.scale.rewriter()
+
+    def measure(self, cell: Cell, seed: int | None) -> Measurement:
+        entry = dataset(cell.column.dataset)
+        members = [dataset(m) for m in entry.members] or [entry]
+        calls = [self._call(cell, member.id, seed) for member in members]
+        runs = tuple(node for node, _ in calls)
+        parts = tuple(
+            self._finish(_evaluation(node, member, cell.column.measure))
+            for node, member in zip(runs, members, strict=True)
+        )
+        choices = calls[0][1]
+        return Measurement(
+            cell, seed, parts, tuple(p.inputs["run"] for p in parts), choices.departures(), choices.substitutes
+        )
+
+    def _finish(self, node: Node) -> Node:
+        node = self.machine.resolve(self._rewrite(node))
+        check_types(node)
+        return node
+
+    def _call(self, cell: Cell, identifier: str, seed: int | None) -> tuple[Node, Choices]:
+        """The recipe's node for one dataset; the same call is made once."""
+        path = recipe_path(cell)
+        key = canonical([path, cell.paper.name, identifier, seed, cell.options])
+        if key not in self._calls:
+            choices = Choices(readings_for(cell.paper, path), self.overrides, self.data)
+            node = _called(cell, path, Request(identifier, choices, seed))
+            self._calls[key] = node, choices
+        return self._calls[key]
+
+
+def _evaluation(run: Node, entry: Dataset, measure: str) -> Node:
+    """The per-query scores of a run by the dataset's own measures (and the cell's, if it is another)."""
+    params: dict[str, Any] = {
+        "measures": sorted({*entry.measures, measure}),
+        "ignore_identical_ids": entry.ignore_identical_ids,
+        "judgements": entry.judgements,
+    }
+    inputs = {"run": run, "qrels": Node("qrels", {"dataset": entry.id})}
+    if entry.judgements == "answers":
+        inputs["queries"] = Node("queries", {"dataset": entry.id})
+        inputs["corpus"] = Node("corpus", {"dataset": entry.corpus_id})
+    return Node("evaluate", params, inputs)
+
+
+def recipe_path(cell: Cell) -> str:
+    """``module:function``; a bare name means the paper's own recipes.py."""
+    recipe = cell.recipe
+    return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
+
+
+def readings_for(source: Paper, path: str) -> dict[str, Reading]:
+    """The readings a recipe may ask for: its home's, then those of the paper whose row it makes."""
+    module = load(path.partition(":")[0] + ":__file__")
+    return {**source.readings, **readings(Path(module).with_name("readings.yaml"))}
+
+
+def _called(cell: Cell, path: str, request: Request) -> Node:
+    try:
+        function = load(path)
+    except (ImportError, AttributeError):
+        raise ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id} names recipe {path!r}, which does not exist") from None
+    try:
+        inspect.signature(function).bind(request, **cell.options)
+    except TypeError as error:
+        raise ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: recipe {path!r}: {error}") from None
+    return function(request, **cell.options)
+
+
+def _check_overrides(overrides: Mapping[str, str], sources: Iterable[Paper]) -> None:
+    known: dict[str, Reading] = {}
+    for source in sources:
+        known |= source.readings
+    for identifier, choice in overrides.items():
+        if identifier not in known:
+            raise unknown("reading of the selected papers", identifier, known)
+        if choice not in known[identifier].choices:
+            raise unknown(f"choice of reading {identifier!r}", choice, known[identifier].choices)

@@ -1,0 +1,55 @@
+"""Tables for a terminal: print above, ours beneath with its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from repro.comparison import Compared, Comparison
+from repro.report.numbers import shown
+from repro.report.terminal import grid
+
+STYLES = {
+    "exact": "green", "consistent": "green", "within tolerance": "green",
+    "lower": "red", "higher": "red", "failed": "bold red",
+    "inconclusive": "yellow", "modified": "yellow", "scaled": "cyan", "blocked": "magenta", "not run": "dim",
+}  # fmt: skip
+SUPERSCRIPTS = str.maketrans("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
+LETTERS = "abcdefghijklmnoprstuvwxyz"  # there is no superscript q
+
+
+def compared_table(comparison: Comparison, cells: Sequence[Compared]) -> RichTable:
+    """Selected rows of one table: print above, ours beneath with its verdict and what it beats."""
+    table, first = cells[0].cell.table, cells[0].cell
+    by_place = {(c.cell.row.id, c.cell.column.id): c for c in cells}
+    rows = [r for r in table.rows if any(r.id == c.cell.row.id for c in cells)]
+    columns = [c for c in table.columns if any(c.id == x.cell.column.id for x in cells)]
+    letters = dict(zip([r.id for r in rows], LETTERS, strict=False))
+    title = f"{first.paper.name} table {table.id}: {table.about} ({table.unit}; scale {cells[0].scale})"
+    view = grid(title, ["", "", *(" ".join(c.head) or c.id for c in columns)])
+    previous = None
+    for row in rows:
+        if row.group != previous:
+            previous = row.group
+            label = next((g.label for g in table.groups if g.id == row.group), "")
+            view.add_row(Text(label, style="italic"), *[""] * (len(columns) + 1))
+        here = [by_place.get((row.id, c.id)) for c in columns]
+        view.add_row(Text(f"{letters.get(row.id, ' ')} {row.label}"), Text("print", style="dim"),
+                     *(Text(c.cell.printed.plain if c else "–") for c in here))  # fmt: skip
+        view.add_row("", Text("ours", style="dim"), *(_ours(c, comparison, letters) for c in here))
+    return view
+
+
+def _ours(compared: Compared | None, comparison: Comparison, letters: dict[str, str]) -> Text:
+    if compared is None:
+        return Text("")
+    style = STYLES[compared.verdict.name]
+    if compared.measured is None:
+        return Text(compared.verdict.name, style=style)
+    beaten = "".join(letters.get(name, "") for name in comparison.betters(compared)).translate(SUPERSCRIPTS)
+    text = Text(shown(compared.measured, compared.cell) + beaten, style=style)
+    if compared.verdict.name != "scaled":
+        text.append(f" {compared.verdict.name}", style=f"{style} italic")
+    return text

@@ -1,0 +1,123 @@
+"""What nodes need of this machine, decided before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from repro.datasets.catalog import catalog, dataset
+from repro.datasets.sources import Missing, digest, locate
+from repro.graph import Node, rewrite
+from repro.stages import STAGES
+
+PIECES = {"corpus": "documents", "queries": "queries", "qrels": "qrels", "official_negatives": "negatives"}
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """Why a node cannot run here, and what to do about it."""
+
+    cause: str
+    remedy: str
+
+
+@dataclass
+class Machine:
+    """What this machine offers: the user's data, and components found once.
+
+    Attributes:
+        data: the folder of REPRO_DATA, or None.
+        digests: file in which digests of data files are remembered.
+        obstacles: fingerprint -> why that node cannot run here; filled by ``resolve``.
+    """
+
+    data: Path | None
+    digests: Path | None
+    obstacles: dict[str, Obstacle] = field(default_factory=dict)
+    _done: dict[int, Node] = field(default_factory=dict)
+    _memory: dict[object, object] = field(default_factory=dict)
+
+    def resolve(self, node: Node) -> Node:
+        """The graph below ``node`` with every source named, and obstacles noted for what is missing."""
+        return rewrite(node, self._resolve, self._done)
+
+    def _resolve(self, node: Node) -> Node:
+        needs = STAGES[node.stage].needs
+        obstacle = None
+        if "source" in needs:
+            node, obstacle = self._source(node)
+        if "file" in needs:
+            path = Path(node.params["source"])
+            found = self._once(("file", path), lambda: digest([path], self.digests))
+            node = Node(node.stage, {**node.params, "digest": found}, node.inputs)
+        if "checkpoint" in needs:
+            node, obstacle = self._checkpoint(node)
+        if "java" in needs:
+            obstacle = self._once("java", _java)
+        if "precision" in needs and node.params.get("precision") in ("fp16", "bf16"):
+            obstacle = self._once("gpu", _gpu)
+        if obstacle:
+            self.obstacles[node.fingerprint] = obstacle
+        return node
+
+    def _source(self, node: Node) -> tuple[Node, Obstacle | None]:
+        identifier, piece = node.params["dataset"], PIECES[node.stage]
+        params = {**node.params}
+        entry = catalog().get(identifier)
+        if entry is None:
+            found = self._once(("stand-in", identifier), lambda: _no_stand_in(identifier))
+            return Node(node.stage, params), found
+        params["version"] = entry.version
+        source = self._once((identifier, piece), lambda: locate(identifier, piece, self.data))
+        if isinstance(source, Missing):
+            return Node(node.stage, params), Obstacle(source.cause, source.remedy)
+        if source.kind == "folder":
+            params["digest"] = self._once((identifier, piece, "digest"), lambda: digest(source.files, self.digests))
+        return Node(node.stage, {**params, "source": source.to_json()}), None
+
+    def _checkpoint(self, node: Node) -> tuple[Node, Obstacle | None]:
+        name, revision = node.params["name"], node.params["revision"]
+        source = self._once(("checkpoint", name, revision), lambda: checkpoint(name, revision, self.data))
+        if source is None:
+            remedy = f"run `repro data fetch model:{name}`, or put it into $REPRO_DATA/models/{name}"
+            return node, Obstacle(f"the checkpoint {name} is not on this machine", remedy)
+        return Node(node.stage, {**node.params, "source": source}), None
+
+    def _once(self, key: object, find: Callable[[], object]):
+        if key not in self._memory:
+            self._memory[key] = find()
+        return self._memory[key]
+
+
+def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
+    """Where a released model lies: below REPRO_DATA/models, else in the hub's cache; None if nowhere."""
+    folder = data / "models" / name if data else None
+    if folder is not None and (folder / "config.json").exists():
+        return {"kind": "folder", "path": str(folder)}
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = try_to_load_from_cache(name, "config.json", revision=revision)
+    return {"kind": "hub"} if isinstance(cached, str) else None
+
+
+def _java() -> Obstacle | None:
+    from repro.machine import java_missing
+
+    missing = java_missing()
+    return Obstacle(*missing) if missing else None
+
+
+def _gpu() -> Obstacle | None:
+    from repro.machine import gpu
+
+    if gpu():
+        return None
+    remedy = "run it on a machine with one, or at --scale small or tiny"
+    return Obstacle("half precision, as the paper trained, needs a GPU", remedy)
+
+
+def _no_stand_in(identifier: str) -> Obstacle:
+    scale, _, original = identifier.partition("/")
+    dataset(original)  # an id that no scale knows is the recipe's mistake
+    return Obstacle(f"scale {scale} has no stand-in for {original}", "choose another scale")

@@ -1,0 +1,111 @@
+"""Records of what was measured: one line a cell, seed and fingerprint, appended and never changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from repro.errors import DataError
+from repro.store import translated
+
+
+@dataclass(frozen=True)
+class Record:
+    """One measured cell.
+
+    Attributes:
+        cell: the cell's path.
+        measured: the value in print's unit, unrounded.
+        seed: the user's seed; None means the paper's own.
+        fingerprint: of the evaluation (or of the evaluations averaged).
+        readings: choices in force that are not the default.
+        substitutes: readings whose original data was not at hand, and why.
+        queries: queries averaged over; ``missing`` of them were not in the run and count as 0.
+        environment: commit, versions and hardware of the process that recorded it.
+    """
+
+    cell: str
+    scale: str
+    measured: float
+    seed: int | None
+    fingerprint: str
+    queries: int
+    missing: int
+    readings: dict[str, str] = field(default_factory=dict)
+    substitutes: dict[str, str] = field(default_factory=dict)
+    environment: dict = field(default_factory=dict)
+    recorded: str = ""
+
+    @property
+    def key(self) -> tuple:
+        """Two records with equal keys say the same thing."""
+        return self.cell, self.scale, self.seed, self.fingerprint
+
+
+class Results:
+    """A folder of records, ``records/<scale>/<paper>.jsonl``."""
+
+    def __init__(self, root: Path):
+        self.root = root
+
+    def path(self, scale: str, paper: str) -> Path:
+        """The file that holds a paper's records at one scale."""
+        return self.root / "records" / scale / f"{paper}.jsonl"
+
+    def read(self, scale: str, paper: str) -> list[Record]:
+        """Records in the order they were made.
+
+        A last line without its end is the trace of a process that was killed while writing: it is left out.
+
+        Raises:
+            DataError: any other line that is not a record; names file and line.
+        """
+        path = self.path(scale, paper)
+        if not path.exists():
+            return []
+        found = []
+        *lines, _unfinished = path.read_text(encoding="utf-8").split("\n")
+        for number, line in enumerate(lines, 1):
+            try:
+                found.append(Record(**json.loads(line)))
+            except (ValueError, TypeError) as error:
+                raise DataError(f"{path}:{number}: not a record: {error}") from None
+        return found
+
+    def append(self, records: Iterable[Record]) -> int:
+        """Add the records that are not there yet; returns how many. Safe between processes."""
+        added = 0
+        by_file: dict[tuple[str, str], list[Record]] = {}
+        for record in records:
+            by_file.setdefault((record.scale, record.cell.split("/")[0]), []).append(record)
+        for (scale, paper), group in by_file.items():
+            added += self._append(self.path(scale, paper), scale, paper, group)
+        return added
+
+    def _append(self, path: Path, scale: str, paper: str, group: list[Record]) -> int:
+        from filelock import FileLock
+
+        with translated(self.root):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(path.with_suffix(".lock")):
+                known = {r.key for r in self.read(scale, paper)}
+                fresh = [r for r in group if r.key not in known]
+                if fresh:
+                    _write(path, "".join(json.dumps(asdict(r), sort_keys=True) + "\n" for r in fresh))
+        return len(fresh)
+
+
+def _write(path: Path, text: str) -> None:
+    """Append whole lines, first removing what a killed writer left of a last one."""
+    with path.open("a+b") as stream:
+        end = stream.seek(0, os.SEEK_END)
+        stream.seek(0)
+        kept = stream.read().rfind(b"\n") + 1
+        if kept < end:
+            stream.truncate(kept)
+        stream.write(text.encode())
+        stream.flush()
+        os.fsync(stream.fileno())

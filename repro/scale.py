@@ -1,0 +1,152 @@
+"""Scales: the same graph at other costs. A scale rewrites a finished graph; no recipe knows of it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from repro.datasets.catalog import dataset as catalogued
+from repro.errors import unknown
+from repro.graph import Node, rewrite
+from repro.manifest import yaml_file
+
+MASKED_LANGUAGE_MODEL = {"name": "mlm", "version": 1, "path": "repro.nn.mlm:MaskedLanguageModel"}
+OFFICIAL_BM25 = {"k1": 0.82, "b": 0.68, "multifield": False}  # Anserini's tuned parameters for MS MARCO passages
+
+
+class _Backbone(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    corpus: str
+    vocabulary: int
+    initialise: dict[str, int]
+    pretrain: dict[str, float]
+
+
+class _Facts(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    about: str
+    caps: dict[str, int] = {}
+    replace: dict[str, str] = {}
+    factors: dict[str, float] = {}
+    backbone: _Backbone | None = None
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A named rewriting of graphs.
+
+    Attributes:
+        name: full, small or tiny.
+        facts: what scales.yaml says of it.
+    """
+
+    name: str
+    facts: _Facts
+
+    @property
+    def compares_with_print(self) -> bool:
+        """Only full does: other scales measure other things."""
+        return self.name == "full"
+
+    def rewriter(self) -> Callable[[Node], Node]:
+        """A function on graphs; nodes shared between the graphs given to it stay shared."""
+        done: dict[int, Node] = {}
+        return lambda node: node if self.name == "full" else rewrite(node, self._change, done)
+
+    def dataset(self, identifier: str) -> str:
+        """The dataset that stands in for ``identifier`` at this scale."""
+        if self.name == "full":
+            return identifier
+        return catalogued(identifier).at.get(self.name, f"{self.name}/{identifier}")
+
+    def _change(self, node: Node) -> Node:
+        if node.stage == "backbone":
+            return self._backbone()
+        if node.stage == "titles":  # the stand-in collections have their own titles
+            return node.inputs["corpus"]
+        if node.stage == "official_negatives":
+            return self._negatives(node)
+        return Node(node.stage, self._params(node), node.inputs)
+
+    def _params(self, node: Node) -> dict[str, Any]:
+        params = {name: self._value(name, value) for name, value in node.params.items()}
+        if "dataset" in params:
+            params["dataset"] = self.dataset(params["dataset"])
+        if "options" in params and "length" in params:
+            shrink = params["length"] / node.params["length"]
+            params["options"] = _shrunk(params["options"], shrink)
+        return params
+
+    def _value(self, name: str, value: Any) -> Any:
+        if name in self.facts.caps:
+            cap = self.facts.caps[name]
+            return cap if value is None else min(value, cap)
+        if name in self.facts.factors:
+            return value * self.facts.factors[name]
+        return self.facts.replace.get(name, value)
+
+    @functools.lru_cache(maxsize=1)  # noqa: B019  (scales live as long as the process)
+    def _backbone(self) -> Node:
+        """A BERT of this scale, trained by masked language modelling on this scale's text."""
+        facts = self.facts.backbone
+        text = Node("corpus", {"dataset": facts.corpus})
+        vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": text})
+        blank = Node("initialise", dict(facts.initialise), {"tokenizer": vocabulary})
+        length = int(facts.pretrain["length"])
+        tokens = Node("tokenize", {"length": length, "policy": "chunk", "separator": " "},
+                      {"corpus": text, "model": blank})  # fmt: skip
+        params = {
+            "objective": MASKED_LANGUAGE_MODEL,
+            "options": {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"},
+            "texts_per_batch": int(facts.pretrain["texts_per_batch"]), "epochs": None,
+            "max_steps": int(facts.pretrain["max_steps"]), "learning_rate": facts.pretrain["learning_rate"],
+            "warmup_ratio": 0.1, "warmup_steps": 0, "schedule": "linear", "weight_decay": 0.01,
+            "max_grad_norm": 1.0, "precision": "fp32", "length": length, "seed": facts.initialise["seed"],
+        }  # fmt: skip
+        return Node("pretrain", params, {"model": blank, "tokens": tokens})
+
+    def _negatives(self, node: Node) -> Node:
+        """BM25 negatives mined from this scale's collection, in place of the distributed file."""
+        topics = self.dataset(node.params["dataset"])
+        index = Node("lucene_index", {"multifield": False}, {"corpus": Node("corpus", {"dataset": _corpus(topics)})})
+        depth = self.facts.caps["depth"]
+        run = Node("bm25", {**OFFICIAL_BM25, "depth": depth}, {"index": index, "queries": Node("queries", {"dataset": topics})})
+        params = {"depth": depth, "per_query": self._value("per_query", node.params["per_query"]), "seed": node.params["seed"]}
+        return Node("mine", params, {"run": run, "qrels": Node("qrels", {"dataset": topics})})
+
+
+def _corpus(topics: str) -> str:
+    return catalogued(topics).corpus_id
+
+
+def _shrunk(options: Mapping[str, Any], ratio: float) -> dict[str, Any]:
+    """Options whose name ends in ``_tokens`` are lengths inside a text: they shrink in proportion to it."""
+    return {name: _scaled(value, ratio) if name.endswith("_tokens") else value for name, value in options.items()}
+
+
+def _scaled(value: Any, ratio: float) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _scaled(v, ratio) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_scaled(v, ratio) for v in value]
+    return max(1, round(value * ratio))
+
+
+@functools.cache
+def scales() -> dict[str, Scale]:
+    """Every scale of scales.yaml by name."""
+    facts = yaml_file.read(Path(__file__).with_name("scales.yaml"), dict[str, _Facts])
+    return {name: Scale(name, fact) for name, fact in facts.items()}
+
+
+def scale(name: str) -> Scale:
+    """The scale of that name. Raises UsageError naming the right ones."""
+    try:
+        return scales()[name]
+    except KeyError:
+        raise unknown("scale", name, scales()) from None

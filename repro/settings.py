@@ -1,0 +1,55 @@
+"""Where things lie: store, results and the user's own data."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.errors import UsageError
+
+_CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The folders of one invocation.
+
+    Attributes:
+        store: artefacts; ``--store``, REPRO_STORE, else the user's cache folder.
+        results: records; ``--results``, REPRO_RESULTS, else results/ of a checkout, else the user's data folder.
+        data: the user's own collections; REPRO_DATA, None when unset.
+    """
+
+    store: Path
+    results: Path
+    data: Path | None
+
+
+def settings(store: str | None = None, results: str | None = None) -> Settings:
+    """Resolve the folders. Raises UsageError when REPRO_DATA names no folder."""
+    data = os.environ.get("REPRO_DATA")
+    if data and not Path(data).is_dir():
+        raise UsageError(f"REPRO_DATA is {data!r}, which is not a folder")
+    return Settings(
+        store=_folder(store, "REPRO_STORE") or _user("cache") / "store",
+        results=_folder(results, "REPRO_RESULTS") or _default_results(),
+        data=Path(data).resolve() if data else None,
+    )
+
+
+def _folder(option: str | None, variable: str) -> Path | None:
+    value = option or os.environ.get(variable)
+    return Path(value).expanduser().resolve() if value else None
+
+
+def _default_results() -> Path:
+    checkout = (_CHECKOUT / "pyproject.toml").exists() and (_CHECKOUT / "results").is_dir()
+    return _CHECKOUT / "results" if checkout else _user("data") / "results"
+
+
+def _user(kind: str) -> Path:
+    import platformdirs
+
+    find = {"cache": platformdirs.user_cache_path, "data": platformdirs.user_data_path}[kind]
+    return find("repro-bench", appauthor=False)

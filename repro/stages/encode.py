@@ -1,0 +1,145 @@
+"""Stage ``encode``: one vector for every passage or query."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import DataError, StageError, unknown
+from repro.progress import Progress
+
+KINDS = ("passages", "queries")
+BLOCK = 20_000  # texts sorted by length together, and lost at most when interrupted
+BATCH = {"cpu": 32, "cuda": 256}
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``vectors.npy``, (N, H) float32 in the order of ``ids.txt``, which is the source's.
+
+    Texts are encoded in blocks, within a block by length. The digest of every finished block is noted beside, so
+    that an interrupted attempt goes on behind the last block that is still as it was written. Inputs are cut to
+    ``length`` tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned with one, and
+    brought to length 1 if ``normalize``.
+
+    Raises:
+        UsageError: an unknown kind, pooling or precision.
+        BlockedError: half precision without a GPU.
+        DataError: a model cannot be read, or there is no text.
+        StageError: a vector is not finite.
+    """
+    from repro.nn.checkpoint import load_tokenizer
+    from repro.nn.encoder import load_text_encoder
+    from repro.nn.precision import check_precision, device
+
+    if params["kind"] not in KINDS:
+        raise unknown("kind of texts", params["kind"], KINDS)
+    check_precision(params["precision"])
+    ids, texts = _read(inputs["texts"], params)
+    if not ids:
+        raise DataError(f"{inputs['texts']}: there is no text to encode")
+    folder = inputs["model"] / "model"
+    encoder = load_text_encoder(folder, pooling=params["pooling"]).eval().to(device())
+    (out / "ids.txt").write_text("".join(f"{identifier}\n" for identifier in ids), encoding="utf-8")
+    encode = _encoding(encoder, load_tokenizer(folder), params)
+    size = encoder.model.config.hidden_size
+    with progress.task(f"encoding {params['kind']}", total=len(ids)) as advance:
+        resumed = _written(out, len(ids), size, texts, encode, advance)
+    return {"texts": len(ids), "size": size} | ({"resumed_at": resumed} if resumed else {})
+
+
+def _read(folder: Path, params: dict) -> tuple[list[str], Callable[[int, int], list[str]]]:
+    """The ids, and a function from a range of rows to their texts."""
+    from repro.nn.text import passage_text
+
+    if params["kind"] == "queries":
+        with open(folder / "queries.jsonl", encoding="utf-8") as file:
+            queries = [json.loads(line) for line in file]
+        return [query["id"] for query in queries], lambda first, end: [q["text"] for q in queries[first:end]]
+    from datasets import load_from_disk
+
+    corpus = load_from_disk(str(folder / "arrow"))
+
+    def passages(first: int, end: int) -> list[str]:
+        rows = corpus[first:end]
+        return [
+            passage_text(title, text, separator=params["separator"])
+            for title, text in zip(rows["title"], rows["text"], strict=True)
+        ]
+
+    return corpus.data.column("id").to_pylist(), passages
+
+
+def _encoding(encoder, tokenizer, params: dict) -> Callable[[Sequence[str]], np.ndarray]:
+    import torch
+
+    from repro.nn.precision import autocast, device
+    from repro.nn.text import tokenised
+
+    where = device()
+
+    def encode(texts: Sequence[str]) -> np.ndarray:
+        batch = tokenised(tokenizer, texts, length=params["length"])
+        with torch.inference_mode(), autocast(params["precision"]):
+            vectors = encoder(batch["input_ids"].to(where), batch["attention_mask"].to(where)).float()  # (N, H)
+            if params["normalize"]:
+                vectors = torch.nn.functional.normalize(vectors, dim=-1)
+        return vectors.cpu().numpy()
+
+    return encode
+
+
+def _written(out: Path, count: int, size: int, texts, encode, advance: Callable[[int], None]) -> int:
+    """Fill ``vectors.npy`` from the first block that is missing or damaged; returns the row that was."""
+    from repro.nn.precision import device
+
+    vectors, digests = _opened(out, count, size)
+    done = _intact(vectors, digests)
+    digests.write_text("".join(digests.read_text().splitlines(keepends=True)[: done // BLOCK]))
+    advance(done)
+    batch = BATCH[device().type]
+    for first in range(done, count, BLOCK):
+        block = texts(first, min(first + BLOCK, count))
+        by_length = sorted(range(len(block)), key=lambda place: len(block[place]), reverse=True)
+        for start in range(0, len(block), batch):
+            places = by_length[start : start + batch]
+            encoded = encode([block[place] for place in places])
+            if not np.isfinite(encoded).all():
+                raise StageError(f"the vector of a text among rows {first} to {first + len(block)} is not finite")
+            vectors[[first + place for place in places]] = encoded
+            advance(len(places))
+        vectors.flush()
+        with open(digests, "a", encoding="utf-8") as file:
+            file.write(_digest(vectors[first : first + BLOCK]) + "\n")
+    digests.unlink()
+    return done
+
+
+def _opened(out: Path, count: int, size: int) -> tuple[np.memmap, Path]:
+    """The array on disk, kept if it is of this shape, and the file of its blocks' digests."""
+    path, digests = out / "vectors.npy", out / "blocks.txt"
+    try:
+        kept = np.load(path, mmap_mode="r+")
+        if kept.shape == (count, size) and kept.dtype == np.float32 and digests.exists():
+            return kept, digests
+    except (OSError, ValueError):
+        pass  # nothing there, or cut off in its header
+    digests.write_text("")
+    return np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(count, size)), digests
+
+
+def _intact(vectors: np.memmap, digests: Path) -> int:
+    """The number of leading rows that are as the attempt before wrote them."""
+    rows = 0
+    for line in digests.read_text(encoding="utf-8").splitlines():
+        if _digest(vectors[rows : rows + BLOCK]) != line:
+            break
+        rows = min(rows + BLOCK, len(vectors))
+    return rows
+
+
+def _digest(block: np.ndarray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(block)).hexdigest()

@@ -1,0 +1,81 @@
+"""Stage ``evaluate``: a run and judgements in, per-query scores out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from repro.errors import DataError, UsageError
+from repro.evaluation.answers import answer_measures, read_answers, score_by_answers
+from repro.evaluation.measures import Scores, score
+from repro.evaluation.qrels import read_qrels
+from repro.evaluation.runs import Run, read_run
+from repro.progress import Progress
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``scores.json``: queries, measures, missing, ignored.
+
+    Params: ``measures`` (ir_measures names), ``ignore_identical_ids`` (BEIR's rule), ``judgements``, which is
+    ``qrels`` (graded documents) or ``answers`` (answer strings; needs inputs ``queries`` and ``corpus``).
+    Returns counts of judged, missing and ignored queries, and the means (fractions).
+    """
+    ranking = read_run(inputs["run"] / "run.trec")
+    if params["judgements"] == "qrels":
+        qrels = read_qrels(inputs["qrels"] / "qrels.trec")
+        scores = score(
+            ranking, qrels, params["measures"], ignore_identical_ids=params["ignore_identical_ids"]
+        )
+    elif params["judgements"] == "answers":
+        scores = _by_answers(params["measures"], ranking, inputs, progress)
+    else:
+        raise UsageError(f"judgements are {params['judgements']!r}; known: qrels, answers")
+    (out / "scores.json").write_text(_json(scores), encoding="utf-8")
+    return {
+        "queries": len(scores.queries),
+        "missing": len(scores.missing),
+        "ignored": scores.ignored,
+        "means": scores.means,
+    }
+
+
+def _by_answers(measures: list[str], ranking: Run, inputs: Mapping[str, Path], progress: Progress) -> Scores:
+    answers = read_answers(inputs["queries"] / "queries.jsonl")
+    depth = max((measure.cutoff for measure in answer_measures(measures).values()), default=0)
+    wanted = {document for qid in answers for document, _ in ranking.get(qid, ())[:depth]}
+    texts = _texts(inputs["corpus"] / "arrow", wanted, progress)
+    return score_by_answers(ranking, answers, texts, measures)
+
+
+def _texts(path: Path, wanted: set[str], progress: Progress) -> dict[str, str]:
+    """Texts, without titles, of the wanted documents; DataError if the corpus lacks one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from datasets import load_from_disk
+
+    corpus = load_from_disk(str(path)).select_columns(["id", "text"]).with_format("arrow")
+    texts: dict[str, str] = {}
+    with progress.task("passages with answers", total=len(corpus)) as advance:
+        for batch in corpus.iter(batch_size=100_000):
+            ids = batch["id"]
+            chosen = batch.filter(pc.is_in(ids, value_set=pa.array(sorted(wanted), type=ids.type)))
+            texts.update(zip(chosen["id"].to_pylist(), chosen["text"].to_pylist(), strict=True))
+            advance(len(batch))
+    lost = sorted(wanted - texts.keys())
+    if lost:
+        raise DataError(f"{len(lost)} documents of the run are not in the corpus, the first is {lost[0]!r}")
+    return texts
+
+
+def _json(scores: Scores) -> str:
+    return json.dumps(
+        {
+            "queries": scores.queries,
+            "measures": scores.measures,
+            "missing": scores.missing,
+            "ignored": scores.ignored,
+        },
+        ensure_ascii=False,
+        allow_nan=False,
+    )

@@ -1,0 +1,39 @@
+"""Stage ``initialise``: a BERT with random weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from repro.errors import UsageError
+from repro.progress import Progress
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``model/``: a BertForMaskedLM of the given size over a tokenizer's vocabulary, and that tokenizer.
+
+    Weights are drawn as BERT's were, N(0, 0.02), from torch's generator under ``params["seed"]``.
+
+    Raises:
+        UsageError: the hidden size is not a multiple of the number of heads.
+        DataError: the tokenizer cannot be read.
+    """
+    from transformers import BertConfig, BertForMaskedLM, set_seed
+
+    from repro.nn.checkpoint import load_tokenizer, save_model
+
+    if params["hidden_size"] % params["heads"]:
+        raise UsageError(f"hidden_size {params['hidden_size']} is not a multiple of heads {params['heads']}")
+    tokenizer = load_tokenizer(inputs["tokenizer"] / "model")
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=params["hidden_size"],
+        num_hidden_layers=params["layers"],
+        num_attention_heads=params["heads"],
+        intermediate_size=params["intermediate_size"],
+        max_position_embeddings=params["max_positions"],
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    set_seed(params["seed"])
+    model = BertForMaskedLM(config)
+    save_model(model, tokenizer, out / "model")
+    return {"parameters": model.num_parameters(), "vocabulary": len(tokenizer)}

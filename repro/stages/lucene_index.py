@@ -1,0 +1,42 @@
+"""Stage: index a corpus with Lucene for BM25 (Anserini's analysis, through pyserini)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from repro import machine
+from repro.lucene.process import call
+from repro.progress import Progress
+
+FIELDS = "fields.json"
+
+
+def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+    """Write ``lucene/`` and, for who searches it, ``fields.json``: whether titles are a field of their own.
+
+    Scores are the same for every number of threads; the bytes of the index are not, even for one.
+
+    Raises:
+        BlockedError: there is no Java 21.
+        StageError: Lucene failed, or left documents out that have contents.
+    """
+    corpus, index = Path(inputs["corpus"]) / "arrow", out / "lucene"
+    if index.exists():
+        shutil.rmtree(index)  # of an interrupted attempt: Lucene would call it locked, or add to it
+    arguments = {
+        "corpus": str(corpus),
+        "index": str(index),
+        "multifield": params["multifield"],
+        "threads": machine.cores(),
+    }
+    facts = call("index", arguments, folder=out, task="index", total=_rows(corpus), progress=progress)
+    (out / FIELDS).write_text(json.dumps({"multifield": params["multifield"]}) + "\n")
+    return facts
+
+
+def _rows(corpus: Path) -> int | None:
+    """Documents in the corpus as its own metadata counts them; None where that is not said."""
+    info = json.loads((corpus / "dataset_info.json").read_text())
+    return (info.get("splits") or {}).get("train", {}).get("num_examples")

@@ -1,0 +1,59 @@
+"""Stage ``pretrain``: an encoder trained on text alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from repro.progress import Progress
+
+
+class TokenRows:
+    """The rows of a tokens artefact, fetched from its memory-mapped file as they are asked for."""
+
+    def __init__(self, folder: Path):
+        from datasets import load_from_disk
+
+        self.tokens = load_from_disk(str(folder / "arrow")).select_columns("input_ids").with_format("numpy")
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
+        """Rows as ``{"input_ids": (n,) int32, "epoch", "index"}`` for places (epoch, index)."""
+        rows = self.tokens[[index for _, index in places]]["input_ids"]
+        return [
+            {"input_ids": row, "epoch": epoch, "index": index}
+            for row, (epoch, index) in zip(rows, places, strict=True)
+        ]
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Train ``params["objective"]`` on a tokens artefact and keep what its ``save`` keeps, in ``model/``.
+
+    The objective is made with ``params["options"]``, ``length`` and ``seed``; its new weights, if it has any, are
+    drawn from torch's generator under the same seed. An interrupted attempt in ``out`` is resumed.
+
+    Raises:
+        BlockedError: half precision without a GPU.
+        UsageError: the objective is not the declared one, or does not take these options.
+        DataError: the model cannot be read, or there are no texts.
+        StageError: a loss is not finite.
+    """
+    from transformers import set_seed
+
+    from repro.errors import DataError
+    from repro.nn.checkpoint import load_masked_lm, load_tokenizer
+    from repro.train import Settings, built, import_objective, train
+
+    settings = Settings.of(params, batch_size=params["texts_per_batch"])
+    rows = TokenRows(inputs["tokens"])
+    if len(rows) == 0:
+        raise DataError(f"{inputs['tokens']}: no texts to train on")
+    set_seed(params["seed"])
+    start = inputs["model"] / "model"
+    options = params["options"] | {"length": params["length"], "seed": params["seed"]}
+    kind = import_objective(params["objective"])
+    objective = built(kind, load_masked_lm(start), load_tokenizer(start), options)
+    facts = train(objective, rows, settings, out=out, progress=progress)
+    objective.save(out / "model")
+    return facts

@@ -1,0 +1,19 @@
+"""Stage ``union``: training sets side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from repro.progress import Progress
+
+
+def run(params: dict, inputs: dict[str, list[Path]], out: Path, progress: Progress) -> dict:
+    """Write one training set with the rows of all, in order; a query may have a row from each.
+
+    That is how the files of two negative sources are trained on together: each row is an example of its own.
+    """
+    from datasets import concatenate_datasets, load_from_disk
+
+    parts = [load_from_disk(str(path / "arrow")) for path in inputs["training_sets"]]
+    concatenate_datasets(parts).save_to_disk(str(out / "arrow"))
+    return {"rows": [len(part) for part in parts]}

@@ -1,0 +1,194 @@
+"""Training of an objective: HF's Trainer with our order of examples, our log and our checkpoints.
+
+An objective is an ``nn.Module`` with ``name``, ``version``, ``collate(examples) -> batch``,
+``forward(batch) -> named scalar losses`` (their sum is minimised) and ``save(folder)``. What it draws at random
+depends on the seed, the epoch and the example's index only, so that a batch is the same whoever makes it and
+whenever. Killed at any step and started again in the same folder, a training ends on a CPU with the same bits.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import math
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from torch import nn
+
+from repro.checkpoints import last_complete
+from repro.errors import UsageError, unknown
+from repro.nn.precision import check_precision
+from repro.progress import Progress
+
+Place = tuple[int, int]  # epoch, index
+
+
+class Examples(Protocol):
+    """What is trained on: rows that can be fetched by (epoch, index)."""
+
+    def __len__(self) -> int: ...
+
+    def __getitems__(self, places: list[Place]) -> list[dict]: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How an objective is minimised; names as in HF's TrainingArguments where it has them.
+
+    Attributes:
+        batch_size: examples a step, all on one device: in-batch negatives make it part of the loss.
+        epochs, max_steps: the training ends at whichever comes first; either may be None, not both.
+        warmup_ratio, warmup_steps: linear warm-up over that share or number of steps; one is 0 or None.
+        schedule: HF's name of the learning rate's course after warm-up; ``linear`` falls to 0 at the last step.
+        weight_decay: AdamW's, applied to neither biases nor LayerNorm; 0 makes it Adam.
+        max_grad_norm: gradients are clipped to it; 0 for no clipping.
+        precision: ``fp32``, ``fp16`` or ``bf16``.
+        seed: of dropout and of the order of the examples.
+    """
+
+    batch_size: int
+    epochs: float | None
+    max_steps: int | None
+    learning_rate: float
+    warmup_ratio: float | None
+    warmup_steps: int | None
+    schedule: str
+    weight_decay: float
+    max_grad_norm: float
+    precision: str
+    seed: int
+
+    @classmethod
+    def of(cls, params: dict, *, batch_size: int) -> Settings:
+        """The settings among a stage's parameters.
+
+        Raises:
+            UsageError: neither or both of two exclusive parameters are given, or a schedule or precision is unknown.
+            BlockedError: half precision without a GPU.
+        """
+        names = [field.name for field in dataclasses.fields(cls) if field.name != "batch_size"]
+        settings = cls(batch_size=batch_size, **{name: params[name] for name in names})
+        check_precision(settings.precision)
+        _check_schedule(settings.schedule)
+        if settings.epochs is None and settings.max_steps is None:
+            raise UsageError("a training needs epochs or max_steps; both are null")
+        if settings.warmup_ratio and settings.warmup_steps:
+            raise UsageError("a training takes warmup_ratio or warmup_steps, not both; set one to 0")
+        return settings
+
+    def steps(self, examples: int) -> int:
+        """Optimiser steps over so many examples; the last batch of an epoch may be smaller."""
+        wanted = [] if self.max_steps is None else [self.max_steps]
+        if self.epochs is not None:
+            wanted.append(math.ceil(self.epochs * math.ceil(examples / self.batch_size)))
+        return min(wanted)
+
+
+class Order:
+    """Batches of places: every epoch a new permutation of the examples, cut after ``steps`` batches.
+
+    A batch sampler of a torch DataLoader, which sees the whole training as one pass.
+    """
+
+    def __init__(self, examples: int, *, batch_size: int, steps: int, seed: int):
+        self.examples, self.batch_size, self.steps, self.seed = examples, batch_size, steps, seed
+        self.drop_last = False
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def __iter__(self) -> Iterator[list[Place]]:
+        left, epoch = self.steps, 0
+        while left > 0:
+            order = np.random.default_rng((self.seed, epoch)).permutation(self.examples)
+            for first in range(0, self.examples, self.batch_size)[:left]:
+                yield [(epoch, int(index)) for index in order[first : first + self.batch_size]]
+                left -= 1
+            epoch += 1
+
+
+def import_objective(declared: dict) -> type[nn.Module]:
+    """The class at ``declared["path"]`` ("module:Class"), checked to be the one the plan was made for.
+
+    Raises:
+        UsageError: there is no such class, or its name or version is not the declared one.
+    """
+    path = declared["path"]
+    module, _, attribute = path.partition(":")
+    try:
+        objective = getattr(importlib.import_module(module), attribute)
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise UsageError(f"there is no objective at {path!r} ({error})") from error
+    for key in ("name", "version"):
+        if getattr(objective, key) != declared[key]:
+            raise UsageError(f"{path} has {key} {getattr(objective, key)!r}, the plan says {declared[key]!r}; plan again")
+    return objective
+
+
+def built(objective: type[nn.Module], model: nn.Module, tokenizer, options: dict) -> nn.Module:
+    """The objective with its options; raises UsageError where they are not those it takes."""
+    try:
+        inspect.signature(objective).bind(model, tokenizer, **options)
+    except TypeError as error:
+        raise UsageError(f"objective {objective.name!r}: {error}") from error
+    return objective(model, tokenizer, **options)
+
+
+def train(objective: nn.Module, examples: Examples, settings: Settings, *, out: Path, progress: Progress) -> dict:
+    """Minimise the objective's losses; it is changed in place.
+
+    Checkpoints lie in ``out/checkpoints`` while this runs, one every ten minutes or every REPRO_SAVE_STEPS steps;
+    the last complete one is where an interrupted training goes on. ``out/train_log.jsonl`` gets about 200 lines
+    of step, learning rate, gradient norm and losses (means since the line before).
+
+    Returns:
+        facts: steps, epochs, examples, losses of the last logged line, seconds of this attempt, and the step at
+        which it was resumed, if it was.
+
+    Raises:
+        StageError: a loss is not finite.
+    """
+    from repro.trainer import ObjectiveTrainer, arguments
+
+    started, steps = time.monotonic(), settings.steps(len(examples))
+    order = Order(len(examples), batch_size=settings.batch_size, steps=steps, seed=settings.seed)
+    resumed = last_complete(out / "checkpoints", steps=steps)
+    trainer = ObjectiveTrainer(
+        objective,
+        arguments(settings, out / "checkpoints", steps=steps),
+        examples,
+        order,
+        log=out / "train_log.jsonl",
+        resumed=resumed,
+        save_steps=_save_steps(),
+    )
+    with progress.task("training", total=steps) as advance:
+        trainer.run(advance)
+    shutil.rmtree(out / "checkpoints", ignore_errors=True)
+    facts = {"steps": steps, "epochs": steps * settings.batch_size / len(examples), "examples": len(examples)}
+    facts |= {"losses": trainer.last_losses, "seconds": round(time.monotonic() - started, 1)}
+    return facts | ({"resumed_at": trainer.resumed_at} if resumed else {})
+
+
+def _check_schedule(schedule: str) -> None:
+    from transformers.trainer_utils import SchedulerType
+
+    names = [kind.value for kind in SchedulerType]
+    if schedule not in names:
+        raise unknown("schedule", schedule, names)
+
+
+def _save_steps() -> int | None:
+    given = os.environ.get("REPRO_SAVE_STEPS")
+    if given is None:
+        return None
+    if not given.isdigit() or int(given) == 0:
+        raise UsageError(f"REPRO_SAVE_STEPS is {given!r}; give a number of steps, or unset it for every ten minutes")
+    return int(given)

@@ -1,0 +1,208 @@
+import gzip
+
+import numpy as np
+import pytest
+import yaml
+
+from repro.errors import DataError
+from repro.evaluation.runs import read_run, write_run
+
+
+def tied_run(seed: int, queries: int = 12, documents: int = 40, levels: int = 5) -> dict:
+    """Random rankings, few distinct scores, at magnitudes where float32 is coarse, fine and around zero."""
+    random = np.random.default_rng(seed)
+    run = {}
+    for q in range(queries):
+        scale = 10.0 ** random.integers(-6, 7)
+        scores = random.integers(-levels, levels, documents) * scale + random.choice([0.0, 711.845])
+        ids = random.permutation(10 * documents)[:documents]
+        run[f"q{q}"] = [(f"d{d}", float(s)) for d, s in zip(ids, scores, strict=True)]
+    return run
+
+
+def as_trec_eval_ranks(pairs):
+    """The rule written out: by float32 score, then by document id, both descending."""
+    return [d for d, _ in sorted(pairs, key=lambda pair: (float(np.float32(pair[1])), pair[0]), reverse=True)]
+
+
+def trec_eval_order(scores: dict[str, float]) -> list[str]:
+    """The order in which trec_eval itself sees a ranking: every document in turn is the only relevant one."""
+    import pytrec_eval
+
+    places = {}
+    for document in scores:
+        found = pytrec_eval.RelevanceEvaluator({"q": {document: 1}}, {"recip_rank"}).evaluate({"q": scores})
+        places[document] = found["q"]["recip_rank"]
+    return sorted(places, key=places.__getitem__, reverse=True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ties_are_broken_as_trec_eval_breaks_them(tmp_path, seed):
+    run = tied_run(seed)
+    write_run(tmp_path, run, "tag")
+    written = read_run(tmp_path / "run.trec")
+    assert {q: [d for d, _ in written[q]] for q in written} == {q: as_trec_eval_ranks(run[q]) for q in run}
+    for q in list(run)[:3]:
+        order = [d for d, _ in written[q]]
+        assert order == trec_eval_order(dict(run[q])) == trec_eval_order(dict(written[q]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_written_scores_fall_strictly_as_float32_and_as_double(tmp_path, seed):
+    write_run(tmp_path, tied_run(seed), "tag")
+    for pairs in read_run(tmp_path / "run.trec").values():
+        double = np.array([score for _, score in pairs])
+        narrow = double.astype(np.float32)
+        assert (np.diff(double) < 0).all()
+        assert (narrow[1:] < narrow[:-1]).all()
+        assert (narrow == double).all()  # nothing is lost in narrowing: both readers see one number
+
+
+def test_every_reader_of_the_ecosystem_sees_one_ranking(tmp_path):
+    import ir_measures
+    import pytrec_eval
+    import ranx
+
+    run = tied_run(7)
+    write_run(tmp_path, run, "tag")
+    path = tmp_path / "run.trec"
+    expected = {q: as_trec_eval_ranks(run[q]) for q in run}
+    with open(path) as file:
+        parsed = pytrec_eval.parse_run(file)
+    theirs: dict = {}
+    for scored in ir_measures.read_trec_run(str(path)):
+        theirs.setdefault(scored.query_id, {})[scored.doc_id] = scored.score
+    through_ranx = ranx.Run.from_file(str(path), kind="trec")
+    assert through_ranx.name == "tag"
+    for q in run:
+        assert sorted(parsed[q], key=parsed[q].get, reverse=True) == expected[q]
+        assert sorted(theirs[q], key=theirs[q].get, reverse=True) == expected[q]
+        assert list(through_ranx[q]) == expected[q]
+
+
+def test_scores_that_already_fall_are_written_as_they_are(tmp_path):
+    facts = write_run(tmp_path, {"1": [("a", 1.5), ("b", 0.1), ("c", -3.0)]}, "tag")
+    assert (tmp_path / "run.trec").read_text() == (
+        f"1 Q0 a 1 1.5 tag\n1 Q0 b 2 {float(np.float32(0.1))!r} tag\n1 Q0 c 3 -3.0 tag\n"
+    )
+    assert facts == {"queries": 1, "lines": 3, "nudged": 0}
+
+
+def test_only_what_does_not_fall_is_moved_and_raw_scores_lie_beside(tmp_path):
+    facts = write_run(tmp_path, {"1": [("a", 2.0), ("b", 2.0), ("c", 1.0)], "2": [("a", 3.0)]}, "tag")
+    after_two = float(np.nextafter(np.float32(2), np.float32(0)))
+    written = read_run(tmp_path / "run.trec")
+    assert written == {"1": [("b", 2.0), ("a", after_two), ("c", 1.0)], "2": [("a", 3.0)]}
+    raw = np.load(tmp_path / "raw.npy")
+    assert raw.dtype == np.float32
+    assert raw.tolist() == [2.0, 2.0, 1.0, 3.0]
+    assert facts == {"queries": 2, "lines": 4, "nudged": 1}
+
+
+def test_scores_equal_in_float32_are_a_tie_even_when_doubles_differ(tmp_path):
+    write_run(tmp_path, {"1": [("a", 1.0 + 1e-12), ("b", 1.0)]}, "tag")
+    assert [d for d, _ in read_run(tmp_path / "run.trec")["1"]] == ["b", "a"]
+
+
+def test_ties_at_zero_do_not_end_in_subnormal_numbers(tmp_path):
+    write_run(tmp_path, {"1": [(f"d{i}", 0.0) for i in range(5)]}, "tag")
+    scores = [score for _, score in read_run(tmp_path / "run.trec")["1"]]
+    assert scores[0] == 0
+    assert all(abs(score) >= np.finfo(np.float32).tiny for score in scores[1:])
+
+
+def test_arrays_query_by_query_give_the_same_file_as_a_mapping(tmp_path):
+    run = tied_run(3)
+    blocks = ((q, [d for d, _ in pairs], np.array([s for _, s in pairs])) for q, pairs in run.items())
+    for name, form in (("mapping", run), ("blocks", blocks)):
+        (tmp_path / name).mkdir()
+        write_run(tmp_path / name, form, "tag")
+    for file in ("run.trec", "raw.npy"):
+        assert (tmp_path / "mapping" / file).read_bytes() == (tmp_path / "blocks" / file).read_bytes()
+
+
+def test_writing_again_replaces_what_an_interrupted_attempt_left(tmp_path):
+    (tmp_path / "run.trec").write_text("1 Q0 a 1 ")
+    write_run(tmp_path, {"1": [("a", 1.0)], "2": []}, "tag")
+    assert read_run(tmp_path / "run.trec") == {"1": [("a", 1.0)]}
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"),
+    [
+        ({"1": [("a b", 1.0)]}, "'a b' is empty or holds white space"),
+        ({"1": [("", 1.0)]}, "'' is empty"),
+        ({"1 2": [("a", 1.0)]}, "query id '1 2'"),
+        ({"1": [("a", 1.0), ("a", 0.5)]}, "'1': a document is given twice"),
+        ({"1": [("a", float("nan"))]}, "the score of document 'a' is no finite float32 number"),
+        ({"1": [("a", 1e39)]}, "no finite float32"),
+        ([("1", ["a"], [1.0]), ("1", ["b"], [1.0])], "query '1' is given twice"),
+        ([("1", ["a", "b"], [1.0])], "2 documents, but scores of shape"),
+    ],
+)
+def test_what_no_run_file_can_hold_is_refused(tmp_path, run, reason):
+    with pytest.raises(DataError, match=reason):
+        write_run(tmp_path, run, "tag")
+
+
+def test_a_tag_of_two_words_is_refused(tmp_path):
+    with pytest.raises(DataError, match="tag 'my run'"):
+        write_run(tmp_path, {}, "my run")
+
+
+def test_metadata_states_only_what_is_known_under_the_names_of_ir_metadata(tmp_path):
+    write_run(tmp_path, {"1": [("a", 1.0)]}, "tag")
+    path = tmp_path / "run.ir_metadata.yml"
+    assert yaml.safe_load(path.read_text()) == {
+        "schema-version": 0.1,
+        "tag": "tag",
+        "method": {"automatic": True, "score ties": "reverse alphabetical order"},
+    }
+    retrieval = [{"name": "bm25", "method": "BM25", "k1": 0.9}]
+    data = {"test collection": {"name": "x", "ir_datasets": "x/test"}}
+    write_run(tmp_path, {"1": [("a", 1.0)]}, "tag", method={"retrieval": retrieval}, data=data)
+    known = yaml.safe_load(path.read_text())
+    assert known["method"]["retrieval"] == retrieval
+    assert known["data"] == data
+
+
+@pytest.mark.parametrize("first_rank", [0, 1])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_ranks_decide_nothing_and_may_begin_at_0_or_1(tmp_path, first_rank, pack):
+    lines = [("b", 1.0), ("a", 2.0), ("c", 1.0)]
+    text = "".join(f"1 Q0 {d} {rank} {s} any\n" for rank, (d, s) in enumerate(lines, first_rank))
+    (tmp_path / "run").write_bytes(pack(text.encode()))
+    assert read_run(tmp_path / "run") == {"1": [("a", 2.0), ("c", 1.0), ("b", 1.0)]}
+
+
+def test_scattered_queries_mixed_tags_and_tabs_are_read(tmp_path):
+    (tmp_path / "run").write_text("1 Q0 a 1 2 x\n2\tQ0\ta\t1\t3\ty\n1 Q0 b 2 1e-3 z")
+    assert read_run(tmp_path / "run") == {"1": [("a", 2.0), ("b", 0.001)], "2": [("a", 3.0)]}
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("1 Q0 b 2 1.0", "5 columns; a TREC run has 6"),
+        ("1\tb\t2", "3 columns"),
+        ("", "0 columns"),
+        ("# ir_metadata.start", "2 columns"),
+        ("1 Q0 b 2 high tag", "the score 'high' is no finite float32 number"),
+        ("1 Q0 b 2 nan tag", "the score 'nan'"),
+        ("1 Q0 b 2 -inf tag", "the score '-inf'"),
+        ("1 Q0 b 2 1e39 tag", "the score '1e39'"),
+        ("1 Q0 b 2 1_0 tag", "the score '1_0'"),
+        ("1 Q0 b two 1.0 tag", "the rank 'two' is no whole number"),
+        ("1 Q0 a 2 1.0 tag", "document 'a' is listed twice for query '1'"),
+    ],
+)
+def test_a_foreign_line_is_refused_with_its_number(tmp_path, line, reason):
+    (tmp_path / "run.trec").write_text(f"1 Q0 a 1 2.0 tag\n{line}\n1 Q0 z 3 0.5 tag\n")
+    with pytest.raises(DataError, match=f"run.trec:2: {reason}"):
+        read_run(tmp_path / "run.trec")
+
+
+def test_a_run_zipped_and_cut_off_is_refused(tmp_path):
+    (tmp_path / "run.gz").write_bytes(gzip.compress(b"1 Q0 a 1 2.0 tag\n" * 1)[:-9])
+    with pytest.raises(DataError, match="damaged gzip"):
+        read_run(tmp_path / "run.gz")

@@ -1,0 +1,62 @@
+"""Broken manifests are refused with file and line."""
+
+import pytest
+
+from repro.errors import ManifestError
+from repro.manifest import yaml_file
+from repro.manifest.schema import Manifest, Reading, faults
+
+GOOD = """\
+paper: p
+title: T
+tables:
+- id: "1"
+  about: a table
+  columns:
+  - {id: a, head: [A], dataset: d, measure: RR@10}
+  - {id: b, head: [B]}
+  rows:
+  - {id: x, label: X, cells: ["1.0", "-"]}
+"""
+
+
+def _read(tmp_path, text, shape=Manifest):
+    path = tmp_path / "cells.yaml"
+    path.write_text(text)
+    return yaml_file.read(path, shape, faults=faults if shape is Manifest else lambda content: ())
+
+
+def test_a_good_manifest_is_read(tmp_path):
+    assert _read(tmp_path, GOOD).tables[0].rows[0].cells == ("1.0", "-")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "reason"),
+    [
+        ('"1.0", "-"', '"1.0"', 10, "has 1 cells, the table has 2 columns"),
+        ("label: X", "lable: X", 10, "lable"),
+        ("label: X", "label: X, label: Y", 10, "occurs twice"),
+        ("id: x", "id: x/y", 10, "id 'x/y'"),
+        ("label: X", "label: X, group: g", 10, "names group 'g'"),
+        ("  about: a table\n", "  about: [\n", 7, "not valid YAML"),
+        ("label: X", "label: X, role: mine", 10, "role"),
+        ("id: b,", "id: a,", 8, "column 'a' occurs twice"),
+        ("head: [B]", "head: [B], mean_of: [c]", 8, "averages 'c'"),
+    ],
+)
+def test_each_mistake_is_named_with_its_line(tmp_path, old, new, line, reason):
+    with pytest.raises(ManifestError) as error:
+        _read(tmp_path, GOOD.replace(old, new))
+    assert str(error.value).startswith(f"{tmp_path / 'cells.yaml'}:{line}: ")
+    assert reason in str(error.value)
+
+
+def test_a_missing_file_is_one_sentence(tmp_path):
+    with pytest.raises(ManifestError, match="cannot be read"):
+        yaml_file.read(tmp_path / "none.yaml", Manifest)
+
+
+def test_a_default_must_be_a_choice(tmp_path):
+    text = "- {id: a, kind: silence, where: x, paper: y, choices: {b: 1}, default: c}\n"
+    with pytest.raises(ManifestError, match="default 'c' is not among the choices b"):
+        _read(tmp_path, text, tuple[Reading, ...])

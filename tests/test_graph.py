@@ -1,0 +1,71 @@
+"""Fingerprints are identities, and rewriting keeps sharing."""
+
+import pytest
+
+from repro.graph import Node, canonical, check_types, rewrite, walk
+from repro.stages import STAGES
+
+
+def _corpus(name="c", **params):
+    return Node("corpus", {"dataset": name, **params})
+
+
+def test_equal_graphs_have_equal_fingerprints_whatever_the_order_of_parameters():
+    one = Node("search", {"depth": 10}, {"passages": _corpus("a"), "queries": _corpus("b")})
+    two = Node("search", {"depth": 10}, {"queries": _corpus("b"), "passages": _corpus("a")})
+    assert one.fingerprint == two.fingerprint
+
+
+def test_a_parameter_or_an_input_changes_the_fingerprint():
+    node = Node("search", {"depth": 10}, {"passages": _corpus("a"), "queries": _corpus("b")})
+    assert node.fingerprint != Node("search", {"depth": 11}, node.inputs).fingerprint
+    assert node.fingerprint != Node("search", node.params, {**node.inputs, "queries": _corpus("c")}).fingerprint
+
+
+def test_where_the_data_was_found_is_not_part_of_the_identity():
+    assert _corpus(source={"path": "/here"}).fingerprint == _corpus(source={"path": "/there"}).fingerprint
+    assert _corpus(digest="1").fingerprint != _corpus(digest="2").fingerprint
+
+
+def test_moving_an_objective_keeps_what_was_trained_and_raising_its_version_does_not():
+    def trained(version, path):
+        return Node("pretrain", {"objective": {"name": "o", "version": version, "path": path}})
+
+    assert trained(1, "a:B").fingerprint == trained(1, "c:D").fingerprint
+    assert trained(1, "a:B").fingerprint != trained(2, "a:B").fingerprint
+
+
+def test_raising_a_stage_version_discards_its_artefacts(monkeypatch):
+    from dataclasses import replace
+
+    before = _corpus().fingerprint
+    monkeypatch.setitem(STAGES, "corpus", replace(STAGES["corpus"], version=99))
+    assert _corpus().fingerprint != before
+
+
+def test_canonical_json_refuses_what_is_not_a_number():
+    with pytest.raises(ValueError):
+        canonical({"x": float("nan")})
+
+
+def test_walk_gives_inputs_first_and_each_node_once():
+    shared = _corpus()
+    left = Node("lucene_index", {"multifield": False}, {"corpus": shared})
+    right = Node("lucene_index", {"multifield": True}, {"corpus": Node("corpus", {"dataset": "c"})})
+    order = walk([left, right])
+    assert [n.stage for n in order] == ["corpus", "lucene_index", "lucene_index"]
+
+
+def test_rewriting_keeps_shared_nodes_shared():
+    shared, done = _corpus(), {}
+    graph = Node("search", {"depth": 1}, {"passages": shared, "queries": shared})
+    new = rewrite(graph, lambda n: Node(n.stage, {**n.params, "seen": True}, n.inputs), done)
+    assert new.inputs["passages"] is new.inputs["queries"]
+    assert new.inputs["passages"].params["seen"]
+
+
+def test_a_graph_that_cannot_run_is_refused_with_stage_and_input():
+    with pytest.raises(TypeError, match="search: input 'passages' takes embeddings, corpus gives corpus"):
+        check_types(Node("search", {}, {"passages": _corpus(), "queries": _corpus()}))
+    with pytest.raises(TypeError, match="missing"):
+        check_types(Node("search", {}, {}))

@@ -1,0 +1,84 @@
+"""The tree keeps its shape: the runner knows no paper, papers do not know each other, the CLI starts light."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from repro.papers import papers
+
+ROOT = Path(__file__).resolve().parent.parent
+RUNNER = sorted((ROOT / "repro").rglob("*.py"))
+PAPERS = sorted((ROOT / "papers").rglob("*.py"))
+HEAVY = ("torch", "transformers", "datasets", "ranx", "pandas", "ir_datasets", "beir", "pyserini", "faiss", "scipy")
+
+
+def _imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def test_the_runner_imports_no_paper():
+    found = {str(p.relative_to(ROOT)): i for p in RUNNER for i in _imports(p) if i.split(".")[0] == "papers"}
+    assert found == {}
+
+
+def test_the_runner_contains_no_paper_name():
+    names = re.compile(rf"\b({'|'.join([*papers(), 'cotmae', 'cot-mae'])})\b", re.IGNORECASE)
+    files = [p for p in (ROOT / "repro").rglob("*") if p.suffix in (".py", ".yaml")]
+    found = {str(p.relative_to(ROOT)): m.group() for p in files if (m := names.search(p.read_text()))}
+    assert found == {}
+
+
+def test_a_paper_imports_no_other_paper():
+    for path in PAPERS:
+        own = path.relative_to(ROOT / "papers").parts[0]
+        for name in _imports(path):
+            parts = name.split(".")
+            if parts[0] == "papers" and len(parts) > 1:
+                assert parts[1] in (own, "baselines"), f"{path} imports {name}"
+
+
+def test_nothing_imports_a_module_of_the_tests():
+    for path in [*RUNNER, *PAPERS]:
+        assert not any(name.split(".")[0] == "tests" for name in _imports(path)), path
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["list"], ["show", "costa", "--table", "1"], ["plan", "--all", "--scale", "tiny"]])
+def test_the_command_line_looks_without_loading_heavy_libraries(arguments, tmp_path):
+    code = (
+        "import sys; from repro.cli import main\n"
+        f"sys.argv = ['repro', *{arguments!r}]\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        f"print(sorted(set(sys.modules) & set({HEAVY!r})), file=sys.stderr)"
+    )
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "REPRO_STORE": str(tmp_path / "store")}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, cwd=ROOT, capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == "[]", done.stderr
+
+
+def test_every_stage_has_a_module_with_run():
+    from repro.stages import STAGES
+
+    for name in STAGES:
+        tree = ast.parse((ROOT / "repro" / "stages" / f"{name}.py").read_text())
+        assert "run" in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, name
+
+
+def test_every_objective_that_recipes_name_declares_that_name_and_version():
+    from repro.papers import load
+    from repro.recipe import Objective
+
+    for path in (ROOT / "papers").rglob("recipes.py"):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        members = vars(sys.modules[module]) if module in sys.modules else load(f"{module}:__dict__")
+        for objective in [m for m in members.values() if isinstance(m, Objective)]:
+            declared = load(objective.path)
+            assert (declared.name, declared.version) == (objective.name, objective.version), objective

@@ -1,0 +1,146 @@
+"""What exists in a store is complete; what fails leaves a sentence and loses nothing."""
+
+import errno
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from repro.errors import StoreError, UsageError
+from repro.graph import Node
+from repro.store import RECORD, Store, damage
+
+NODE = Node("corpus", {"dataset": "x"})
+
+
+def _write(text):
+    def work(directory: Path):
+        (directory / "file.txt").write_text(text)
+        return {"count": 3}
+
+    return work
+
+
+def _build(store, work, node=NODE):
+    return store.build(node, work, waiting=lambda: None)
+
+
+def test_an_artefact_appears_whole_with_checksums_and_facts(tmp_path):
+    store = Store(tmp_path)
+    path = _build(store, _write("hello"))
+    record = json.loads((path / RECORD).read_text())
+    assert store.state(NODE) == "stored"
+    assert record["facts"] == {"count": 3}
+    assert record["files"]["file.txt"]["size"] == 5
+    assert not store.partial(NODE).exists()
+
+
+def test_what_is_stored_is_not_built_again(tmp_path):
+    store = Store(tmp_path)
+    _build(store, _write("one"))
+    path = _build(store, _write("two"))
+    assert (path / "file.txt").read_text() == "one"
+
+
+def test_a_failed_attempt_leaves_a_partial_directory_that_the_next_one_sees(tmp_path):
+    store = Store(tmp_path)
+
+    def fail(directory):
+        (directory / "half.txt").write_text("half")
+        raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError):
+        _build(store, fail)
+    assert store.state(NODE) == "partial"
+    seen = []
+    _build(store, lambda directory: seen.append(sorted(p.name for p in directory.iterdir())))
+    assert seen == [["half.txt"]]
+
+
+@pytest.mark.parametrize("harm", ["truncate", "remove", "record"])
+def test_damage_that_sizes_show_is_seen_without_reading(tmp_path, harm):
+    store = Store(tmp_path)
+    path = _build(store, _write("hello"))
+    if harm == "truncate":
+        (path / "file.txt").write_text("hell")
+    elif harm == "remove":
+        (path / "file.txt").unlink()
+    else:
+        (path / RECORD).write_text("{")
+    assert store.state(NODE) == "damaged"
+    assert damage(path)
+
+
+def test_altered_bytes_of_equal_size_are_found_by_reading(tmp_path):
+    store = Store(tmp_path)
+    path = _build(store, _write("hello"))
+    (path / "file.txt").write_text("hallo")
+    assert store.state(NODE) == "stored"
+    assert damage(path) == ["file.txt is altered"]
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(errno.ENOSPC, "no space is left"), (errno.EROFS, "read-only"), (errno.EACCES, "may not be written")]
+)
+def test_a_full_or_read_only_disk_is_one_sentence(tmp_path, number, words):
+    store = Store(tmp_path)
+
+    def work(directory):
+        raise OSError(number, "no")
+
+    with pytest.raises(StoreError, match=words):
+        _build(store, work)
+
+
+def test_a_store_that_cannot_be_made_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="that path is a file|is a file"):
+        Store(tmp_path / "file" / "store")
+
+
+def test_two_processes_building_one_artefact_build_it_once(tmp_path):
+    code = textwrap.dedent("""
+        import sys, time
+        from pathlib import Path
+        from repro.graph import Node
+        from repro.store import Store
+        def work(directory):
+            with open(Path(sys.argv[1]) / "built.log", "a") as log:
+                log.write("built\\n")
+            time.sleep(0.3)
+            (directory / "file.txt").write_text("x")
+        Store(Path(sys.argv[1]) / "store").build(Node("corpus", {"dataset": "x"}), work, waiting=lambda: None)
+    """)
+    children = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
+    assert [c.wait() for c in children] == [0, 0, 0]
+    assert (tmp_path / "built.log").read_text() == "built\n"
+
+
+def test_a_holder_killed_while_building_does_not_lock_others_out(tmp_path):
+    code = textwrap.dedent("""
+        import os, signal, sys
+        from pathlib import Path
+        from repro.graph import Node
+        from repro.store import Store
+        def work(directory):
+            (directory / "half.txt").write_text("half")
+            os.kill(os.getpid(), signal.SIGKILL)
+        Store(Path(sys.argv[1])).build(Node("corpus", {"dataset": "x"}), work, waiting=lambda: None)
+    """)
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)]).returncode == -9
+    store = Store(tmp_path)
+    assert store.state(NODE) == "partial"
+    _build(store, _write("whole"))
+    assert store.state(NODE) == "stored"
+
+
+def test_a_node_is_remembered_with_its_inputs(tmp_path):
+    store = Store(tmp_path)
+    graph = Node("compare", {"names": ["a"]}, {"runs": (NODE,), "qrels": Node("qrels", {"dataset": "y"})})
+    store.remember([NODE, graph.inputs["qrels"], graph])
+    assert store.remembered(graph.fingerprint[:10]).fingerprint == graph.fingerprint
+    with pytest.raises(UsageError, match="no plan"):
+        store.remembered("0000")
