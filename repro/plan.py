@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.datasets.catalog import Dataset, dataset
-from repro.errors import ManifestError, unknown
+from repro.errors import ManifestError, UsageError, unknown
 from repro.graph import Node, canonical, check_types, walk
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.schema import Reading
@@ -135,6 +135,7 @@ def plan(
     measurements = [
         builder.measure(cell, seed) for cell in _with_members(cells) if cell.recipe for seed in seeds or (None,)
     ]
+    _check_overrides_matter(overrides or {}, builder.asked_for())
     return Plan(scale, cells, measurements, machine)
 
 
@@ -172,6 +173,10 @@ class _Builder:
         return Measurement(
             cell, seed, parts, tuple(p.inputs["run"] for p in parts), choices.departures(), choices.substitutes
         )
+
+    def asked_for(self) -> set[str]:
+        """Every reading that some recipe asked for."""
+        return {identifier for _, choices in self._calls.values() for identifier in choices.used}
 
     def _finish(self, node: Node) -> Node:
         node = self.machine.resolve(self._rewrite(node))
@@ -236,3 +241,13 @@ def _check_overrides(overrides: Mapping[str, str], sources: Iterable[Paper]) -> 
             raise unknown("reading of the selected papers", identifier, known)
         if choice not in known[identifier].choices:
             raise unknown(f"choice of reading {identifier!r}", choice, known[identifier].choices)
+
+
+def _check_overrides_matter(overrides: Mapping[str, str], asked_for: set[str]) -> None:
+    """A switch that changes nothing must not look as if it had."""
+    for identifier in overrides:
+        if identifier not in asked_for:
+            raise UsageError(
+                f"reading {identifier!r} changes nothing here: no recipe of the selected cells asks for it; "
+                f"they ask for {', '.join(sorted(asked_for)) or 'none'}"
+            )

@@ -11,7 +11,7 @@ from torch import nn
 
 from papers.costa.group_contrastive import group_contrastive
 from papers.costa.spans import GRANULARITIES, SHORT_TEXTS, STARTS, Words, sampled_spans
-from repro.errors import unknown
+from repro.errors import UsageError, unknown
 from repro.nn.checkpoint import save_model
 from repro.nn.masking import masked_texts
 from repro.nn.pooling import span_means
@@ -73,6 +73,9 @@ class ContrastiveSpans(nn.Module):
     ):
         super().__init__()
         _known("granularity", (*spans, *span_tokens), GRANULARITIES)
+        for granularity in spans:
+            if granularity != "word" and granularity not in span_tokens:
+                raise UsageError(f"there are no bounds in tokens for {granularity!r} spans; give span_tokens")
         _known("contrastive input", [contrastive_input], ("masked", "clean"))
         _known("resampling", [resample], ("once", "epoch"))
         _known("span start", [start], STARTS)

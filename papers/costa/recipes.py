@@ -9,8 +9,6 @@ from repro.recipe import Objective, Request
 COSTA = Objective("costa", 1, "papers.costa.contrastive_spans:ContrastiveSpans")
 CONTRASTIVE = Objective("contrastive", 1, "repro.nn.bi_encoder:BiEncoderContrastive")
 
-BERT = "bert-base-uncased"
-BERT_REVISION = "main"
 TRAIN = "msmarco-passage/train/judged"
 OFFICIAL_NEGATIVES = "msmarco-passage/train/triples-v2"
 SPANS = {"word": 5, "phrase": 5, "sentence": 5, "paragraph": 5}  # §4.5.1: 5 spans for each granularity
@@ -34,11 +32,14 @@ def passage_row(request: Request, *, encoder: str, strategy: str) -> Node:
 
 
 def _bert(request: Request) -> Node:
-    return recipe.backbone(BERT, revision=BERT_REVISION)
+    return recipe.backbone(request.reading("backbone-checkpoint"), revision="main")
 
 
 def _costa(request: Request) -> Node:
     """Pre-training (§3.2-3.3, §4.5.1): chunks of 512 tokens of Wikipedia, 6 epochs from BERT's weights."""
+    released = request.reading("encoder-source")
+    if released is not None:
+        return recipe.backbone(released, revision="main")
     bert = _bert(request)
     length = 512
     chunks = recipe.tokenize(
@@ -46,7 +47,7 @@ def _costa(request: Request) -> Node:
     )
     options = {
         "temperature": 0.1,  # τ of Eq. 8, §4.5.1
-        "weight": 0.1,  # λ of the total loss, §4.5.1
+        "weight": 0.1 * request.reading("contrastive-loss-scale"),  # λ of the total loss, §4.5.1
         "spans": SPANS,
         "span_tokens": {"phrase": [4, 16], "sentence": [16, 64], "paragraph": [64, 128]},
         "beta": [4, 2],
@@ -63,8 +64,10 @@ def _costa(request: Request) -> Node:
     return recipe.pretrain(
         bert, chunks, objective=COSTA, options=options,
         texts_per_batch=request.reading("pretraining-batch"),
-        epochs=6, max_steps=None, learning_rate=5e-5, warmup_ratio=0.1, warmup_steps=0, schedule="linear",
-        weight_decay=0.0, max_grad_norm=1.0, precision="fp16", length=length,
+        epochs=6, max_steps=None, learning_rate=5e-5, warmup_ratio=0.1, warmup_steps=0,
+        schedule=request.reading("pretraining-schedule"),
+        weight_decay=request.reading("pretraining-weight-decay"), max_grad_norm=1.0,
+        precision=request.reading("pretraining-precision"), length=length,
         seed=request.reading("pretraining-seed"),
     )  # fmt: skip
 
@@ -90,17 +93,20 @@ def _passages(request: Request) -> Node:
     return documents
 
 
+def _seed(request: Request) -> int:
+    return request.seed_or(request.reading("fine-tuning-seed"))
+
+
 def _bm25_negatives(request: Request) -> Node:
-    return recipe.official_negatives(
-        OFFICIAL_NEGATIVES, per_query=30, seed=request.seed_or(request.reading("fine-tuning-seed"))
-    )
+    per_query = request.reading("bm25-negatives-sample")
+    return recipe.official_negatives(OFFICIAL_NEGATIVES, per_query=per_query, seed=_seed(request))
 
 
 def _mined(request: Request, retriever: Node) -> Node:
-    """The top 200 of the warm-up model for the training queries, positives removed, 30 of them kept."""
-    run = _dense_run(request, retriever, TRAIN, depth=200)
-    seed = request.seed_or(request.reading("fine-tuning-seed"))
-    mined = recipe.mine(run, recipe.qrels(TRAIN), depth=200, per_query=30, seed=seed)
+    """The top of the warm-up model's run for the training queries, positives removed (§4.5.2)."""
+    kept = request.reading("hard-negative-depth")
+    run = _dense_run(request, retriever, TRAIN, depth=kept["depth"])
+    mined = recipe.mine(run, recipe.qrels(TRAIN), **kept, seed=_seed(request))
     if request.reading("hard-negative-pool") == "mined":
         return mined
     return recipe.union(mined, _bm25_negatives(request))
@@ -111,21 +117,22 @@ def _finetuned(request: Request, model: Node, training_set: Node, *, epochs: int
     batch = request.reading("fine-tuning-batch")
     return recipe.finetune(
         model, training_set, documents=_passages(request), topics=recipe.queries(TRAIN),
-        objective=CONTRASTIVE, options={"temperature": 1.0, "similarity": "dot"},
+        objective=CONTRASTIVE,
+        options={"temperature": 1.0, "similarity": request.reading("retrieval-similarity")},
         queries_per_batch=batch["queries"], passages_per_query=batch["passages"],
         epochs=epochs, max_steps=None, learning_rate=5e-6, warmup_ratio=0.1, warmup_steps=0,
-        schedule="linear", weight_decay=0.0, max_grad_norm=1.0,
+        schedule="linear", **request.reading("fine-tuning-optimizer"),
         precision=request.reading("fine-tuning-precision"), query_length=32, passage_length=128,
-        separator=request.reading("title-separator"), pooling="cls",
-        seed=request.seed_or(request.reading("fine-tuning-seed")),
+        separator=request.reading("title-separator"), pooling="cls", seed=_seed(request),
     )  # fmt: skip
 
 
 def _dense_run(request: Request, model: Node, dataset: str, *, depth: int) -> Node:
-    """Exact search over all passages by the inner product of [CLS] vectors."""
+    """Exact search over all passages by the similarity of [CLS] vectors."""
     how = {
-        "separator": request.reading("title-separator"), "pooling": "cls", "normalize": False,
-        "precision": request.reading("fine-tuning-precision"),
+        "separator": request.reading("title-separator"), "pooling": "cls",
+        "normalize": request.reading("retrieval-similarity") == "cosine",
+        "precision": request.reading("encoding-precision"),
     }  # fmt: skip
     passages = recipe.encode(model, _passages(request), kind="passages", length=128, **how)
     topics = recipe.encode(model, recipe.queries(dataset), kind="queries", length=32, **how)

@@ -22,12 +22,14 @@ class Words:
         barred: (V,), entries that no sampled word may begin with: special tokens, and marks without a letter or
             digit, which the tokeniser parts from words but which are none.
         stop_words: lower-case words that are not sampled either.
+        stops: (V,), entries that are such a word by themselves.
     """
 
     pieces: tuple[str, ...]
     continues: np.ndarray
     barred: np.ndarray
     stop_words: frozenset[str]
+    stops: np.ndarray
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str]) -> Words:
@@ -37,7 +39,8 @@ class Words:
         pieces = tuple(entry.removeprefix("##").lower() for entry in entries)
         barred = np.array([not any(character.isalnum() for character in piece) for piece in pieces])
         barred[tokenizer.all_special_ids] = True
-        return cls(pieces, continues, barred, frozenset(word.lower() for word in stop_words))
+        words = frozenset(word.lower() for word in stop_words)
+        return cls(pieces, continues, barred, words, np.array([piece in words for piece in pieces]))
 
     def spans(self, input_ids: np.ndarray) -> np.ndarray:
         """Every whole word of a text that may be sampled.
@@ -52,14 +55,13 @@ class Words:
             (W, 2): first token, and one past the last, in the text's order.
         """
         first = np.flatnonzero(~self.continues[input_ids])
-        end = np.append(first[1:], len(input_ids)).astype(first.dtype)
-        kept = [
-            (start, stop)
-            for start, stop in zip(first.tolist(), end.tolist(), strict=True)
-            if not self.barred[input_ids[start]]
-            and "".join(self.pieces[piece] for piece in input_ids[start:stop]) not in self.stop_words
-        ]
-        return np.array(kept, dtype=np.int64).reshape(-1, 2)
+        end = np.append(first, len(input_ids))[1:]  # nothing where there is no first
+        kept = ~self.barred[input_ids[first]]
+        for place in np.flatnonzero(kept & (end - first > 1)).tolist():
+            word = "".join(self.pieces[piece] for piece in input_ids[first[place] : end[place]].tolist())
+            kept[place] = word not in self.stop_words
+        kept &= (end - first > 1) | ~self.stops[input_ids[first]]
+        return np.stack((first, end), axis=1)[kept]
 
 
 def span_lengths(

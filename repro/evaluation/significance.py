@@ -1,13 +1,14 @@
 """Paired t-tests between systems, through ranx.
 
-ranx reads scores, keys its results by the run's name, breaks ties in no fixed order, and compiles itself anew for
-every length of a document id. It is given whole-number scores which only state the ranking, and names of our own
-for runs and documents; what it reports is copied by position.
+ranx reads scores, keys its results by the run's name, breaks ties in no fixed order, and compiles itself anew
+for every length of a document id. It is given whole-number scores which only state the ranking, and names of
+our own for runs and documents; what it reports is copied by position.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from repro.errors import UsageError
@@ -91,15 +92,13 @@ def _report(rankings, qrels, metrics: list[str], max_p: float) -> dict:
     import numba
     import ranx
 
+    judgements = ranx.Qrels.from_dict({qid: _renamed(judged) for qid, judged in qrels.items()})
+    runs = [ranx.Run.from_dict(ranking, name=str(i)) for i, ranking in enumerate(rankings)]
     threads = numba.get_num_threads()
     try:
-        return ranx.compare(
-            ranx.Qrels.from_dict({qid: _renamed(judged) for qid, judged in qrels.items()}),
-            [ranx.Run.from_dict(ranking, name=str(i)) for i, ranking in enumerate(rankings)],
-            metrics,
-            stat_test="student",
-            max_p=max_p,
-        ).to_dict()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a t without spread divides by zero; the tables tell such pairs
+            return ranx.compare(judgements, runs, metrics, stat_test="student", max_p=max_p).to_dict()
     finally:
         numba.set_num_threads(threads)  # ranx leaves it at 1 after fewer than ten queries
 

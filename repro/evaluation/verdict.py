@@ -14,9 +14,7 @@ from math import isfinite
 from typing import Protocol
 
 from repro.errors import DataError
-from repro.evaluation.tolerance import Tolerance, tolerance
-
-__all__ = ["FAILS", "NEITHER", "PASSES", "Tolerance", "Verdict", "tolerance", "verdict"]
+from repro.evaluation.tolerance import Tolerance
 
 PASSES = frozenset({"exact", "consistent", "within tolerance"})
 FAILS = frozenset({"lower", "higher", "failed"})

@@ -77,13 +77,16 @@ def search(arguments: dict, report: Report) -> dict:
     rounded to four decimals, and ties, which it breaks by document id, 1e-6 apart as far as float32 allows.
     """
     _keep_encoders_out()
+    from jnius import autoclass
     from pyserini.search.lucene import LuceneSearcher
 
+    # A text taken as a query can have more distinct terms than the 1,024 at which Lucene refuses.
+    autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
     searcher = LuceneSearcher(arguments["index"])
     searcher.set_bm25(arguments["k1"], arguments["b"])
     fields = {"contents": 1.0, "title": 1.0} if arguments["multifield"] else {}
     hits = unanswered = 0
-    with open(arguments["queries"]) as lines, open(arguments["output"], "w") as output:
+    with open(arguments["queries"], encoding="utf-8") as lines, open(arguments["output"], "w") as output:
         for queries in _batches(map(json.loads, lines), QUERIES_PER_BATCH):
             found = searcher.batch_search(
                 [query["text"] for query in queries], [query["id"] for query in queries],

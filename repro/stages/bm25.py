@@ -36,7 +36,7 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
         "output": str(hits),
         "threads": machine.cores(),
     }
-    with open(queries) as lines:
+    with open(queries, encoding="utf-8") as lines:
         total = sum(1 for _ in lines)
     facts = call("search", arguments, folder=out, task="bm25", total=total, progress=progress)
     write_run(out, _read(hits), "bm25", method=_method(params, facts))

@@ -22,6 +22,8 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
         BlockedError: there is no Java 21.
         StageError: Lucene failed, or left documents out that have contents.
     """
+    from datasets import load_from_disk
+
     corpus, index = Path(inputs["corpus"]) / "arrow", out / "lucene"
     if index.exists():
         shutil.rmtree(index)  # of an interrupted attempt: Lucene would call it locked, or add to it
@@ -31,12 +33,7 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
         "multifield": params["multifield"],
         "threads": machine.cores(),
     }
-    facts = call("index", arguments, folder=out, task="index", total=_rows(corpus), progress=progress)
+    total = len(load_from_disk(str(corpus)))
+    facts = call("index", arguments, folder=out, task="index", total=total, progress=progress)
     (out / FIELDS).write_text(json.dumps({"multifield": params["multifield"]}) + "\n")
     return facts
-
-
-def _rows(corpus: Path) -> int | None:
-    """Documents in the corpus as its own metadata counts them; None where that is not said."""
-    info = json.loads((corpus / "dataset_info.json").read_text())
-    return (info.get("splits") or {}).get("train", {}).get("num_examples")

@@ -16,7 +16,7 @@ def tied_run(seed: int, queries: int = 12, documents: int = 40, levels: int = 5)
         scale = 10.0 ** random.integers(-6, 7)
         scores = random.integers(-levels, levels, documents) * scale + random.choice([0.0, 711.845])
         ids = random.permutation(10 * documents)[:documents]
-        run[f"q{q}"] = [(f"d{d}", float(s)) for d, s in zip(ids, scores, strict=True)]
+        run[f"q{q}"] = [(f"d{d:07d}", float(s)) for d, s in zip(ids, scores, strict=True)]
     return run
 
 

@@ -18,4 +18,5 @@ def test_a_document_with_an_address_begins_with_it():
 
 def test_with_several_fields_the_title_stands_apart():
     row = {"id": "d1", "title": "On moss", "text": "Moss is green."}
-    assert json_document(row, multifield=True) == {"id": "d1", "title": "On moss", "contents": "Moss is green."}
+    document = json_document(row, multifield=True)
+    assert document == {"id": "d1", "title": "On moss", "contents": "Moss is green."}

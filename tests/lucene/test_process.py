@@ -102,7 +102,9 @@ def test_the_child_ends_when_its_parent_is_killed(tmp_path):
     arguments = {"index": index, "queries": str(tmp_path / "queries"), "output": str(tmp_path / "hits")}
     arguments |= {"k1": 0.9, "b": 0.4, "depth": 1, "multifield": False, "threads": 1}
     code = (
-        "import json, pathlib, sys; from repro.lucene.process import call; from repro.progress import Progress;"
+        "import json, pathlib, sys\n"
+        "from repro.lucene.process import call\n"
+        "from repro.progress import Progress\n"
         "call('search', json.loads(sys.argv[1]), folder=pathlib.Path(sys.argv[2]), task='', total=1,"
         " progress=Progress())"
     )
@@ -122,8 +124,8 @@ def _index(folder: Path) -> str:
     from datasets import Dataset
 
     Dataset.from_dict({"id": ["d"], "title": [""], "text": ["moss"]}).save_to_disk(str(folder / "arrow"))
-    arguments = {"corpus": str(folder / "arrow"), "index": str(folder / "index"), "multifield": False, "threads": 1}
-    run(arguments, folder, action="index")
+    arguments = {"corpus": str(folder / "arrow"), "index": str(folder / "index")}
+    run(arguments | {"multifield": False, "threads": 1}, folder, action="index")
     return arguments["index"]
 
 

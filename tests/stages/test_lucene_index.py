@@ -30,44 +30,45 @@ class Recorded(Progress):
         yield lambda n=1: self.steps.append(n)
 
 
-@pytest.fixture
-def corpus(tmp_path):
-    names = ("id", "title", "text")
-    Dataset.from_dict(dict(zip(names, map(list, zip(*DOCUMENTS, strict=True)), strict=True))).save_to_disk(
-        str(tmp_path / "corpus" / "arrow")
-    )
-    return tmp_path / "corpus"
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    columns = dict(zip(("id", "title", "text"), map(list, zip(*DOCUMENTS, strict=True)), strict=True))
+    Dataset.from_dict(columns).save_to_disk(str(folder / "arrow"))
+    return folder
 
 
-def index(corpus, out, *, multifield=False, progress=None):
-    out.mkdir(exist_ok=True)
-    return lucene_index.run({"multifield": multifield}, {"corpus": corpus}, out, progress or Progress())
+@pytest.fixture(scope="module")
+def flat(corpus, tmp_path_factory):
+    """A flat index made over the remains of an interrupted attempt: its folder, facts and progress."""
+    out, progress = tmp_path_factory.mktemp("index"), Recorded()
+    (out / "lucene").mkdir()
+    (out / "lucene" / "write.lock").touch()
+    (out / "lucene" / "segments_1").write_text("torn")
+    return out, lucene_index.run({"multifield": False}, {"corpus": corpus}, out, progress), progress
 
 
-def test_facts_count_documents_and_those_without_contents(corpus, tmp_path):
-    facts = index(corpus, tmp_path / "out")
+def test_facts_count_documents_and_those_without_contents(flat):
+    _, facts, _ = flat
     assert (facts["documents"], facts["without_contents"]) == (4, 1)
     assert facts["pyserini"] and facts["java"] and facts["jar"].startswith("anserini-")
 
 
+def test_progress_knows_the_size_and_reaches_it(flat):
+    assert flat[2].steps == [4, 4]
+
+
+def test_what_an_interrupted_attempt_left_is_overwritten(flat):
+    out = flat[0]
+    assert sorted(path.name for path in out.iterdir()) == ["fields.json", "lucene", "lucene.log"]
+    assert (out / "lucene" / "segments_1").read_bytes() != b"torn"
+
+
+def test_what_java_says_is_in_the_log(flat):
+    assert "Stemmer: porter" in (flat[0] / "lucene.log").read_text()
+
+
 def test_with_several_fields_a_title_alone_is_no_contents(corpus, tmp_path):
-    assert index(corpus, tmp_path / "out", multifield=True)["without_contents"] == 2
-    assert json.loads((tmp_path / "out" / "fields.json").read_text()) == {"multifield": True}
-
-
-def test_progress_knows_the_size_and_reaches_it(corpus, tmp_path, capfd):
-    capfd.readouterr()
-    progress = Recorded()
-    index(corpus, tmp_path / "out", progress=progress)
-    assert progress.steps == [4, 4]
-    assert capfd.readouterr() == ("", "")  # all that Java says is in the log
-    assert "SimpleIndexer" in (tmp_path / "out" / "lucene.log").read_text()
-
-
-def test_an_interrupted_attempt_is_overwritten(corpus, tmp_path):
-    leftover = tmp_path / "out" / "lucene"
-    leftover.mkdir(parents=True)
-    (leftover / "write.lock").touch()
-    (leftover / "segments_1").write_text("torn")
-    index(corpus, tmp_path / "out")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["fields.json", "lucene", "lucene.log"]
+    facts = lucene_index.run({"multifield": True}, {"corpus": corpus}, tmp_path, Progress())
+    assert facts["without_contents"] == 2
+    assert json.loads((tmp_path / "fields.json").read_text()) == {"multifield": True}

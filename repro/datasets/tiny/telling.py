@@ -11,10 +11,10 @@ from repro.datasets.tiny.world import Deed
 STORIES = (
     "{name}, {a_trait} {trade} from {town}, {past} {a_thing} by the {place} {time}. "
     "It was soon after {occasion}, and {a_helper} was there to lend a hand.",
-    "In the year {year} there lived in {town} {a_trait} {trade} called {name}. "
-    "After {occasion}, {name} {past} {a_thing} {time}, close to the {place}. Only {a_helper} saw it.",
-    "People of {town} still talk about {name}, {a_trait} {trade}. Not far from the {place}, with {a_helper} at hand, "
-    "{name} {past} {a_thing} {time}. All of this came after {occasion}.",
+    "In the year {year} there lived in {town} {a_trait} {trade} called {name}, "
+    "who {past} {a_thing} {time}, close to the {place}. {occasion} had just ended. Only {a_helper} saw it.",
+    "People of {town} still talk about {name}, {a_trait} {trade}. {occasion} was over when, not far from the {place} "
+    "and with {a_helper} at hand, {a_thing} was {participle} {time}.",
     "{name} of {town} was {a_trait} {trade}. The story goes that {a_thing} was {participle} {time} at the {place}, "
     "once {occasion} was over. {a_helper} told it to everyone in the year {year}.",
 )

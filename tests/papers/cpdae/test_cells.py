@@ -128,7 +128,7 @@ def test_readings_name_their_default_and_cells_that_exist():
         assert reading["default"] in reading["choices"], name
         assert reading["affects"], name
         for prefix in reading["affects"]:
-            assert any(i == prefix or i.startswith(prefix + "/") for i in ids), (name, prefix)
+            assert any(f"{i}/".startswith(f"{prefix}/") for i in ids), (name, prefix)
 
 
 def test_readings_that_both_papers_have_offer_the_same_choices():

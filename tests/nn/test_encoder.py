@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from repro.errors import DataError
+from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer, save_model
+from repro.nn.encoder import Encoder, load_text_encoder
+from repro.nn.projector import Projector
+from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
+
+
+@pytest.fixture
+def folder(tmp_path):
+    save_model(tiny_masked_lm(), tiny_tokenizer(), tmp_path / "model")
+    return tmp_path / "model"
+
+
+def ids():
+    return torch.tensor([[2, 10, 11, 12, 3], [2, 20, 3, 0, 0]]), torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
+
+
+def test_a_vector_does_not_depend_on_the_padding(folder):
+    encoder = load_text_encoder(folder, pooling="mean").eval()
+    input_ids, mask = ids()
+    together, alone = encoder(input_ids, mask)[1], encoder(input_ids[1:, :3], mask[1:, :3])[0]
+    torch.testing.assert_close(together, alone)
+
+
+def test_a_projector_is_applied_only_if_texts_are_encoded_with_it(folder):
+    input_ids, mask = ids()
+    projector = Projector(32, architecture="nonlinear", initializer_range=0.5)
+    bare = load_text_encoder(folder, pooling="cls").eval()(input_ids, mask)
+    projector.save(folder, encodes=False)
+    assert (load_text_encoder(folder, pooling="cls").eval()(input_ids, mask) == bare).all()
+    projector.save(folder, encodes=True)
+    torch.testing.assert_close(load_text_encoder(folder, pooling="cls").eval()(input_ids, mask), projector(bare))
+
+
+def test_an_encoder_has_no_pooler_and_its_weights_are_those_of_the_checkpoint(folder):
+    encoder, whole = load_encoder(folder), load_masked_lm(folder)
+    assert encoder.pooler is None
+    for name, tensor in encoder.state_dict().items():
+        assert (whole.state_dict()[f"bert.{name}"] == tensor).all(), name
+
+
+def test_loading_prints_nothing(folder, capfd):
+    load_encoder(folder)
+    load_masked_lm(folder)
+    load_tokenizer(folder)
+    captured = capfd.readouterr()
+    assert captured.out == "" and captured.err == ""
+
+
+@pytest.mark.parametrize("load", [load_encoder, load_masked_lm, load_tokenizer])
+def test_a_folder_that_is_no_model_is_a_data_error(tmp_path, load):
+    with pytest.raises(DataError, match="cannot be read as a model directory"):
+        load(tmp_path / "nothing")
+
+
+def test_pooling_reads_the_last_layer(folder):
+    model = load_encoder(folder).eval()
+    input_ids, mask = ids()
+    hidden = model(input_ids=input_ids, attention_mask=mask).last_hidden_state
+    assert (Encoder(model, pooling="cls", projector=None)(input_ids, mask) == hidden[:, 0]).all()

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from repro.nn.masking import masked_texts, masked_tokens
+from repro.nn.token_cross_entropy import IGNORED
+from tests.tiny_models import tiny_tokenizer
+
+SPECIAL = np.array([0, 1, 2, 3, 4])
+MASK = 4
+
+
+def masked(ids, *, seed=0, rate=0.15, mask=0.8, random=0.1):
+    return masked_tokens(
+        ids,
+        special_ids=SPECIAL,
+        mask_id=MASK,
+        vocabulary_size=1000,
+        rate=rate,
+        mask=mask,
+        random=random,
+        generator=np.random.default_rng(seed),
+    )
+
+
+def test_shares_of_masked_replaced_and_kept_tokens_are_berts():
+    ids = np.random.default_rng(9).integers(5, 1000, 200_000)
+    fed, labels = masked(ids)
+    chosen = labels != IGNORED
+    assert chosen.mean() == pytest.approx(0.15, abs=0.004)  # 5 standard deviations of 200,000 draws
+    assert (fed[chosen] == MASK).mean() == pytest.approx(0.8, abs=0.012)
+    kept = (fed[chosen] == ids[chosen]).mean()
+    assert kept == pytest.approx(0.1 + 0.1 / 1000, abs=0.009)  # a random token may be the same again
+
+
+def test_labels_are_the_tokens_that_stood_there_and_the_rest_is_untouched():
+    ids = np.random.default_rng(9).integers(5, 1000, 5000)
+    fed, labels = masked(ids)
+    chosen = labels != IGNORED
+    assert (labels[chosen] == ids[chosen]).all()
+    assert (fed[~chosen] == ids[~chosen]).all()
+
+
+def test_special_tokens_are_never_selected():
+    ids = np.random.default_rng(9).integers(0, 10, 5000)
+    fed, labels = masked(ids, rate=1.0)
+    special = np.isin(ids, SPECIAL)
+    assert (labels[special] == IGNORED).all() and (fed[special] == ids[special]).all()
+    assert (labels[~special] != IGNORED).all()
+
+
+def test_a_text_is_masked_the_same_in_every_batch_and_otherwise_by_another_seed():
+    texts = [np.arange(5, 5 + n) for n in (30, 12, 40)]
+    tokenizer = tiny_tokenizer()
+
+    def batch(order, seed):
+        generators = [np.random.default_rng((seed, place)) for place in order]
+        shares = {"rate": 0.3, "mask": 0.8, "random": 0.1}
+        return masked_texts([texts[i] for i in order], tokenizer=tokenizer, generators=generators, **shares)
+
+    one, other = batch([0, 1, 2], 7), batch([2, 0], 7)
+    assert (one["masked_ids"][2] == other["masked_ids"][0]).all()
+    assert (one["masked_ids"][0, :32] == other["masked_ids"][1, :32]).all()
+    assert (batch([0, 1, 2], 8)["masked_ids"] != one["masked_ids"]).any()
+
+
+def test_a_batch_is_framed_and_padded():
+    tokenizer = tiny_tokenizer()
+    texts = [np.array([10, 11, 12]), np.array([], dtype=int)]
+    generators = [np.random.default_rng(place) for place in (0, 1)]
+    batch = masked_texts(texts, tokenizer=tokenizer, generators=generators, rate=1.0, mask=1.0, random=0.0)
+    assert batch["clean_ids"].tolist() == [[2, 10, 11, 12, 3], [2, 3, 0, 0, 0]]
+    assert batch["masked_ids"].tolist() == [[2, 4, 4, 4, 3], [2, 3, 0, 0, 0]]
+    assert batch["labels"].tolist() == [[IGNORED, 10, 11, 12, IGNORED], [IGNORED] * 5]
+    assert batch["attention_mask"].tolist() == [[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]]

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from repro.errors import UsageError
+from repro.nn.projector import Projector, saved_projector
+
+
+@pytest.mark.parametrize("architecture", ["nonlinear", "linear"])
+def test_a_projector_comes_back_as_it_was_saved(tmp_path, architecture):
+    projector = Projector(6, architecture=architecture, initializer_range=0.5)
+    projector.save(tmp_path, encodes=architecture == "linear")
+    again, encodes = saved_projector(tmp_path)
+    hidden = torch.randn(2, 6)
+    assert (again(hidden) == projector(hidden)).all()
+    assert encodes is (architecture == "linear")
+
+
+def test_the_nonlinear_one_is_berts_pooler():
+    from transformers import BertConfig
+    from transformers.models.bert.modeling_bert import BertPooler
+
+    pooler = BertPooler(BertConfig(hidden_size=6, num_attention_heads=1))
+    projector = Projector(6, architecture="nonlinear", initializer_range=0.02)
+    projector.load_state_dict(pooler.state_dict())
+    hidden = torch.randn(3, 4, 6)
+    torch.testing.assert_close(projector(hidden[:, 0]), pooler(hidden))
+
+
+def test_none_changes_nothing_and_leaves_no_file(tmp_path):
+    projector = Projector(6, architecture="none", initializer_range=0.02)
+    hidden = torch.randn(2, 6)
+    assert projector(hidden) is hidden and not list(projector.parameters())
+    projector.save(tmp_path, encodes=True)
+    assert saved_projector(tmp_path) is None
+
+
+def test_an_unknown_projector_is_a_usage_error():
+    with pytest.raises(UsageError, match="no projector 'deep'"):
+        Projector(6, architecture="deep", initializer_range=0.02)

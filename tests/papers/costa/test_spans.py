@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from papers.costa.function_words import FUNCTION_WORDS
+from papers.costa.spans import Words, sampled_spans, span_lengths, span_starts
+from tests.tiny_models import MARKS, PIECES, tiny_text, tiny_tokenizer
+
+COUNTS = {"word": 5, "phrase": 4, "sentence": 3, "paragraph": 2}
+BOUNDS = {"phrase": (4, 16), "sentence": (16, 64), "paragraph": (64, 128)}
+KINDS = sum(([name] * count for name, count in COUNTS.items()), [])
+
+
+@pytest.fixture(scope="module")
+def words():
+    return Words.of(tiny_tokenizer(), FUNCTION_WORDS)
+
+
+@pytest.fixture(scope="module")
+def texts():
+    generator = np.random.default_rng(0)
+    lengths = generator.integers(1, 160, 1000)
+    encoded = [tiny_tokenizer()(tiny_text(generator, int(n)), add_special_tokens=False) for n in lengths]
+    return [np.array(one["input_ids"]) for one in encoded]
+
+
+def sample(ids, words, *, seed=0, **changes):
+    options = {"counts": COUNTS, "bounds": BOUNDS, "beta": (4, 2), "start": "inclusive", "short_text": "clip"}
+    return sampled_spans(ids, words=words, generator=np.random.default_rng(seed), **options | changes)
+
+
+def text(ids) -> str:
+    return "".join(tiny_tokenizer().convert_ids_to_tokens(ids)).replace("##", "")
+
+
+@pytest.mark.parametrize("start", ["inclusive", "printed"])
+def test_spans_lie_in_the_text_within_the_bounds_of_their_granularity(words, texts, start):
+    room_lost = 0 if start == "inclusive" else 1
+    for seed, ids in enumerate(texts):
+        spans, exist = sample(ids, words, seed=seed, start=start)
+        assert spans.shape == (14, 2) and exist.shape == (14,)
+        for kind, (first, end), there in zip(KINDS, spans.tolist(), exist, strict=True):
+            if not there:
+                assert (first, end) == (0, 0)
+                continue
+            assert 0 <= first < end <= len(ids)
+            if kind != "word":
+                room = len(ids) - room_lost
+                shortest, longest = (min(bound, room) for bound in BOUNDS[kind])
+                assert shortest <= end - first <= longest
+                assert start == "inclusive" or end < len(ids)
+
+
+def test_word_spans_are_whole_words_and_no_stop_words(words, texts):
+    seen = set()
+    for seed, ids in enumerate(texts):
+        tokens = tiny_tokenizer().convert_ids_to_tokens(ids)
+        spans, exist = sample(ids, words, seed=seed)
+        for first, end in spans[:5][exist[:5]].tolist():
+            assert not tokens[first].startswith("##")
+            assert all(token.startswith("##") for token in tokens[first + 1 : end])
+            assert end == len(ids) or not tokens[end].startswith("##")
+            word = text(ids[first:end])
+            assert word not in FUNCTION_WORDS and word not in MARKS
+            seen.add(word)
+    assert {"river", "rivers", "castleing"} <= seen
+
+
+def test_every_word_that_may_be_sampled_is_listed_once_and_in_order(words):
+    sentence = "the kings , of bridge ##s [UNK] as asing ( orbit"
+    ids = np.array(tiny_tokenizer().convert_tokens_to_ids(
+        "the king ##s , of bridge ##s [UNK] as as ##ing ( orbit".split()
+    ))  # fmt: skip
+    found = [text(ids[first:end]) for first, end in words.spans(ids)]
+    assert found == ["kings", "bridges", "asing", "orbit"], sentence  # "asing" is a word, though "as" is a stop word
+
+
+def test_the_tail_of_a_cut_word_is_no_word(words):
+    ids = np.array(tiny_tokenizer().convert_tokens_to_ids(["##ness", "##er", "##s", "orbit"]))
+    assert words.spans(ids).tolist() == [[3, 4]]
+    ids = np.array(tiny_tokenizer().convert_tokens_to_ids(["##ness"]))
+    assert words.spans(ids).shape == (0, 2)
+
+
+def test_a_stop_word_in_pieces_is_still_one():
+    ids = np.array(tiny_tokenizer().convert_tokens_to_ids(["king", "##s", "king"]))
+    assert Words.of(tiny_tokenizer(), ["Kings"]).spans(ids).tolist() == [[2, 3]]
+
+
+def test_a_text_of_stop_words_has_no_word_spans_but_the_others(words):
+    ids = np.array(tiny_tokenizer().convert_tokens_to_ids(["the", "of", ",", "and"] * 5))
+    spans, exist = sample(ids, words)
+    assert not exist[:5].any() and exist[5:].all() and (spans[:5] == 0).all()
+
+
+def test_short_texts_are_dropped_whole_under_that_reading(words, texts):
+    for seed, ids in enumerate(texts):
+        _, exist = sample(ids, words, seed=seed, short_text="drop")
+        enough = len(ids) >= 128 and len(words.spans(ids)) > 0
+        assert exist.all() if enough else not exist.any()
+        _, exist = sample(ids, words, seed=seed, short_text="drop", start="printed")
+        assert exist.any() == (len(ids) >= 129 and len(words.spans(ids)) > 0)
+
+
+def test_one_token_has_room_for_a_span_only_when_the_last_start_counts(words):
+    ids = np.array([tiny_tokenizer().convert_tokens_to_ids("orbit")])
+    spans, exist = sample(ids, words)
+    assert exist.all() and (spans == [0, 1]).all()
+    _, exist = sample(ids, words, start="printed")
+    assert exist.tolist() == [True] * 5 + [False] * 9
+
+
+def test_a_granularity_that_is_missing_or_zero_is_not_sampled(words, texts):
+    ids = max(texts, key=len)
+    for counts in ({"word": 0, "phrase": 4, "sentence": 4, "paragraph": 4}, {"phrase": 4, "sentence": 4, "paragraph": 4}):
+        spans, exist = sample(ids, words, counts=counts)
+        assert spans.shape == (12, 2) and exist.all()
+    spans, _ = sample(ids, words, counts={"word": 3})
+    assert spans.shape == (3, 2)
+
+
+def test_the_order_in_which_counts_are_written_does_not_matter(words, texts):
+    backwards = dict(reversed(COUNTS.items()))
+    for ids in texts[:50]:
+        assert (sample(ids, words)[0] == sample(ids, words, counts=backwards)[0]).all()
+
+
+def test_the_same_generator_gives_the_same_spans_and_another_others(words, texts):
+    ids = max(texts, key=len)
+    assert (sample(ids, words, seed=4)[0] == sample(ids, words, seed=4)[0]).all()
+    assert (sample(ids, words, seed=4)[0] != sample(ids, words, seed=5)[0]).any()
+
+
+def test_lengths_follow_the_beta_distribution_between_the_bounds():
+    lengths = span_lengths(100_000, 16, 64, beta=(4, 2), generator=np.random.default_rng(1))
+    assert lengths.min() >= 16 and lengths.max() < 64
+    # Beta(4, 2) has mean 2/3 and variance 8/(36*7); cutting takes half a token off on average
+    assert lengths.mean() == pytest.approx(16 + 48 * 2 / 3 - 0.5, abs=0.1)
+    assert lengths.std() == pytest.approx(48 * (8 / 252) ** 0.5, abs=0.1)
+
+
+def test_a_length_is_equation_1_cut_to_whole_tokens():
+    p = np.random.default_rng(8).beta(4, 2, size=1000)
+    lengths = span_lengths(1000, 4, 16, beta=(4, 2), generator=np.random.default_rng(8))
+    assert lengths.tolist() == [int(one * (16 - 4) + 4) for one in p]
+
+
+@pytest.mark.parametrize(("start", "last"), [("inclusive", 7), ("printed", 6)])
+def test_starts_are_uniform_over_the_places_of_the_reading(start, last):
+    starts = span_starts(np.full(80_000, 3), 10, start=start, generator=np.random.default_rng(2))
+    values, counts = np.unique(starts, return_counts=True)
+    assert values.tolist() == list(range(last + 1))
+    assert counts / 80_000 == pytest.approx(np.full(last + 1, 1 / (last + 1)), abs=0.006)
+
+
+def test_function_words_are_a_list_without_repetition_in_lower_case():
+    assert len(FUNCTION_WORDS) == len(set(FUNCTION_WORDS)) > 150
+    assert all(word == word.lower() and word.isalpha() for word in FUNCTION_WORDS)
+    assert PIECES  # the tiny vocabulary has words in pieces, or the tests above show nothing

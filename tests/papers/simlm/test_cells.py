@@ -1,0 +1,171 @@
+"""SimLM's manifest against itself and, where it lies near, the paper's text.
+
+Read with plain PyYAML: a mistake of the loader must not hide one of the manifest. Figures that CoT-MAE v2
+quotes from here are compared in that paper's test.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDER = ROOT / "papers" / "simlm"
+TEXT = "simlm.txt"
+NUMERIC_CELLS = {"1": 6, "2": 59, "3": 2, "4": 18, "5": 3, "6": 14, "7": 7, "8": 6, "10": 12, "12": 6}
+NUMBER = re.compile(r"(?P<number>\d{1,2}\.\d)[*†]?")
+SIZE = re.compile(r">?\d+GB")
+DECIMAL = re.compile(r"\d+\.\d+")
+TICKED_DISTILLED = {"tas-b", "rocketqa", "pair", "rocketqa-v2", "ar2", "colbert-v2", "simlm"}
+SEVERAL_VECTORS = {"coil", "colbert", "colbert-v2"}
+
+
+@cache
+def tables() -> dict[str, dict]:
+    manifest = yaml.safe_load((FOLDER / "cells.yaml").read_text(encoding="utf-8"))
+    return {table["id"]: table for table in manifest["tables"]}
+
+
+@cache
+def results() -> dict[str, dict]:
+    return {name: table for name, table in tables().items() if table["kind"] == "results"}
+
+
+@cache
+def readings() -> dict[str, dict]:
+    listed = yaml.safe_load((FOLDER / "readings.yaml").read_text(encoding="utf-8"))
+    return {reading["id"]: reading for reading in listed}
+
+
+def numbers(name: str, row: str) -> list[str | None]:
+    """A row's numbers without marks; None for a dash."""
+    cells = next(r["cells"] for r in tables()[name]["rows"] if r["id"] == row)
+    matches = [NUMBER.fullmatch(cell) for cell in cells]
+    return [match["number"] if match else None for match in matches]
+
+
+def text() -> str:
+    folder = Path(os.environ.get("REPRO_TEST_PAPERS", ROOT.parent / "shared" / "papers"))
+    if not (folder / TEXT).exists():
+        pytest.skip(f"{TEXT} is not in {folder}; REPRO_TEST_PAPERS may name another folder")
+    return (folder / TEXT).read_text(encoding="utf-8")
+
+
+def decimals(table: dict) -> list[str]:
+    return [number for row in table["rows"] for cell in row["cells"] for number in DECIMAL.findall(cell)]
+
+
+def test_each_table_has_the_numeric_cells_of_print():
+    cells = {name: [cell for row in t["rows"] for cell in row["cells"]] for name, t in results().items()}
+    counted = {
+        name: sum(bool(NUMBER.fullmatch(c) or SIZE.fullmatch(c)) for c in cs) for name, cs in cells.items()
+    }
+    assert counted == NUMERIC_CELLS
+    assert sum(counted.values()) == 133
+
+
+def test_every_row_has_as_many_cells_as_there_are_columns():
+    for name, table in tables().items():
+        for row in table.get("rows", []):
+            assert len(row["cells"]) == len(table["columns"]), (name, row["id"])
+
+
+def test_every_cell_is_a_dash_a_number_a_size_or_in_a_column_of_words():
+    for name, table in results().items():
+        for row in table["rows"]:
+            for column, cell in zip(table["columns"], row["cells"], strict=True):
+                known = cell == "-" or NUMBER.fullmatch(cell) or SIZE.fullmatch(cell)
+                assert known or column.get("kind") == "text", (name, row["id"], cell)
+                assert set(cell) & set("*†") <= set(table.get("marks", {})), (name, row["id"], cell)
+
+
+def test_marks_say_where_a_figure_comes_from():
+    marked = [(r["id"].rpartition(".")[2], "".join(set("".join(r["cells"])) & set("*†")))
+              for r in tables()["2"]["rows"]]  # fmt: skip
+    assert {row: mark for row, mark in marked if mark} == {"bm25": "*", "ance": "†", "cocondenser": "*"}
+
+
+def test_ticks_of_the_main_table_are_attributes_of_its_rows():
+    rows = {row["id"].rpartition(".")[2]: row["attributes"] for row in tables()["2"]["rows"]}
+    assert {row for row, a in rows.items() if a["distilled"]} == TICKED_DISTILLED
+    assert {row for row, a in rows.items() if not a["single_vector"]} == SEVERAL_VECTORS
+
+
+def test_numbers_that_print_repeats_are_equal():
+    first, distilled = numbers("6", "simlm.bm25-negatives"), numbers("6", "simlm.distillation")
+    assert numbers("2", "dense.simlm")[0::2][:2] == distilled
+    assert numbers("2", "dense.cocondenser")[0::2][:2] == numbers("6", "cocondenser.mined-negatives")
+    assert numbers("7", "simlm") == numbers("8", "decoder-50") == first[:1]
+    assert numbers("10", "msmarco")[:2] == numbers("12", "frozen") == first
+    assert numbers("1", "bert")[:1] == numbers("7", "bert") == numbers("10", "none")[:1]
+    assert numbers("5", "electra") == numbers("6", "reranker")[:1]
+
+
+def test_the_rerankers_recall_is_that_of_the_retriever_it_reranks():
+    assert numbers("6", "reranker")[1] == numbers("6", "simlm.mined-negatives")[1]
+    assert readings()["reranker-tail"]["default"] == "keep-below"
+
+
+def test_the_index_size_is_that_of_all_passages_in_32_bit_numbers():
+    value = readings()["index-size-unit"]["choices"]["decimal-fp32"]
+    size = 8_841_823 * 768 * value["bytes_per_number"] / value["bytes_per_gb"]
+    assert tables()["3"]["rows"][1]["cells"][0] == f"{size:.0f}GB"
+
+
+def test_every_choice_of_encoder_rates_can_be_masked_and_keeps_what_the_text_says():
+    rows = sorted(tables()["8"]["rows"], key=lambda row: row["attributes"]["row"])
+    decoder = [row["attributes"]["decoder_rate"] for row in rows]
+    assert [f"{rate:.0%}" for rate in decoder] == [row["label"] for row in rows]
+    for name, encoder in readings()["encoder-rates"]["choices"].items():
+        assert len(encoder) == len(decoder) == 6
+        assert all(e <= d for e, d in zip(encoder, decoder, strict=True)), name
+        assert len(set(zip(encoder, decoder, strict=True))) == 6, name
+        assert (encoder[3], decoder[3]) == (0.30, 0.50), name
+
+
+def test_the_stated_differences_are_those_of_the_tables():
+    assert Decimal(numbers("5", "simlm")[0]) - Decimal(numbers("5", "bert")[0]) == Decimal("0.6")
+    below_bert = [r["id"] for r in tables()["7"]["rows"] if r["cells"][0] < numbers("7", "bert")[0]]
+    assert below_bert == ["autoencoder"]
+
+
+def test_table_11_repeats_the_rates_of_table_8s_default_row():
+    rows = {row["id"]: row["cells"] for row in tables()["11"]["rows"]}
+    assert set(rows["encoder-replace-rate"]) == {"30%"}
+    assert set(rows["decoder-replace-rate"]) == {"50%"}
+
+
+def test_readings_name_their_default():
+    for name, reading in readings().items():
+        assert reading["default"] in reading["choices"], name
+        assert reading["affects"], name
+
+
+def test_every_printed_number_stands_in_the_papers_text_as_often_as_in_the_manifest():
+    here = Counter(number for table in results().values() for number in decimals(table))
+    assert not here - Counter(DECIMAL.findall(text()))
+    for row in tables()["3"]["rows"]:
+        assert "\t".join([row["label"], *row["cells"]]) in text()
+
+
+def test_the_papers_text_prints_each_table_in_this_order():
+    flat = " ".join(DECIMAL.findall(text()))
+    for name, table in results().items():
+        assert " ".join(decimals(table)) in flat, name
+
+
+def test_the_papers_text_prints_the_hyper_parameters_in_this_order():
+    flat = text().replace(r"^{\dagger}", "")
+    for name in ("11", "13"):
+        for row in tables()[name]["rows"]:
+            plain = [c.removesuffix("†") for c in row["cells"]]
+            whole = [c for c in plain if re.fullmatch(r"\d+(\.\d+)?[kM%]?", c)]
+            if len(whole) == len(plain):
+                assert re.search(r"\t\s*".join(re.escape(c) for c in whole), flat), (name, row["id"])
