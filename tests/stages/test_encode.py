@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from datasets import load_from_disk
+
+from repro.errors import BlockedError, DataError, StageError, UsageError
+from repro.nn.encoder import load_text_encoder
+from repro.nn.projector import Projector
+from repro.nn.text import passage_text, tokenised
+from repro.stages import encode
+from tests.tiny_models import save_tiny_model, tiny_tokenizer
+
+
+def params(**changes):
+    given = {
+        "kind": "passages", "length": 32, "separator": "[SEP]", "pooling": "cls", "normalize": False,
+        "precision": "fp32",
+    }  # fmt: skip
+    return given | changes
+
+
+def naive(model, texts, *, length=32, pooling="cls", normalize=False):
+    """One text after another, in the order of the source."""
+    encoder = load_text_encoder(model / "model", pooling=pooling).eval()
+    with torch.inference_mode():
+        vectors = [encoder(**tokenised(tiny_tokenizer(), [text], length=length))[0].numpy() for text in texts]
+    return np.stack([v / np.linalg.norm(v) for v in vectors] if normalize else vectors)
+
+
+def passages(corpus):
+    rows = load_from_disk(str(corpus / "arrow"))
+    return [passage_text(row["title"], row["text"], separator="[SEP]") for row in rows]
+
+
+@pytest.mark.parametrize("changes", [{}, {"pooling": "mean"}, {"normalize": True}, {"length": 10}])
+def test_vectors_are_those_of_encoding_one_text_after_another(model, corpus, tmp_path, progress, changes):
+    facts = encode.run(params(**changes), {"model": model, "texts": corpus}, tmp_path, progress)
+    vectors = np.load(tmp_path / "vectors.npy", mmap_mode="r")
+    assert vectors.shape == (40, 32) and vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors, naive(model, passages(corpus), **changes), atol=2e-6)
+    assert (tmp_path / "ids.txt").read_text().splitlines() == [f"d{number}" for number in range(40)]
+    assert facts == {"texts": 40, "size": 32}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ids.txt", "vectors.npy"]
+
+
+def test_queries_are_encoded_from_their_own_file(model, queries, tmp_path, progress):
+    encode.run(params(kind="queries"), {"model": model, "texts": queries}, tmp_path, progress)
+    texts = [json.loads(line)["text"] for line in (queries / "queries.jsonl").read_text().splitlines()]
+    np.testing.assert_allclose(np.load(tmp_path / "vectors.npy"), naive(model, texts), atol=2e-6)
+
+
+def test_a_projector_that_encodes_is_applied(corpus, tmp_path, progress):
+    save_tiny_model(tmp_path / "model")
+    Projector(32, architecture="nonlinear", initializer_range=0.5).save(tmp_path / "model/model", encodes=True)
+    (tmp_path / "out").mkdir()
+    encode.run(params(), {"model": tmp_path / "model", "texts": corpus}, tmp_path / "out", progress)
+    vectors = np.load(tmp_path / "out/vectors.npy")
+    assert np.abs(vectors).max() < 1
+    np.testing.assert_allclose(vectors, naive(tmp_path / "model", passages(corpus)), atol=2e-6)
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_an_interrupted_encoding_goes_on_behind_the_last_intact_block(
+    model, corpus, tmp_path, progress, monkeypatch, damaged
+):
+    monkeypatch.setattr(encode, "BLOCK", 8)
+    inputs = {"model": model, "texts": corpus}
+    (tmp_path / "straight").mkdir()
+    (tmp_path / "killed").mkdir()
+    encode.run(params(), inputs, tmp_path / "straight", progress)
+
+    done, encoding = [], encode._encoding
+
+    def killed(*arguments):
+        honest = encoding(*arguments)
+
+        def one(texts):
+            done.extend(texts)
+            if len(done) > 24:
+                raise KeyboardInterrupt
+            return honest(texts)
+
+        return one
+
+    with monkeypatch.context() as patch:
+        patch.setattr(encode, "_encoding", killed)
+        with pytest.raises(KeyboardInterrupt):
+            encode.run(params(), inputs, tmp_path / "killed", progress)
+    if damaged:
+        vectors = np.load(tmp_path / "killed/vectors.npy", mmap_mode="r+")
+        vectors[9] += 1
+        vectors.flush()
+    facts = encode.run(params(), inputs, tmp_path / "killed", progress)
+    assert facts["resumed_at"] == (8 if damaged else 24)
+    assert (tmp_path / "killed/vectors.npy").read_bytes() == (tmp_path / "straight/vectors.npy").read_bytes()
+
+
+def test_leftovers_of_another_shape_are_overwritten(model, corpus, tmp_path, progress):
+    np.save(tmp_path / "vectors.npy", np.zeros((3, 3), dtype=np.float32))
+    (tmp_path / "blocks.txt").write_text("nonsense\n")
+    facts = encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
+    assert "resumed_at" not in facts
+    np.testing.assert_allclose(np.load(tmp_path / "vectors.npy"), naive(model, passages(corpus)), atol=2e-6)
+    (tmp_path / "vectors.npy").write_bytes(b"\x93NUMPY")
+    encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
+
+
+def test_a_vector_that_is_not_finite_stops_the_stage(corpus, tmp_path, progress):
+    from safetensors.torch import load_file, save_file
+
+    save_tiny_model(tmp_path / "model")
+    file = tmp_path / "model/model/model.safetensors"
+    weights = load_file(file)
+    weights["bert.embeddings.LayerNorm.bias"][0] = float("nan")
+    save_file(weights, file, metadata={"format": "pt"})
+    with pytest.raises(StageError, match="rows 0 to 40 is not finite"):
+        encode.run(params(), {"model": tmp_path / "model", "texts": corpus}, tmp_path, progress)
+
+
+def test_wrong_parameters_and_empty_inputs_are_refused(model, corpus, tmp_path, progress):
+    inputs = {"model": model, "texts": corpus}
+    with pytest.raises(UsageError, match="no kind of texts 'documents'"):
+        encode.run(params(kind="documents"), inputs, tmp_path, progress)
+    with pytest.raises(UsageError, match="no pooling 'max'"):
+        encode.run(params(pooling="max"), inputs, tmp_path, progress)
+    if not torch.cuda.is_available():
+        with pytest.raises(BlockedError):
+            encode.run(params(precision="fp16"), inputs, tmp_path, progress)
+    (tmp_path / "queries.jsonl").write_text("")
+    with pytest.raises(DataError, match="no text to encode"):
+        encode.run(params(kind="queries"), {"model": model, "texts": tmp_path}, tmp_path, progress)

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from datasets import load_from_disk
+
+from repro.errors import DataError
+from repro.stages import mine
+from repro.stages.mine import negatives
+
+RANKING = [f"d{rank}" for rank in range(300)]
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    for name in ("run", "qrels"):
+        (tmp_path / name).mkdir()
+    return {"run": tmp_path / "run", "qrels": tmp_path / "qrels"}
+
+
+def write(inputs, run, qrels):
+    lines = [
+        f"{query} Q0 {document} {rank} {1000 - rank} test\n"
+        for query, ranking in run
+        for rank, document in enumerate(ranking, 1)
+    ]
+    (inputs["run"] / "run.trec").write_text("".join(lines))
+    (inputs["qrels"] / "qrels.trec").write_text("".join(f"{query} 0 {doc} {grade}\n" for query, doc, grade in qrels))
+
+
+def mined(inputs, tmp_path, progress, **changes):
+    params = {"depth": 200, "per_query": 30, "seed": 42} | changes
+    facts = mine.run(params, inputs, tmp_path, progress)
+    return {row["query"]: row for row in load_from_disk(str(tmp_path / "arrow"))}, facts
+
+
+def test_negatives_come_from_the_top_without_the_positives(inputs, tmp_path, progress):
+    write(inputs, [("q1", RANKING), ("q2", RANKING)], [("q1", "d3", 1), ("q1", "d7", 2), ("q1", "d9", 0), ("q2", "x", 1)])
+    rows, facts = mined(inputs, tmp_path, progress)
+    assert rows["q1"]["positives"] == ["d3", "d7"] and rows["q2"]["positives"] == ["x"]
+    for row, last in (("q1", 201), ("q2", 199)):  # two positives at the top let two more in from below
+        assert len(set(rows[row]["negatives"])) == 30
+        assert all(int(name[1:]) <= last for name in rows[row]["negatives"])
+    assert not {"d3", "d7"} & set(rows["q1"]["negatives"])
+    assert facts["queries"] == 2 and facts["queries_with_fewer_negatives"] == 0
+
+
+def test_every_candidate_is_equally_likely_and_none_comes_twice():
+    used = Counter()
+    for number in range(400):
+        found = negatives(f"q{number}", RANKING[:20], ["d0"], depth=10, per_query=5, seed=1)
+        assert len(set(found)) == 5
+        used.update(found)
+    assert set(used) == {f"d{rank}" for rank in range(1, 11)}
+    assert min(used.values()) > 150 and max(used.values()) < 250  # 200 expected
+
+
+def test_a_query_gets_the_same_negatives_whatever_else_is_in_the_run():
+    options = {"depth": 200, "per_query": 30}
+    assert negatives("q", RANKING, [], seed=1, **options) == negatives("q", RANKING, [], seed=1, **options)
+    assert negatives("q", RANKING, [], seed=1, **options) != negatives("q", RANKING, [], seed=2, **options)
+    assert negatives("q", RANKING, [], seed=1, **options) != negatives("p", RANKING, [], seed=1, **options)
+
+
+def test_what_is_missing_is_counted(inputs, tmp_path, progress):
+    write(
+        inputs,
+        [("q1", ["d1"]), ("q2", ["d1", "d2"]), ("unjudged", ["d1"]), ("only-zeros", ["d1"])],
+        [("q1", "d1", 1), ("q2", "d1", 1), ("q3", "d1", 1), ("only-zeros", "d1", 0)],
+    )
+    rows, facts = mined(inputs, tmp_path, progress)
+    assert rows["q1"]["negatives"] == [] and rows["q2"]["negatives"] == ["d2"]
+    assert facts == {
+        "queries": 2, "queries_with_fewer_negatives": 2, "queries_not_in_run": 1, "queries_without_positive": 2,
+    }  # fmt: skip
+
+
+def test_a_broken_run_is_a_data_error_with_its_line(inputs, tmp_path, progress):
+    qrels = [("q1", "d1", 1)]
+    write(inputs, [("q1", RANKING[:2]), ("q2", RANKING[:2]), ("q1", RANKING[2:3])], qrels)
+    with pytest.raises(DataError, match="'q1' do not stand together"):
+        mined(inputs, tmp_path, progress)
+    (inputs["run"] / "run.trec").write_text("q1 Q0 d1 1 5.0 t\nq1 Q0 d2 3 4.0 t\n")
+    with pytest.raises(DataError, match=r"run\.trec:2: not line 2"):
+        mined(inputs, tmp_path, progress)
+    (inputs["run"] / "run.trec").write_text("q1 Q0 d1 1 5.0\n")
+    with pytest.raises(DataError, match=r"run\.trec:1"):
+        mined(inputs, tmp_path, progress)
+    write(inputs, [("other", RANKING[:2])], qrels)
+    with pytest.raises(DataError, match="no query of the run has a positive"):
+        mined(inputs, tmp_path, progress)

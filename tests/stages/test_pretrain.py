@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from repro.errors import BlockedError, DataError, UsageError
+from repro.nn.checkpoint import load_masked_lm
+from repro.nn.projector import saved_projector
+from repro.stages import pretrain
+from repro.stages.pretrain import TokenRows
+
+MLM = {"name": "mlm", "version": 1, "path": "repro.nn.mlm:MaskedLanguageModel"}
+COSTA = {"name": "costa", "version": 1, "path": "papers.costa.contrastive_spans:ContrastiveSpans"}
+MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}
+SPANS = {
+    "temperature": 0.1, "weight": 0.1, "spans": {"word": 2, "phrase": 2}, "span_tokens": {"phrase": [2, 4]},
+    "beta": [4, 2], "projector": "nonlinear", "contrastive_input": "masked", "resample": "once",
+    "start": "inclusive", "short_text": "clip", "similarity": "dot", "reduction": "mean", "masking": MASKING,
+    "stop_words": ["the"],
+}  # fmt: skip
+
+
+def params(**changes):
+    given = {
+        "objective": MLM, "options": {"masking": MASKING, "reduction": "mean"}, "texts_per_batch": 8,
+        "epochs": None, "max_steps": 12, "learning_rate": 1e-3, "warmup_ratio": 0.1, "warmup_steps": 0,
+        "schedule": "linear", "weight_decay": 0.01, "max_grad_norm": 1.0, "precision": "fp32", "length": 24,
+        "seed": 42,
+    }  # fmt: skip
+    return given | changes
+
+
+def weights(folder) -> bytes:
+    return (folder / "model/model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize(("objective", "options"), [(MLM, params()["options"]), (COSTA, SPANS)])
+def test_a_pre_training_killed_at_step_7_ends_with_the_same_bytes(
+    model, tokens, tmp_path, progress, monkeypatch, objective, options
+):
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
+    inputs, given = {"model": model, "tokens": tokens}, params(objective=objective, options=options)
+    (tmp_path / "straight").mkdir()
+    facts = pretrain.run(given, inputs, tmp_path / "straight", progress)
+
+    from repro.trainer import ObjectiveTrainer
+
+    calls, compute_loss = [], ObjectiveTrainer.compute_loss
+
+    def killed(self, *arguments, **named):
+        calls.append(1)
+        if len(calls) == 7:
+            raise KeyboardInterrupt
+        return compute_loss(self, *arguments, **named)
+
+    (tmp_path / "killed").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(ObjectiveTrainer, "compute_loss", killed)
+        with pytest.raises(KeyboardInterrupt):
+            pretrain.run(given, inputs, tmp_path / "killed", progress)
+    assert not (tmp_path / "killed/model").exists()
+    resumed = pretrain.run(given, inputs, tmp_path / "killed", progress)
+    assert resumed["resumed_at"] == 6 and resumed["losses"] == facts["losses"]
+    assert weights(tmp_path / "killed") == weights(tmp_path / "straight") != weights(model)
+    assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == ["model", "train_log.jsonl"]
+
+
+def test_the_loss_falls_and_the_model_loads_with_its_head(model, tokens, tmp_path, progress):
+    facts = pretrain.run(params(max_steps=60), {"model": model, "tokens": tokens}, tmp_path, progress)
+    losses = [json.loads(line)["mlm"] for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
+    assert len(losses) == 60 and np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.2
+    assert facts["steps"] == 60 and facts["examples"] == len(TokenRows(tokens))
+    assert load_masked_lm(tmp_path / "model").config.vocab_size > 80
+
+
+def test_a_new_projector_is_kept_beside_the_encoder(model, tokens, tmp_path, progress):
+    given = params(objective=COSTA, options=SPANS, max_steps=3)
+    facts = pretrain.run(given, {"model": model, "tokens": tokens}, tmp_path, progress)
+    projector, encodes = saved_projector(tmp_path / "model")
+    assert projector.architecture == "nonlinear" and not encodes
+    assert set(facts["losses"]) == {"loss", "mlm", "contrastive"}
+
+
+def test_the_global_generator_has_no_say(model, tokens, tmp_path, progress):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        torch.manual_seed(ord(name))
+        np.random.seed(ord(name))
+        given = params(objective=COSTA, options=SPANS, max_steps=2)
+        pretrain.run(given, {"model": model, "tokens": tokens}, tmp_path / name, progress)
+    assert weights(tmp_path / "a") == weights(tmp_path / "b")
+
+
+def test_rows_are_fetched_by_place(tokens):
+    from datasets import load_from_disk
+
+    rows, all_ids = TokenRows(tokens), load_from_disk(str(tokens / "arrow"))["input_ids"][:]
+    found = rows.__getitems__([(0, 5), (3, 2), (0, 5)])
+    assert [(row["epoch"], row["index"]) for row in found] == [(0, 5), (3, 2), (0, 5)]
+    assert [row["input_ids"].tolist() for row in found] == [all_ids[5], all_ids[2], all_ids[5]]
+    assert found[0]["input_ids"].dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "said"),
+    [
+        ({"objective": MLM | {"version": 2}}, UsageError, "has version 1, the plan says 2"),
+        ({"options": {"masking": MASKING}}, UsageError, "missing a required argument: 'reduction'"),
+        ({"epochs": None, "max_steps": None}, UsageError, "epochs or max_steps"),
+    ],
+)
+def test_a_wrong_objective_or_setting_is_refused(model, tokens, tmp_path, progress, changes, error, said):
+    with pytest.raises(error, match=said):
+        pretrain.run(params(**changes), {"model": model, "tokens": tokens}, tmp_path, progress)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="half precision can be had here")
+def test_half_precision_without_a_gpu_is_blocked_before_anything_is_read(tmp_path, progress):
+    with pytest.raises(BlockedError):
+        pretrain.run(params(precision="fp16"), {"model": tmp_path, "tokens": tmp_path}, tmp_path, progress)
+
+
+def test_a_folder_that_is_no_model_is_a_data_error(tokens, tmp_path, progress):
+    with pytest.raises(DataError):
+        pretrain.run(params(), {"model": tmp_path, "tokens": tokens}, tmp_path, progress)
