@@ -1,7 +1,7 @@
 """Which checkpoints of an interrupted training can be trusted.
 
-The Trainer writes a checkpoint file by file. One counts only once its seal is there, written last and by renaming:
-the digest of each file, and the length of the training it belongs to.
+The Trainer writes a checkpoint file by file. One counts only once its seal is there, written last and by
+renaming: the digest of each file, and the length of the training it belongs to.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from typing import Any
 
 from repro.datasets.catalog import Dataset, dataset
 from repro.errors import ManifestError, UsageError, unknown
+from repro.evaluation.together import measures
 from repro.graph import Node, canonical, check_types, walk
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.schema import Reading
@@ -164,14 +165,15 @@ class _Builder:
         entry = dataset(cell.column.dataset)
         members = [dataset(m) for m in entry.members] or [entry]
         calls = [self._call(cell, member.id, seed) for member in members]
-        runs = tuple(node for node, _ in calls)
         parts = tuple(
-            self._finish(_evaluation(node, member, cell.column.measure))
-            for node, member in zip(runs, members, strict=True)
+            self._finish(_evaluation(node, member, cell.column.measure, choices.scoring))
+            for (node, choices), member in zip(calls, members, strict=True)
         )
         choices = calls[0][1]
+        # at other scales every collection is a stand-in: that one more is missing says nothing
+        substitutes = choices.substitutes if self.scale.compares_with_print else {}
         return Measurement(
-            cell, seed, parts, tuple(p.inputs["run"] for p in parts), choices.departures(), choices.substitutes
+            cell, seed, parts, tuple(p.inputs["run"] for p in parts), choices.departures(), substitutes
         )
 
     def asked_for(self) -> set[str]:
@@ -194,12 +196,13 @@ class _Builder:
         return self._calls[key]
 
 
-def _evaluation(run: Node, entry: Dataset, measure: str) -> Node:
+def _evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
     """The per-query scores of a run by the dataset's own measures (and the cell's, if it is another)."""
     params: dict[str, Any] = {
-        "measures": sorted({*entry.measures, measure}),
+        "measures": measures(entry.id, measure),
         "ignore_identical_ids": entry.ignore_identical_ids,
         "judgements": entry.judgements,
+        **scoring,
     }
     inputs = {"run": run, "qrels": Node("qrels", {"dataset": entry.id})}
     if entry.judgements == "answers":

@@ -44,6 +44,7 @@ class Choices:
         data: the folder of the user's own data, where originals are looked for.
         used: reading id -> choice name, filled as the recipe asks.
         substitutes: reading id -> why another choice than the wanted one was taken.
+        scoring: what a recipe changes of how its dataset is usually scored.
     """
 
     readings: Mapping[str, Reading]
@@ -51,6 +52,7 @@ class Choices:
     data: Path | None = None
     used: dict[str, str] = field(default_factory=dict)
     substitutes: dict[str, str] = field(default_factory=dict)
+    scoring: dict[str, bool] = field(default_factory=dict)
 
     def value(self, identifier: str) -> Any:
         """The chosen value. Raises UsageError for an id or choice that does not exist."""
@@ -103,6 +105,10 @@ class Request:
         """The value of a reading's choice in force."""
         return self.choices.value(identifier)
 
+    def score_with(self, *, ignore_identical_ids: bool) -> None:
+        """Depart from how the dataset is usually scored, as a reading of this row says."""
+        self.choices.scoring["ignore_identical_ids"] = ignore_identical_ids
+
     def seed_or(self, papers_own: int) -> int:
         """The seed the user asked for, else the paper's own."""
         return papers_own if self.seed is None else self.seed
@@ -131,11 +137,6 @@ def qrels(identifier: str) -> Node:
 def official_negatives(identifier: str, *, per_query: int, seed: int) -> Node:
     """The negatives a collection's makers distribute, sampled per query."""
     return Node("official_negatives", {"dataset": identifier, "per_query": per_query, "seed": seed})
-
-
-def with_titles(documents: Node, *, file: Path) -> Node:
-    """A corpus whose titles come from a file of ``id TAB title`` lines."""
-    return Node("titles", {"source": str(file)}, {"corpus": documents})
 
 
 def backbone(name: str, *, revision: str) -> Node:

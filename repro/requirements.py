@@ -47,10 +47,6 @@ class Machine:
         obstacle = None
         if "source" in needs:
             node, obstacle = self._source(node)
-        if "file" in needs:
-            path = Path(node.params["source"])
-            found = self._once(("file", path), lambda: digest([path], self.digests))
-            node = Node(node.stage, {**node.params, "digest": found}, node.inputs)
         if "checkpoint" in needs:
             node, obstacle = self._checkpoint(node)
         if "java" in needs:

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from repro.datasets.catalog import catalog
 from repro.datasets.catalog import dataset as catalogued
 from repro.errors import unknown
 from repro.graph import Node, rewrite
@@ -67,8 +68,6 @@ class Scale:
     def _change(self, node: Node) -> Node:
         if node.stage == "backbone":
             return self._backbone()
-        if node.stage == "titles":  # the stand-in collections have their own titles
-            return node.inputs["corpus"]
         if node.stage == "official_negatives":
             return self._negatives(node)
         return Node(node.stage, self._params(node), node.inputs)
@@ -76,7 +75,8 @@ class Scale:
     def _params(self, node: Node) -> dict[str, Any]:
         params = {name: self._value(name, value) for name, value in node.params.items()}
         if "dataset" in params:
-            params["dataset"] = self.dataset(params["dataset"])
+            stand_in = self.dataset(params["dataset"])
+            params["dataset"] = _corpus(stand_in) if node.stage == "corpus" else stand_in
         if "options" in params and "length" in params:
             shrink = params["length"] / node.params["length"]
             params["options"] = _shrunk(params["options"], shrink)
@@ -120,8 +120,10 @@ class Scale:
         return Node("mine", params, {"run": run, "qrels": Node("qrels", {"dataset": topics})})
 
 
-def _corpus(topics: str) -> str:
-    return catalogued(topics).corpus_id
+def _corpus(identifier: str) -> str:
+    """The collection of a stand-in; a name no catalogue has stays, and is reported as missing."""
+    entry = catalog().get(identifier)
+    return entry.corpus_id if entry else identifier
 
 
 def _shrunk(options: Mapping[str, Any], ratio: float) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """Training of an objective: HF's Trainer with our order of examples, our log and our checkpoints.
 
 An objective is an ``nn.Module`` with ``name``, ``version``, ``collate(examples) -> batch``,
-``forward(batch) -> named scalar losses`` (their sum is minimised) and ``save(folder)``. What it draws at random
-depends on the seed, the epoch and the example's index only, so that a batch is the same whoever makes it and
-whenever. Killed at any step and started again in the same folder, a training ends on a CPU with the same bits.
+``forward(batch) -> named scalar losses`` (their sum is minimised) and ``save(folder)``. What it draws at
+random depends on the seed, the epoch and the example's index only, so that a batch is the same whoever makes
+it and whenever. Killed at any step and started again in the same folder, a training ends on a CPU with the
+same bits.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class Settings:
         batch_size: examples a step, all on one device: in-batch negatives make it part of the loss.
         epochs, max_steps: the training ends at whichever comes first; either may be None, not both.
         warmup_ratio, warmup_steps: linear warm-up over that share or number of steps; one is 0 or None.
-        schedule: HF's name of the learning rate's course after warm-up; ``linear`` falls to 0 at the last step.
+        schedule: HF's name of the learning rate's course after warm-up; ``linear`` falls to 0 at the last
+            step.
         weight_decay: AdamW's, applied to neither biases nor LayerNorm; 0 makes it Adam.
         max_grad_norm: gradients are clipped to it; 0 for no clipping.
         precision: ``fp32``, ``fp16`` or ``bf16``.
@@ -70,7 +72,8 @@ class Settings:
         """The settings among a stage's parameters.
 
         Raises:
-            UsageError: neither or both of two exclusive parameters are given, or a schedule or precision is unknown.
+            UsageError: neither or both of two exclusive parameters are given, or a schedule or precision is
+                unknown.
             BlockedError: half precision without a GPU.
         """
         names = [field.name for field in dataclasses.fields(cls) if field.name != "batch_size"]
@@ -128,7 +131,9 @@ def import_objective(declared: dict) -> type[nn.Module]:
         raise UsageError(f"there is no objective at {path!r} ({error})") from error
     for key in ("name", "version"):
         if getattr(objective, key) != declared[key]:
-            raise UsageError(f"{path} has {key} {getattr(objective, key)!r}, the plan says {declared[key]!r}; plan again")
+            raise UsageError(
+                f"{path} has {key} {getattr(objective, key)!r}, the plan says {declared[key]!r}; plan again"
+            )
     return objective
 
 
@@ -141,15 +146,18 @@ def built(objective: type[nn.Module], model: nn.Module, tokenizer, options: dict
     return objective(model, tokenizer, **options)
 
 
-def train(objective: nn.Module, examples: Examples, settings: Settings, *, out: Path, progress: Progress) -> dict:
+def train(
+    objective: nn.Module, examples: Examples, settings: Settings, *, out: Path, progress: Progress
+) -> dict:
     """Minimise the objective's losses; it is changed in place.
 
-    Checkpoints lie in ``out/checkpoints`` while this runs, one every ten minutes or every REPRO_SAVE_STEPS steps;
-    the last complete one is where an interrupted training goes on. ``out/train_log.jsonl`` gets about 200 lines
-    of step, learning rate, gradient norm and losses (means since the line before).
+    Checkpoints lie in ``out/checkpoints`` while this runs, one every ten minutes or every REPRO_SAVE_STEPS
+    steps; the last complete one is where an interrupted training goes on. ``out/train_log.jsonl`` gets about
+    200 lines of step, learning rate, gradient norm and losses (means since the line before).
 
     Returns:
-        facts: steps, epochs, examples, losses of the last logged line, seconds of this attempt, and the step at
+        facts: steps, epochs, examples, losses of the last logged line, seconds of this attempt, and the step
+            at
         which it was resumed, if it was.
 
     Raises:
@@ -190,5 +198,7 @@ def _save_steps() -> int | None:
     if given is None:
         return None
     if not given.isdigit() or int(given) == 0:
-        raise UsageError(f"REPRO_SAVE_STEPS is {given!r}; give a number of steps, or unset it for every ten minutes")
+        raise UsageError(
+            f"REPRO_SAVE_STEPS is {given!r}; give a number of steps, or unset it for every ten minutes"
+        )
     return int(given)

@@ -49,7 +49,9 @@ def arguments(settings, checkpoints: Path, *, steps: int) -> TrainingArguments:
         disable_tqdm=True,
         log_level="error",
     )
-    made._n_gpu = min(made.n_gpu, 1)  # else HF splits the batch, and with it the in-batch negatives, over all GPUs
+    made._n_gpu = min(
+        made.n_gpu, 1
+    )  # else HF splits the batch, and with it the in-batch negatives, over all GPUs
     return made
 
 
@@ -63,7 +65,9 @@ class ObjectiveTrainer(Trainer):
         save_steps: steps between checkpoints; None for one every ten minutes.
     """
 
-    def __init__(self, objective, args, examples, order, *, log: Path, resumed: Path | None, save_steps: int | None):
+    def __init__(
+        self, objective, args, examples, order, *, log: Path, resumed: Path | None, save_steps: int | None
+    ):
         super().__init__(objective, args, data_collator=objective.collate, train_dataset=examples)
         self.remove_callback(PrinterCallback)
         self.order, self.log_path, self.resumed = order, log, resumed
@@ -109,9 +113,16 @@ class ObjectiveTrainer(Trainer):
         means = {name: (self._sums[name] / self._counts[name]).item() for name in self._sums}
         self._sums.clear()
         self._counts.clear()
-        line = {"step": self.state.global_step, "learning_rate": logs["learning_rate"], "loss": logs["loss"], **means}
+        line = {
+            "step": self.state.global_step,
+            "learning_rate": logs["learning_rate"],
+            "loss": logs["loss"],
+            **means,
+        }
         if logs.get("grad_norm") is not None and math.isfinite(logs["grad_norm"]):
-            line["grad_norm"] = logs["grad_norm"]  # fp16 skips a step whose gradient overflowed: no norm there
+            line["grad_norm"] = logs[
+                "grad_norm"
+            ]  # fp16 skips a step whose gradient overflowed: no norm there
         if not all(math.isfinite(value) for value in (logs["loss"], *means.values())):
             shown = ", ".join(f"{name} {value}" for name, value in means.items())
             raise StageError(f"the loss is not finite at step {self.state.global_step} ({shown})")
@@ -125,7 +136,9 @@ class ObjectiveTrainer(Trainer):
         save_model(self.model, str(Path(output_dir) / "model.safetensors"))
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model=None) -> None:
-        load_model(self.model, str(Path(resume_from_checkpoint) / "model.safetensors"), device=str(self.args.device))
+        load_model(
+            self.model, str(Path(resume_from_checkpoint) / "model.safetensors"), device=str(self.args.device)
+        )
 
 
 class _Checkpoints(TrainerCallback):

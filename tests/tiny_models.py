@@ -5,8 +5,11 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+import torch
 
-WORDS = (
+torch.set_num_threads(1)  # models this small lose time to a second thread, and more to a busy machine
+
+WORDS = (  # noqa: SIM905 (a list of sixty quoted words reads worse)
     "the of and a in to is was it for on as are by with from that this which be "
     "river bridge stone castle garden music violin concert science atom energy planet orbit "
     "market price trade ship harbour sailor storm weather winter summer mountain valley forest "
@@ -28,7 +31,6 @@ def tiny_tokenizer():
 
 def tiny_masked_lm(*, seed: int = 0, hidden_size: int = 32, layers: int = 1, dropout: float = 0.1):
     """A random BertForMaskedLM over the tiny vocabulary, 64 positions."""
-    import torch
     from transformers import BertConfig, BertForMaskedLM
 
     config = BertConfig(

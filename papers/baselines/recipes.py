@@ -10,16 +10,23 @@ DEPTH = 1000  # every recall in the four papers' tables is at 1,000 or less
 
 
 def bm25(
-    request: Request, *, parameters: str = "bm25-parameters", document_parameters: str | None = None
+    request: Request,
+    *,
+    parameters: str = "bm25-parameters",
+    document_parameters: str | None = None,
+    identical_ids: str | None = None,
 ) -> Node:
     """BM25 by Lucene, with the k1, b and fields of the paper's own reading.
 
     Args:
         parameters: id of the reading whose value is ``{k1, b, multifield}``.
         document_parameters: the same for MS MARCO documents, where a row has both kinds of column.
+        identical_ids: id of the reading that says whether a hit with the query's own id is left out of account.
     """
     documents = recipe.corpus(request.collection)
     topics = recipe.queries(request.dataset)
     if document_parameters is not None and request.collection == "msmarco-document":
         parameters = document_parameters
+    if identical_ids is not None:
+        request.score_with(ignore_identical_ids=request.reading(identical_ids))
     return recipe.bm25(documents, topics, **request.reading(parameters), depth=DEPTH)

@@ -37,7 +37,8 @@ class ContrastiveSpans(nn.Module):
         span_tokens: [l_min, l_max] by granularity, except word.
         beta: [alpha, beta] of Eq. 1.
         projector: ``nonlinear`` (Eq. 5), ``linear`` or ``none``; always learnt from scratch.
-        contrastive_input: ``masked``, Eqs. 4-8 on the text as masked for Eq. 9, or ``clean``, in a pass of its own.
+        contrastive_input: ``masked``, Eqs. 4-8 on the text as masked for Eq. 9, or ``clean``, in a pass of
+            its own.
         resample: ``once`` or ``epoch``.
         start, short_text: see ``sampled_spans``.
         masking: {rate, mask, random} of BERT's masking.
@@ -109,16 +110,21 @@ class ContrastiveSpans(nn.Module):
             drawn, there = sampled_spans(text, generator=generator, **self.sampling)
             spans.append(drawn + there[:, None])  # [CLS] takes position 0
             exist.append(there)
-        batch["spans"], batch["span_mask"] = torch.from_numpy(np.stack(spans)), torch.from_numpy(np.stack(exist))
+        batch["spans"], batch["span_mask"] = (
+            torch.from_numpy(np.stack(spans)),
+            torch.from_numpy(np.stack(exist)),
+        )
         return batch
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``mlm`` (Eq. 9) and ``contrastive`` (Eq. 8 times lambda); one that nothing in the batch is for is absent."""
+        """``mlm`` (Eq. 9) and ``contrastive`` (lambda times Eq. 8); absent where there is nothing for it."""
         losses = {}
         hidden = self._hidden(batch["masked_ids"], batch)  # (N, L, H)
         masked = batch["labels"] != IGNORED
         if masked.any():
-            logits = self.encoder.cls(hidden[masked])  # (M, V): the vocabulary only where something is predicted
+            logits = self.encoder.cls(
+                hidden[masked]
+            )  # (M, V): the vocabulary only where something is predicted
             losses["mlm"] = token_cross_entropy(logits, batch["labels"][masked], reduction=self.reduction)
         if batch["span_mask"].any():
             if self.clean:

@@ -84,13 +84,13 @@ def _stop_words(request: Request) -> list[str]:
 
 
 def _passages(request: Request) -> Node:
-    """reading: passage-titles. The released code ranks RocketQA's titled passages."""
-    documents = recipe.corpus("msmarco-passage")
-    if request.reading("passage-titles") == "rocketqa":
-        file = request.choices.original("passage-titles", "titles/msmarco-passage.tsv", otherwise="none")
-        if file is not None:
-            return recipe.with_titles(documents, file=file)
-    return documents
+    """reading: passage-titles. The released code ranks the titled passages of RocketQA."""
+    titled = "msmarco-passage/rocketqa"
+    if request.reading("passage-titles") == "rocketqa" and request.choices.original(
+        "passage-titles", f"{titled}/corpus.jsonl", otherwise="none"
+    ):
+        return recipe.corpus(titled)
+    return recipe.corpus("msmarco-passage")
 
 
 def _seed(request: Request) -> int:

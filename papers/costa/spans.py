@@ -19,8 +19,8 @@ class Words:
     Attributes:
         pieces: the entries, lower-cased, without ``##``.
         continues: (V,), whether an entry goes on with a word.
-        barred: (V,), entries that no sampled word may begin with: special tokens, and marks without a letter or
-            digit, which the tokeniser parts from words but which are none.
+        barred: (V,), entries that no sampled word may begin with: special tokens, and marks without a letter
+            or digit, which the tokeniser parts from words but which are none.
         stop_words: lower-case words that are not sampled either.
         stops: (V,), entries that are such a word by themselves.
     """
@@ -45,8 +45,8 @@ class Words:
     def spans(self, input_ids: np.ndarray) -> np.ndarray:
         """Every whole word of a text that may be sampled.
 
-        The tail of a word which the text begins in the middle of is no whole word; one that is cut at the text's
-        end cannot be told from a whole one and counts as such.
+        The tail of a word which the text begins in the middle of is no whole word; one that is cut at the
+        text's end cannot be told from a whole one and counts as such.
 
         Args:
             input_ids: (n,), without special tokens around.
@@ -78,8 +78,8 @@ def span_lengths(
 def span_starts(lengths: np.ndarray, n: int, *, start: str, generator: np.random.Generator) -> np.ndarray:
     """Eq. 2: start ~ U(1, n - l), under one of two readings (``span-start``), as positions from 0.
 
-    ``inclusive``: every place where the span fits, 0..n-l. ``printed``: counting from 1 as the equation does, that
-    is 0..n-l-1 from 0, so that no span ends with the text. Every length must leave at least one start.
+    ``inclusive``: every place where the span fits, 0..n-l. ``printed``: counting from 1 as the equation does,
+    that is 0..n-l-1 from 0, so that no span ends with the text. Every length must leave at least one start.
 
     Args:
         lengths: (S,).
@@ -105,9 +105,9 @@ def sampled_spans(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The spans of one text (Eq. 3: end = start + l), granularity by granularity, independent draws.
 
-    A text too short for a granularity's longest span: reading ``short-text``. ``clip`` cuts the bounds to what
-    fits, so that only a text with room for no start, or with no word to sample, goes without; ``drop`` leaves the
-    text without any span, hence out of the loss.
+    A text too short for a granularity's longest span: reading ``short-text``. ``clip`` cuts the bounds to
+    what fits, so that only a text with room for no start, or with no word to sample, goes without; ``drop``
+    leaves the text without any span, hence out of the loss.
 
     Args:
         input_ids: (n,), without special tokens around.
@@ -133,7 +133,9 @@ def sampled_spans(
             shortest, longest = bounds[granularity]
             if longest > room:
                 shortest, longest = (0, 0) if short_text == "drop" else (min(shortest, room), room)
-            drawn = _runs(len(input_ids), count, (shortest, longest), beta=beta, start=start, generator=generator)
+            drawn = _runs(
+                len(input_ids), count, (shortest, longest), beta=beta, start=start, generator=generator
+            )
         found = drawn[:, 1] > 0
         if short_text == "drop" and not found.all():
             return _no_spans(sum(counts.values()))

@@ -24,8 +24,9 @@ class BiEncoderContrastive(nn.Module):
         model: a transformers encoder without heads.
         tokenizer: its tokenizer.
         temperature, similarity: of ``in_batch_contrastive``.
-        projector: ``none``, ``linear`` or ``nonlinear``; trained along and kept, so that texts are encoded with
-            it. It starts from the one beside the starting model if that has the same architecture, else afresh.
+        projector: ``none``, ``linear`` or ``nonlinear``; trained along and kept, so that texts are encoded
+            with it. It starts from the one beside the starting model if that has the same architecture, else
+            afresh.
         pooling: ``cls`` or ``mean``.
         query_length, passage_length: in tokens, with [CLS] and [SEP].
         separator: between title and text.
@@ -62,21 +63,27 @@ class BiEncoderContrastive(nn.Module):
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Examples ``{"query": str, "passages": [{"title", "text"}, …]}``, the positive first, to token ids."""
+        """Token ids of examples ``{"query", "passages": [{"title", "text"}, …]}``, the positive first."""
         passages = [
             passage_text(passage["title"], passage["text"], separator=self.separator)
             for example in examples
             for passage in example["passages"]
         ]
-        queries = tokenised(self.tokenizer, [example["query"] for example in examples], length=self.query_length)
+        queries = tokenised(
+            self.tokenizer, [example["query"] for example in examples], length=self.query_length
+        )
         passages = tokenised(self.tokenizer, passages, length=self.passage_length)
-        return {f"query_{k}": v for k, v in queries.items()} | {f"passage_{k}": v for k, v in passages.items()}
+        return {f"query_{k}": v for k, v in queries.items()} | {
+            f"passage_{k}": v for k, v in passages.items()
+        }
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """The one loss, ``contrastive``."""
         queries = self.encoder(batch["query_input_ids"], batch["query_attention_mask"])  # (Q, H)
         passages = self.encoder(batch["passage_input_ids"], batch["passage_attention_mask"])  # (Q*P, H)
-        loss = in_batch_contrastive(queries, passages, temperature=self.temperature, similarity=self.similarity)
+        loss = in_batch_contrastive(
+            queries, passages, temperature=self.temperature, similarity=self.similarity
+        )
         return {"contrastive": loss}
 
     def save(self, folder: Path) -> None:

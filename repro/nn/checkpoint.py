@@ -30,7 +30,8 @@ def load_masked_lm(folder: Path):
 def load_encoder(folder: Path):
     """A model without heads, in float32; raises DataError if the directory is not a model.
 
-    BERT's pooler is taken off: no retriever here uses it, and checkpoints pre-trained without it would get a random one.
+    BERT's pooler is taken off: no retriever here uses it, and checkpoints pre-trained without it would get a
+    random one.
     """
     from transformers import AutoModel
 
@@ -60,7 +61,7 @@ def _readable(folder: Path):
 
 @contextlib.contextmanager
 def quiet():
-    """Silence transformers' load reports (a dropped head is what was asked for) and its bars on standard error."""
+    """Silence transformers' load reports (a dropped head is what was asked for) and its bars."""
     from transformers.utils import logging
 
     level = logging.get_verbosity()

@@ -25,8 +25,9 @@ def masked_tokens(
     """One text with some tokens replaced, and what stood there.
 
     Each token that is not special is selected with probability ``rate``, independently of the others, as
-    transformers' DataCollatorForLanguageModeling does; a short text may thus have none. A selected token becomes
-    [MASK] with probability ``mask``, any token of the vocabulary with probability ``random``, and stays otherwise.
+    transformers' DataCollatorForLanguageModeling does; a short text may thus have none. A selected token
+    becomes [MASK] with probability ``mask``, any token of the vocabulary with probability ``random``, and
+    stays otherwise.
 
     Args:
         input_ids: (n,), with its special tokens.

@@ -31,7 +31,14 @@ class MaskedLanguageModel(nn.Module):
     version = 1
 
     def __init__(
-        self, model: nn.Module, tokenizer, *, masking: dict[str, float], reduction: str, length: int, seed: int
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        masking: dict[str, float],
+        reduction: str,
+        length: int,
+        seed: int,
     ):
         super().__init__()
         self.encoder, self.tokenizer = model, tokenizer

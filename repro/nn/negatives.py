@@ -12,11 +12,11 @@ def group(
 ) -> list[int]:
     """One positive, then ``passages`` - 1 negatives: another window of them every epoch.
 
-    The rule of Tevatron's training set (tevatron/data.py): the negatives are shuffled once for a query, a window
-    of ``passages`` - 1 moves on by its own length every epoch and wraps around, and the positive moves on by one
-    from a random start. A query with fewer negatives than that draws them with replacement. Tevatron hashes the
-    tokens with Python's ``hash``; here the shuffle depends on (seed, index) only, the draw with replacement on
-    the epoch as well.
+    The rule of Tevatron's training set (tevatron/data.py): the negatives are shuffled once for a query, a
+    window of ``passages`` - 1 moves on by its own length every epoch and wraps around, and the positive moves
+    on by one from a random start. A query with fewer negatives than that draws them with replacement.
+    Tevatron hashes the tokens with Python's ``hash``; here the shuffle depends on (seed, index) only, the
+    draw with replacement on the epoch as well.
 
     Args:
         positives: at least one.

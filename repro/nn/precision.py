@@ -27,7 +27,8 @@ def check_precision(precision: str) -> str:
         raise unknown("precision", precision, PRECISIONS)
     if precision != "fp32" and not torch.cuda.is_available():
         raise BlockedError(
-            f"precision {precision!r} needs a CUDA GPU and none is visible", "run on a GPU or use --scale tiny"
+            f"precision {precision!r} needs a CUDA GPU and none is visible",
+            "run on a GPU or use --scale tiny",
         )
     return precision
 

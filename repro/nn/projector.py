@@ -17,7 +17,8 @@ FILE = "projector.safetensors"
 class Projector(nn.Module):
     """z = tanh(W h + b), z = W h + b, or z = h: ``nonlinear``, ``linear`` or ``none``; all H to H.
 
-    The first is BERT's own pooler. Weights start as BERT's linear layers do: N(0, ``initializer_range``), bias 0.
+    The first is BERT's own pooler. Weights start as BERT's linear layers do: N(0, ``initializer_range``),
+    bias 0.
     """
 
     def __init__(self, hidden_size: int, *, architecture: str, initializer_range: float):
@@ -49,12 +50,14 @@ class Projector(nn.Module):
 
 
 def saved_projector(folder: Path) -> tuple[Projector, bool] | None:
-    """The projector that lies beside a model, and whether texts are encoded with it; None where there is none."""
+    """The projector beside a model, and whether texts are encoded with it; None where there is none."""
     if not (folder / FILE).exists():
         return None
     with safe_open(folder / FILE, framework="pt") as file:
         about = file.metadata()
         weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    projector = Projector(len(weights["dense.bias"]), architecture=about["architecture"], initializer_range=0.0)
+    projector = Projector(
+        len(weights["dense.bias"]), architecture=about["architecture"], initializer_range=0.0
+    )
     projector.load_state_dict(weights)
     return projector, about["encodes"] == "yes"

@@ -24,6 +24,11 @@ def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> dict[str, torc
         ``input_ids`` and ``attention_mask``, (N, L) with L <= ``length``, int64.
     """
     encoded = tokenizer(
-        list(texts), max_length=length, truncation=True, padding=True, return_token_type_ids=False, return_tensors="pt"
+        list(texts),
+        max_length=length,
+        truncation=True,
+        padding=True,
+        return_token_type_ids=False,
+        return_tensors="pt",
     )
     return {"input_ids": encoded["input_ids"], "attention_mask": encoded["attention_mask"]}

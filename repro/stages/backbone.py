@@ -9,12 +9,13 @@ from repro.progress import Progress
 
 
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
-    """Write ``model/``: the checkpoint ``name`` at ``revision``, in safetensors and float32, with its tokenizer.
+    """Write ``model/``: the checkpoint ``name`` at ``revision``, in safetensors and float32, with its
+    tokenizer.
 
-    ``params["source"]`` says where it is: ``{"kind": "folder", "path": …}`` or ``{"kind": "hub"}``, which tries
-    the hub's cache first. A checkpoint without a masked-language head (a released retriever, say) is written
-    without one, so that no invented weights become part of the artefact. Code that comes with a checkpoint is
-    never run.
+    ``params["source"]`` says where it is: ``{"kind": "folder", "path": …}`` or ``{"kind": "hub"}``, which
+    tries the hub's cache first. A checkpoint without a masked-language head (a released retriever, say) is
+    written without one, so that no invented weights become part of the artefact. Code that comes with a
+    checkpoint is never run.
 
     Raises:
         BlockedError: it cannot be read or fetched.

@@ -20,10 +20,10 @@ BATCH = {"cpu": 32, "cuda": 256}
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``vectors.npy``, (N, H) float32 in the order of ``ids.txt``, which is the source's.
 
-    Texts are encoded in blocks, within a block by length. The digest of every finished block is noted beside, so
-    that an interrupted attempt goes on behind the last block that is still as it was written. Inputs are cut to
-    ``length`` tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned with one, and
-    brought to length 1 if ``normalize``.
+    Texts are encoded in blocks, within a block by length. The digest of every finished block is noted beside,
+    so that an interrupted attempt goes on behind the last block that is still as it was written. Inputs are
+    cut to ``length`` tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned
+    with one, and brought to length 1 if ``normalize``.
 
     Raises:
         UsageError: an unknown kind, pooling or precision.
@@ -84,7 +84,9 @@ def _encoding(encoder, tokenizer, params: dict) -> Callable[[Sequence[str]], np.
     def encode(texts: Sequence[str]) -> np.ndarray:
         batch = tokenised(tokenizer, texts, length=params["length"])
         with torch.inference_mode(), autocast(params["precision"]):
-            vectors = encoder(batch["input_ids"].to(where), batch["attention_mask"].to(where)).float()  # (N, H)
+            vectors = encoder(
+                batch["input_ids"].to(where), batch["attention_mask"].to(where)
+            ).float()  # (N, H)
             if params["normalize"]:
                 vectors = torch.nn.functional.normalize(vectors, dim=-1)
         return vectors.cpu().numpy()
@@ -108,7 +110,9 @@ def _written(out: Path, count: int, size: int, texts, encode, advance: Callable[
             places = by_length[start : start + batch]
             encoded = encode([block[place] for place in places])
             if not np.isfinite(encoded).all():
-                raise StageError(f"the vector of a text among rows {first} to {first + len(block)} is not finite")
+                raise StageError(
+                    f"the vector of a text among rows {first} to {first + len(block)} is not finite"
+                )
             vectors[[first + place for place in places]] = encoded
             advance(len(places))
         vectors.flush()

@@ -79,7 +79,9 @@ def _as_rows(lists, ids, training_set: Path) -> _Lists:
     found = pc.index_in(documents, value_set=ids.combine_chunks())
     if found.null_count:
         missing = documents.filter(pc.is_null(found))[0].as_py()
-        raise DataError(f"{training_set}: document {missing!r} is not in the corpus ({found.null_count} are not)")
+        raise DataError(
+            f"{training_set}: document {missing!r} is not in the corpus ({found.null_count} are not)"
+        )
     return _Lists(found.to_numpy(), np.concatenate(([0], np.cumsum(lengths))))
 
 
@@ -96,8 +98,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Train ``params["objective"]`` on groups of passages and keep the encoder in ``model/``.
 
     A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, all on one device. The
-    objective is made with ``params["options"]``, ``pooling``, ``query_length``, ``passage_length``, ``separator``
-    and ``start``, the directory of the starting model. An interrupted attempt in ``out`` is resumed.
+    objective is made with ``params["options"]``, ``pooling``, ``query_length``, ``passage_length``,
+    ``separator`` and ``start``, the directory of the starting model. An interrupted attempt in ``out`` is
+    resumed.
 
     Raises:
         BlockedError: half precision without a GPU.

@@ -9,7 +9,8 @@ from repro.progress import Progress
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``model/``: a BertForMaskedLM of the given size over a tokenizer's vocabulary, and that tokenizer.
+    """Write ``model/``: a BertForMaskedLM of the given size over a tokenizer's vocabulary, and that
+    tokenizer.
 
     Weights are drawn as BERT's were, N(0, 0.02), from torch's generator under ``params["seed"]``.
 

@@ -16,11 +16,13 @@ from repro.progress import Progress
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write a training set: for each query with a positive, ``per_query`` of the run's top passages as negatives.
+    """Write a training set: for each query with a positive, ``per_query`` of the run's top passages as
+    negatives.
 
-    The positives of the judgements (grade 1 and above) are removed from the ranking, its first ``depth`` entries
-    kept, shuffled, and the first ``per_query`` taken. The shuffle depends on the seed and the query's id, so that
-    a query's negatives do not depend on which others there are. Rows are in the run's order of queries.
+    The positives of the judgements (grade 1 and above) are removed from the ranking, its first ``depth``
+    entries kept, shuffled, and the first ``per_query`` taken. The shuffle depends on the seed and the query's
+    id, so that a query's negatives do not depend on which others there are. Rows are in the run's order of
+    queries.
 
     Raises:
         DataError: run or judgements are malformed, or share no query.

@@ -19,7 +19,7 @@ class TokenRows:
         return len(self.tokens)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Rows as ``{"input_ids": (n,) int32, "epoch", "index"}`` for places (epoch, index)."""
+        """Rows as ``{"input_ids": (n,) int64, "epoch", "index"}`` for places (epoch, index)."""
         rows = self.tokens[[index for _, index in places]]["input_ids"]
         return [
             {"input_ids": row, "epoch": epoch, "index": index}
@@ -30,8 +30,8 @@ class TokenRows:
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Train ``params["objective"]`` on a tokens artefact and keep what its ``save`` keeps, in ``model/``.
 
-    The objective is made with ``params["options"]``, ``length`` and ``seed``; its new weights, if it has any, are
-    drawn from torch's generator under the same seed. An interrupted attempt in ``out`` is resumed.
+    The objective is made with ``params["options"]``, ``length`` and ``seed``; its new weights, if it has any,
+    are drawn from torch's generator under the same seed. An interrupted attempt in ``out`` is resumed.
 
     Raises:
         BlockedError: half precision without a GPU.

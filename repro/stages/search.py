@@ -17,9 +17,9 @@ SPARE = 100  # passages beyond the depth, so that ties across it are broken by i
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages of every query by inner product.
 
-    faiss' IndexFlatIP over one block of passages after another, given all queries at once (ten calls of a hundred
-    queries take six times as long as one of a thousand). Among equal scores the greater id comes first, at the
-    depth's edge too unless more than 100 passages tie there.
+    faiss' IndexFlatIP over one block of passages after another, given all queries at once (ten calls of a
+    hundred queries take six times as long as one of a thousand). Among equal scores the greater id comes
+    first, at the depth's edge too unless more than 100 passages tie there.
 
     Raises:
         DataError: embeddings are of different sizes, or their ids are not as many as their vectors.
@@ -32,8 +32,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if passages.shape[1] != queries.shape[1]:
         raise DataError(f"passages have {passages.shape[1]} dimensions, queries {queries.shape[1]}")
     scores, rows = best(passages, queries, depth=params["depth"] + SPARE, progress=progress)
-    if not np.isfinite(scores).all():
-        raise StageError("a score is not finite; the embeddings hold a vector that is not")
     return write_run(out, _ranked(topics, documents, scores, rows, params["depth"]), tag="dense")
 
 
@@ -49,6 +47,9 @@ def best(
 
     Returns:
         scores (Q, K) float32 and rows of ``passages`` (Q, K) int64.
+
+    Raises:
+        StageError: a score is not finite.
     """
     import faiss
 
@@ -62,6 +63,8 @@ def best(
             index = faiss.IndexFlatIP(block.shape[1])
             index.add(block)
             found, places = index.search(queries, min(depth, len(block)))
+            if (places < 0).any() or not np.isfinite(found).all():  # -1 is what faiss puts where it sees nan
+                raise StageError("a score is not finite: the embeddings hold a vector that is not")
             scores, rows = np.hstack((scores, found)), np.hstack((rows, places + first))
             order = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
             scores, rows = np.take_along_axis(scores, order, axis=1), np.take_along_axis(rows, order, axis=1)

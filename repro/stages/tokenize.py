@@ -12,10 +12,11 @@ POLICIES = ("chunk", "truncate")
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/``: documents in order, each as chunks of at most ``length`` - 2 tokens, without [CLS] and [SEP].
+    """Write ``arrow/``: documents in order, each as chunks of at most ``length`` - 2 tokens, without [CLS]
+    and [SEP].
 
-    ``chunk`` keeps all consecutive chunks of a document, ``truncate`` its first. A document is title, separator
-    and text, or the text alone where there is no title; one without any token gives no row.
+    ``chunk`` keeps all consecutive chunks of a document, ``truncate`` its first. A document is title,
+    separator and text, or the text alone where there is no title; one without any token gives no row.
 
     Raises:
         UsageError: an unknown policy, or a length with no room for a token.
@@ -48,7 +49,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         raise DataError(f"{inputs['corpus']}: no document has any token")
     tokens.save_to_disk(str(out / "arrow"))
     documents = len(tokens.unique("document"))
-    facts = {"chunks": len(tokens), "documents": documents, "documents_without_tokens": len(corpus) - documents}
+    facts = {
+        "chunks": len(tokens),
+        "documents": documents,
+        "documents_without_tokens": len(corpus) - documents,
+    }
     del tokens
     scratch.unlink()
     return facts
@@ -64,7 +69,11 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
         titled = zip(batch["title"], batch["text"], strict=True)
         texts = [passage_text(title, text, separator=params["separator"]) for title, text in titled]
         encoded = tokenizer(
-            texts, add_special_tokens=False, return_token_type_ids=False, return_attention_mask=False, verbose=False
+            texts,
+            add_special_tokens=False,
+            return_token_type_ids=False,
+            return_attention_mask=False,
+            verbose=False,
         )["input_ids"]
         advance(len(texts))
         rows = {"document": [], "chunk": [], "input_ids": []}

@@ -21,7 +21,10 @@ EXAMPLES = [
     },
     {
         "query": "river",
-        "passages": [{"title": "river bridge", "text": "a stone bridge"}, {"title": "storm", "text": "weather " * 30}],
+        "passages": [
+            {"title": "river bridge", "text": "a stone bridge"},
+            {"title": "storm", "text": "weather " * 30},
+        ],
     },
 ]
 
@@ -65,7 +68,11 @@ def test_the_loss_is_the_contrastive_loss_of_the_encoded_batch(start):
 def test_queries_and_passages_share_one_encoder(start):
     bi_encoder = objective(start)
     batch = bi_encoder.collate(EXAMPLES)
-    swapped = dict(batch, passage_input_ids=batch["query_input_ids"], passage_attention_mask=batch["query_attention_mask"])
+    swapped = dict(
+        batch,
+        passage_input_ids=batch["query_input_ids"],
+        passage_attention_mask=batch["query_attention_mask"],
+    )
     bi_encoder(swapped)["contrastive"].backward()
     assert all(p.grad is not None for p in bi_encoder.parameters())
 

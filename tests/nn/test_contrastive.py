@@ -39,7 +39,9 @@ def batch():
 def test_the_loss_is_the_equation_written_as_loops(batch, temperature, similarity):
     queries, passages = batch
     loss = in_batch_contrastive(queries, passages, temperature=temperature, similarity=similarity)
-    assert loss.item() == pytest.approx(loops(*(t.tolist() for t in batch), temperature, similarity), rel=1e-12)
+    assert loss.item() == pytest.approx(
+        loops(*(t.tolist() for t in batch), temperature, similarity), rel=1e-12
+    )
 
 
 def test_the_order_of_negatives_and_the_length_of_vectors_under_cosine_do_not_matter(batch):

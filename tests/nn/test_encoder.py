@@ -17,7 +17,9 @@ def folder(tmp_path):
 
 
 def ids():
-    return torch.tensor([[2, 10, 11, 12, 3], [2, 20, 3, 0, 0]]), torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
+    return torch.tensor([[2, 10, 11, 12, 3], [2, 20, 3, 0, 0]]), torch.tensor(
+        [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
+    )
 
 
 def test_a_vector_does_not_depend_on_the_padding(folder):
@@ -34,7 +36,9 @@ def test_a_projector_is_applied_only_if_texts_are_encoded_with_it(folder):
     projector.save(folder, encodes=False)
     assert (load_text_encoder(folder, pooling="cls").eval()(input_ids, mask) == bare).all()
     projector.save(folder, encodes=True)
-    torch.testing.assert_close(load_text_encoder(folder, pooling="cls").eval()(input_ids, mask), projector(bare))
+    torch.testing.assert_close(
+        load_text_encoder(folder, pooling="cls").eval()(input_ids, mask), projector(bare)
+    )
 
 
 def test_an_encoder_has_no_pooler_and_its_weights_are_those_of_the_checkpoint(folder):

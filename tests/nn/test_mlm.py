@@ -19,7 +19,8 @@ def objective(**changes):
 def rows(count=4, length=20, epoch=0):
     generator = np.random.default_rng(1)
     return [
-        {"input_ids": generator.integers(10, 60, length), "index": index, "epoch": epoch} for index in range(count)
+        {"input_ids": generator.integers(10, 60, length), "index": index, "epoch": epoch}
+        for index in range(count)
     ]
 
 

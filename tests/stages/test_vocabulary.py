@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import subprocess
 import sys
 from collections import Counter
@@ -32,37 +33,43 @@ def test_a_corpus_with_few_words_gives_fewer_entries(corpus, tmp_path, progress)
 
 
 def test_the_same_corpus_gives_the_same_vocabulary_in_every_process():
+    # every word equally frequent: only the order of equals decides
     program = (
-        "import hashlib, sys; sys.path[:0] = sys.argv[1].split('\\n')\n"
+        "import hashlib, itertools, sys; sys.path[:0] = sys.argv[1].split('\\n')\n"
         "from collections import Counter\n"
         "from repro.stages.vocabulary import word_pieces\n"
-        "words = Counter({chr(97 + a) + chr(97 + b) + chr(97 + c): 3 for a in range(9) for b in range(9) for c in range(9)})\n"
+        "words = Counter({''.join(word): 3 for word in itertools.product('abcdefghi', repeat=3)})\n"
         "print(hashlib.sha256(' '.join(word_pieces(words, size=200)).encode()).hexdigest())"
     )
-    # every word equally frequent: only the order of equals decides
-    words = Counter({chr(97 + a) + chr(97 + b) + chr(97 + c): 3 for a in range(9) for b in range(9) for c in range(9)})
+    words = Counter({"".join(word): 3 for word in itertools.product("abcdefghi", repeat=3)})
     here = hashlib.sha256(" ".join(word_pieces(words, size=200)).encode()).hexdigest()
     path = "\n".join(sys.path)
     for _ in range(2):
-        there = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=True)
+        there = subprocess.run(
+            [sys.executable, "-c", program, path], capture_output=True, text=True, check=True
+        )
         assert there.stdout.strip() == here
 
 
-def test_pieces_are_those_of_hf_s_own_trainer_where_counts_decide():
+def test_merges_are_those_of_hfs_own_trainer_where_counts_decide():
     from tokenizers import Tokenizer
     from tokenizers.models import WordPiece
     from tokenizers.pre_tokenizers import WhitespaceSplit
     from tokenizers.trainers import WordPieceTrainer
 
-    words = Counter(low=50, lower=23, newest=61, widest=37, slow=11, newer=7)
+    # pairs: a ##b 137, then ab ##c 100, d ##e 61, b ##c 11, e ##d 7: never two alike
+    words = Counter(abc=100, ab=37, bc=11, de=61, ed=7)
     reference = Tokenizer(WordPiece(unk_token="[UNK]"))
     reference.pre_tokenizer = WhitespaceSplit()
-    trainer = WordPieceTrainer(vocab_size=27, special_tokens=[], show_progress=False)
+    trainer = WordPieceTrainer(
+        vocab_size=9 + 4, special_tokens=[], show_progress=False
+    )  # a…e, ##b…##e, 4 merges
     reference.train_from_iterator([" ".join([word] * count) for word, count in words.items()], trainer)
-    ours = word_pieces(words, size=27)
-    assert set(ours) & {"low", "##est", "newest", "wi"}
-    # HF numbers all characters, inside words or not, before it merges; pieces that both made are compared
-    assert {p for p in ours if len(p.removeprefix("##")) > 1} & set(reference.get_vocab())
+    theirs = {piece for piece in reference.get_vocab() if len(piece.removeprefix("##")) > 1}
+    pieces = word_pieces(words, size=8 + 4)  # a, b, d, e, ##b…##e, 4 merges
+    ours = [piece for piece in pieces if len(piece.removeprefix("##")) > 1]
+    assert set(ours) == theirs
+    assert ours == ["ab", "abc", "de", "bc"]
 
 
 def test_words_are_counted_as_berts_tokeniser_splits_them():

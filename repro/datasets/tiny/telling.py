@@ -18,49 +18,79 @@ STORIES = (
     "{name} of {town} was {a_trait} {trade}. The story goes that {a_thing} was {participle} {time} at the {place}, "
     "once {occasion} was over. {a_helper} told it to everyone in the year {year}.",
 )
+# Said of other concepts than the deed's own: they mislead whoever only counts words.
 ASIDES = (
     "Others would rather have had {a_thing}.",
     "Nobody thought of the {place} that day.",
     "{a_helper} heard about it much later.",
     "It was told again during {occasion}.",
-    "In {town} they call it a tall tale.",
     "Even {a_trait} {trade} could not have done better.",
 )
-# Acts whose participle is not the past form.
-PARTICIPLES = {"stole": "stolen", "hid": "hidden", "broke": "broken", "threw": "thrown"}
+TITLES = ("The {thing} of {town}", "A tale of the {place}", "How {a_trait} {trade} {past} {a_thing}")
+POST = (
+    "I live near the {place} and there has been {occasion}. My {helper} says that {a_trait} {trade} would do it {time}. "
+    "How is it done?",
+    "{occasion} is to blame. The {place} is not far, and I have {a_helper} to help me. "
+    "I asked {a_trait} {trade}, who does it {time}.",
+)
+HEADLINE = ("How can I {base} {a_thing}?", "What is the best way to {base} {a_thing}?")
+PARTICIPLES = {"stole": "stolen", "hid": "hidden", "broke": "broken"}
 
 
 def tell(deed: Deed, draw: Draw, *, asides: float) -> str:
-    """A deed in two or three sentences; with probability ``asides``, one more that misleads a word counter."""
-    text = _fill(draw.pick(STORIES), deed, deed.concepts, draw)
+    """A deed in two or three sentences, with an aside behind them with probability ``asides``."""
+    text = fill(draw.pick(STORIES), deed, draw)
     if draw.chance(asides):
-        elsewhere = {slot: draw.pick(concepts) for slot, concepts in slots().items()}
-        text += " " + _fill(draw.pick(ASIDES), deed, elsewhere, draw)
+        text += " " + fill(draw.pick(ASIDES), deed, draw, concepts={s: draw.pick(c) for s, c in slots().items()})
     return text
 
 
+def fill(template: str, deed: Deed, draw: Draw, *, concepts: Mapping[str, Concept] | None = None) -> str:
+    """A template about ``deed``, or about other ``concepts``; sentences begin with a capital."""
+    said = {slot: draw.pick(concept.forms) for slot, concept in (concepts or deed.concepts).items()}
+    base, past = said["act"].split()
+    thing = f"{said['quality']} {said['object']}"
+    text = template.format(
+        name=deed.person.name, town=deed.person.town, year=deed.year,
+        a_trait=with_article(said["trait"]), trade=said["trade"],
+        base=base, past=past, participle=PARTICIPLES.get(past, past), thing=thing, a_thing=with_article(thing),
+        place=said["place"], time=said["time"], occasion=said["occasion"],
+        helper=said["helper"], a_helper=with_article(said["helper"]),
+    )
+    return ". ".join(sentence[:1].upper() + sentence[1:] for sentence in text.split(". "))
+
+
 def ask(asked: Mapping[str, Concept], draw: Draw, *, keywords: float) -> str:
-    """The question who did what ``asked`` describes; with probability ``keywords``, only its words."""
-    said = {slot: concept.form(draw) for slot, concept in asked.items()}
+    """Who did what ``asked`` describes; with probability ``keywords`` only its words, in any order."""
+    said = _said(asked, draw)
+    if draw.chance(keywords):
+        words = [said[slot].removeprefix("a ").removeprefix("an ") for slot in said]
+        return " ".join(draw.sample(words, len(words)))
+    person = _person(said)
+    return " ".join([f"which {person}" if person else "who", *_predicate(said)])
+
+
+def ask_for(frame: str, asked: Mapping[str, Concept], draw: Draw) -> str:
+    """``frame`` with {person} and {predicate} filled from ``asked``."""
+    said = _said(asked, draw)
+    return frame.format(person=_person(said) or "person", predicate=" ".join(_predicate(said)))
+
+
+def _said(asked: Mapping[str, Concept], draw: Draw) -> dict[str, str]:
+    said = {slot: draw.pick(concept.forms) for slot, concept in asked.items()}
     if "act" in said:
         said["act"] = said["act"].split()[1]
-    if draw.chance(keywords):
-        return " ".join(said[slot].removeprefix("a ").removeprefix("an ") for slot in draw.sample(list(said), len(said)))
-    person = " ".join(said[slot] for slot in ("trait", "trade") if slot in said)
-    if "trait" in said and "trade" not in said:
-        person += " person"
-    subject = f"which {person}" if person else "who"
-    return " ".join([subject, said.get("act", "had to do with"), _thing(said), *_circumstances(said)])
+    return said
 
 
-def _thing(said: Mapping[str, str]) -> str:
-    if "object" in said:
-        return with_article(f"{said['quality']} {said['object']}" if "quality" in said else said["object"])
-    return f"something {said['quality']}" if "quality" in said else "something"
+def _person(said: Mapping[str, str]) -> str:
+    if "trait" in said:
+        return f"{said['trait']} {said.get('trade', 'person')}"
+    return said.get("trade", "")
 
 
-def _circumstances(said: Mapping[str, str]) -> list[str]:
-    phrases = []
+def _predicate(said: Mapping[str, str]) -> list[str]:
+    phrases = [said.get("act", "had to do with"), _thing(said)]
     if "place" in said:
         phrases.append(f"near the {said['place']}")
     if "time" in said:
@@ -72,17 +102,7 @@ def _circumstances(said: Mapping[str, str]) -> list[str]:
     return phrases
 
 
-def _fill(template: str, deed: Deed, concepts: Mapping[str, Concept], draw: Draw) -> str:
-    said = {slot: concept.form(draw) for slot, concept in concepts.items()}
-    past = said["act"].split()[1]
-    text = template.format(
-        name=deed.person.name, town=deed.person.town, year=deed.year,
-        a_trait=with_article(said["trait"]), trade=said["trade"], past=past, participle=PARTICIPLES.get(past, past),
-        a_thing=with_article(f"{said['quality']} {said['object']}"), place=said["place"], time=said["time"],
-        occasion=said["occasion"], a_helper=with_article(said["helper"]),
-    )
-    return _sentence_capitals(text)
-
-
-def _sentence_capitals(text: str) -> str:
-    return ". ".join(part[:1].upper() + part[1:] for part in text.split(". "))
+def _thing(said: Mapping[str, str]) -> str:
+    if "object" in said:
+        return with_article(f"{said['quality']} {said['object']}" if "quality" in said else said["object"])
+    return f"something {said['quality']}" if "quality" in said else "something"

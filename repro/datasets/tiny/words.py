@@ -12,22 +12,18 @@ from repro.datasets.tiny.draw import Draw
 
 ONSETS = ("b", "br", "d", "dr", "f", "gr", "h", "j", "k", "l", "m", "n", "p", "r", "s", "sk", "t", "th", "v", "z")
 VOWELS = ("a", "e", "i", "o", "u", "ae", "oa")
-CODAS = ("l", "n", "r", "s", "th", "m", "k", "nd", "rk", "ss")
+CODAS = ("l", "n", "r", "th", "nd", "rk", "lm", "st", "v", "rn")
 FAMILY_ENDINGS = ("ovar", "esh", "imel", "undo", "arrik", "ithe", "ogan", "ulla")
 TOWN_ENDINGS = ("avon", "esk", "umbra", "oril", "atha", "ynde", "orno", "eshi")
 
 
 @dataclass(frozen=True)
 class Concept:
-    """A thing that can be said of a deed, with the ``forms`` that mean it (2 or 3)."""
+    """A thing that can be said of a deed, with the two or three ``forms`` that mean it."""
 
     slot: str
-    name: str
+    key: str
     forms: tuple[str, ...]
-
-    def form(self, draw: Draw) -> str:
-        """One of the surface forms, as "base past" for an act."""
-        return draw.pick(self.forms)
 
 
 @functools.cache
@@ -35,7 +31,7 @@ def slots() -> dict[str, tuple[Concept, ...]]:
     """Every concept by slot, in the order of words.yaml."""
     raw = yaml.safe_load((Path(__file__).parent / "words.yaml").read_text(encoding="utf-8"))
     return {
-        slot: tuple(Concept(slot, name, tuple(forms)) for name, forms in concepts.items())
+        slot: tuple(Concept(slot, f"{slot}:{name}", tuple(forms)) for name, forms in concepts.items())
         for slot, concepts in raw.items()
     }
 
@@ -45,8 +41,8 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
-def names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
-    """``n`` different invented names that end in one of ``endings``."""
+def invented_names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
+    """``n`` different names, of families or towns, that end in one of ``endings``."""
     found: dict[str, None] = {}
     while len(found) < n:
         found[_syllable(draw).capitalize() + draw.pick(endings)] = None
@@ -54,7 +50,7 @@ def names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
 
 
 def given_names(draw: Draw, n: int) -> list[str]:
-    """``n`` different invented given names of one or two syllables."""
+    """``n`` different given names of two syllables."""
     found: dict[str, None] = {}
     while len(found) < n:
         found[(draw.pick(ONSETS) + draw.pick(VOWELS) + _syllable(draw)).capitalize()] = None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from repro.datasets.tiny.draw import Draw
-from repro.datasets.tiny.words import FAMILY_ENDINGS, TOWN_ENDINGS, Concept, given_names, names, slots
+from repro.datasets.tiny.words import FAMILY_ENDINGS, TOWN_ENDINGS, Concept, given_names, invented_names, slots
 
 PERSONAL = ("trait", "trade")
 DEED = ("act", "quality", "object", "place", "time", "occasion", "helper")
@@ -14,7 +14,7 @@ DEED = ("act", "quality", "object", "place", "time", "occasion", "helper")
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a home; every deed of a person shares trait and trade."""
+    """Somebody with a home; all deeds of a person share trait and trade."""
 
     name: str
     town: str
@@ -23,52 +23,49 @@ class Person:
 
 @dataclass(frozen=True)
 class Deed:
-    """What a person once did: one concept for each slot of words.yaml."""
+    """What a person once did: one concept for each slot of words.yaml, and the set of their keys."""
 
     person: Person
     year: int
     concepts: Mapping[str, Concept]
+    keys: frozenset[str]
 
 
 def people(draw: Draw, n: int, *, towns: int) -> list[Person]:
     """``n`` people, each in one of ``towns`` invented towns."""
-    homes = names(draw, TOWN_ENDINGS, towns)
-    families = names(draw, FAMILY_ENDINGS, n)
+    homes = invented_names(draw, TOWN_ENDINGS, towns)
+    families = invented_names(draw, FAMILY_ENDINGS, n)
     return [
-        Person(
-            f"{given} {family}", draw.pick(homes), {slot: draw.pick(slots()[slot]) for slot in PERSONAL}
-        )
+        Person(f"{given} {family}", draw.pick(homes), {slot: draw.pick(slots()[slot]) for slot in PERSONAL})
         for given, family in zip(given_names(draw, n), families, strict=True)
     ]
 
 
-def deeds(draw: Draw, person: Person, n: int) -> list[Deed]:
-    """``n`` deeds of one person."""
-    return [
-        Deed(
-            person,
-            1100 + draw.below(700),
-            {**person.concepts, **{slot: draw.pick(slots()[slot]) for slot in DEED}},
-        )
-        for _ in range(n)
-    ]
+def deeds(draw: Draw, persons: Sequence[Person], *, each: int) -> list[Deed]:
+    """``each`` deeds of every person, person by person."""
+    return [_deed(draw, person) for person in persons for _ in range(each)]
+
+
+def _deed(draw: Draw, person: Person) -> Deed:
+    concepts = {**person.concepts, **{slot: draw.pick(slots()[slot]) for slot in DEED}}
+    return Deed(person, 1100 + draw.below(700), concepts, frozenset(c.key for c in concepts.values()))
 
 
 def agreement(asked: Mapping[str, Concept], deed: Deed) -> int:
     """In how many slots a deed is as ``asked``."""
-    return sum(deed.concepts[slot] is concept for slot, concept in asked.items())
+    return sum(concept.key in deed.keys for concept in asked.values())
 
 
-def question(draw: Draw, deed: Deed, others: Iterable[Deed], *, sizes: Sequence[int]) -> dict[str, Concept]:
-    """Concepts of ``deed``, as many as one of ``sizes``, that no other deed has all of.
+def question(draw: Draw, deed: Deed, world: Sequence[Deed], *, sizes: Sequence[int]) -> dict[str, Concept]:
+    """Concepts of ``deed``, as many as one of ``sizes``, which no other deed of ``world`` has all of.
 
-    Always among them: the act or the object, so that a sentence can be made.
+    The act or the object is always among them, so that a sentence can be made of them.
     """
-    others = [other for other in others if other is not deed]
     while True:
-        asked = draw.sample(list(deed.concepts), draw.pick(sizes))
-        wanted = {slot: deed.concepts[slot] for slot in deed.concepts if slot in asked}
-        if not {"act", "object"} & wanted.keys():
+        chosen = set(draw.sample(list(deed.concepts), draw.pick(sizes)))
+        if not chosen & {"act", "object"}:
             continue
-        if all(agreement(wanted, other) < len(wanted) for other in others):
-            return wanted
+        asked = {slot: concept for slot, concept in deed.concepts.items() if slot in chosen}
+        wanted = {concept.key for concept in asked.values()}
+        if not any(wanted <= other.keys for other in world if other is not deed):
+            return asked

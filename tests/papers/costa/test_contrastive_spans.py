@@ -45,7 +45,9 @@ def rows(count=5, words=40, epoch=0):
     tokenizer = tiny_tokenizer()
     return [
         {
-            "input_ids": np.array(tokenizer(tiny_text(generator, words), add_special_tokens=False)["input_ids"]),
+            "input_ids": np.array(
+                tokenizer(tiny_text(generator, words), add_special_tokens=False)["input_ids"]
+            ),
             "index": index,
             "epoch": epoch,
         }
@@ -78,7 +80,9 @@ def equation_8(z_text, z_span, span_mask, *, temperature, similarity, reduction)
             math.exp(sim(z_i, z_j) / temperature) for key, z_j in everything.items() if key != ("text", i)
         )
         group = [key for key in everything if key[0] == "span" and key[1] == i]
-        total -= sum(math.log(math.exp(sim(z_i, everything[p]) / temperature) / denominator) for p in group) / len(group)
+        total -= sum(
+            math.log(math.exp(sim(z_i, everything[p]) / temperature) / denominator) for p in group
+        ) / len(group)
     return total / len(kept) if reduction == "mean" else total
 
 
@@ -98,9 +102,9 @@ def test_the_loss_is_equation_8_written_as_loops(similarity, reduction, absent):
 
 
 def test_it_is_the_supervised_contrastive_loss_with_one_anchor_for_each_text():
-    """Khosla et al. 2020, Eq. 2 (sum outside the log), anchors restricted to the first view; N labels, 4T+1 views."""
+    """Khosla et al. 2020, Eq. 2, only first views as anchors; N labels, 4T+1 views of each."""
     z_text, z_span, mask = group(n=3, s=4)
-    n, s, h = z_span.shape
+    n, s, _ = z_span.shape
     views = torch.cat((z_text.unsqueeze(1), z_span), dim=1).flatten(0, 1)  # (N(S+1), H)
     labels = torch.arange(n).repeat_interleave(s + 1)
     total = 0.0
@@ -108,9 +112,9 @@ def test_it_is_the_supervised_contrastive_loss_with_one_anchor_for_each_text():
         others = [a for a in range(n * (s + 1)) if a != i]
         positives = [p for p in others if labels[p] == labels[i]]
         normaliser = sum(math.exp((views[i] @ views[a]).item() / 0.3) for a in others)
-        total += -sum(math.log(math.exp((views[i] @ views[p]).item() / 0.3) / normaliser) for p in positives) / len(
-            positives
-        )
+        total += -sum(
+            math.log(math.exp((views[i] @ views[p]).item() / 0.3) / normaliser) for p in positives
+        ) / len(positives)
     loss = group_contrastive(z_text, z_span, mask, temperature=0.3, similarity="dot", reduction="sum")
     assert loss.item() == pytest.approx(total, rel=1e-10)
 
@@ -169,7 +173,9 @@ def test_losses_are_those_of_equations_8_and_9_over_the_encoded_batch():
     losses = costa(batch)
     expected = equation_8(z_text, z_span, mask, temperature=0.1, similarity="dot", reduction="mean")
     assert losses["contrastive"].item() == pytest.approx(0.1 * expected, rel=1e-4)
-    mlm = costa.encoder(batch["masked_ids"], attention_mask=batch["attention_mask"], labels=batch["labels"]).loss
+    mlm = costa.encoder(
+        batch["masked_ids"], attention_mask=batch["attention_mask"], labels=batch["labels"]
+    ).loss
     torch.testing.assert_close(losses["mlm"], mlm)
 
 
@@ -180,12 +186,12 @@ def test_spans_of_the_text_are_shifted_by_cls():
         for first, end in spans.tolist():
             tokens = tiny_tokenizer().convert_ids_to_tokens(ids[first:end])
             assert "".join(tokens).replace("##", "").isalpha()
-            assert 1 <= first and not tokens[0].startswith("[")
+            assert first >= 1 and not tokens[0].startswith("[")
 
 
 def test_texts_are_cut_to_the_length_and_no_span_reaches_sep_or_padding():
     costa = objective(length=20)
-    batch = costa.collate(rows(words=40) + [rows(words=3)[0] | {"index": 9}])
+    batch = costa.collate([*rows(words=40), rows(words=3)[0] | {"index": 9}])
     assert batch["clean_ids"].shape == (6, 20)
     assert (batch["spans"][..., 1] <= batch["attention_mask"].sum(dim=1, keepdim=True) - 1).all()
 
@@ -243,7 +249,9 @@ def test_the_projector_acts_on_the_text_only_and_is_kept_beside_the_encoder(tmp_
     assert seen == [(5, 32)]
     costa.save(tmp_path / "model")
     again = load_masked_lm(tmp_path / "model")
-    assert all((again.state_dict()[name] == tensor).all() for name, tensor in costa.encoder.state_dict().items())
+    assert all(
+        (again.state_dict()[name] == tensor).all() for name, tensor in costa.encoder.state_dict().items()
+    )
     kept = saved_projector(tmp_path / "model")
     assert kept is None if projector == "none" else (kept[0].architecture, kept[1]) == (projector, False)
 

@@ -9,7 +9,7 @@ from tests.tiny_models import MARKS, PIECES, tiny_text, tiny_tokenizer
 
 COUNTS = {"word": 5, "phrase": 4, "sentence": 3, "paragraph": 2}
 BOUNDS = {"phrase": (4, 16), "sentence": (16, 64), "paragraph": (64, 128)}
-KINDS = sum(([name] * count for name, count in COUNTS.items()), [])
+KINDS = [name for name, count in COUNTS.items() for _ in range(count)]
 
 
 @pytest.fixture(scope="module")
@@ -68,12 +68,10 @@ def test_word_spans_are_whole_words_and_no_stop_words(words, texts):
 
 
 def test_every_word_that_may_be_sampled_is_listed_once_and_in_order(words):
-    sentence = "the kings , of bridge ##s [UNK] as asing ( orbit"
-    ids = np.array(tiny_tokenizer().convert_tokens_to_ids(
-        "the king ##s , of bridge ##s [UNK] as as ##ing ( orbit".split()
-    ))  # fmt: skip
+    tokens = ["the", "king", "##s", ",", "of", "bridge", "##s", "[UNK]", "as", "as", "##ing", "(", "orbit"]
+    ids = np.array(tiny_tokenizer().convert_tokens_to_ids(tokens))
     found = [text(ids[first:end]) for first, end in words.spans(ids)]
-    assert found == ["kings", "bridges", "asing", "orbit"], sentence  # "asing" is a word, though "as" is a stop word
+    assert found == ["kings", "bridges", "asing", "orbit"]  # "asing" is a word, though "as" is a stop word
 
 
 def test_the_tail_of_a_cut_word_is_no_word(words):
@@ -113,7 +111,10 @@ def test_one_token_has_room_for_a_span_only_when_the_last_start_counts(words):
 
 def test_a_granularity_that_is_missing_or_zero_is_not_sampled(words, texts):
     ids = max(texts, key=len)
-    for counts in ({"word": 0, "phrase": 4, "sentence": 4, "paragraph": 4}, {"phrase": 4, "sentence": 4, "paragraph": 4}):
+    for counts in (
+        {"word": 0, "phrase": 4, "sentence": 4, "paragraph": 4},
+        {"phrase": 4, "sentence": 4, "paragraph": 4},
+    ):
         spans, exist = sample(ids, words, counts=counts)
         assert spans.shape == (12, 2) and exist.all()
     spans, _ = sample(ids, words, counts={"word": 3})

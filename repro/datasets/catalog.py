@@ -1,0 +1,136 @@
+"""The collections by id: what each is, how much of it there is, under which licence, and what stands in for it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import yaml
+
+from repro.errors import unknown
+
+PIECES = ("documents", "queries", "qrels", "triples")
+INHERITED = ("licence", "source", "version", "ignore_identical_ids", "answers")  # by splits from their corpus
+FILE = Path(__file__).with_name("catalog.yaml")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One id of the catalogue: a corpus, topics over a corpus, or both (as in ir_datasets).
+
+    Attributes:
+        id: as in ir_datasets where it has the collection.
+        corpus_id: the id that has the documents; its own for a corpus.
+        pieces: which of ``PIECES`` it has itself.
+        counts: how many records a piece has in the collection the papers used (qrels: rows), where known.
+        split: what its qrels file is called in a BEIR folder; None without queries.
+        judgements: "qrels", or "answers" when strings found in passages decide; None without queries.
+        answers: whether its queries come with answer strings.
+        source: "ir_datasets", "datasets", "embedded" or "none" (then ``how`` says what to do).
+        size: bytes to download; None when unknown.
+        file: where documents or triples lie under the data folder, without suffix.
+        topics, qrels: stems of TREC-style files (``topics/topics.<stem>.txt``), the preferred one first.
+        addresses: whether its documents have a URL.
+        at: id of the substitute by scale.
+        members: ids it is the mean of; parts: ids whose documents it strings together.
+    """
+
+    id: str
+    title: str
+    licence: str
+    source: str
+    corpus_id: str
+    pieces: tuple[str, ...]
+    version: str = "1"
+    counts: Mapping[str, int] = field(default_factory=dict)
+    split: str | None = None
+    judgements: str | None = None
+    answers: bool = False
+    ignore_identical_ids: bool = False
+    how: str = ""
+    hub: str | None = None
+    size: int | None = None
+    file: str | None = None
+    topics: tuple[str, ...] = ()
+    qrels: tuple[str, ...] = ()
+    addresses: bool = False
+    at: Mapping[str, str] = field(default_factory=dict)
+    members: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+
+    @property
+    def what(self) -> str:
+        """Its kind in a few words, for a table."""
+        if self.members:
+            return f"mean of {len(self.members)}"
+        if "triples" in self.pieces:
+            return "negatives"
+        topics = f"topics with {self.judgements}" if "queries" in self.pieces else ""
+        return " and ".join(filter(None, ["corpus" if "documents" in self.pieces else "", topics]))
+
+
+@functools.cache
+def catalog() -> dict[str, Dataset]:
+    """All collections in the order of catalog.yaml: a corpus, then its splits or members."""
+    entries = yaml.safe_load(FILE.read_text(encoding="utf-8"))["collections"]
+    found = {dataset.id: dataset for entry in entries for dataset in _collection(entry)}
+    for collection in list(found.values()):
+        found.update(_with_substitutes(collection, found))
+    return found
+
+
+def dataset(id: str) -> Dataset:
+    """The collection of this id. Raises UsageError, naming the nearest id, for an unknown one."""
+    if id not in catalog():
+        raise unknown("dataset", id, catalog())
+    return catalog()[id]
+
+
+def _collection(entry: Mapping) -> Iterator[Dataset]:
+    """A collection of the file, then its members and splits, which inherit what they do not state."""
+    corpus, title = entry["id"], entry["title"]
+    shared = {key: value for key, value in entry.items() if key not in ("id", "splits", "members")}
+    members = entry.get("members", {})
+    yield _dataset(corpus, corpus, {**shared, "members": tuple(f"{corpus}/{name}" for name in members)})
+    for name, facts in members.items():
+        yield _dataset(f"{corpus}/{name}", f"{corpus}/{name}", {**shared, "title": f"{title}: {name}", **facts})
+    inherited = {key: value for key, value in shared.items() if key in INHERITED}
+    for name, facts in entry.get("splits", {}).items():
+        split = {**inherited, "title": f"{title}: {name}", "split": name, **facts}
+        yield _dataset(f"{corpus}/{name}", corpus, split)
+
+
+def _dataset(id: str, corpus_id: str, stated: Mapping) -> Dataset:
+    """A Dataset from what the file states; a key that is no field of it is a TypeError."""
+    facts = dict(stated)
+    counts = {piece: facts.pop(piece) for piece in PIECES if piece in facts}
+    negatives, short = facts.pop("negatives", None), facts.pop("short", None)
+    judgements = facts.pop("judgements", "qrels")
+    if facts.get("members"):
+        pieces, facts["split"] = (), None
+    elif negatives:
+        pieces, facts["file"] = ("triples",), negatives
+    else:
+        has = {"documents": id == corpus_id, "queries": "split" in facts}
+        has["qrels"] = has["queries"] and judgements == "qrels"
+        pieces = tuple(piece for piece, present in has.items() if present)
+    if "documents" in pieces:
+        facts.setdefault("file", f"{id}/corpus")
+    facts["qrels"] = (short,) if short else ()
+    facts["topics"] = tuple(facts.get("topics", facts["qrels"]))
+    facts["parts"] = tuple(facts.get("parts", ()))
+    return Dataset(
+        id=id, corpus_id=corpus_id, pieces=pieces, counts={p: n for p, n in counts.items() if n is not None},
+        judgements=judgements if "queries" in pieces else None, **facts,
+    )  # fmt: skip
+
+
+def _with_substitutes(collection: Dataset, found: Mapping[str, Dataset]) -> dict[str, Dataset]:
+    """The members of ``collection``, each with a member of the collection's substitute as its own, in turn."""
+    members = {}
+    for i, id in enumerate(collection.members):
+        others = {scale: found[substitute].members or (substitute,) for scale, substitute in collection.at.items()}
+        members[id] = replace(found[id], at={scale: ids[i % len(ids)] for scale, ids in others.items()})
+    return members

@@ -1,0 +1,47 @@
+"""Relevance judgements from BEIR's qrels/<split>.tsv and from TREC's four columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from repro.datasets.lines import lines, malformed
+from repro.datasets.records import Judgement
+from repro.errors import DataError
+
+HEADER = ("query-id", "corpus-id", "score")
+
+
+def judgements(path: Path, format: str) -> Iterator[Judgement]:
+    """One judgement for every row, in the order of the file, rows that say the same twice included.
+
+    ``format``: "beir" (query, document and grade parted by tabs, a header allowed) or "trec" (query, anything,
+    document and grade parted by white space). Raises DataError, with file and line, for a row that is neither, a
+    grade that is no integer, and a pair that was judged differently before.
+    """
+    grades: dict[tuple[str, str], int] = {}
+    for number, line in lines(path):
+        fields = line.split("\t") if format == "beir" else line.split()
+        if format == "beir" and number == 1 and tuple(field.strip() for field in fields) == HEADER:
+            continue
+        judgement = _judgement(fields, path, number, columns=3 if format == "beir" else 4)
+        before = grades.setdefault((judgement.query, judgement.document), judgement.grade)
+        if before != judgement.grade:
+            pair = f"{judgement.document!r} for query {judgement.query!r}"
+            raise malformed(path, number, f"judges {pair} as {judgement.grade}, a line before as {before}")
+        yield judgement
+    if not grades:
+        raise DataError(f"{path}: has a header but no judgements")
+
+
+def _judgement(fields: list[str], path: Path, number: int, *, columns: int) -> Judgement:
+    if len(fields) != columns:
+        parted = "tabs" if columns == 3 else "white space"
+        raise malformed(path, number, f"has {len(fields)} columns instead of {columns} parted by {parted}")
+    query, document, grade = (field.strip() for field in (fields[0], fields[-2], fields[-1]))
+    if not query or not document or len(query.split()) > 1 or len(document.split()) > 1:
+        raise malformed(path, number, f"the ids {query!r} and {document!r} must be there, without white space in them")
+    try:
+        return Judgement(query, document, int(grade))
+    except ValueError as error:
+        raise malformed(path, number, f"the grade {grade!r} is not an integer") from error

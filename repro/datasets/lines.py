@@ -1,0 +1,61 @@
+"""Lines of a text file, packed or not, with their numbers: the ground all readers stand on."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from repro.errors import DataError
+
+BOM = b"\xef\xbb\xbf"
+OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Number (from 1) and text of every line that is not blank, without its end; .gz and .xz are unpacked.
+
+    Lines end with a line feed, with or without a carriage return before it; other separators of Unicode belong to
+    the text. A byte order mark at the start is dropped. Raises DataError for a file that is empty, damaged, cannot
+    be opened or is not UTF-8, naming line and byte.
+    """
+    empty = True
+    try:
+        with OPENERS.get(path.suffix, open)(path, "rb") as file:
+            for number, raw in enumerate(file, 1):
+                if number == 1:
+                    raw = raw.removeprefix(BOM)
+                text = _decoded(raw.removesuffix(b"\n").removesuffix(b"\r"), path, number)
+                if text.strip():
+                    empty = False
+                    yield number, text
+    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{path}: the packed file is damaged or cut off: {error}") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if empty:
+        raise DataError(f"{path}: is empty")
+
+
+def malformed(path: Path, number: int, reason: str) -> DataError:
+    """The error for a line: ``file:line: reason``."""
+    return DataError(f"{path}:{number}: {reason}")
+
+
+def checked_id(value: object, what: str, path: Path, number: int) -> str:
+    """``value`` if it can be an id in run and qrels files, whose columns are parted by white space."""
+    if not isinstance(value, str) or not value:
+        raise malformed(path, number, f"the {what} is {value!r}, not a string with something in it")
+    if any(character in " \t\r\n\f\v" for character in value):
+        raise malformed(path, number, f"the {what} {value!r} has white space in it")
+    return value
+
+
+def _decoded(raw: bytes, path: Path, number: int) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        reason = f"byte {error.start + 1} of the line (0x{raw[error.start]:02x}) is not UTF-8"
+        raise malformed(path, number, reason) from error

@@ -1,0 +1,66 @@
+"""Where a piece of a collection comes from, as a value that can be written down and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from repro.errors import BlockedError
+
+
+@dataclass(frozen=True)
+class Source:
+    """One piece of one collection, located.
+
+    Attributes:
+        dataset: id in the catalogue; for documents, of the corpus.
+        piece: "documents", "queries", "qrels" or "triples".
+        kind: "embedded" (generated), "folder" (``files`` under the data folder), "library" (to be downloaded),
+            "parts" (other sources, one after the other) or "absent" (an answer-judged set has no qrels).
+        format: how ``files`` are to be read: "jsonl", "beir", "trec", "answers" or "triples"; of a library, its name.
+        files: for queries also the qrels that say which of them belong to the split, behind the queries.
+        version: of the collection, as the catalogue or the embedded world states it.
+    """
+
+    dataset: str
+    piece: str
+    kind: str
+    format: str = ""
+    files: tuple[Path, ...] = ()
+    parts: tuple[Source, ...] = ()
+    version: str = "1"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; ``from_json`` gives an equal Source back."""
+        return {
+            "dataset": self.dataset,
+            "piece": self.piece,
+            "kind": self.kind,
+            "format": self.format,
+            "files": [str(path) for path in self.files],
+            "parts": [part.to_json() for part in self.parts],
+            "version": self.version,
+        }
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> Source:
+        """What ``to_json`` wrote."""
+        files = tuple(Path(path) for path in raw["files"])
+        parts = tuple(cls.from_json(part) for part in raw["parts"])
+        return cls(raw["dataset"], raw["piece"], raw["kind"], raw["format"], files, parts, raw["version"])
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A piece that is nowhere, in two half-sentences: what is missing, and what to do (an imperative)."""
+
+    dataset: str
+    piece: str
+    cause: str
+    remedy: str
+
+    def error(self) -> BlockedError:
+        """The error to raise where the piece cannot be done without."""
+        return BlockedError(self.cause, self.remedy)

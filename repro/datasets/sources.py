@@ -1,0 +1,125 @@
+"""Finding the pieces of a collection, decided from file names alone: no library is imported, no file is read.
+
+A data folder (REPRO_DATA) holds a collection in a folder named after its corpus id, in BEIR format
+(``corpus.jsonl``, ``queries.jsonl``, ``qrels/<split>.tsv``), or judgements and topics without their corpus as
+``qrels/qrels.<short>.txt`` and ``topics/topics.<short>.txt``. Every file may be packed as .gz or .xz.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from repro.datasets.catalog import PIECES, Dataset, dataset
+from repro.datasets.source import Missing, Source
+from repro.errors import UsageError, unknown
+
+PACKINGS = ("", ".gz", ".xz")
+LIBRARIES = ("ir_datasets", "datasets")
+
+
+def locate(id: str, piece: str, data_root: Path | None, *, allow_download: bool = False) -> Source | Missing:
+    """Where ``piece`` ("documents", "queries", "qrels" or "triples") of a collection can be read.
+
+    Documents of a split are those of its corpus. With ``allow_download`` a library that can fetch the piece is a
+    source too; without, only what is embedded or lies in the data folder. Raises UsageError for an unknown id and
+    for a piece which the collection does not have.
+    """
+    if piece not in PIECES:
+        raise unknown("piece", piece, PIECES)
+    entry = dataset(id)
+    if entry.members:
+        raise UsageError(f"{id} is a mean of other collections and has no {piece}: {', '.join(entry.members)}")
+    if piece == "documents":
+        entry = dataset(entry.corpus_id)
+    if piece == "qrels" and entry.judgements == "answers":
+        return Source(entry.id, piece, "absent", version=entry.version)
+    if piece not in entry.pieces:
+        raise UsageError(f"{id} has no {piece}; it is a {entry.what}")
+    if entry.parts:
+        return _parts(entry, piece, data_root, allow_download)
+    if entry.source == "embedded":
+        from repro.datasets.tiny import VERSION
+
+        return Source(entry.id, piece, "embedded", version=VERSION)
+    found = _in_folder(entry, piece, data_root) if data_root is not None else None
+    if found is None and allow_download and entry.source in LIBRARIES:
+        return Source(entry.id, piece, "library", entry.source, version=entry.version)
+    return found or _missing(entry, piece, data_root)
+
+
+def describe_size(size: int | None) -> str:
+    """A download in MB or GB, as "1.06 GB"; "size unknown" for None."""
+    if size is None:
+        return "size unknown"
+    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
+
+
+def _parts(entry: Dataset, piece: str, data_root: Path | None, allow_download: bool) -> Source | Missing:
+    found = [locate(part, piece, data_root, allow_download=allow_download) for part in entry.parts]
+    for part in found:
+        if isinstance(part, Missing):
+            return Missing(entry.id, piece, f"{entry.id}: {part.cause}", part.remedy)
+    return Source(entry.id, piece, "parts", parts=tuple(found), version=entry.version)
+
+
+def _in_folder(entry: Dataset, piece: str, root: Path) -> Source | None:
+    """The piece in the data folder; BEIR format goes before TREC format."""
+    for format, files in _candidates(entry, piece, root):
+        present = [path for path in map(_existing, files) if path is not None]
+        if len(present) == len(files):
+            return Source(entry.id, piece, "folder", format, tuple(present), version=entry.version)
+    return None
+
+
+def _candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[str, list[Path]]]:
+    """Format and files, all of which must be there, in order of preference."""
+    if piece == "documents":
+        yield "jsonl", [root / f"{entry.file}.jsonl"]
+    if piece == "triples":
+        yield "triples", [root / entry.file]
+    if piece not in ("queries", "qrels"):
+        return
+    folder = root / entry.corpus_id
+    topics = [root / "topics" / f"topics.{name}.txt" for name in entry.topics]
+    qrels = [root / "qrels" / f"qrels.{name}.txt" for name in entry.qrels]
+    beir = folder / "qrels" / f"{entry.split}.tsv"
+    if piece == "qrels":
+        yield "beir", [beir]
+        yield from (("trec", [path]) for path in qrels)
+    elif entry.judgements == "answers":
+        yield from (("answers", [path]) for path in topics)
+    else:
+        yield "beir", [folder / "queries.jsonl", beir]
+        yield from (("answers" if entry.answers else "trec", [path, *qrels]) for path in topics)
+
+
+def _existing(path: Path) -> Path | None:
+    return next((packed for end in PACKINGS if (packed := path.with_name(path.name + end)).is_file()), None)
+
+
+def _missing(entry: Dataset, piece: str, root: Path | None) -> Missing:
+    if root is None:
+        cause = f"the {piece} of {entry.id} are not here, as REPRO_DATA is not set"
+    elif not root.is_dir():
+        cause = f"the {piece} of {entry.id} are not here, as REPRO_DATA names {root}, which is not a folder"
+    else:
+        cause = f"the {piece} of {entry.id} are not in {root}"
+    if entry.source in LIBRARIES:
+        first = f"run `repro data fetch {_fetched_with(entry)}` ({describe_size(entry.size)}; {entry.licence})"
+        return Missing(entry.id, piece, cause, f"{first} or lay {_layout(entry, piece)} into the folder REPRO_DATA names")
+    where = f"lay it as {_layout(entry, piece)} into the folder REPRO_DATA names ({entry.licence})"
+    return Missing(entry.id, piece, cause, f"{entry.how} and {where}")
+
+
+def _fetched_with(entry: Dataset) -> str:
+    """The id to fetch: a BEIR collection comes whole."""
+    return entry.id if entry.topics else entry.corpus_id if "queries" in entry.pieces else entry.id
+
+
+def _layout(entry: Dataset, piece: str) -> str:
+    """The files that would do, relative to the data folder."""
+    choices = [
+        " with ".join(path.as_posix() for path in files) for _, files in _candidates(entry, piece, Path())
+    ]
+    return " or ".join(choices)

@@ -1,0 +1,57 @@
+"""What every embedded collection is: documents, and splits of questions with judgements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from repro.datasets.records import Document, Judgement, Query
+from repro.datasets.tiny.draw import Draw
+from repro.datasets.tiny.words import Concept
+from repro.datasets.tiny.world import Deed, agreement
+
+
+@dataclass(frozen=True)
+class Topics:
+    """Questions of one split; no judgements where answers decide."""
+
+    queries: tuple[Query, ...]
+    judgements: tuple[Judgement, ...] = ()
+
+
+@dataclass(frozen=True)
+class Collection:
+    """One embedded collection, its documents in an order that says nothing about splits."""
+
+    documents: tuple[Document, ...]
+    topics: Mapping[str, Topics] = field(default_factory=dict)
+
+
+def shuffled_ids(draw: Draw, n: int, *, first: int) -> list[str]:
+    """The numbers from ``first`` on, one for each of ``n`` deeds, in random order."""
+    return [str(first + i) for i in draw.sample(range(n), n)]
+
+
+def in_id_order(documents: Sequence[Document]) -> tuple[Document, ...]:
+    """Documents by number, which undoes their order by split."""
+    return tuple(sorted(documents, key=lambda document: int(document.id)))
+
+
+def graded(
+    query: str, asked: Mapping[str, Concept], world: Mapping[str, Sequence[Deed]], draw: Draw, *, top: int, others: int
+) -> list[Judgement]:
+    """Graded judgements by meaning: ``top`` for all that was asked, one less for each thing that is wrong.
+
+    Every document of grade 2 or more is judged, of the lower ones ``others`` each of grade 1 and of grade 0, where
+    the irrelevant ones agree in something. ``world`` gives the deeds a document tells: its best one counts.
+    """
+    grades: dict[int, list[str]] = {}
+    for document, told in world.items():
+        best = max(agreement(asked, deed) for deed in told)
+        if best:
+            grades.setdefault(max(0, top - (len(asked) - best)), []).append(document)
+    rows = []
+    for grade, documents in sorted(grades.items(), reverse=True):
+        judged = documents if grade > 1 else draw.sample(documents, min(others, len(documents)))
+        rows += [Judgement(query, document, grade) for document in sorted(judged, key=int)]
+    return rows

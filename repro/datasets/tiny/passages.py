@@ -1,0 +1,92 @@
+"""tiny/passage and tiny/document: web passages and documents in miniature.
+
+Train and evaluation questions share the vocabulary but neither people nor deeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from repro.datasets.records import Document, Judgement, Query
+from repro.datasets.tiny.collection import Collection, Topics, graded, in_id_order, shuffled_ids
+from repro.datasets.tiny.draw import Draw
+from repro.datasets.tiny.telling import ask, tell
+from repro.datasets.tiny.world import Deed, deeds, people, question
+
+SIZES = (4, 5, 6)  # concepts in a question with one right answer
+GRADED_SIZES = (3, 4)  # fewer, so that several documents answer a part
+KEYWORDS = 0.2
+ASIDES = 0.2
+SECTIONS = ("Early years", "On the road", "At home again", "Later days")
+
+
+def passages() -> Collection:
+    """600 passages, three about each of 200 people; 100 of them are asked about in train, 50 in dev, 25 in a DL set."""
+    draw = Draw("tiny/passage")
+    world = deeds(draw, people(draw, 200, towns=60), each=3)
+    ids = shuffled_ids(draw, len(world), first=100)
+    documents = [Document(id, "", tell(deed, draw, asides=ASIDES)) for id, deed in zip(ids, world, strict=True)]
+    told = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
+    everywhere = tuple(zip(ids, world, strict=True))
+    return Collection(
+        in_id_order(documents),
+        {
+            "train": _binary([everywhere[i % 300] for i in range(400)], world, draw, first=10_000),
+            "dev": _binary(everywhere[300:450], world, draw, first=20_000),
+            "dl19": _judged(draw.sample(everywhere[450:525], 40), world, told, draw, first=30_000),
+            "dl20": _judged(draw.sample(everywhere[525:], 40), world, told, draw, first=40_000),
+        },
+    )
+
+
+def documents() -> Collection:
+    """150 documents, each the life of one person in four sections; 75 asked about in train, 40 in dev, 18 and 17 in DL."""
+    draw = Draw("tiny/document")
+    persons = people(draw, 150, towns=50)
+    world = deeds(draw, persons, each=4)
+    ids = [f"{number}" for number in shuffled_ids(draw, len(persons), first=1000)]
+    lives = {id: world[4 * i : 4 * i + 4] for i, id in enumerate(ids)}
+    everywhere = tuple((id, deed) for id, life in lives.items() for deed in life)
+    return Collection(
+        in_id_order([_life(id, life, draw) for id, life in lives.items()]),
+        {
+            "train": _binary(draw.sample(everywhere[:300], 200), world, draw, first=50_000),
+            "dev": _binary(draw.sample(everywhere[300:460], 80), world, draw, first=60_000),
+            "dl19": _judged(draw.sample(everywhere[460:532], 20), world, lives, draw, first=70_000),
+            "dl20": _judged(draw.sample(everywhere[532:], 20), world, lives, draw, first=80_000),
+        },
+    )
+
+
+def _life(id: str, life: Sequence[Deed], draw: Draw) -> Document:
+    person = life[0].person
+    sections = [
+        f"{heading}\n{tell(deed, draw, asides=ASIDES)}" for heading, deed in zip(SECTIONS, life, strict=True)
+    ]
+    address = f"https://{person.town.lower()}.example/{person.name.lower().replace(' ', '-')}"
+    return Document(id, f"{person.name} of {person.town}", "\n".join(sections), address)
+
+
+def _binary(targets: Sequence[tuple[str, Deed]], world: Sequence[Deed], draw: Draw, *, first: int) -> Topics:
+    queries, judgements = [], []
+    for number, (document, deed) in enumerate(targets, first):
+        text = ask(question(draw, deed, world, sizes=SIZES), draw, keywords=KEYWORDS)
+        queries.append(Query(str(number), text))
+        judgements.append(Judgement(str(number), document, 1))
+    return Topics(tuple(queries), tuple(judgements))
+
+
+def _judged(
+    targets: Sequence[tuple[str, Deed]],
+    world: Sequence[Deed],
+    told: dict[str, Sequence[Deed]],
+    draw: Draw,
+    *,
+    first: int,
+) -> Topics:
+    queries, judgements = [], []
+    for number, (_, deed) in enumerate(targets, first):
+        asked = question(draw, deed, world, sizes=GRADED_SIZES)
+        queries.append(Query(str(number), ask(asked, draw, keywords=KEYWORDS)))
+        judgements += graded(str(number), asked, told, draw, top=3, others=8)
+    return Topics(tuple(queries), tuple(judgements))

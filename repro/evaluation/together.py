@@ -1,0 +1,18 @@
+"""Which measures a dataset is scored by in one go."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+from repro.manifest import yaml_file
+
+
+def measures(dataset: str, wanted: str) -> list[str]:
+    """Sorted names of the measures to score a run over ``dataset`` by: those of together.yaml and ``wanted``."""
+    return sorted({*_together().get(dataset, ()), wanted})
+
+
+@functools.cache
+def _together() -> dict[str, tuple[str, ...]]:
+    return yaml_file.read(Path(__file__).with_name("together.yaml"), dict[str, tuple[str, ...]])

@@ -1,0 +1,25 @@
+"""Fixtures that any test may need."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Public collections, judgements and runs beside the checkout; the test is skipped without them."""
+    place = Path(os.environ.get("REPRO_TEST_DATA") or REPOSITORY.parent / "shared" / "data")
+    if not (place / "qrels").is_dir():
+        pytest.skip(f"no real data at {place}; set REPRO_TEST_DATA to a folder laid out like REPRO_DATA")
+    return place
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_settings_of_the_user():
+    """Tests see no store, results or data of whoever runs them."""
+    kept = {name: os.environ.pop(name, None) for name in ("REPRO_STORE", "REPRO_RESULTS", "REPRO_DATA")}
+    yield
+    os.environ.update({name: value for name, value in kept.items() if value is not None})
