@@ -86,10 +86,11 @@ def walk(nodes: Iterable[Node]) -> list[Node]:
     return list(ordered.values())
 
 
-def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, Node]) -> Node:
+def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[Node, Node]]) -> Node:
     """The graph below ``node`` with ``change`` applied to every node, inputs first.
 
-    ``done`` keeps what was rewritten, by identity, so that shared nodes stay shared.
+    ``done`` keeps what was rewritten, by the object's id, so that shared nodes stay shared; it holds the original
+    too, since the id of an object that is gone may be given to another.
     """
     if id(node) not in done:
         inputs = {
@@ -98,8 +99,8 @@ def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, Node]) -
             else rewrite(value, change, done)
             for name, value in node.inputs.items()
         }
-        done[id(node)] = change(Node(node.stage, node.params, inputs))
-    return done[id(node)]
+        done[id(node)] = node, change(Node(node.stage, node.params, inputs))
+    return done[id(node)][1]
 
 
 def check_types(node: Node) -> None:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.datasets.catalog import catalog, dataset
-from repro.datasets.sources import Missing, digest, locate
+from repro.datasets.digests import identity
+from repro.datasets.source import Missing, Source
+from repro.datasets.sources import locate
 from repro.graph import Node, rewrite
 from repro.stages import STAGES
 
-PIECES = {"corpus": "documents", "queries": "queries", "qrels": "qrels", "official_negatives": "negatives"}
+PIECES = {"corpus": "documents", "queries": "queries", "qrels": "qrels", "official_negatives": "triples"}
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Machine:
     data: Path | None
     digests: Path | None
     obstacles: dict[str, Obstacle] = field(default_factory=dict)
-    _done: dict[int, Node] = field(default_factory=dict)
+    _done: dict[int, tuple[Node, Node]] = field(default_factory=dict)
     _memory: dict[object, object] = field(default_factory=dict)
 
     def resolve(self, node: Node) -> Node:
@@ -58,19 +60,21 @@ class Machine:
         return node
 
     def _source(self, node: Node) -> tuple[Node, Obstacle | None]:
-        identifier, piece = node.params["dataset"], PIECES[node.stage]
-        params = {**node.params}
-        entry = catalog().get(identifier)
-        if entry is None:
-            found = self._once(("stand-in", identifier), lambda: _no_stand_in(identifier))
-            return Node(node.stage, params), found
-        params["version"] = entry.version
-        source = self._once((identifier, piece), lambda: locate(identifier, piece, self.data))
+        name, piece = node.params["dataset"], PIECES[node.stage]
+        if name not in catalog():
+            return node, self._once(("stand-in", name), lambda: _no_stand_in(name))
+        source = self._once((name, piece), lambda: locate(name, piece, self.data))
+        obstacle = None
         if isinstance(source, Missing):
-            return Node(node.stage, params), Obstacle(source.cause, source.remedy)
-        if source.kind == "folder":
-            params["digest"] = self._once((identifier, piece, "digest"), lambda: digest(source.files, self.digests))
-        return Node(node.stage, {**params, "source": source.to_json()}), None
+            obstacle = Obstacle(source.cause, source.remedy)
+            source = locate(name, piece, None, allow_download=True)  # what a fetch would have put into the store
+        params = {**node.params}
+        if isinstance(source, Source):
+            params["identity"] = self._once(
+                (name, piece, source.kind), lambda: identity(source, cache=self.digests)
+            )
+            params["source"] = source.to_json()
+        return Node(node.stage, params), obstacle
 
     def _checkpoint(self, node: Node) -> tuple[Node, Obstacle | None]:
         name, revision = node.params["name"], node.params["revision"]

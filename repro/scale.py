@@ -56,7 +56,7 @@ class Scale:
 
     def rewriter(self) -> Callable[[Node], Node]:
         """A function on graphs; nodes shared between the graphs given to it stay shared."""
-        done: dict[int, Node] = {}
+        done: dict[int, tuple[Node, Node]] = {}
         return lambda node: node if self.name == "full" else rewrite(node, self._change, done)
 
     def dataset(self, identifier: str) -> str:
@@ -67,7 +67,7 @@ class Scale:
 
     def _change(self, node: Node) -> Node:
         if node.stage == "backbone":
-            return self._backbone()
+            return self._backbone
         if node.stage == "official_negatives":
             return self._negatives(node)
         return Node(node.stage, self._params(node), node.inputs)
@@ -90,7 +90,7 @@ class Scale:
             return value * self.facts.factors[name]
         return self.facts.replace.get(name, value)
 
-    @functools.lru_cache(maxsize=1)  # noqa: B019  (scales live as long as the process)
+    @functools.cached_property
     def _backbone(self) -> Node:
         """A BERT of this scale, trained by masked language modelling on this scale's text."""
         facts = self.facts.backbone

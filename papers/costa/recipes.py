@@ -118,7 +118,11 @@ def _finetuned(request: Request, model: Node, training_set: Node, *, epochs: int
     return recipe.finetune(
         model, training_set, documents=_passages(request), topics=recipe.queries(TRAIN),
         objective=CONTRASTIVE,
-        options={"temperature": 1.0, "similarity": request.reading("retrieval-similarity")},
+        options={
+            "temperature": 1.0,
+            "similarity": request.reading("retrieval-similarity"),
+            "projector": request.reading("fine-tuning-projector"),
+        },
         queries_per_batch=batch["queries"], passages_per_query=batch["passages"],
         epochs=epochs, max_steps=None, learning_rate=5e-6, warmup_ratio=0.1, warmup_steps=0,
         schedule="linear", **request.reading("fine-tuning-optimizer"),

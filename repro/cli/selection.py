@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -67,6 +68,7 @@ _OPTIONS = [
 def selecting(function: Callable) -> Callable:
     """Give a command the selection options; it is called with a ``Selection`` first."""
 
+    @functools.wraps(function)
     def wrapped(
         names, tables, rows, cells, figures, everything, scale_name, seeds, readings, store, results, **others
     ):
@@ -84,8 +86,6 @@ def selecting(function: Callable) -> Callable:
         )
         return function(chosen, **others)
 
-    wrapped.__doc__ = function.__doc__
-    wrapped.__name__ = function.__name__
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)
     return wrapped

@@ -1,1 +1,1 @@
-"""The collections: what they are (catalog), where they lie (sources), how they are read, and the embedded ones (tiny)."""
+"""The collections: what they are (catalog), where they lie (sources), how they are read, and small ones."""

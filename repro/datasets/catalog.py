@@ -1,4 +1,4 @@
-"""The collections by id: what each is, how much of it there is, under which licence, and what stands in for it."""
+"""The collections by id: what each is, how much of it there is, its licence, and what stands in for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 from repro.errors import unknown
 
 PIECES = ("documents", "queries", "qrels", "triples")
-INHERITED = ("licence", "source", "version", "ignore_identical_ids", "answers")  # by splits from their corpus
+INHERITED = ("licence", "source", "version", "ignore_identical_ids", "answers", "how")  # by splits from their corpus
 FILE = Path(__file__).with_name("catalog.yaml")
 
 
@@ -95,7 +95,8 @@ def _collection(entry: Mapping) -> Iterator[Dataset]:
     members = entry.get("members", {})
     yield _dataset(corpus, corpus, {**shared, "members": tuple(f"{corpus}/{name}" for name in members)})
     for name, facts in members.items():
-        yield _dataset(f"{corpus}/{name}", f"{corpus}/{name}", {**shared, "title": f"{title}: {name}", **facts})
+        member = {**shared, "title": f"{title}: {name}", **facts}
+        yield _dataset(f"{corpus}/{name}", f"{corpus}/{name}", member)
     inherited = {key: value for key, value in shared.items() if key in INHERITED}
     for name, facts in entry.get("splits", {}).items():
         split = {**inherited, "title": f"{title}: {name}", "split": name, **facts}
@@ -128,9 +129,9 @@ def _dataset(id: str, corpus_id: str, stated: Mapping) -> Dataset:
 
 
 def _with_substitutes(collection: Dataset, found: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """The members of ``collection``, each with a member of the collection's substitute as its own, in turn."""
-    members = {}
-    for i, id in enumerate(collection.members):
-        others = {scale: found[substitute].members or (substitute,) for scale, substitute in collection.at.items()}
-        members[id] = replace(found[id], at={scale: ids[i % len(ids)] for scale, ids in others.items()})
-    return members
+    """The members of ``collection``, each with a member of the collection's substitute as its own."""
+    others = {scale: found[id].members or (id,) for scale, id in collection.at.items()}
+    return {
+        id: replace(found[id], at={scale: ids[i % len(ids)] for scale, ids in others.items()})
+        for i, id in enumerate(collection.members)
+    }

@@ -5,11 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from repro.datasets.source import Source
 from repro.errors import DataError
+
+
+class RowDigest:
+    """sha256 over rows as they are written, each a line of JSON: equal for equal data from any file."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self.count = 0
+
+    def add(self, row: Mapping | Sequence) -> None:
+        """Count ``row`` in."""
+        self.count += 1
+        self._hash.update(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+
+    def hexdigest(self) -> str:
+        """The digest of all rows so far, in hexadecimal."""
+        return self._hash.hexdigest()
 
 
 def identity(source: Source, *, cache: Path | None = None) -> str:
@@ -27,8 +44,9 @@ def identity(source: Source, *, cache: Path | None = None) -> str:
 def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
     """sha256 over names and contents of ``files``, in their order.
 
-    ``cache`` is a JSON file of known digests, keyed by path, size and time of change in nanoseconds; it is written
-    anew when something was added, and anything unreadable in it is ignored. Raises DataError for an unreadable file.
+    ``cache`` is a JSON file of known digests, keyed by path, size and time of change in nanoseconds; it is
+    written anew when something was added, and what is unreadable in it is ignored. Raises DataError for a
+    file that cannot be read.
     """
     known = _read_cache(cache)
     before = dict(known)

@@ -14,8 +14,8 @@ from repro.datasets.records import Document
 def documents(path: Path) -> Iterator[Document]:
     """Documents in the order of the file, one at a time: fields _id, title, text and url.
 
-    A title may be absent, a url may lie in ``metadata``; text may be empty (some of BEIR's are). Raises DataError,
-    with file and line, for what is no such object, and for an id that comes twice.
+    A title may be absent, a url may lie in ``metadata``; text may be empty (some of BEIR's are). Raises
+    DataError, with file and line, for what is no such object, and for an id that comes twice.
     """
     seen: set[str] = set()  # the ids of 21 M passages take about 2 GB, a thirtieth of their vectors
     for number, row in json_rows(path):

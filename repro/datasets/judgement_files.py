@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from repro.datasets.lines import lines, malformed
+from repro.datasets.lines import checked_id, lines, malformed
 from repro.datasets.records import Judgement
 from repro.errors import DataError
 
+INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
 HEADER = ("query-id", "corpus-id", "score")
 
 
 def judgements(path: Path, format: str) -> Iterator[Judgement]:
     """One judgement for every row, in the order of the file, rows that say the same twice included.
 
-    ``format``: "beir" (query, document and grade parted by tabs, a header allowed) or "trec" (query, anything,
-    document and grade parted by white space). Raises DataError, with file and line, for a row that is neither, a
-    grade that is no integer, and a pair that was judged differently before.
+    ``format``: "beir" (query, document and grade parted by tabs, a header allowed) or "trec" (query,
+    anything, document and grade parted by white space). Raises DataError, with file and line, for a row that
+    is neither, a grade that is no integer, and a pair that was judged differently before.
     """
     grades: dict[tuple[str, str], int] = {}
     for number, line in lines(path):
@@ -38,10 +40,9 @@ def _judgement(fields: list[str], path: Path, number: int, *, columns: int) -> J
     if len(fields) != columns:
         parted = "tabs" if columns == 3 else "white space"
         raise malformed(path, number, f"has {len(fields)} columns instead of {columns} parted by {parted}")
-    query, document, grade = (field.strip() for field in (fields[0], fields[-2], fields[-1]))
-    if not query or not document or len(query.split()) > 1 or len(document.split()) > 1:
-        raise malformed(path, number, f"the ids {query!r} and {document!r} must be there, without white space in them")
-    try:
-        return Judgement(query, document, int(grade))
-    except ValueError as error:
-        raise malformed(path, number, f"the grade {grade!r} is not an integer") from error
+    query = checked_id(fields[0].strip(), "query id", path, number)
+    document = checked_id(fields[-2].strip(), "document id", path, number)
+    grade = fields[-1].strip()
+    if not INTEGER.fullmatch(grade):
+        raise malformed(path, number, f"the grade {grade!r} is not an integer")
+    return Judgement(query, document, int(grade))

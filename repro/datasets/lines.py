@@ -17,9 +17,9 @@ OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 def lines(path: Path) -> Iterator[tuple[int, str]]:
     """Number (from 1) and text of every line that is not blank, without its end; .gz and .xz are unpacked.
 
-    Lines end with a line feed, with or without a carriage return before it; other separators of Unicode belong to
-    the text. A byte order mark at the start is dropped. Raises DataError for a file that is empty, damaged, cannot
-    be opened or is not UTF-8, naming line and byte.
+    Lines end with a line feed, with or without a carriage return before it; other separators of Unicode
+    belong to the text. A byte order mark at the start is dropped. Raises DataError for a file that is empty,
+    damaged, cannot be opened or is not UTF-8, naming line and byte.
     """
     empty = True
     try:

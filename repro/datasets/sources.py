@@ -21,15 +21,15 @@ LIBRARIES = ("ir_datasets", "datasets")
 def locate(id: str, piece: str, data_root: Path | None, *, allow_download: bool = False) -> Source | Missing:
     """Where ``piece`` ("documents", "queries", "qrels" or "triples") of a collection can be read.
 
-    Documents of a split are those of its corpus. With ``allow_download`` a library that can fetch the piece is a
-    source too; without, only what is embedded or lies in the data folder. Raises UsageError for an unknown id and
-    for a piece which the collection does not have.
+    Documents of a split are those of its corpus. With ``allow_download`` a library that can fetch the piece
+    is a source too; without, only what is embedded or lies in the data folder. Raises UsageError for an
+    unknown id and for a piece which the collection does not have.
     """
     if piece not in PIECES:
         raise unknown("piece", piece, PIECES)
     entry = dataset(id)
     if entry.members:
-        raise UsageError(f"{id} is a mean of other collections and has no {piece}: {', '.join(entry.members)}")
+        raise UsageError(f"{id} has no {piece}: it is the mean of {', '.join(entry.members)}")
     if piece == "documents":
         entry = dataset(entry.corpus_id)
     if piece == "qrels" and entry.judgements == "answers":
@@ -105,16 +105,19 @@ def _missing(entry: Dataset, piece: str, root: Path | None) -> Missing:
         cause = f"the {piece} of {entry.id} are not here, as REPRO_DATA names {root}, which is not a folder"
     else:
         cause = f"the {piece} of {entry.id} are not in {root}"
+    folder = "into the folder REPRO_DATA names"
+    first = "" if root is not None and root.is_dir() else "set REPRO_DATA to a folder, then "
     if entry.source in LIBRARIES:
-        first = f"run `repro data fetch {_fetched_with(entry)}` ({describe_size(entry.size)}; {entry.licence})"
-        return Missing(entry.id, piece, cause, f"{first} or lay {_layout(entry, piece)} into the folder REPRO_DATA names")
-    where = f"lay it as {_layout(entry, piece)} into the folder REPRO_DATA names ({entry.licence})"
-    return Missing(entry.id, piece, cause, f"{entry.how} and {where}")
+        fetched = dataset(fetched_with(entry))
+        command = f"{first}run `repro data fetch {fetched.id}` ({describe_size(fetched.size)}; {entry.licence})"
+        return Missing(entry.id, piece, cause, f"{command} or lay {_layout(entry, piece)} {folder}")
+    remedy = f"{first}{entry.how} and lay it as {_layout(entry, piece)} {folder} ({entry.licence})"
+    return Missing(entry.id, piece, cause, remedy)
 
 
-def _fetched_with(entry: Dataset) -> str:
-    """The id to fetch: a BEIR collection comes whole."""
-    return entry.id if entry.topics else entry.corpus_id if "queries" in entry.pieces else entry.id
+def fetched_with(entry: Dataset) -> str:
+    """The id to fetch for ``entry``: its own if its topics are separate files, else that of the corpus."""
+    return entry.id if entry.topics or "triples" in entry.pieces else entry.corpus_id
 
 
 def _layout(entry: Dataset, piece: str) -> str:

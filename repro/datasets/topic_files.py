@@ -15,9 +15,9 @@ from repro.errors import DataError
 def queries(path: Path, format: str) -> Iterator[Query]:
     """Queries in the order of the file, their text without surrounding white space.
 
-    ``format``: "beir" (JSON lines with _id and text), "trec" (id, tab, text) or "answers" (question, tab, a list of
-    strings as Python writes it; ids count from 0, as in ir_datasets). Raises DataError, with file and line, for
-    anything else, for a query without text and for an id that comes twice.
+    ``format``: "beir" (JSON lines with _id and text), "trec" (id, tab, text) or "answers" (question, tab, a
+    list of strings as Python writes it; ids count from 0, as in ir_datasets). Raises DataError, with file and
+    line, for anything else, for a query without text and for an id that comes twice.
     """
     seen: set[str] = set()
     for number, query in READERS[format](path):
@@ -29,12 +29,13 @@ def queries(path: Path, format: str) -> Iterator[Query]:
         yield query
 
 
-def split_of(every: Iterator[Query], wanted: set[str], *, queries_file: Path, qrels_file: Path) -> list[Query]:
-    """The queries that the split's judgements are about. Raises DataError when one of them has no text anywhere."""
+def split_of(every: Iterator[Query], wanted: set[str], queries_file: Path, qrels_file: Path) -> list[Query]:
+    """The queries that the split's judgements are about. Raises DataError when one of them is nowhere."""
     found = [query for query in every if query.id in wanted]
     lost = wanted - {query.id for query in found}
     if lost:
-        raise DataError(f"{qrels_file}: judges query {min(lost)!r}, which {queries_file} does not have ({len(lost)} such)")
+        example = f"judges query {min(lost)!r}, which {queries_file} does not have"
+        raise DataError(f"{qrels_file}: {example} ({len(lost)} such)")
     return found
 
 

@@ -1,8 +1,9 @@
 """The embedded collections: an invented world small enough to train and test on a processor within minutes.
 
-Everything is generated, deterministically, when asked for; the ids are those of the catalogue that begin with
-``tiny/``. Deeds of invented people are told in one choice of words and asked for in another, so that counting words
-(BM25) is clearly imperfect while the synonymy can be learnt from the training questions and the texts.
+Everything is generated, deterministically, when asked for; the ids are those of the catalogue that begin
+with ``tiny/``. Deeds of invented people are told in one choice of words and asked for in another, so that
+counting words (BM25) is clearly imperfect while the synonymy can be learnt from the training questions and
+the texts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""tiny/wiki: questions with answer strings over passages of town articles, and cases that trip an answer matcher."""
+"""tiny/wiki: questions with answer strings over passages of town articles, and cases that trip a matcher."""
 
 from __future__ import annotations
 
@@ -35,12 +35,14 @@ HARD = (
 
 
 def wiki() -> Collection:
-    """367 passages, of 60 towns and 7 hard cases; 160 train, 60 dev and 67 test questions about different people."""
+    """360 passages of 60 towns and 7 hard cases; 160 train, 60 dev and 67 test questions."""
     draw = Draw("tiny/wiki")
     world = deeds(draw, people(draw, 120, towns=60), each=3)
     ids = shuffled_ids(draw, len(world), first=1)
     texts = [tell(deed, draw, asides=0.2) for deed in world]
-    documents = [Document(id, deed.person.town, text) for id, deed, text in zip(ids, world, texts, strict=True)]
+    documents = [
+        Document(id, deed.person.town, text) for id, deed, text in zip(ids, world, texts, strict=True)
+    ]
     hard = [Document(str(len(world) + n), title, text) for n, (title, text, _, _) in enumerate(HARD, 1)]
     told = list(zip(documents, world, strict=True))
     train = _topics(draw.sample(told[:180], 160), world, draw)
@@ -62,7 +64,9 @@ def _topics(targets: Sequence[tuple[Document, Deed]], world: Sequence[Deed], dra
     return Topics(tuple(queries), tuple(judgements))
 
 
-def _question_and_answer(document: Document, deed: Deed, asked: Mapping[str, Concept], draw: Draw) -> tuple[str, str]:
+def _question_and_answer(
+    document: Document, deed: Deed, asked: Mapping[str, Concept], draw: Draw
+) -> tuple[str, str]:
     if str(deed.year) in document.text and draw.chance(0.5):
         return ask_for(YEAR, asked, draw), str(deed.year)
     if draw.chance(0.3):

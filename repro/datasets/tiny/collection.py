@@ -38,12 +38,18 @@ def in_id_order(documents: Sequence[Document]) -> tuple[Document, ...]:
 
 
 def graded(
-    query: str, asked: Mapping[str, Concept], world: Mapping[str, Sequence[Deed]], draw: Draw, *, top: int, others: int
+    query: str,
+    asked: Mapping[str, Concept],
+    world: Mapping[str, Sequence[Deed]],
+    draw: Draw,
+    *,
+    top: int,
+    others: int,
 ) -> list[Judgement]:
     """Graded judgements by meaning: ``top`` for all that was asked, one less for each thing that is wrong.
 
-    Every document of grade 2 or more is judged, of the lower ones ``others`` each of grade 1 and of grade 0, where
-    the irrelevant ones agree in something. ``world`` gives the deeds a document tells: its best one counts.
+    Every document of grade 2 or more is judged, and up to ``others`` each of grade 1 and of grade 0 (which
+    agree in something, too). ``world`` gives the deeds a document tells: its best one counts.
     """
     grades: dict[int, list[str]] = {}
     for document, told in world.items():

@@ -1,7 +1,7 @@
 """Random choices that stay the same across Python versions.
 
-Only ``random.Random.random`` is promised to keep its sequence; ``choice``, ``sample`` and ``shuffle`` are not, so
-they are built here on top of it.
+Only ``random.Random.random`` is promised to keep its sequence; ``choice``, ``sample`` and ``shuffle`` are
+not, so they are built here on top of it.
 """
 
 from __future__ import annotations

@@ -21,11 +21,13 @@ SECTIONS = ("Early years", "On the road", "At home again", "Later days")
 
 
 def passages() -> Collection:
-    """600 passages, three about each of 200 people; 100 of them are asked about in train, 50 in dev, 25 in a DL set."""
+    """600 passages, three about each of 200 people: 100 of train, 50 of dev, 25 of each graded set."""
     draw = Draw("tiny/passage")
     world = deeds(draw, people(draw, 200, towns=60), each=3)
     ids = shuffled_ids(draw, len(world), first=100)
-    documents = [Document(id, "", tell(deed, draw, asides=ASIDES)) for id, deed in zip(ids, world, strict=True)]
+    documents = [
+        Document(id, "", tell(deed, draw, asides=ASIDES)) for id, deed in zip(ids, world, strict=True)
+    ]
     told = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
     everywhere = tuple(zip(ids, world, strict=True))
     return Collection(
@@ -40,7 +42,7 @@ def passages() -> Collection:
 
 
 def documents() -> Collection:
-    """150 documents, each the life of one person in four sections; 75 asked about in train, 40 in dev, 18 and 17 in DL."""
+    """150 documents, each a life in four sections: 75 of train, 40 of dev, 18 and 17 of the graded sets."""
     draw = Draw("tiny/document")
     persons = people(draw, 150, towns=50)
     world = deeds(draw, persons, each=4)

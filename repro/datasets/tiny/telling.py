@@ -13,10 +13,10 @@ STORIES = (
     "It was soon after {occasion}, and {a_helper} was there to lend a hand.",
     "In the year {year} there lived in {town} {a_trait} {trade} called {name}, "
     "who {past} {a_thing} {time}, close to the {place}. {occasion} had just ended. Only {a_helper} saw it.",
-    "People of {town} still talk about {name}, {a_trait} {trade}. {occasion} was over when, not far from the {place} "
-    "and with {a_helper} at hand, {a_thing} was {participle} {time}.",
-    "{name} of {town} was {a_trait} {trade}. The story goes that {a_thing} was {participle} {time} at the {place}, "
-    "once {occasion} was over. {a_helper} told it to everyone in the year {year}.",
+    "People of {town} still talk about {name}, {a_trait} {trade}. {occasion} was over when, not far from "
+    "the {place} and with {a_helper} at hand, {a_thing} was {participle} {time}.",
+    "{name} of {town} was {a_trait} {trade}. The story goes that {a_thing} was {participle} {time} "
+    "at the {place}, once {occasion} was over. {a_helper} told it to everyone in the year {year}.",
 )
 # Said of other concepts than the deed's own: they mislead whoever only counts words.
 ASIDES = (
@@ -28,8 +28,8 @@ ASIDES = (
 )
 TITLES = ("The {thing} of {town}", "A tale of the {place}", "How {a_trait} {trade} {past} {a_thing}")
 POST = (
-    "I live near the {place} and there has been {occasion}. My {helper} says that {a_trait} {trade} would do it {time}. "
-    "How is it done?",
+    "I live near the {place} and there has been {occasion}. "
+    "My {helper} says that {a_trait} {trade} would do it {time}. How is it done?",
     "{occasion} is to blame. The {place} is not far, and I have {a_helper} to help me. "
     "I asked {a_trait} {trade}, who does it {time}.",
 )
@@ -41,7 +41,9 @@ def tell(deed: Deed, draw: Draw, *, asides: float) -> str:
     """A deed in two or three sentences, with an aside behind them with probability ``asides``."""
     text = fill(draw.pick(STORIES), deed, draw)
     if draw.chance(asides):
-        text += " " + fill(draw.pick(ASIDES), deed, draw, concepts={s: draw.pick(c) for s, c in slots().items()})
+        text += " " + fill(
+            draw.pick(ASIDES), deed, draw, concepts={s: draw.pick(c) for s, c in slots().items()}
+        )
     return text
 
 
@@ -51,11 +53,21 @@ def fill(template: str, deed: Deed, draw: Draw, *, concepts: Mapping[str, Concep
     base, past = said["act"].split()
     thing = f"{said['quality']} {said['object']}"
     text = template.format(
-        name=deed.person.name, town=deed.person.town, year=deed.year,
-        a_trait=with_article(said["trait"]), trade=said["trade"],
-        base=base, past=past, participle=PARTICIPLES.get(past, past), thing=thing, a_thing=with_article(thing),
-        place=said["place"], time=said["time"], occasion=said["occasion"],
-        helper=said["helper"], a_helper=with_article(said["helper"]),
+        name=deed.person.name,
+        town=deed.person.town,
+        year=deed.year,
+        a_trait=with_article(said["trait"]),
+        trade=said["trade"],
+        base=base,
+        past=past,
+        participle=PARTICIPLES.get(past, past),
+        thing=thing,
+        a_thing=with_article(thing),
+        place=said["place"],
+        time=said["time"],
+        occasion=said["occasion"],
+        helper=said["helper"],
+        a_helper=with_article(said["helper"]),
     )
     return ". ".join(sentence[:1].upper() + sentence[1:] for sentence in text.split(". "))
 

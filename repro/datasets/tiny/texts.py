@@ -1,7 +1,7 @@
 """tiny/text and tiny/text/books: pre-training text about the same world, but about nobody who is asked for.
 
-An article tells every deed twice in different words, and says now and then that two words mean the same: what a
-language model can learn here helps with the questions.
+An article tells every deed twice in different words, and says now and then that two words mean the same:
+what a language model can learn here helps with the questions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ def articles() -> Collection:
     persons = people(draw, 400, towns=80)
     return Collection(
         tuple(
-            Document(str(number), person.name, "\n".join(_article(deeds(draw, [person], each=1 + draw.below(2)), draw)))
+            Document(
+                str(number),
+                person.name,
+                "\n".join(_article(deeds(draw, [person], each=1 + draw.below(2)), draw)),
+            )
             for number, person in enumerate(persons, 1)
         )
     )
@@ -41,7 +45,9 @@ def books() -> Collection:
     persons = people(draw, 200, towns=60)
     return Collection(
         tuple(
-            Document(str(n + 1), "", "\n".join(_article(deeds(draw, persons[5 * n : 5 * n + 5], each=2), draw)))
+            Document(
+                str(n + 1), "", "\n".join(_article(deeds(draw, persons[5 * n : 5 * n + 5], each=2), draw))
+            )
             for n in range(40)
         )
     )

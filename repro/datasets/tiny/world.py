@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from repro.datasets.tiny.draw import Draw
-from repro.datasets.tiny.words import FAMILY_ENDINGS, TOWN_ENDINGS, Concept, given_names, invented_names, slots
+from repro.datasets.tiny.words import (
+    FAMILY_ENDINGS,
+    TOWN_ENDINGS,
+    Concept,
+    given_names,
+    invented_names,
+    slots,
+)
 
 PERSONAL = ("trait", "trade")
 DEED = ("act", "quality", "object", "place", "time", "occasion", "helper")

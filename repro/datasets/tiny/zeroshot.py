@@ -12,7 +12,7 @@ from repro.datasets.tiny.world import Deed, deeds, people, question
 def beir() -> Collection:
     """285 titled documents; 45 graded questions (0-2) and 15 that are documents, whose ids they bear.
 
-    For those the document itself comes back first and must be ignored; what is relevant tells the same deed anew.
+    For those the document itself comes back first and must be ignored; the relevant one tells the deed anew.
     """
     draw = Draw("tiny/beir")
     world = deeds(draw, people(draw, 90, towns=40), each=3)
@@ -27,21 +27,26 @@ def beir() -> Collection:
     for again, original in zip(ids[len(world) :], ids[:15], strict=True):
         queries.append(Query(again, documents[again].text))
         judgements.append(Judgement(again, original, 2))
-    return Collection(in_id_order(list(documents.values())), {"test": Topics(tuple(queries), tuple(judgements))})
+    return Collection(
+        in_id_order(list(documents.values())), {"test": Topics(tuple(queries), tuple(judgements))}
+    )
 
 
 def forum(name: str) -> Collection:
-    """120 posts of the forum ``name``, of which 24 ask again what another one asks; 36 questions, one or two answers."""
+    """120 posts, of which 24 ask again what another one asks; 36 questions with one or two relevant posts."""
     draw = Draw(f"tiny/cqadupstack/{name}")
     world = deeds(draw, people(draw, 96, towns=1), each=1)
     ids = shuffled_ids(draw, 120, first=1)
     posts = list(zip(ids, world + world[:24], strict=True))
     documents = [
-        Document(id, fill(draw.pick(HEADLINE), deed, draw), fill(draw.pick(POST), deed, draw)) for id, deed in posts
+        Document(id, fill(draw.pick(HEADLINE), deed, draw), fill(draw.pick(POST), deed, draw))
+        for id, deed in posts
     ]
     queries, judgements = [], []
     for number, deed in enumerate(world[12:48], 9001):
-        queries.append(Query(str(number), fill("How to {base} {a_thing} near the {place} after {occasion}", deed, draw)))
+        queries.append(
+            Query(str(number), fill("How to {base} {a_thing} near the {place} after {occasion}", deed, draw))
+        )
         judgements += [Judgement(str(number), id, 1) for id, asked in posts if asked is deed]
     return Collection(in_id_order(documents), {"test": Topics(tuple(queries), tuple(judgements))})
 

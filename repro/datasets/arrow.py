@@ -1,0 +1,43 @@
+"""Rows into an Arrow dataset on disk, a thousand at a time, in the form ``datasets.load_from_disk`` reads."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+BATCH = 1000
+
+
+def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], folder: Path) -> int:
+    """Write ``rows`` to ``folder`` (what was there is removed) and return how many there were.
+
+    ``columns`` maps names to feature types: "string", or ["string"] for lists. An exception of ``rows``
+    passes through unchanged, and then no dataset is left in ``folder``.
+    """
+    import datasets
+    from datasets.arrow_writer import ArrowWriter
+
+    features = datasets.Features(
+        {
+            name: datasets.List(datasets.Value(type[0])) if isinstance(type, list) else datasets.Value(type)
+            for name, type in columns.items()
+        }
+    )
+    raw = folder.with_name(f"{folder.name}.rows")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(raw, ignore_errors=True)
+    raw.mkdir(parents=True)
+    count = 0
+    with ArrowWriter(path=str(raw / "rows.arrow"), features=features) as writer:
+        iterator = iter(rows)
+        while batch := list(itertools.islice(iterator, BATCH)):
+            writer.write_batch({name: [row[name] for row in batch] for name in columns})
+            count += len(batch)
+        writer.finalize()
+    datasets.disable_progress_bars()
+    datasets.Dataset.from_file(str(raw / "rows.arrow")).save_to_disk(str(folder))
+    shutil.rmtree(raw)
+    return count

@@ -1,0 +1,159 @@
+"""Fetching a collection into the data folder, in the layout that ``sources`` looks for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.datasets import libraries, reading
+from repro.datasets.catalog import Dataset, catalog, dataset
+from repro.datasets.records import Document, Judgement, Query
+from repro.datasets.source import Source
+from repro.datasets.sources import LIBRARIES, describe_size, fetched_with
+from repro.errors import BlockedError, UsageError
+from repro.progress import Progress
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What fetching an id would bring: to be shown, and agreed to, before ``load(data_root, progress)``."""
+
+    id: str
+    description: str
+    size: int | None
+    licence: str
+    load: Callable[[Path, Progress], list[Path]]
+
+
+def offer(id: str, *, library: str = "") -> Offer:
+    """What can be fetched under ``id``; ``library`` "beir" takes a BEIR collection through beir itself.
+
+    Loading raises BlockedError when the network fails and DataError when the counts are not the catalogue's;
+    a file that was there before then stays. Raises UsageError for an id that needs no fetching, BlockedError
+    for one that nobody gives out freely, with what to do instead.
+    """
+    entry = dataset(id)
+    wanted = [dataset(part) for part in entry.members or entry.parts] or [dataset(fetched_with(entry))]
+    if entry.source == "embedded":
+        raise UsageError(f"{id} is embedded and needs no fetching")
+    for one in wanted:
+        if one.source not in LIBRARIES:
+            raise BlockedError(f"{one.id} cannot be fetched ({one.licence})", one.how)
+    if library not in ("", "beir") or (library and not id.startswith("beir/")):
+        raise UsageError(f"{id} cannot be fetched with {library!r}; beir fetches what is called beir/…")
+    size = max((one.size for one in wanted if one.size), default=None)  # forums come in one archive
+    description = f"{entry.title}: {describe_size(size)} to download; {entry.licence}"
+
+    def load(data_root: Path, progress: Progress) -> list[Path]:
+        return [path for one in wanted for path in _load(one, data_root, progress, library)]
+
+    return Offer(id, description, size, entry.licence, load)
+
+
+def _load(entry: Dataset, root: Path, progress: Progress, library: str) -> list[Path]:
+    if "triples" in entry.pieces:
+        return [_copied(libraries.triples_file(entry.id), root / f"{entry.file}.gz")]
+    if library == "beir":
+        return _through_beir(entry, root)
+    written = []
+    if "documents" in entry.pieces:
+        written.append(_documents(reading.documents(_library(entry, "documents")), entry, root, progress))
+    if entry.topics:
+        written += _separate_topics(entry, root)
+    elif splits := _splits(entry):
+        # ir_datasets keeps the queries of all splits under the id of the corpus, as a BEIR folder does.
+        written.append(_queries(libraries.queries(entry.id), entry, root))
+        for split in splits:
+            written.append(_qrels(reading.judgement_rows(_library(split, "qrels")), split, root))
+    return written
+
+
+def _through_beir(entry: Dataset, root: Path) -> list[Path]:
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root) as parent:
+        folder = libraries.beir_folder(entry.id, Path(parent))
+        texts: dict[str, Query] = {}
+        written = []
+        for split in _splits(entry):
+            documents, queries, judgements = libraries.beir_records(folder, split.split or "test")
+            list(reading.counted(documents, _library(entry, "documents")))
+            list(reading.counted(queries, _library(split, "queries")))
+            texts.update((query.id, query) for query in queries)
+            written.append(_qrels(list(reading.counted(judgements, _library(split, "qrels"))), split, root))
+        written.append(_queries(texts.values(), entry, root))
+        return [*written, _documents(documents, entry, root, Progress())]
+
+
+def _splits(entry: Dataset) -> list[Dataset]:
+    """The topics that lie in the BEIR folder of a corpus: its own, and those of its splits."""
+    return [
+        other
+        for other in catalog().values()
+        if other.corpus_id == entry.id and "qrels" in other.pieces and not other.topics
+    ]
+
+
+def _library(entry: Dataset, piece: str) -> Source:
+    return Source(entry.id, piece, "library", entry.source, version=entry.version)
+
+
+def _documents(documents: Iterable[Document], entry: Dataset, root: Path, progress: Progress) -> Path:
+    with progress.task(f"fetching {entry.id}", entry.counts.get("documents")) as advance:
+
+        def rows() -> Iterable[str]:
+            for document in documents:
+                row = {"_id": document.id, "title": document.title, "text": document.text}
+                advance()
+                yield _json({**row, "url": document.url} if document.url else row)
+
+        return _written(root / f"{entry.file}.jsonl", rows())
+
+
+def _queries(queries: Iterable[Query], entry: Dataset, root: Path) -> Path:
+    rows = (_json({"_id": query.id, "text": query.text}) for query in queries)
+    return _written(root / entry.corpus_id / "queries.jsonl", rows)
+
+
+def _qrels(judgements: Iterable[Judgement], entry: Dataset, root: Path) -> Path:
+    rows = (f"{row.query}\t{row.document}\t{row.grade}\n" for row in judgements)
+    path = root / entry.corpus_id / "qrels" / f"{entry.split}.tsv"
+    return _written(path, ("query-id\tcorpus-id\tscore\n", *rows))
+
+
+def _separate_topics(entry: Dataset, root: Path) -> list[Path]:
+    """Topics and qrels as two files of their own; the ids of questions with answers are their numbers."""
+    queries = reading.queries(_library(entry, "queries"))
+    if entry.answers:
+        topics = (f"{' '.join(query.text.split())}\t{list(query.answers)!r}\n" for query in queries)
+    else:
+        topics = (f"{query.id}\t{' '.join(query.text.split())}\n" for query in queries)
+    written = [_written(root / "topics" / f"topics.{entry.topics[0]}.txt", topics)]
+    for name in entry.qrels:
+        rows = reading.judgement_rows(_library(entry, "qrels"))
+        lines = (f"{row.query} 0 {row.document} {row.grade}\n" for row in rows)
+        written.append(_written(root / "qrels" / f"qrels.{name}.txt", lines))
+    return written
+
+
+def _json(row: dict[str, str]) -> str:
+    return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def _written(path: Path, rows: Iterable[str]) -> Path:
+    """Write ``rows`` beside ``path`` and move them into place once all of them are there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.partial")
+    with partial.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(rows)
+    return partial.replace(path)
+
+
+def _copied(source: Path, path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.partial")
+    shutil.copyfile(source, partial)
+    return partial.replace(path)

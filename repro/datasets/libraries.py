@@ -1,0 +1,107 @@
+"""Records from the libraries that can download them: ir_datasets, beir, and datasets for pre-training texts.
+
+Nothing here runs unless a download was asked for. What the network refuses is a BlockedError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from repro.datasets.catalog import Dataset, dataset
+from repro.datasets.records import Document, Judgement, Query
+from repro.errors import BlockedError
+
+BEIR_ADDRESS = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datasets/{}.zip"
+
+
+def documents(id: str) -> Iterator[Document]:
+    """Documents of a corpus through ir_datasets, or through datasets for a text of the hub."""
+    entry = dataset(id)
+    with downloading(entry):
+        if entry.source == "datasets":
+            yield from _hub_documents(entry)
+            return
+        for row in _ir_dataset(id).docs_iter():
+            # MS MARCO's documents call their text body; a collection without titles has no such field.
+            text = row.body if hasattr(row, "body") else row.text
+            yield Document(row.doc_id, getattr(row, "title", "") or "", text, getattr(row, "url", "") or "")
+
+
+def queries(id: str) -> Iterator[Query]:
+    """Queries through ir_datasets, with answer strings where it has them."""
+    with downloading(dataset(id)):
+        for row in _ir_dataset(id).queries_iter():
+            yield Query(row.query_id, row.text.strip(), tuple(getattr(row, "answers", ())))
+
+
+def judgements(id: str) -> Iterator[Judgement]:
+    """Judgements through ir_datasets, row by row."""
+    with downloading(dataset(id)):
+        for row in _ir_dataset(id).qrels_iter():
+            yield Judgement(row.query_id, row.doc_id, int(row.relevance))
+
+
+def triples(id: str) -> Iterator[tuple[str, str, str]]:
+    """Query, relevant and irrelevant document through ir_datasets' document pairs."""
+    with downloading(dataset(id)):
+        for row in _ir_dataset(id).docpairs_iter():
+            yield row.query_id, row.doc_id_a, row.doc_id_b
+
+
+def triples_file(id: str) -> Path:
+    """The packed file that ir_datasets keeps the document pairs in, downloaded if need be."""
+    with downloading(dataset(id)):
+        return Path(_ir_dataset(id).docpairs_path())
+
+
+def beir_folder(id: str, parent: Path) -> Path:
+    """Download a BEIR collection with beir itself and return its unpacked folder below ``parent``.
+
+    An alternative to ir_datasets for when that cannot reach its sources; beir checks no digest.
+    """
+    name, _, member = id.removeprefix("beir/").removesuffix("/v2").partition("/")
+    with downloading(dataset(id)):
+        from beir import util
+
+        return Path(util.download_and_unzip(BEIR_ADDRESS.format(name), str(parent))) / member
+
+
+def beir_records(folder: Path, split: str) -> tuple[list[Document], list[Query], list[Judgement]]:
+    """Everything of one split of a BEIR folder through beir's GenericDataLoader, in memory."""
+    from beir.datasets.data_loader import GenericDataLoader
+
+    corpus, texts, qrels = GenericDataLoader(str(folder)).load(split=split)
+    return (
+        [Document(id, row["title"] or "", row["text"]) for id, row in corpus.items()],
+        [Query(id, text.strip()) for id, text in texts.items()],
+        [Judgement(query, id, grade) for query, row in qrels.items() for id, grade in row.items()],
+    )
+
+
+@contextlib.contextmanager
+def downloading(entry: Dataset) -> Iterator[None]:
+    """Turn what goes wrong on the way into a BlockedError with one sentence."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:  # requests' errors are OSErrors; ir_datasets adds RuntimeErrors
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise BlockedError(
+            f"{entry.id} could not be downloaded ({reason})",
+            f"check the network and the free disk space, or lay {entry.id} into REPRO_DATA",
+        ) from error
+
+
+def _ir_dataset(id: str):
+    import ir_datasets
+
+    return ir_datasets.load(id)
+
+
+def _hub_documents(entry: Dataset) -> Iterator[Document]:
+    import datasets
+
+    rows = datasets.load_dataset(entry.hub, entry.version, split="train", streaming=True)
+    for row in rows:
+        yield Document(str(row["id"]), row["title"], row["text"], row.get("url") or "")

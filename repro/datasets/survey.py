@@ -1,0 +1,106 @@
+"""What of the catalogue is at hand, and whether it is what it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.datasets import reading
+from repro.datasets.catalog import Dataset, catalog, dataset
+from repro.datasets.digests import file_sha256
+from repro.datasets.source import Missing, Source
+from repro.datasets.sources import locate
+from repro.errors import DataError
+
+READERS = {
+    "documents": reading.documents,
+    "queries": reading.queries,
+    "qrels": reading.judgement_rows,
+    "triples": reading.triples,
+}
+SUMS = "SHA256SUMS"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One id for a table: ``state`` is "embedded", "found", "partly" or "missing"; ``where`` its files."""
+
+    id: str
+    title: str
+    what: str
+    state: str
+    where: tuple[str, ...]
+    counts: Mapping[str, int]
+    size: int | None
+    licence: str
+
+
+def survey(data_root: Path | None) -> list[Row]:
+    """A row for every id of the catalogue, in its order; nothing is read but file names."""
+    return [_row(entry, data_root) for entry in catalog().values()]
+
+
+def check(data_root: Path | None, ids: Iterable[str] = ()) -> list[str]:
+    """Read collections in full, without ids all that are at hand, and say what is wrong, a line each.
+
+    Counts are compared with the catalogue's, files with the SHA256SUMS of the data folder where it names
+    them. Raises UsageError for an unknown id.
+    """
+    chosen = [dataset(id) for id in ids]
+    asked = bool(chosen)
+    problems: dict[str, None] = {}
+    for source in _sources(chosen or list(catalog().values()), data_root):
+        if isinstance(source, Missing):
+            if asked:
+                problems[source.cause] = None
+            continue
+        try:
+            for _ in READERS[source.piece](source):
+                pass
+        except DataError as error:
+            problems[str(error)] = None
+        if data_root is not None:
+            problems.update(dict.fromkeys(_sum_problems(source, data_root)))
+    return list(problems)
+
+
+def _sources(entries: Iterable[Dataset], data_root: Path | None) -> Iterator[Source | Missing]:
+    for entry in entries:
+        if entry.members:
+            yield from _sources([dataset(member) for member in entry.members], data_root)
+        else:
+            yield from (locate(entry.id, piece, data_root) for piece in entry.pieces)
+
+
+def _row(entry: Dataset, data_root: Path | None) -> Row:
+    found = list(_sources([entry], data_root))
+    there = [source for source in found if isinstance(source, Source)]
+    if entry.source == "embedded":
+        state = "embedded"
+    elif len(there) == len(found):
+        state = "found"
+    else:
+        state = "partly" if there else "missing"
+    where = tuple(dict.fromkeys(str(path) for source in there for path in _files(source)))
+    return Row(entry.id, entry.title, entry.what, state, where, entry.counts, entry.size, entry.licence)
+
+
+def _files(source: Source) -> Iterator[Path]:
+    yield from source.files
+    for part in source.parts:
+        yield from _files(part)
+
+
+def _sum_problems(source: Source, root: Path) -> Iterator[str]:
+    sums = root / SUMS
+    if not sums.is_file():
+        return
+    stated = {}
+    for line in sums.read_text(encoding="utf-8", errors="replace").splitlines():
+        digest, _, name = line.partition(" ")
+        stated[(root / name.strip().removeprefix("*")).resolve()] = digest
+    for path in _files(source):
+        expected = stated.get(path.resolve())
+        if expected is not None and file_sha256(path) != expected:
+            yield f"{path}: is not the file whose sha256 {sums} states"

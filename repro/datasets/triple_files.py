@@ -1,0 +1,59 @@
+"""Training triples in the form of MS MARCO's qidpidtriples: query, relevant and irrelevant passage, by id."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+
+from repro.datasets.lines import lines, malformed
+
+Triple = tuple[str, str, str]
+
+
+def triples(path: Path) -> Iterator[Triple]:
+    """Rows of three ids parted by white space. Raises DataError, with file and line, for any other row."""
+    for number, line in lines(path):
+        fields = line.split()
+        if len(fields) != 3:
+            raise malformed(path, number, f"has {len(fields)} columns instead of 3: three ids")
+        yield fields[0], fields[1], fields[2]
+
+
+@dataclass
+class Negatives:
+    """What the triples say about one query: relevant documents in order, a sample of the irrelevant ones."""
+
+    positives: dict[str, None] = field(default_factory=dict)
+    kept: list[tuple[bytes, str]] = field(default_factory=list)
+
+    def sample(self) -> list[str]:
+        """The sampled negatives in random order, without those that another row calls relevant."""
+        return [document for _, document in sorted(self.kept, reverse=True) if document not in self.positives]
+
+
+def sampled(rows: Iterable[Triple], *, per_query: int, seed: int) -> dict[str, Negatives]:
+    """``per_query`` negatives for each query, in the order in which queries appear.
+
+    Kept are those with the largest keyed hash of query and document: a uniform sample without replacement
+    that depends neither on the order of the rows nor on repeated ones, and remembers ``per_query`` ids only.
+    """
+    found: dict[str, Negatives] = {}
+    key = f"{seed}".encode()
+    for query, positive, negative in rows:
+        entry = found.get(query)
+        if entry is None:
+            entry = found[query] = Negatives()
+        entry.positives[positive] = None
+        rank = blake2b(f"{query}\0{negative}".encode(), digest_size=8, key=key).digest()
+        kept = entry.kept  # a heap: its first entry is the one to give way
+        full = len(kept) == per_query
+        if (full and rank < kept[0][0]) or (rank, negative) in kept:
+            continue
+        if full:
+            heapq.heapreplace(kept, (rank, negative))
+        else:
+            heapq.heappush(kept, (rank, negative))
+    return found

@@ -1,0 +1,38 @@
+"""Stage: the documents of a located collection as an Arrow dataset, streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from repro.datasets import reading
+from repro.datasets.arrow import write_rows
+from repro.datasets.catalog import dataset
+from repro.datasets.digests import RowDigest
+from repro.datasets.source import Source
+from repro.progress import Progress
+
+
+def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+    """Write ``arrow/`` with columns id, title and text, and url where the collection has addresses.
+
+    ``params``: dataset (id) and source (a documents Source as JSON). Returns the number of documents and the
+    digest of what was written. Raises DataError when the source is malformed or not the collection of the
+    papers.
+    """
+    source = Source.from_json(params["source"])
+    entry = dataset(params["dataset"])
+    columns = ("id", "title", "text", "url") if entry.addresses else ("id", "title", "text")
+    digest = RowDigest()
+    with progress.task(f"reading {entry.id}", entry.counts.get("documents")) as advance:
+
+        def rows() -> Iterator[dict[str, str]]:
+            for document in reading.documents(source):
+                row = {name: getattr(document, name) for name in columns}
+                digest.add(row)
+                if digest.count % 1000 == 0:
+                    advance(1000)
+                yield row
+
+        count = write_rows(rows(), dict.fromkeys(columns, "string"), out / "arrow")
+    return {"documents": count, "digest": digest.hexdigest()}

@@ -1,0 +1,55 @@
+"""Stage: a training set from the triples that come with a collection, negatives sampled for every query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from repro.datasets import reading
+from repro.datasets.arrow import write_rows
+from repro.datasets.catalog import dataset
+from repro.datasets.digests import RowDigest
+from repro.datasets.source import Source
+from repro.datasets.triple_files import Triple, sampled
+from repro.errors import DataError
+from repro.progress import Progress
+
+STEP = 100_000  # rows between two steps of the bar: there are 398 million
+COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
+
+
+def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+    """Write ``arrow/`` with columns query, positives and negatives (ids), queries as the triples order them.
+
+    ``params``: dataset (id), source (a triples Source as JSON), per_query (negatives kept; all of them where
+    there are fewer) and seed. A query whose negatives are all called relevant elsewhere is left out. Returns
+    the numbers of queries and negatives and the digest of what was written. Raises DataError when the source
+    is malformed, is not the collection of the papers, or leaves no query.
+    """
+    source = Source.from_json(params["source"])
+    expected = dataset(params["dataset"]).counts.get("triples")
+    with progress.task(f"reading {source.dataset}", expected) as advance:
+
+        def rows() -> Iterator[Triple]:
+            for number, triple in enumerate(reading.triples(source), 1):
+                if number % STEP == 0:
+                    advance(STEP)
+                yield triple
+
+        found = sampled(rows(), per_query=params["per_query"], seed=params["seed"])
+    digest = RowDigest()
+    negatives = 0
+
+    def examples() -> Iterator[dict]:
+        nonlocal negatives
+        for query, entry in found.items():
+            row = {"query": query, "positives": list(entry.positives), "negatives": entry.sample()}
+            if not row["negatives"]:
+                continue
+            negatives += len(row["negatives"])
+            digest.add(row)
+            yield row
+
+    if not write_rows(examples(), COLUMNS, out / "arrow"):
+        raise DataError(f"{source.dataset}: the triples leave no query with a negative")
+    return {"queries": digest.count, "negatives": negatives, "digest": digest.hexdigest()}

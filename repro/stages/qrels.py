@@ -1,0 +1,27 @@
+"""Stage: the relevance judgements of one split in TREC format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from repro.datasets import reading
+from repro.datasets.digests import RowDigest
+from repro.datasets.source import Source
+from repro.progress import Progress
+
+
+def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+    """Write ``qrels.trec``: "query 0 document grade", each pair once; empty where answers decide.
+
+    ``params``: dataset (id) and source (a qrels Source as JSON). Returns the numbers of judgements and of
+    judged queries, and the digest of what was written. Raises DataError when the source is malformed or not
+    the collection of the papers.
+    """
+    judgements = reading.judgements(Source.from_json(params["source"]))
+    digest = RowDigest()
+    with (out / "qrels.trec").open("w", encoding="utf-8", newline="\n") as file:
+        for judgement in judgements:
+            digest.add(judgement)
+            file.write(f"{judgement.query} 0 {judgement.document} {judgement.grade}\n")
+    judged = len({judgement.query for judgement in judgements})
+    return {"qrels": len(judgements), "queries": judged, "digest": digest.hexdigest()}

@@ -1,0 +1,43 @@
+import pytest
+
+from repro.datasets.arrow import BATCH, write_rows
+from repro.errors import DataError
+
+
+def _rows(n):
+    return ({"id": str(i), "names": [f"a{i}", "é"]} for i in range(n))
+
+
+COLUMNS = {"id": "string", "names": ["string"]}
+
+
+@pytest.mark.parametrize("n", [0, 1, BATCH, 2 * BATCH + 1])
+def test_rows_come_back_in_order(tmp_path, n):
+    from datasets import load_from_disk
+
+    assert write_rows(_rows(n), COLUMNS, tmp_path / "arrow") == n
+    read = load_from_disk(str(tmp_path / "arrow"))
+    assert read.column_names == ["id", "names"] and len(read) == n
+    if n:
+        assert read[n - 1] == {"id": str(n - 1), "names": [f"a{n - 1}", "é"]}
+    assert [path.name for path in tmp_path.iterdir()] == ["arrow"]
+
+
+def test_leftovers_of_an_interrupted_attempt_are_not_trusted(tmp_path):
+    from datasets import load_from_disk
+
+    write_rows(_rows(5), COLUMNS, tmp_path / "arrow")
+    (tmp_path / "arrow.rows").mkdir()
+    (tmp_path / "arrow.rows" / "rows.arrow").write_text("half")
+    write_rows(_rows(3), COLUMNS, tmp_path / "arrow")
+    assert len(load_from_disk(str(tmp_path / "arrow"))) == 3
+
+
+def test_an_error_of_the_rows_passes_through_and_leaves_no_dataset(tmp_path):
+    def broken():
+        yield from _rows(BATCH + 2)
+        raise DataError("line 3")
+
+    with pytest.raises(DataError, match="line 3"):
+        write_rows(broken(), COLUMNS, tmp_path / "arrow")
+    assert not (tmp_path / "arrow").exists()

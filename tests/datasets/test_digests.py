@@ -1,0 +1,75 @@
+import hashlib
+import json
+import os
+
+import pytest
+
+from repro.datasets import digests
+from repro.datasets.digests import RowDigest, digest, file_sha256, identity
+from repro.datasets.source import Source
+from repro.errors import DataError
+from tests.datasets.folders import write
+
+
+def test_the_digest_follows_names_and_contents_and_order_but_not_the_folder(tmp_path):
+    a, b = write(tmp_path / "x/a.txt", "one"), write(tmp_path / "x/b.txt", "two")
+    copy = write(tmp_path / "y/a.txt", "one")
+    assert digest([a]) == digest([copy]) != digest([b])
+    assert digest([a, b]) != digest([b, a])
+    assert digest([a]) != digest([write(tmp_path / "z/c.txt", "one")])
+
+
+def test_a_known_file_is_not_read_again_until_it_changes(tmp_path, monkeypatch):
+    path, cache = write(tmp_path / "a.txt", "one"), tmp_path / "cache/digests.json"
+    first = digest([path], cache=cache)
+    read = []
+    monkeypatch.setattr(digests, "file_sha256", lambda path: read.append(path) or "0")
+    assert digest([path], cache=cache) == first and read == []
+    path.write_text("two")
+    os.utime(path, ns=(1, 1))
+    assert digest([path], cache=cache) != first and read == [path]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '{"a": 1}', "null"])
+def test_a_damaged_cache_is_ignored_and_written_anew(tmp_path, content):
+    path, cache = write(tmp_path / "a.txt", "one"), write(tmp_path / "digests.json", content)
+    assert digest([path], cache=cache) == digest([path])
+    assert json.loads(cache.read_text())[str(path.resolve())][2] == hashlib.sha256(b"one").hexdigest()
+    assert list(tmp_path.glob("*.partial")) == []
+
+
+def test_a_cache_entry_of_another_shape_is_replaced(tmp_path):
+    path = write(tmp_path / "a.txt", "one")
+    cache = write(tmp_path / "digests.json", json.dumps({str(path.resolve()): "nonsense"}))
+    assert digest([path], cache=cache) == digest([path])
+
+
+def test_a_missing_file_is_a_data_error(tmp_path):
+    for read in (lambda path: digest([path]), file_sha256):
+        with pytest.raises(DataError, match=r"gone\.txt: cannot be read"):
+            read(tmp_path / "gone.txt")
+
+
+def test_equal_files_anywhere_are_the_same_data(tmp_path):
+    sources = [
+        Source("d", "documents", "folder", "jsonl", (write(tmp_path / place / "corpus.jsonl", "x"),)) for place in "ab"
+    ]
+    assert identity(sources[0]) == identity(sources[1])
+    whole = Source("e", "documents", "parts", parts=tuple(sources))
+    assert identity(whole).startswith("sha256:") and identity(whole) != identity(sources[0])
+
+
+def test_what_is_not_a_file_is_known_by_its_version():
+    old, new = (Source("tiny/passage", "documents", "embedded", version=version) for version in "12")
+    assert identity(old) == "embedded:tiny/passage:documents:1" != identity(new)
+    assert identity(Source("d", "qrels", "library", "ir_datasets")) == "library:d:qrels:1"
+
+
+def test_rows_are_digested_in_order_and_counted():
+    one, two = RowDigest(), RowDigest()
+    for row in ({"id": "a"}, {"id": "b"}):
+        one.add(row)
+    for row in ({"id": "b"}, {"id": "a"}):
+        two.add(row)
+    assert one.count == two.count == 2 and one.hexdigest() != two.hexdigest()
+    assert one.hexdigest() == hashlib.sha256(b'{"id":"a"}\n{"id":"b"}\n').hexdigest()

@@ -1,0 +1,92 @@
+import pytest
+
+from repro.datasets import reading
+from repro.datasets.catalog import catalog
+from repro.datasets.records import Judgement
+from repro.datasets.source import Source
+from repro.datasets.sources import locate
+from repro.errors import DataError
+from tests.datasets.folders import beir_folder, without_counts, write
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    without_counts(monkeypatch, "beir/scifact", "beir/scifact/train", "beir/scifact/test")
+    beir_folder(tmp_path / "beir/scifact")
+    return tmp_path
+
+
+def test_a_split_has_its_own_queries_and_each_judged_pair_once(folder):
+    assert [d.id for d in reading.documents(locate("beir/scifact", "documents", folder))] == ["d0", "d1", "d2"]
+    assert [q.id for q in reading.queries(locate("beir/scifact/train", "queries", folder))] == ["2", "1"]
+    assert [q.text for q in reading.queries(locate("beir/scifact/test", "queries", folder))] == ["query 3"]
+    source = locate("beir/scifact/train", "qrels", folder)
+    assert reading.judgements(source) == [Judgement("1", "d1", 1), Judgement("2", "d2", 1)]
+    assert len(list(reading.judgement_rows(source))) == 3
+
+
+@pytest.mark.parametrize(
+    ("id", "piece", "counts"),
+    [
+        ("beir/scifact", "documents", "3 documents where beir/scifact has 5,183"),
+        ("beir/scifact/test", "queries", "1 queries where beir/scifact/test has 300"),
+        ("beir/scifact/train", "qrels", "3 qrels where beir/scifact/train has 919"),
+    ],
+)
+def test_another_number_than_the_catalogues_is_refused(tmp_path, id, piece, counts):
+    beir_folder(tmp_path / "beir/scifact")
+    read = {"documents": reading.documents, "queries": reading.queries, "qrels": reading.judgements}[piece]
+    with pytest.raises(DataError, match=f"{counts}: not the collection the papers used"):
+        list(read(locate(id, piece, tmp_path)))
+
+
+def test_trec_topics_with_answers_and_separate_qrels_are_joined(tmp_path, monkeypatch):
+    id = "dpr-w100/natural-questions/train"
+    without_counts(monkeypatch, id)
+    write(tmp_path / "topics/topics.dpr.nq.train.txt", "who\t['Ann']\nwhen\t['1900']\n")
+    write(tmp_path / "qrels/qrels.dpr.nq.train.txt", "1 0 77 2\n1 0 78 -1\n")
+    (query,) = reading.queries(locate(id, "queries", tmp_path))
+    assert (query.id, query.text, query.answers) == ("1", "when", ("1900",))
+    assert [judgement.grade for judgement in reading.judgements(locate(id, "qrels", tmp_path))] == [2, -1]
+
+
+def test_parts_follow_each_other_and_their_ids_never_clash():
+    ids = [document.id for document in reading.documents(locate("tiny/text-books", "documents", None))]
+    assert ids[0] == "1:1" and ids[-1] == "2:40" and len(set(ids)) == 440
+
+
+def test_an_answer_judged_set_has_no_judgements():
+    assert reading.judgements(Source("tiny/wiki/test", "qrels", "absent")) == []
+
+
+@pytest.mark.parametrize("id", [id for id, entry in catalog().items() if entry.source == "embedded" and entry.pieces])
+def test_every_embedded_collection_is_as_large_as_the_catalogue_says(id):
+    entry = catalog()[id]
+    for piece in entry.pieces:
+        read = {"documents": reading.documents, "queries": reading.queries, "qrels": reading.judgements}[piece]
+        assert list(read(locate(id, piece, None)))
+
+
+def test_the_real_collections_are_what_the_catalogue_says(real_data):
+    found = 0
+    for id, entry in catalog().items():
+        if entry.source == "embedded" or entry.parts or entry.members:
+            continue
+        for piece in entry.pieces:
+            source = locate(id, piece, real_data)
+            if isinstance(source, Source) and source.kind == "folder":
+                read = {"documents": reading.documents, "queries": reading.queries, "qrels": reading.judgement_rows}
+                assert sum(1 for _ in read[piece](source)) == entry.counts[piece]
+                found += 1
+    assert found >= 20
+
+
+def test_every_spelling_of_the_real_answers_is_read(real_data):
+    id = "dpr-w100/natural-questions/test"
+    texts = {}
+    for name in catalog()[id].topics:
+        file = real_data / "topics" / f"topics.{name}.txt"
+        texts[name] = reading.queries(Source(id, "queries", "folder", "answers", (file,)))
+    tokenised, plain = texts["dpr.nq.test"], texts["nq.test"]
+    assert tokenised[1].answers == ("May 18 , 2018",) and plain[1].answers == ("May 18, 2018",)
+    assert [len(query.answers) for query in tokenised] == [len(query.answers) for query in plain]
