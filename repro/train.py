@@ -10,8 +10,7 @@ same bits.
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import inspect
+import json
 import math
 import os
 import shutil
@@ -117,35 +116,6 @@ class Order:
             epoch += 1
 
 
-def import_objective(declared: dict) -> type[nn.Module]:
-    """The class at ``declared["path"]`` ("module:Class"), checked to be the one the plan was made for.
-
-    Raises:
-        UsageError: there is no such class, or its name or version is not the declared one.
-    """
-    path = declared["path"]
-    module, _, attribute = path.partition(":")
-    try:
-        objective = getattr(importlib.import_module(module), attribute)
-    except (ModuleNotFoundError, AttributeError) as error:
-        raise UsageError(f"there is no objective at {path!r} ({error})") from error
-    for key in ("name", "version"):
-        if getattr(objective, key) != declared[key]:
-            raise UsageError(
-                f"{path} has {key} {getattr(objective, key)!r}, the plan says {declared[key]!r}; plan again"
-            )
-    return objective
-
-
-def built(objective: type[nn.Module], model: nn.Module, tokenizer, options: dict) -> nn.Module:
-    """The objective with its options; raises UsageError where they are not those it takes."""
-    try:
-        inspect.signature(objective).bind(model, tokenizer, **options)
-    except TypeError as error:
-        raise UsageError(f"objective {objective.name!r}: {error}") from error
-    return objective(model, tokenizer, **options)
-
-
 def train(
     objective: nn.Module, examples: Examples, settings: Settings, *, out: Path, progress: Progress
 ) -> dict:
@@ -156,9 +126,8 @@ def train(
     200 lines of step, learning rate, gradient norm and losses (means since the line before).
 
     Returns:
-        facts: steps, epochs, examples, losses of the last logged line, seconds of this attempt, and the step
-            at
-        which it was resumed, if it was.
+        facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, and the
+        step at which it was resumed, if it was.
 
     Raises:
         StageError: a loss is not finite.
@@ -181,8 +150,16 @@ def train(
         trainer.run(advance)
     shutil.rmtree(out / "checkpoints", ignore_errors=True)
     facts = {"steps": steps, "epochs": steps * settings.batch_size / len(examples), "examples": len(examples)}
-    facts |= {"losses": trainer.last_losses, "seconds": round(time.monotonic() - started, 1)}
+    facts |= {
+        "losses": _last_losses(out / "train_log.jsonl"),
+        "seconds": round(time.monotonic() - started, 1),
+    }
     return facts | ({"resumed_at": trainer.resumed_at} if resumed else {})
+
+
+def _last_losses(log: Path) -> dict[str, float]:
+    line = json.loads(log.read_text(encoding="utf-8").splitlines()[-1])
+    return {name: value for name, value in line.items() if name not in ("step", "learning_rate", "grad_norm")}
 
 
 def _check_schedule(schedule: str) -> None:

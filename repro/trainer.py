@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -18,6 +19,10 @@ from repro.checkpoints import seal, step_of
 from repro.errors import StageError
 
 CHECKPOINT_SECONDS = 600
+WORKERS = {
+    "cpu": 0,
+    "cuda": 4,
+}  # processes that make batches; a CPU that trains has no core to spare for them
 LOG_LINES = 200
 
 
@@ -38,7 +43,7 @@ def arguments(settings, checkpoints: Path, *, steps: int) -> TrainingArguments:
         fp16=settings.precision == "fp16",
         bf16=settings.precision == "bf16",
         use_cpu=not gpu,
-        dataloader_num_workers=4 if gpu else 0,
+        dataloader_num_workers=WORKERS["cuda" if gpu else "cpu"],
         dataloader_pin_memory=gpu,
         remove_unused_columns=False,
         save_strategy="no",
@@ -73,7 +78,6 @@ class ObjectiveTrainer(Trainer):
         self.order, self.log_path, self.resumed = order, log, resumed
         self.add_callback(_Checkpoints(save_steps))
         self.resumed_at = step_of(resumed) if resumed else 0
-        self.last_losses: dict[str, float] = {}
         self._sums: dict[str, torch.Tensor] = defaultdict(lambda: torch.zeros((), device=args.device))
         self._counts: dict[str, int] = defaultdict(int)
 
@@ -92,6 +96,7 @@ class ObjectiveTrainer(Trainer):
             collate_fn=self.data_collator,
             num_workers=self.args.dataloader_num_workers,
             pin_memory=self.args.dataloader_pin_memory,
+            worker_init_fn=_one_thread,
         )
         return self.accelerator.prepare(loader)
 
@@ -126,7 +131,6 @@ class ObjectiveTrainer(Trainer):
         if not all(math.isfinite(value) for value in (logs["loss"], *means.values())):
             shown = ", ".join(f"{name} {value}" for name, value in means.items())
             raise StageError(f"the loss is not finite at step {self.state.global_step} ({shown})")
-        self.last_losses = {"loss": logs["loss"], **means}
         with open(self.log_path, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
 
@@ -169,6 +173,11 @@ class _Steps(TrainerCallback):
 
     def on_step_end(self, args, state, control, **kwargs):
         self.advance(1)
+
+
+def _one_thread(worker: int) -> None:
+    # A forked tokeniser that was used before waits for threads which exist in its parent only.
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
 def _cut_log(path: Path, step: int) -> None:

@@ -9,10 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from repro.checkpoints import last_complete
 from repro.errors import BlockedError, StageError, UsageError
 from repro.progress import Progress
-from repro.train import Order, Settings, built, import_objective, train
+from repro.train import Order, Settings, train
 
 
 class Regression(nn.Module):
@@ -105,16 +104,6 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path, monkeypatch):
     assert weights(resumed) == weights(straight)
 
 
-def test_a_checkpoint_without_a_seal_or_of_another_length_is_removed(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
-    trained(tmp_path, fails_at=8)
-    (tmp_path / "checkpoints/checkpoint-6/seal.json").unlink()
-    assert last_complete(tmp_path / "checkpoints", steps=12).name == "checkpoint-3"
-    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["checkpoint-3"]
-    assert last_complete(tmp_path / "checkpoints", steps=13) is None
-    assert list((tmp_path / "checkpoints").iterdir()) == []
-
-
 def test_a_checkpoint_holds_no_pickled_arguments_and_a_forged_pickle_is_refused(tmp_path, monkeypatch):
     import pickle
 
@@ -146,6 +135,14 @@ def test_nothing_of_the_checkpoints_is_left_and_nothing_is_printed(tmp_path, mon
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train_log.jsonl"]
     assert capfd.readouterr().out == ""
     assert facts["steps"] == 12 and facts["examples"] == 20 and facts["epochs"] == 12 * 4 / 20
+
+
+def test_batches_made_by_other_processes_change_nothing(tmp_path, monkeypatch):
+    from repro import trainer
+
+    straight, _ = trained(tmp_path / "straight")
+    monkeypatch.setitem(trainer.WORKERS, "cpu", 2)
+    assert weights(trained(tmp_path / "workers")[0]) == weights(straight)
 
 
 def test_every_loss_is_logged_and_their_sum_is_what_is_minimised(tmp_path):
@@ -214,31 +211,6 @@ def test_a_wrong_number_of_steps_between_checkpoints_is_a_usage_error(tmp_path, 
     monkeypatch.setenv("REPRO_SAVE_STEPS", "often")
     with pytest.raises(UsageError, match="REPRO_SAVE_STEPS is 'often'"):
         trained(tmp_path)
-
-
-def test_an_objective_is_taken_only_under_its_declared_name_and_version(monkeypatch):
-    import sys
-    import types
-
-    module = types.ModuleType("somewhere")
-    module.Regression = Regression
-    monkeypatch.setitem(sys.modules, "somewhere", module)
-    declared = {"name": "regression", "version": 3, "path": "somewhere:Regression"}
-    assert import_objective(declared) is Regression
-    for wrong in (
-        {"name": "other"},
-        {"version": 2},
-        {"path": "somewhere:Other"},
-        {"path": "nowhere:Regression"},
-    ):
-        with pytest.raises(UsageError):
-            import_objective(declared | wrong)
-
-
-def test_an_unknown_option_is_a_usage_error():
-    with pytest.raises(UsageError, match=r"objective 'regression'.*'depth'"):
-        built(Regression, None, None, {"depth": 3})
-    assert isinstance(built(Regression, None, None, {"width": 8}), Regression)
 
 
 def test_a_batch_without_any_loss_is_stepped_over(tmp_path):

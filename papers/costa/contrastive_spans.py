@@ -74,6 +74,8 @@ class ContrastiveSpans(nn.Module):
     ):
         super().__init__()
         _known("granularity", (*spans, *span_tokens), GRANULARITIES)
+        if not sum(spans.values()):
+            raise UsageError("there is no granularity with a span; give at least one in spans")
         for granularity in spans:
             if granularity != "word" and granularity not in span_tokens:
                 raise UsageError(f"there are no bounds in tokens for {granularity!r} spans; give span_tokens")

@@ -18,8 +18,8 @@ def group_contrastive(
 ) -> torch.Tensor:
     """Eq. 8: a text near the spans of its own group and far from every other text and span of the batch.
 
-        L_GWC = sum_i -1/|S(i)| sum_{p in S(i)} log( exp(sim(z_i, z_p)/tau) / sum_{j != i} exp(sim(z_i,
-        z_j)/tau) )
+        L_GWC = sum_i -1/|S(i)| sum_{p in S(i)} log( e(i, p) / sum_{j != i} e(i, j) )
+        e(i, j) = exp( sim(z_i, z_j) / tau )
 
     i runs over the texts only; j over all N(4T+1) representations but z_i itself, hence over the other texts
     and over the other positives too. A span that is masked is nowhere; a text without spans is out of the

@@ -15,7 +15,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], fo
     """Write ``rows`` to ``folder`` (what was there is removed) and return how many there were.
 
     ``columns`` maps names to feature types: "string", or ["string"] for lists. An exception of ``rows``
-    passes through unchanged, and then no dataset is left in ``folder``.
+    passes through unchanged. Then, and when there are no rows, no dataset is left in ``folder``.
     """
     import datasets
     from datasets.arrow_writer import ArrowWriter
@@ -38,6 +38,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], fo
             count += len(batch)
         writer.finalize()
     datasets.disable_progress_bars()
-    datasets.Dataset.from_file(str(raw / "rows.arrow")).save_to_disk(str(folder))
+    if count:
+        datasets.Dataset.from_file(str(raw / "rows.arrow")).save_to_disk(str(folder))
     shutil.rmtree(raw)
     return count

@@ -12,7 +12,8 @@ import yaml
 from repro.errors import unknown
 
 PIECES = ("documents", "queries", "qrels", "triples")
-INHERITED = ("licence", "source", "version", "ignore_identical_ids", "answers", "how")  # by splits from their corpus
+# What splits take over from their corpus.
+INHERITED = ("licence", "source", "version", "ignore_identical_ids", "answers", "how")
 FILE = Path(__file__).with_name("catalog.yaml")
 
 

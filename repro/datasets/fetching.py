@@ -14,7 +14,7 @@ from repro.datasets.catalog import Dataset, catalog, dataset
 from repro.datasets.records import Document, Judgement, Query
 from repro.datasets.source import Source
 from repro.datasets.sources import LIBRARIES, describe_size, fetched_with
-from repro.errors import BlockedError, UsageError
+from repro.errors import BlockedError, DataError, UsageError
 from repro.progress import Progress
 
 
@@ -128,6 +128,9 @@ def _separate_topics(entry: Dataset, root: Path) -> list[Path]:
     """Topics and qrels as two files of their own; the ids of questions with answers are their numbers."""
     queries = reading.queries(_library(entry, "queries"))
     if entry.answers:
+        for position, query in enumerate(queries):
+            if query.id != str(position):
+                raise DataError(f"{entry.id}: question {position} has the id {query.id!r}, not its number")
         topics = (f"{' '.join(query.text.split())}\t{list(query.answers)!r}\n" for query in queries)
     else:
         topics = (f"{query.id}\t{' '.join(query.text.split())}\n" for query in queries)

@@ -109,7 +109,8 @@ def _missing(entry: Dataset, piece: str, root: Path | None) -> Missing:
     first = "" if root is not None and root.is_dir() else "set REPRO_DATA to a folder, then "
     if entry.source in LIBRARIES:
         fetched = dataset(fetched_with(entry))
-        command = f"{first}run `repro data fetch {fetched.id}` ({describe_size(fetched.size)}; {entry.licence})"
+        price = f"{describe_size(fetched.size)}; {entry.licence}"
+        command = f"{first}run `repro data fetch {fetched.id}` ({price})"
         return Missing(entry.id, piece, cause, f"{command} or lay {_layout(entry, piece)} {folder}")
     remedy = f"{first}{entry.how} and lay it as {_layout(entry, piece)} {folder} ({entry.licence})"
     return Missing(entry.id, piece, cause, remedy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from repro.errors import DataError
+from repro.errors import DataError, UsageError
 
 
 def load_tokenizer(folder: Path):
@@ -40,6 +40,13 @@ def load_encoder(folder: Path):
     if getattr(model, "pooler", None) is not None:
         model.pooler = None
     return model
+
+
+def check_length(model, length: int) -> None:
+    """Raises UsageError where a model has fewer positions than a text may have tokens."""
+    positions = model.config.max_position_embeddings
+    if length > positions:
+        raise UsageError(f"a length of {length} tokens is more than the model's {positions} positions")
 
 
 def save_model(model, tokenizer, folder: Path) -> None:

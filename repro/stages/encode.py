@@ -26,12 +26,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     with one, and brought to length 1 if ``normalize``.
 
     Raises:
-        UsageError: an unknown kind, pooling or precision.
+        UsageError: an unknown kind, pooling or precision, or a length beyond the model's positions.
         BlockedError: half precision without a GPU.
         DataError: a model cannot be read, or there is no text.
         StageError: a vector is not finite.
     """
-    from repro.nn.checkpoint import load_tokenizer
+    from repro.nn.checkpoint import check_length, load_tokenizer
     from repro.nn.encoder import load_text_encoder
     from repro.nn.precision import check_precision, device
 
@@ -43,6 +43,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         raise DataError(f"{inputs['texts']}: there is no text to encode")
     folder = inputs["model"] / "model"
     encoder = load_text_encoder(folder, pooling=params["pooling"]).eval().to(device())
+    check_length(encoder.model, params["length"])
     (out / "ids.txt").write_text("".join(f"{identifier}\n" for identifier in ids), encoding="utf-8")
     encode = _encoding(encoder, load_tokenizer(folder), params)
     size = encoder.model.config.hidden_size

@@ -104,14 +104,16 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     Raises:
         BlockedError: half precision without a GPU.
-        UsageError: the objective is not the declared one, or does not take these options.
+        UsageError: the objective is not the declared one, or does not take these options, or the model
+            has too few positions.
         DataError: a model cannot be read, a document or query is missing, or no query has what it needs.
         StageError: a loss is not finite.
     """
     from transformers import set_seed
 
-    from repro.nn.checkpoint import load_encoder, load_tokenizer
-    from repro.train import Settings, built, import_objective, train
+    from repro.nn.checkpoint import check_length, load_encoder, load_tokenizer
+    from repro.objective import built, import_objective
+    from repro.train import Settings, train
 
     settings = Settings.of(params, batch_size=params["queries_per_batch"])
     groups = Groups(
@@ -125,10 +127,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         raise DataError(f"{inputs['training_set']}: no query has both a positive and a negative")
     set_seed(params["seed"])
     start = inputs["model"] / "model"
+    model = load_encoder(start)
+    check_length(model, max(params["query_length"], params["passage_length"]))
     shapes = {name: params[name] for name in ("pooling", "query_length", "passage_length", "separator")}
     kind = import_objective(params["objective"])
     options = params["options"] | shapes | {"start": start}
-    objective = built(kind, load_encoder(start), load_tokenizer(start), options)
+    objective = built(kind, model, load_tokenizer(start), options)
     facts = train(objective, groups, settings, out=out, progress=progress)
     objective.save(out / "model")
     return facts | {"queries_left_out": groups.left_out}

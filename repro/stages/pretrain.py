@@ -35,15 +35,17 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     Raises:
         BlockedError: half precision without a GPU.
-        UsageError: the objective is not the declared one, or does not take these options.
+        UsageError: the objective is not the declared one, or does not take these options, or the model
+            has too few positions.
         DataError: the model cannot be read, or there are no texts.
         StageError: a loss is not finite.
     """
     from transformers import set_seed
 
     from repro.errors import DataError
-    from repro.nn.checkpoint import load_masked_lm, load_tokenizer
-    from repro.train import Settings, built, import_objective, train
+    from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
+    from repro.objective import built, import_objective
+    from repro.train import Settings, train
 
     settings = Settings.of(params, batch_size=params["texts_per_batch"])
     rows = TokenRows(inputs["tokens"])
@@ -51,9 +53,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         raise DataError(f"{inputs['tokens']}: no texts to train on")
     set_seed(params["seed"])
     start = inputs["model"] / "model"
+    model = load_masked_lm(start)
+    check_length(model, params["length"])
     options = params["options"] | {"length": params["length"], "seed": params["seed"]}
     kind = import_objective(params["objective"])
-    objective = built(kind, load_masked_lm(start), load_tokenizer(start), options)
+    objective = built(kind, model, load_tokenizer(start), options)
     facts = train(objective, rows, settings, out=out, progress=progress)
     objective.save(out / "model")
     return facts

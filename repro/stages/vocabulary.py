@@ -17,8 +17,7 @@ _INSIDE = 0xF0000
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``model/``: an uncased BERT tokenizer of at most ``params["size"]`` entries, five of them
-    special.
+    """Write ``model/``: an uncased BERT tokenizer of at most ``size`` entries, five of them special.
 
     Raises:
         UsageError: the size has no room for the special tokens and an alphabet.
@@ -52,10 +51,9 @@ def counted_words(texts: Iterable[str]) -> Counter[str]:
 
 
 def word_pieces(words: Counter[str], *, size: int) -> list[str]:
-    """At most ``size`` pieces: single characters, then merges of the most frequent pairs, as HF's trainer
-    makes them.
+    """At most ``size`` pieces: characters, then merges of the most frequent pairs, as in HF's trainer.
 
-    HF's WordPiece trainer numbers the pieces that continue a word in the order of a hash map, and numbers
+    HF's own WordPiece trainer numbers the pieces that continue a word in the order of a hash map, and numbers
     break ties, so that two runs give two vocabularies (huggingface/tokenizers issue 1794). Here a character
     inside a word is another character, moved to a private plane of Unicode, and plain BPE is trained, which
     numbers its alphabet in the order of Unicode: the same merges, and always the same result.

@@ -51,9 +51,8 @@ def test_a_missing_file_is_a_data_error(tmp_path):
 
 
 def test_equal_files_anywhere_are_the_same_data(tmp_path):
-    sources = [
-        Source("d", "documents", "folder", "jsonl", (write(tmp_path / place / "corpus.jsonl", "x"),)) for place in "ab"
-    ]
+    files = [write(tmp_path / place / "corpus.jsonl", "x") for place in "ab"]
+    sources = [Source("d", "documents", "folder", "jsonl", (file,)) for file in files]
     assert identity(sources[0]) == identity(sources[1])
     whole = Source("e", "documents", "parts", parts=tuple(sources))
     assert identity(whole).startswith("sha256:") and identity(whole) != identity(sources[0])

@@ -8,6 +8,8 @@ from repro.datasets.sources import locate
 from repro.errors import DataError
 from tests.datasets.folders import beir_folder, without_counts, write
 
+READ = {"documents": reading.documents, "queries": reading.queries, "qrels": reading.judgement_rows}
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
@@ -17,7 +19,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_split_has_its_own_queries_and_each_judged_pair_once(folder):
-    assert [d.id for d in reading.documents(locate("beir/scifact", "documents", folder))] == ["d0", "d1", "d2"]
+    documents = reading.documents(locate("beir/scifact", "documents", folder))
+    assert [document.id for document in documents] == ["d0", "d1", "d2"]
     assert [q.id for q in reading.queries(locate("beir/scifact/train", "queries", folder))] == ["2", "1"]
     assert [q.text for q in reading.queries(locate("beir/scifact/test", "queries", folder))] == ["query 3"]
     source = locate("beir/scifact/train", "qrels", folder)
@@ -35,9 +38,8 @@ def test_a_split_has_its_own_queries_and_each_judged_pair_once(folder):
 )
 def test_another_number_than_the_catalogues_is_refused(tmp_path, id, piece, counts):
     beir_folder(tmp_path / "beir/scifact")
-    read = {"documents": reading.documents, "queries": reading.queries, "qrels": reading.judgements}[piece]
     with pytest.raises(DataError, match=f"{counts}: not the collection the papers used"):
-        list(read(locate(id, piece, tmp_path)))
+        list(READ[piece](locate(id, piece, tmp_path)))
 
 
 def test_trec_topics_with_answers_and_separate_qrels_are_joined(tmp_path, monkeypatch):
@@ -59,12 +61,14 @@ def test_an_answer_judged_set_has_no_judgements():
     assert reading.judgements(Source("tiny/wiki/test", "qrels", "absent")) == []
 
 
-@pytest.mark.parametrize("id", [id for id, entry in catalog().items() if entry.source == "embedded" and entry.pieces])
+EMBEDDED = [id for id, entry in catalog().items() if entry.source == "embedded" and entry.pieces]
+
+
+@pytest.mark.parametrize("id", EMBEDDED)
 def test_every_embedded_collection_is_as_large_as_the_catalogue_says(id):
     entry = catalog()[id]
     for piece in entry.pieces:
-        read = {"documents": reading.documents, "queries": reading.queries, "qrels": reading.judgements}[piece]
-        assert list(read(locate(id, piece, None)))
+        assert list(READ[piece](locate(id, piece, None)))
 
 
 def test_the_real_collections_are_what_the_catalogue_says(real_data):
@@ -75,8 +79,7 @@ def test_the_real_collections_are_what_the_catalogue_says(real_data):
         for piece in entry.pieces:
             source = locate(id, piece, real_data)
             if isinstance(source, Source) and source.kind == "folder":
-                read = {"documents": reading.documents, "queries": reading.queries, "qrels": reading.judgement_rows}
-                assert sum(1 for _ in read[piece](source)) == entry.counts[piece]
+                assert sum(1 for _ in READ[piece](source)) == entry.counts[piece]
                 found += 1
     assert found >= 20
 
@@ -89,4 +92,5 @@ def test_every_spelling_of_the_real_answers_is_read(real_data):
         texts[name] = reading.queries(Source(id, "queries", "folder", "answers", (file,)))
     tokenised, plain = texts["dpr.nq.test"], texts["nq.test"]
     assert tokenised[1].answers == ("May 18 , 2018",) and plain[1].answers == ("May 18, 2018",)
-    assert [len(query.answers) for query in tokenised] == [len(query.answers) for query in plain]
+    assert tokenised[73].text.replace(" ", "") == plain[73].text.replace(" ", "")
+    assert len(tokenised) == len(plain) == 3610

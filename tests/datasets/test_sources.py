@@ -86,7 +86,8 @@ def test_the_remedy_names_command_size_licence_and_layout(tmp_path):
         "run `repro data fetch msmarco-passage` (1.06 GB; MS MARCO terms, non-commercial research) "
         "or lay msmarco-passage/corpus.jsonl into the folder REPRO_DATA names"
     )
-    assert "topics/topics.dl20.txt with qrels/qrels.dl20-passage.txt" in locate(DL20, "queries", tmp_path).remedy
+    remedy = locate(DL20, "queries", tmp_path).remedy
+    assert "topics/topics.dl20.txt with qrels/qrels.dl20-passage.txt" in remedy
     assert f"`repro data fetch {DL20}` (0.2 MB" in locate(DL20, "qrels", tmp_path).remedy
 
 

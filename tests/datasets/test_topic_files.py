@@ -27,8 +27,8 @@ def test_questions_are_numbered_from_zero_and_their_answers_read_in_both_spellin
     path = _write(
         tmp_path / "q.txt",
         "who won\t['Ann O\\'Neil', 'Bo']\n"
-        "who sang\t\"['Solange', \"\"Destiny 's Child\"\"]\"\n"
-        "when\t[\"May 18, 2018\"]\r\n",
+        'who sang\t"[\'Solange\', ""Destiny \'s Child""]"\n'
+        'when\t["May 18, 2018"]\r\n',
     )
     assert list(queries(path, "answers")) == [
         Query("0", "who won", ("Ann O'Neil", "Bo")),
@@ -74,7 +74,7 @@ def test_a_judged_query_without_text_is_refused(tmp_path):
 
 def test_damaged_answers_give_queries_or_a_data_error_but_never_another_error(tmp_path):
     generator = random.Random(3)
-    line = "who sang the song\t\"['Solange Knowles', \"\"Destiny 's Child\"\", '\\u00e9']\"\n"
+    line = 'who sang the song\t"[\'Solange Knowles\', ""Destiny \'s Child"", \'\\u00e9\']"\n'
     for _ in range(300):
         characters = list(line)
         for _ in range(generator.randrange(1, 5)):

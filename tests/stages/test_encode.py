@@ -129,6 +129,8 @@ def test_wrong_parameters_and_empty_inputs_are_refused(model, corpus, tmp_path, 
         encode.run(params(kind="documents"), inputs, tmp_path, progress)
     with pytest.raises(UsageError, match="no pooling 'max'"):
         encode.run(params(pooling="max"), inputs, tmp_path, progress)
+    with pytest.raises(UsageError, match="65 tokens is more than the model's 64 positions"):
+        encode.run(params(length=65), inputs, tmp_path, progress)
     if not torch.cuda.is_available():
         with pytest.raises(BlockedError):
             encode.run(params(precision="fp16"), inputs, tmp_path, progress)

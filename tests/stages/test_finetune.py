@@ -12,7 +12,7 @@ from repro.nn.projector import Projector, saved_projector
 from repro.stages import finetune
 from repro.stages.finetune import Groups
 from tests.stages.conftest import save_training_set
-from tests.tiny_models import save_tiny_model
+from tests.tiny_models import save_tiny_model, tiny_tokenizer
 
 CONTRASTIVE = {"name": "contrastive", "version": 1, "path": "repro.nn.bi_encoder:BiEncoderContrastive"}
 
@@ -63,6 +63,19 @@ def test_a_fine_tuning_killed_at_step_7_ends_with_the_same_bytes(inputs, tmp_pat
     one, other = (
         (tmp_path / name / "model/model.safetensors").read_bytes() for name in ("straight", "killed")
     )
+    assert one == other
+
+
+def test_batches_made_by_other_processes_change_nothing(inputs, tmp_path, progress, monkeypatch):
+    from repro import trainer
+
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
+    tiny_tokenizer()(["the king"] * 100)  # threads in this process, which a forked one does not have
+    for name, workers in (("none", 0), ("two", 2)):
+        (tmp_path / name).mkdir()
+        monkeypatch.setitem(trainer.WORKERS, "cpu", workers)
+        finetune.run(params(max_steps=4), inputs, tmp_path / name, progress)
+    one, other = ((tmp_path / name / "model/model.safetensors").read_bytes() for name in ("none", "two"))
     assert one == other
 
 

@@ -113,6 +113,7 @@ def test_rows_are_fetched_by_place(tokens):
         ({"objective": MLM | {"version": 2}}, UsageError, "has version 1, the plan says 2"),
         ({"options": {"masking": MASKING}}, UsageError, "missing a required argument: 'reduction'"),
         ({"epochs": None, "max_steps": None}, UsageError, "epochs or max_steps"),
+        ({"length": 65}, UsageError, "65 tokens is more than the model's 64 positions"),
     ],
 )
 def test_a_wrong_objective_or_setting_is_refused(model, tokens, tmp_path, progress, changes, error, said):

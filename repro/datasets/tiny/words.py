@@ -33,7 +33,7 @@ ONSETS = (
     "z",
 )
 VOWELS = ("a", "e", "i", "o", "u", "ae", "oa")
-CODAS = ("l", "n", "r", "th", "nd", "rk", "lm", "st", "v", "rn")
+CODAS = ("l", "n", "r", "th", "nd", "rk", "lm", "st", "v", "ld")
 FAMILY_ENDINGS = ("ovar", "esh", "imel", "undo", "arrik", "ithe", "ogan", "ulla")
 TOWN_ENDINGS = ("avon", "esk", "umbra", "oril", "atha", "ynde", "orno", "eshi")
 

@@ -1,0 +1,196 @@
+"""Invariants of the embedded collections; what is generated is pinned."""
+
+import re
+import unicodedata
+
+import pytest
+
+from repro.datasets import tiny
+from repro.datasets.digests import RowDigest
+
+# A change here changes what every tiny run measures: raise tiny.VERSION with it.
+PINNED = {
+    "tiny/passage": "0fbc17c5a06cc611eed33329b69a9ad991fae6871718d80e150ea2fcce8e00a0",
+    "tiny/document": "0a3ee6d13eb0f5fa5501915bada9585448fa07d9233a0a4d85608e04386e3fce",
+    "tiny/wiki": "3772e3edfbd215470adaab63fe66641065e4bc0c52a286b04e5209c42463e460",
+    "tiny/beir": "f9eb41eaf560caaf5939aed32b41813c69f3fe82dbe4ddaf0960b0c6c604b9cb",
+    "tiny/cqadupstack/mending": "8227f58c3dc338f6946efd59f59da23977cc4629474d5d43526808f0b7512266",
+    "tiny/cqadupstack/travel": "1c14b03fce43dd397cfe67ea90c9bc116d1928675b3bc3cdb2f3710692277c11",
+    "tiny/text": "965286a8326af97aa7bf12b7357e1a3989e93182b72c8c587c02186a5bde720b",
+    "tiny/text/books": "91799dd742c8040499a819d384ea5196aacd459ae10a6ce2f9b206f73cf8028c",
+}
+SPLITS = [(id, split) for id in tiny.COLLECTIONS for split in tiny.collection(id).topics]
+JUDGED = [(id, split) for id, split in SPLITS if tiny.judgements(id, split)]
+
+
+def _digest(id):
+    made = tiny.COLLECTIONS[id]()
+    digest = RowDigest()
+    for rows in (made.documents, *((t.queries, t.judgements) for t in made.topics.values())):
+        for row in rows:
+            digest.add(row)
+    return digest.hexdigest()
+
+
+@pytest.mark.parametrize("id", tiny.COLLECTIONS)
+def test_what_is_generated_never_changes_within_a_version(id):
+    assert tiny.VERSION == "1" and _digest(id) == PINNED[id]
+
+
+@pytest.mark.parametrize("id", tiny.COLLECTIONS)
+def test_ids_are_unique_and_in_order_and_every_document_has_text(id):
+    documents = tiny.documents(id)
+    numbers = [int(document.id) for document in documents]
+    assert numbers == sorted(set(numbers))
+    assert all(document.text.strip() and "{" not in document.text + document.title for document in documents)
+
+
+@pytest.mark.parametrize(("id", "split"), SPLITS)
+def test_queries_are_unique_and_none_is_a_template(id, split):
+    queries = tiny.queries(id, split)
+    assert len({query.id for query in queries}) == len(queries)
+    assert all(query.text.strip() == query.text and "{" not in query.text for query in queries)
+
+
+@pytest.mark.parametrize(("id", "split"), JUDGED)
+def test_judgements_are_about_documents_and_queries_that_exist(id, split):
+    documents = {document.id for document in tiny.documents(id)}
+    queries = {query.id for query in tiny.queries(id, split)}
+    judgements = tiny.judgements(id, split)
+    assert {row.document for row in judgements} <= documents
+    assert {row.query for row in judgements} == queries
+    assert len({row[:2] for row in judgements}) == len(judgements)
+    assert {row.query for row in judgements if row.grade > 0} == queries
+
+
+def test_training_has_one_relevant_document_and_graded_sets_have_all_grades():
+    for id in ("tiny/passage", "tiny/document"):
+        for split in ("train", "dev"):
+            assert [row.grade for row in tiny.judgements(id, split)] == [1] * len(tiny.queries(id, split))
+        for split in ("dl19", "dl20"):
+            rows = tiny.judgements(id, split)
+            assert {row.grade for row in rows} == {0, 1, 2, 3}
+            best = [row.query for row in rows if row.grade == 3]
+            assert len(set(best)) == len(tiny.queries(id, split)) and len(rows) > 5 * len(set(best))
+    assert {row.grade for row in tiny.judgements("tiny/beir", "test")} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("id", ["tiny/passage", "tiny/document", "tiny/wiki"])
+def test_no_evaluation_question_is_trained_on_nor_a_document_relevant_to_both(id):
+    splits = tiny.collection(id).topics
+    trained = {query.text for query in splits["train"].queries}
+    seen = {row.document for row in splits["train"].judgements}
+    for name, topics in splits.items():
+        if name != "train":
+            assert trained.isdisjoint(query.text for query in topics.queries)
+            best = max((row.grade for row in topics.judgements), default=0)
+            assert seen.isdisjoint(row.document for row in topics.judgements if row.grade == best)
+
+
+def test_pre_training_text_is_about_people_whom_nobody_asks_for():
+    texts = {document.title for document in tiny.documents("tiny/text")}
+    lives = {document.title.split(" of ")[0] for document in tiny.documents("tiny/document")}
+    assert len(texts) == 400 and texts.isdisjoint(lives)
+    asked = {query.text for id, split in SPLITS for query in tiny.queries(id, split)}
+    told = [*tiny.documents("tiny/text"), *tiny.documents("tiny/text/books")]
+    lines = {line for document in told for line in document.text.split("\n")}
+    assert asked.isdisjoint(lines)
+
+
+def _tokens(text):
+    folded = unicodedata.normalize("NFD", text).lower()
+    return re.findall(r"[\w\u0300-\u036f]+|[^\w\s]", folded)
+
+
+def _has(text, answer):
+    words, wanted = _tokens(text), _tokens(answer)
+    return any(words[i : i + len(wanted)] == wanted for i in range(len(words)))
+
+
+def test_every_judged_passage_contains_an_accepted_answer():
+    texts = {document.id: document.text for document in tiny.documents("tiny/wiki")}
+    for split in ("train", "dev"):
+        answers = {query.id: query.answers for query in tiny.queries("tiny/wiki", split)}
+        for row in tiny.judgements("tiny/wiki", split):
+            assert any(_has(texts[row.document], answer) for answer in answers[row.query]), row
+    for query in tiny.queries("tiny/wiki", "test"):
+        assert any(_has(text, answer) for text in texts.values() for answer in query.answers), query
+
+
+def test_the_hard_answers_trip_a_careless_matcher():
+    hard = {query.text: query for query in tiny.queries("tiny/wiki", "test")[-7:]}
+    documents = tiny.documents("tiny/wiki")
+    texts = [document.text for document in documents]
+    (accents,) = hard["who drew up the tower of velloume"].answers
+    assert not any(accents in text for text in texts)  # same letters, other code points
+    (capitals,) = hard["who owns the ferry at inverlath"].answers
+    assert not any(capitals in text for text in texts)
+    (part,) = hard["who dug the well of skarnholt"].answers
+    assert sum(part in text for text in texts) > sum(_has(text, part) for text in texts) == 1
+    assert any(row.title == "Thessoly" and "Thessoly" not in row.text for row in documents)
+
+
+def test_documents_have_titles_addresses_and_sections():
+    for document in tiny.documents("tiny/document"):
+        assert document.url.startswith("https://") and ".example/" in document.url
+        assert [line for line in document.text.split("\n") if len(line) < 20] == [
+            "Early years",
+            "On the road",
+            "At home again",
+            "Later days",
+        ]
+        assert document.title
+
+
+def test_some_queries_of_the_zero_shot_set_are_documents_and_bear_their_ids():
+    texts = {document.id: document.text for document in tiny.documents("tiny/beir")}
+    same = [query for query in tiny.queries("tiny/beir", "test") if query.id in texts]
+    assert len(same) == 15 and all(texts[query.id] == query.text for query in same)
+    relevant = {row.query: row.document for row in tiny.judgements("tiny/beir", "test") if row.grade == 2}
+    assert all(relevant[query.id] != query.id for query in same)
+
+
+def test_some_forum_questions_have_two_relevant_posts():
+    for name in ("mending", "travel"):
+        rows = tiny.judgements(f"tiny/cqadupstack/{name}", "test")
+        counts = [sum(row.query == query for row in rows) for query in {row.query for row in rows}]
+        assert set(counts) == {1, 2}
+
+
+def test_articles_tell_a_deed_twice_in_paragraphs_of_their_own():
+    for document in tiny.documents("tiny/text"):
+        assert len(document.text.split("\n")) in (2, 4)
+    assert all(len(document.text.split("\n")) == 20 for document in tiny.documents("tiny/text/books"))
+
+
+@pytest.mark.parametrize("id", ["tiny/passage", "tiny/document", "tiny/wiki"])
+def test_counting_words_finds_something_but_not_everything(id):
+    """BM25 (k1 0.9, b 0.4) written out; no stemming, as the forms of a concept share no stem."""
+    documents = [_words(f"{document.title} {document.text}") for document in tiny.documents(id)]
+    position = {document.id: n for n, document in enumerate(tiny.documents(id))}
+    relevant = {row.query: position[row.document] for row in tiny.judgements(id, "dev")}
+    queries = tiny.queries(id, "dev")
+    ranks = [_reciprocal_rank(_words(query.text), documents, relevant[query.id]) for query in queries]
+    assert 0.35 < sum(ranks) / len(ranks) < 0.6
+
+
+STOPPED = {"a", "an", "the", "in", "at", "by", "of", "was", "and", "with", "to", "it", "there", "is", "that"}
+
+
+def _words(text):
+    return [word for word in re.findall(r"\w+", text.lower()) if word not in STOPPED]
+
+
+def _reciprocal_rank(query, documents, relevant):
+    import math
+
+    average = sum(map(len, documents)) / len(documents)
+    scores = [0.0] * len(documents)
+    for word in query:
+        holding = [n for n, document in enumerate(documents) if word in document]
+        idf = math.log(1 + (len(documents) - len(holding) + 0.5) / (len(holding) + 0.5))
+        for n in holding:
+            tf = documents[n].count(word)
+            scores[n] += idf * tf / (tf + 0.9 * (0.6 + 0.4 * len(documents[n]) / average))
+    rank = 1 + sum(score > scores[relevant] for score in scores)
+    return 1 / rank if rank <= 10 and scores[relevant] else 0.0

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from papers.costa.group_contrastive import group_contrastive
+
+
+def group(n=4, s=3, h=5, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    z_text = torch.randn(n, h, dtype=torch.float64, generator=generator)
+    z_span = torch.randn(n, s, h, dtype=torch.float64, generator=generator)
+    return z_text, z_span, torch.ones(n, s, dtype=torch.bool)
+
+
+def equation_8(z_text, z_span, span_mask, *, temperature, similarity, reduction):
+    """Eq. 8 over an explicit list of all N(4T+1) representations."""
+
+    def sim(a, b):
+        dot = sum(x * y for x, y in zip(a, b, strict=True))
+        return dot if similarity == "dot" else dot / math.hypot(*a) / math.hypot(*b)
+
+    n, s = span_mask.shape
+    kept = [i for i in range(n) if any(span_mask[i])]
+    everything = {("text", i): z_text[i].tolist() for i in kept}
+    everything |= {("span", i, p): z_span[i, p].tolist() for i in kept for p in range(s) if span_mask[i, p]}
+    total = 0.0
+    for i in kept:
+        z_i = everything["text", i]
+        denominator = sum(
+            math.exp(sim(z_i, z_j) / temperature) for key, z_j in everything.items() if key != ("text", i)
+        )
+        group = [key for key in everything if key[0] == "span" and key[1] == i]
+        total -= sum(
+            math.log(math.exp(sim(z_i, everything[p]) / temperature) / denominator) for p in group
+        ) / len(group)
+    return total / len(kept) if reduction == "mean" else total
+
+
+SETTINGS = {"temperature": 0.7, "similarity": "dot", "reduction": "sum"}
+
+
+@pytest.mark.parametrize("similarity", ["dot", "cosine"])
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+@pytest.mark.parametrize("absent", [[], [(0, 1), (2, 0)], [(1, 0), (1, 1), (1, 2)]])
+def test_the_loss_is_equation_8_written_as_loops(similarity, reduction, absent):
+    z_text, z_span, mask = group()
+    for place in absent:
+        mask[place] = False
+    settings = {"temperature": 0.7, "similarity": similarity, "reduction": reduction}
+    loss = group_contrastive(z_text, z_span, mask, **settings)
+    assert loss.item() == pytest.approx(equation_8(z_text, z_span, mask, **settings), rel=1e-12)
+
+
+def test_it_is_the_supervised_contrastive_loss_with_one_anchor_for_each_text():
+    """Khosla et al. 2020, Eq. 2, only first views as anchors; N labels, 4T+1 views of each."""
+    z_text, z_span, mask = group(n=3, s=4)
+    n, s, _ = z_span.shape
+    views = torch.cat((z_text.unsqueeze(1), z_span), dim=1).flatten(0, 1)  # (N(S+1), H)
+    labels = torch.arange(n).repeat_interleave(s + 1)
+    total = 0.0
+    for i in range(0, n * (s + 1), s + 1):
+        others = [a for a in range(n * (s + 1)) if a != i]
+        positives = [p for p in others if labels[p] == labels[i]]
+        normaliser = sum(math.exp((views[i] @ views[a]).item() / 0.3) for a in others)
+        total += -sum(
+            math.log(math.exp((views[i] @ views[p]).item() / 0.3) / normaliser) for p in positives
+        ) / len(positives)
+    loss = group_contrastive(z_text, z_span, mask, temperature=0.3, similarity="dot", reduction="sum")
+    assert loss.item() == pytest.approx(total, rel=1e-10)
+
+
+def test_the_order_of_texts_and_of_a_groups_spans_does_not_matter():
+    z_text, z_span, mask = group()
+    loss = group_contrastive(z_text, z_span, mask, **SETTINGS).item()
+    texts, spans = [2, 0, 3, 1], [1, 2, 0]
+    again = group_contrastive(z_text[texts], z_span[texts][:, spans], mask, **SETTINGS)
+    assert again.item() == pytest.approx(loss, rel=1e-12)
+
+
+def test_other_positives_and_other_texts_stay_in_the_denominator():
+    z_text, z_span, mask = group(n=1, s=2)
+    s = (z_span[0] @ z_text[0] / 0.7).tolist()
+    expected = -sum(one - math.log(sum(math.exp(x) for x in s)) for one in s) / 2
+    assert group_contrastive(z_text, z_span, mask, **SETTINGS).item() == pytest.approx(expected, rel=1e-12)
+    z_text, z_span, mask = group(n=2, s=1)
+    z_text.requires_grad_()
+    group_contrastive(z_text, z_span * 0, mask, **SETTINGS).backward()
+    assert (z_text.grad != 0).all()  # spans at the origin: only the other text can be pushed away
+
+
+def test_an_absent_span_and_a_text_without_spans_get_no_gradient():
+    z_text, z_span, mask = group()
+    mask[0, 2] = False
+    mask[3] = False
+    z_text.requires_grad_()
+    z_span.requires_grad_()
+    group_contrastive(z_text, z_span, mask, **SETTINGS).backward()
+    assert (z_span.grad[0, 2] == 0).all() and (z_span.grad[3] == 0).all() and (z_text.grad[3] == 0).all()
+    assert (z_span.grad[mask] != 0).all() and (z_text.grad[:3] != 0).all()
+
+
+def test_large_products_over_a_small_temperature_stay_finite():
+    z_text, z_span, mask = group()
+    z_text, z_span = (z.float().mul(100).requires_grad_() for z in (z_text, z_span))
+    loss = group_contrastive(z_text, z_span, mask, temperature=0.01, similarity="dot", reduction="mean")
+    loss.backward()
+    assert loss.isfinite() and z_text.grad.isfinite().all()

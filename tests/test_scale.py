@@ -1,0 +1,90 @@
+"""A scale caps costs and swaps corpora; what makes a method is never touched."""
+
+import pytest
+
+from repro.errors import UsageError
+from repro.graph import Node, walk
+from repro.scale import scale, scales
+
+TRAINED = Node(
+    "pretrain",
+    {
+        "objective": {"name": "o", "version": 1, "path": "p"},
+        "options": {"temperature": 0.1, "span_tokens": {"phrase": [4, 16], "paragraph": [64, 128]}, "beta": [4, 2]},
+        "texts_per_batch": 64, "epochs": 6, "max_steps": None, "learning_rate": 5e-5, "precision": "fp16",
+        "length": 512, "seed": 7,
+    },
+    {
+        "model": Node("backbone", {"name": "bert-base-uncased", "revision": "main"}),
+        "tokens": Node("tokenize", {"length": 512, "policy": "chunk", "separator": " "},
+                       {"corpus": Node("corpus", {"dataset": "wikipedia"}),
+                        "model": Node("backbone", {"name": "bert-base-uncased", "revision": "main"})}),
+    },
+)  # fmt: skip
+
+
+def test_full_changes_nothing():
+    assert scale("full").rewriter()(TRAINED) is TRAINED
+
+
+def test_tiny_caps_costs_and_leaves_the_method_alone():
+    small = scale("tiny").rewriter()(TRAINED)
+    assert small.params["max_steps"] == scale("tiny").facts.caps["max_steps"]
+    assert small.params["texts_per_batch"] <= 64
+    assert small.params["precision"] == "fp32"
+    assert small.params["epochs"] == 6
+    assert small.params["seed"] == 7
+    assert small.params["options"]["temperature"] == 0.1
+    assert small.params["options"]["beta"] == [4, 2]
+
+
+def test_lengths_inside_a_text_shrink_in_proportion_to_it():
+    small = scale("tiny").rewriter()(TRAINED)
+    ratio = small.params["length"] / 512
+    assert small.params["options"]["span_tokens"]["paragraph"] == [round(64 * ratio), round(128 * ratio)]
+    assert min(small.params["options"]["span_tokens"]["phrase"]) >= 1
+
+
+def test_a_cap_never_raises_a_cost():
+    cheap = Node("search", {"depth": 7}, TRAINED.inputs)
+    assert scale("tiny").rewriter()(cheap).params["depth"] == 7
+
+
+def test_corpora_are_swapped_and_a_backbone_is_trained_on_the_stand_in():
+    small = scale("tiny").rewriter()(TRAINED)
+    assert {n.params["dataset"] for n in walk([small]) if n.stage == "corpus"} == {"tiny/text"}
+    assert small.inputs["model"].params["objective"]["name"] == "mlm"
+    assert small.inputs["model"].fingerprint == small.inputs["tokens"].inputs["model"].fingerprint
+
+
+def test_official_negatives_become_negatives_of_bm25():
+    official = Node("official_negatives", {"dataset": "msmarco-passage/train/triples-v2", "per_query": 30, "seed": 1})
+    mined = scale("tiny").rewriter()(official)
+    assert mined.stage == "mine"
+    assert mined.inputs["run"].stage == "bm25"
+    assert mined.inputs["qrels"].params["dataset"] == "tiny/passage/train"
+
+
+def test_topics_of_a_collection_that_is_both_get_a_corpus_as_their_stand_in():
+    node = scale("tiny").rewriter()(Node("corpus", {"dataset": "beir/arguana"}))
+    assert node.params["dataset"] == "tiny/beir"
+
+
+def test_every_dataset_of_the_papers_has_a_tiny_stand_in():
+    from repro.datasets.catalog import catalog
+    from repro.manifest.cells import numeric_cells
+    from repro.papers import papers
+
+    used = {c.column.dataset for p in papers().values() for c in numeric_cells(p) if c.column.dataset}
+    for name in used:
+        for member in catalog()[name].members or (name,):
+            assert scale("tiny").dataset(member) in catalog(), member
+
+
+def test_an_unknown_scale_names_the_right_ones():
+    with pytest.raises(UsageError, match=f"'huge'.*{', '.join(scales())}"):
+        scale("huge")
+
+
+def test_every_scale_but_full_is_kept_from_being_compared_with_print():
+    assert [s.name for s in scales().values() if s.compares_with_print] == ["full"]
