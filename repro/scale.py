@@ -24,16 +24,22 @@ class _Backbone(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     corpus: str
     vocabulary: int
-    initialise: dict[str, int]
+    initialise: dict[str, int | float]
     pretrain: dict[str, float]
+
+
+class _Rate(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    factor: float
+    most: float
 
 
 class _Facts(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     about: str
     caps: dict[str, int] = {}
-    replace: dict[str, str] = {}
-    factors: dict[str, float] = {}
+    replace: dict[str, str | int] = {}
+    learning_rate: dict[str, _Rate] = {}
     backbone: _Backbone | None = None
 
 
@@ -77,6 +83,9 @@ class Scale:
         if "dataset" in params:
             stand_in = self.dataset(params["dataset"])
             params["dataset"] = _corpus(stand_in) if node.stage == "corpus" else stand_in
+        if node.stage in self.facts.learning_rate:
+            rate = self.facts.learning_rate[node.stage]
+            params["learning_rate"] = min(params["learning_rate"] * rate.factor, rate.most)
         if "options" in params and "length" in params:
             shrink = params["length"] / node.params["length"]
             params["options"] = _shrunk(params["options"], shrink)
@@ -86,8 +95,6 @@ class Scale:
         if name in self.facts.caps:
             cap = self.facts.caps[name]
             return cap if value is None else min(value, cap)
-        if name in self.facts.factors:
-            return value * self.facts.factors[name]
         return self.facts.replace.get(name, value)
 
     @functools.cached_property

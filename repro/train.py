@@ -25,6 +25,7 @@ from torch import nn
 from repro.checkpoints import last_complete
 from repro.errors import UsageError, unknown
 from repro.nn.precision import check_precision
+from repro.nn.threads import threads_for
 from repro.progress import Progress
 
 Place = tuple[int, int]  # epoch, index
@@ -146,7 +147,7 @@ def train(
         resumed=resumed,
         save_steps=_save_steps(),
     )
-    with progress.task("training", total=steps) as advance:
+    with progress.task("training", total=steps) as advance, threads_for(objective):
         trainer.run(advance)
     shutil.rmtree(out / "checkpoints", ignore_errors=True)
     facts = {"steps": steps, "epochs": steps * settings.batch_size / len(examples), "examples": len(examples)}

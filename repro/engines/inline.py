@@ -16,12 +16,13 @@ from repro.graph import Node
 from repro.progress import Progress
 from repro.store import Store, translated
 
-# Libraries draw bars and print advice of their own; standard output belongs to results.
+# Libraries draw bars and print advice of their own; standard output belongs to results. Set before they load.
 _QUIET = {
     "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "TRANSFORMERS_VERBOSITY": "error",
     "TOKENIZERS_PARALLELISM": "true",
+    "OMP_WAIT_POLICY": "PASSIVE",  # threads that spin while they wait slow every other process on the machine
 }
 
 

@@ -34,6 +34,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.nn.checkpoint import check_length, load_tokenizer
     from repro.nn.encoder import load_text_encoder
     from repro.nn.precision import check_precision, device
+    from repro.nn.threads import threads_for
 
     if params["kind"] not in KINDS:
         raise unknown("kind of texts", params["kind"], KINDS)
@@ -47,7 +48,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     (out / "ids.txt").write_text("".join(f"{identifier}\n" for identifier in ids), encoding="utf-8")
     encode = _encoding(encoder, load_tokenizer(folder), params)
     size = encoder.model.config.hidden_size
-    with progress.task(f"encoding {params['kind']}", total=len(ids)) as advance:
+    with progress.task(f"encoding {params['kind']}", total=len(ids)) as advance, threads_for(encoder):
         resumed = _written(out, len(ids), size, texts, encode, advance)
     return {"texts": len(ids), "size": size} | ({"resumed_at": resumed} if resumed else {})
 

@@ -32,6 +32,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         num_attention_heads=params["heads"],
         intermediate_size=params["intermediate_size"],
         max_position_embeddings=params["max_positions"],
+        hidden_dropout_prob=params["dropout"],
+        attention_probs_dropout_prob=params["dropout"],
         pad_token_id=tokenizer.pad_token_id,
     )
     set_seed(params["seed"])

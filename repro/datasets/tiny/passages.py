@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from repro.datasets.records import Document, Judgement, Query
 from repro.datasets.tiny.collection import Collection, Topics, graded, in_id_order, shuffled_ids
 from repro.datasets.tiny.draw import Draw
-from repro.datasets.tiny.telling import ask, tell
-from repro.datasets.tiny.world import Deed, deeds, people, question
+from repro.datasets.tiny.telling import TALES, ask, tell
+from repro.datasets.tiny.world import SHORT_DEED, Deed, deeds, people, question
 
 SIZES = (4, 5, 6)  # concepts in a question with one right answer
 GRADED_SIZES = (3, 4)  # fewer, so that several documents answer a part
@@ -21,22 +21,20 @@ SECTIONS = ("Early years", "On the road", "At home again", "Later days")
 
 
 def passages() -> Collection:
-    """600 passages, three about each of 200 people: 100 of train, 50 of dev, 25 of each graded set."""
+    """900 passages, three about each of 300 people: 200 of train, 50 of dev, 25 of each graded set."""
     draw = Draw("tiny/passage")
-    world = deeds(draw, people(draw, 200, towns=60), each=3)
+    world = deeds(draw, people(draw, 300, towns=60), each=3, of=SHORT_DEED)
     ids = shuffled_ids(draw, len(world), first=100)
-    documents = [
-        Document(id, "", tell(deed, draw, asides=ASIDES)) for id, deed in zip(ids, world, strict=True)
-    ]
-    told = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
+    told = [tell(deed, draw, asides=0, stories=TALES) for deed in world]
+    lives = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
     everywhere = tuple(zip(ids, world, strict=True))
     return Collection(
-        in_id_order(documents),
+        in_id_order([Document(id, "", text) for id, text in zip(ids, told, strict=True)]),
         {
-            "train": _binary([everywhere[i % 300] for i in range(400)], world, draw, first=10_000),
-            "dev": _binary(everywhere[300:450], world, draw, first=20_000),
-            "dl19": _judged(draw.sample(everywhere[450:525], 40), world, told, draw, first=30_000),
-            "dl20": _judged(draw.sample(everywhere[525:], 40), world, told, draw, first=40_000),
+            "train": _binary([everywhere[i % 600] for i in range(2000)], world, draw, first=10_000),
+            "dev": _binary(everywhere[600:750], world, draw, first=20_000),
+            "dl19": _judged(draw.sample(everywhere[750:825], 40), world, lives, draw, first=30_000),
+            "dl20": _judged(draw.sample(everywhere[825:], 40), world, lives, draw, first=40_000),
         },
     )
 

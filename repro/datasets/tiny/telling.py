@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from repro.datasets.tiny.draw import Draw
 from repro.datasets.tiny.words import Concept, slots, with_article
@@ -17,6 +17,14 @@ STORIES = (
     "the {place} and with {a_helper} at hand, {a_thing} was {participle} {time}.",
     "{name} of {town} was {a_trait} {trade}. The story goes that {a_thing} was {participle} {time} "
     "at the {place}, once {occasion} was over. {a_helper} told it to everyone in the year {year}.",
+)
+# One sentence each, of deeds without occasion and helper: what a model of two layers can learn to read in minutes.
+TALES = (
+    "{name}, {a_trait} {trade} from {town}, {past} {a_thing} by the {place} {time}.",
+    "In {town} there lived {a_trait} {trade} called {name}, who {past} {a_thing} {time}, close to the {place}.",
+    "People of {town} still talk about {name}, {a_trait} {trade}: "
+    "{a_thing} was {participle} not far from the {place} {time}.",
+    "{name} of {town} was {a_trait} {trade}. Some say that {a_thing} was {participle} {time} at the {place}.",
 )
 # Said of other concepts than the deed's own: they mislead whoever only counts words.
 ASIDES = (
@@ -37,9 +45,9 @@ HEADLINE = ("How can I {base} {a_thing}?", "What is the best way to {base} {a_th
 PARTICIPLES = {"stole": "stolen", "hid": "hidden", "broke": "broken"}
 
 
-def tell(deed: Deed, draw: Draw, *, asides: float) -> str:
-    """A deed in two or three sentences, with an aside behind them with probability ``asides``."""
-    text = fill(draw.pick(STORIES), deed, draw)
+def tell(deed: Deed, draw: Draw, *, asides: float, stories: Sequence[str] = STORIES) -> str:
+    """A deed as one of ``stories`` tells it, with an aside behind it with probability ``asides``."""
+    text = fill(draw.pick(stories), deed, draw)
     if draw.chance(asides):
         text += " " + fill(
             draw.pick(ASIDES), deed, draw, concepts={s: draw.pick(c) for s, c in slots().items()}
@@ -65,9 +73,9 @@ def fill(template: str, deed: Deed, draw: Draw, *, concepts: Mapping[str, Concep
         a_thing=with_article(thing),
         place=said["place"],
         time=said["time"],
-        occasion=said["occasion"],
-        helper=said["helper"],
-        a_helper=with_article(said["helper"]),
+        occasion=said.get("occasion", ""),
+        helper=said.get("helper", ""),
+        a_helper=with_article(said["helper"]) if "helper" in said else "",
     )
     return ". ".join(sentence[:1].upper() + sentence[1:] for sentence in text.split(". "))
 

@@ -17,6 +17,7 @@ from repro.datasets.tiny.words import (
 
 PERSONAL = ("trait", "trade")
 DEED = ("act", "quality", "object", "place", "time", "occasion", "helper")
+SHORT_DEED = DEED[:5]  # what one sentence can hold
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Deed:
-    """What a person once did: one concept for each slot of words.yaml, and the set of their keys."""
+    """What a person once did: one concept for each of some slots of words.yaml, and the set of their keys."""
 
     person: Person
     year: int
@@ -48,13 +49,13 @@ def people(draw: Draw, n: int, *, towns: int) -> list[Person]:
     ]
 
 
-def deeds(draw: Draw, persons: Sequence[Person], *, each: int) -> list[Deed]:
-    """``each`` deeds of every person, person by person."""
-    return [_deed(draw, person) for person in persons for _ in range(each)]
+def deeds(draw: Draw, persons: Sequence[Person], *, each: int, of: Sequence[str] = DEED) -> list[Deed]:
+    """``each`` deeds of every person, person by person; ``of`` names the slots that are filled."""
+    return [_deed(draw, person, of) for person in persons for _ in range(each)]
 
 
-def _deed(draw: Draw, person: Person) -> Deed:
-    concepts = {**person.concepts, **{slot: draw.pick(slots()[slot]) for slot in DEED}}
+def _deed(draw: Draw, person: Person, of: Sequence[str]) -> Deed:
+    concepts = {**person.concepts, **{slot: draw.pick(slots()[slot]) for slot in of}}
     return Deed(person, 1100 + draw.below(700), concepts, frozenset(c.key for c in concepts.values()))
 
 

@@ -10,7 +10,7 @@ from repro.datasets.digests import RowDigest
 
 # A change here changes what every tiny run measures: raise tiny.VERSION with it.
 PINNED = {
-    "tiny/passage": "0fbc17c5a06cc611eed33329b69a9ad991fae6871718d80e150ea2fcce8e00a0",
+    "tiny/passage": "5ad30b119aa600433ce82462ae31801cc9b62564c0df4c566088b66d82a44604",
     "tiny/document": "0a3ee6d13eb0f5fa5501915bada9585448fa07d9233a0a4d85608e04386e3fce",
     "tiny/wiki": "3772e3edfbd215470adaab63fe66641065e4bc0c52a286b04e5209c42463e460",
     "tiny/beir": "f9eb41eaf560caaf5939aed32b41813c69f3fe82dbe4ddaf0960b0c6c604b9cb",
