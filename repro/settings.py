@@ -18,7 +18,7 @@ class Settings:
     Attributes:
         store: artefacts; ``--store``, REPRO_STORE, else the user's cache folder.
         results: records; ``--results``, REPRO_RESULTS, else results/ of a checkout, else the user's data folder.
-        data: the user's own collections; REPRO_DATA, None when unset.
+        data: the user's own collections; REPRO_DATA, else what was fetched before, else None.
     """
 
     store: Path
@@ -34,8 +34,14 @@ def settings(store: str | None = None, results: str | None = None) -> Settings:
     return Settings(
         store=_folder(store, "REPRO_STORE") or _user("cache") / "store",
         results=_folder(results, "REPRO_RESULTS") or _default_results(),
-        data=Path(data).resolve() if data else None,
+        data=data_folder() if data or data_folder().is_dir() else None,
     )
+
+
+def data_folder() -> Path:
+    """The folder of REPRO_DATA, else the one in the user's data folder that fetching fills."""
+    data = os.environ.get("REPRO_DATA")
+    return Path(data).expanduser().resolve() if data else _user("data") / "collections"
 
 
 def _folder(option: str | None, variable: str) -> Path | None:

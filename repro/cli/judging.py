@@ -37,11 +37,13 @@ def summary(comparison: Comparison) -> str:
 
 
 def notices(comparison: Comparison) -> list[str]:
-    """What the reader should know or do: obstacles with remedies, failures, substitutes."""
+    """What the reader should know or do: the first obstacle of each cell with its remedy, failures, substitutes."""
     lines: dict[str, list[str]] = {}
     for c in comparison.cells:
-        for obstacle in c.obstacles:
-            lines.setdefault(f"blocked: {obstacle.cause}; {obstacle.remedy}", []).append(c.cell.id)
+        if c.obstacles and not c.cell.column.mean_of:
+            first, others = c.obstacles[0], len(c.obstacles) - 1
+            more = f" (and {others} more; --json lists them)" if others else ""
+            lines.setdefault(f"blocked: {first.cause}; {first.remedy}{more}", []).append(c.cell.id)
         if c.verdict.name == "failed":
             lines.setdefault(f"failed: {c.verdict.why}", []).append(c.cell.id)
         for reading, why in (c.records[0].substitutes if c.records else {}).items():

@@ -21,13 +21,22 @@ LETTERS = "abcdefghijklmnoprstuvwxyz"  # there is no superscript q
 
 
 def compared_table(comparison: Comparison, cells: Sequence[Compared]) -> RichTable:
-    """Selected rows of one table: print above, ours beneath with its verdict and what it beats."""
+    """Selected rows of one table: print and ours with its verdict and what it beats, on print's axes."""
     table, first = cells[0].cell.table, cells[0].cell
-    by_place = {(c.cell.row.id, c.cell.column.id): c for c in cells}
     rows = [r for r in table.rows if any(r.id == c.cell.row.id for c in cells)]
     columns = [c for c in table.columns if any(c.id == x.cell.column.id for x in cells)]
     letters = dict(zip([r.id for r in rows], LETTERS, strict=False))
     title = f"{first.paper.name} table {table.id}: {table.about} ({table.unit}; scale {cells[0].scale})"
+    by_place = {(c.cell.row.id, c.cell.column.id): c for c in cells}
+    ours = {place: _ours(c, comparison, letters) for place, c in by_place.items()}
+    printed = {place: Text(c.cell.printed.plain) for place, c in by_place.items()}
+    if table.transposed:
+        return _across(title, rows, columns, letters, printed, ours)
+    return _down(title, table, rows, columns, letters, printed, ours)
+
+
+def _down(title, table, rows, columns, letters, printed, ours) -> RichTable:
+    """Systems downwards: print above, ours beneath."""
     view = grid(title, ["", "", *(" ".join(c.head) or c.id for c in columns)])
     previous = None
     for row in rows:
@@ -35,16 +44,27 @@ def compared_table(comparison: Comparison, cells: Sequence[Compared]) -> RichTab
             previous = row.group
             label = next((g.label for g in table.groups if g.id == row.group), "")
             view.add_row(Text(label, style="italic"), *[""] * (len(columns) + 1))
-        here = [by_place.get((row.id, c.id)) for c in columns]
-        view.add_row(Text(f"{letters.get(row.id, ' ')} {row.label}"), Text("print", style="dim"),
-                     *(Text(c.cell.printed.plain if c else "–") for c in here))  # fmt: skip
-        view.add_row("", Text("ours", style="dim"), *(_ours(c, comparison, letters) for c in here))
+        name = Text(f"{letters.get(row.id, ' ')} {row.label}")
+        view.add_row(name, Text("print", style="dim"), *(printed.get((row.id, c.id), "–") for c in columns))
+        view.add_row("", Text("ours", style="dim"), *(ours.get((row.id, c.id), "") for c in columns))
     return view
 
 
-def _ours(compared: Compared | None, comparison: Comparison, letters: dict[str, str]) -> Text:
-    if compared is None:
-        return Text("")
+def _across(title, rows, columns, letters, printed, ours) -> RichTable:
+    """Systems across, as print has a transposed table: print and ours side by side."""
+    head = [""]
+    for row in rows:
+        head += [f"{letters.get(row.id, ' ')} {row.label}", "ours"]
+    view = grid(title, head)
+    for column in columns:
+        line: list[Text | str] = [" ".join(column.head) or column.id]
+        for row in rows:
+            line += [printed.get((row.id, column.id), "–"), ours.get((row.id, column.id), "")]
+        view.add_row(*line)
+    return view
+
+
+def _ours(compared: Compared, comparison: Comparison, letters: dict[str, str]) -> Text:
     style = STYLES[compared.verdict.name]
     if compared.measured is None:
         return Text(compared.verdict.name, style=style)

@@ -1,0 +1,41 @@
+"""Released checkpoints: fetched into the data folder, so that a machine without network can be given them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.errors import BlockedError
+from repro.progress import Progress
+
+PATTERNS = ["*.json", "*.txt", "*.safetensors", "*.model"]  # no pickled weights
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What fetching a model would bring, to be shown before ``load(data_root, progress)``."""
+
+    description: str
+    load: Callable[[Path, Progress], list[Path]]
+
+
+def offer(name: str, *, revision: str = "main") -> Offer:
+    """The model ``name`` of the hub, to be put into ``models/<name>`` of the data folder.
+
+    Loading raises BlockedError when the hub cannot be reached or does not have it.
+    """
+
+    def load(data_root: Path, progress: Progress) -> list[Path]:
+        from huggingface_hub import snapshot_download
+
+        folder = data_root / "models" / name
+        try:
+            snapshot_download(name, revision=revision, local_dir=folder, allow_patterns=PATTERNS)
+        except Exception as error:  # the hub's errors share no class with its network library's
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            remedy = f"try again with a network, or put the model's files into {folder}"
+            raise BlockedError(f"the model {name} could not be fetched ({reason})", remedy) from error
+        return [folder]
+
+    return Offer(f"{name} at {revision}: weights and tokenizer from the model hub; the licence is on its page", load)
