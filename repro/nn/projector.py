@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import torch
@@ -45,8 +46,9 @@ class Projector(nn.Module):
         whoever wants to train on with it, but is no part of the encoder.
         """
         if self.architecture != "none":
-            about = {"architecture": self.architecture, "encodes": "yes" if encodes else "no"}
-            save_file(self.state_dict(), folder / FILE, metadata=about)
+            # one key: safetensors writes several in an order that changes from process to process
+            about = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)
+            save_file(self.state_dict(), folder / FILE, metadata={"projector": about})
 
 
 def saved_projector(folder: Path) -> tuple[Projector, bool] | None:
@@ -54,10 +56,10 @@ def saved_projector(folder: Path) -> tuple[Projector, bool] | None:
     if not (folder / FILE).exists():
         return None
     with safe_open(folder / FILE, framework="pt") as file:
-        about = file.metadata()
+        about = json.loads(file.metadata()["projector"])
         weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     projector = Projector(
         len(weights["dense.bias"]), architecture=about["architecture"], initializer_range=0.0
     )
     projector.load_state_dict(weights)
-    return projector, about["encodes"] == "yes"
+    return projector, about["encodes"]

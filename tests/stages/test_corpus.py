@@ -57,8 +57,8 @@ def test_a_second_attempt_replaces_what_an_interrupted_one_left(tmp_path, progre
 
     write(tmp_path / "out/arrow/state.json", "{")
     write(tmp_path / "out/arrow.rows/rows.arrow", "half")
-    _run("tiny/passage", None, tmp_path / "out", progress)
-    assert len(load_from_disk(str(tmp_path / "out/arrow"))) == 600
+    facts = _run("tiny/passage", None, tmp_path / "out", progress)
+    assert len(load_from_disk(str(tmp_path / "out/arrow"))) == facts["documents"] > 0
 
 
 def test_a_malformed_line_stops_the_stage_with_its_place(tmp_path, progress):

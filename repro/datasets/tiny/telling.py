@@ -18,10 +18,11 @@ STORIES = (
     "{name} of {town} was {a_trait} {trade}. The story goes that {a_thing} was {participle} {time} "
     "at the {place}, once {occasion} was over. {a_helper} told it to everyone in the year {year}.",
 )
-# One sentence each, of deeds without occasion and helper: what a model of two layers can learn to read in minutes.
+# Shorter, of deeds without occasion and helper: what a model of two layers can learn to read in minutes.
 TALES = (
     "{name}, {a_trait} {trade} from {town}, {past} {a_thing} by the {place} {time}.",
-    "In {town} there lived {a_trait} {trade} called {name}, who {past} {a_thing} {time}, close to the {place}.",
+    "In {town} there lived {a_trait} {trade} called {name}, "
+    "who {past} {a_thing} {time}, close to the {place}.",
     "People of {town} still talk about {name}, {a_trait} {trade}: "
     "{a_thing} was {participle} not far from the {place} {time}.",
     "{name} of {town} was {a_trait} {trade}. Some say that {a_thing} was {participle} {time} at the {place}.",

@@ -1,0 +1,46 @@
+"""One whole table, run once for all tests that look at what it left."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A finished command with its store and results."""
+
+    store: Path
+    results: Path
+    done: subprocess.CompletedProcess
+
+    @property
+    def cells(self):
+        return json.loads(self.done.stdout)
+
+
+def repro(*arguments, store, results, data=None, **environment):
+    """Run the command line in a process of its own."""
+    variables = {**os.environ, "REPRO_STORE": str(store), "REPRO_RESULTS": str(results), "HF_HUB_OFFLINE": "1"}
+    variables |= {"REPRO_DATA": str(data)} if data else {}
+    variables |= environment
+    command = [sys.executable, "-m", "repro", *arguments]
+    return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=1200)
+
+
+@pytest.fixture(scope="session")
+def command_line():
+    return repro
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory):
+    """Table 1 of the first paper at tiny scale, from an empty store."""
+    root = tmp_path_factory.mktemp("table")
+    done = repro("run", "costa", "--table", "1", "--scale", "tiny", "--json", store=root / "s", results=root / "r")
+    assert done.returncode == 0, done.stderr
+    return Ran(root / "s", root / "r", done)

@@ -1,0 +1,53 @@
+"""Killed anywhere, a run continues; two at once finish; the scores are those of an undisturbed run."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+
+CELL = ("run", "--cell", "costa/1/bm25neg.costa/dev.rr10", "--scale", "tiny", "--json")
+
+
+def _start(store, results):
+    variables = {**os.environ, "REPRO_STORE": str(store), "REPRO_RESULTS": str(results), "REPRO_SAVE_STEPS": "25"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "repro", *CELL], env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def _artefacts(store, stages=("pretrain", "finetune", "search", "evaluate")):
+    """The bytes of everything that the stages left, but for facts such as seconds."""
+    files = [p for s in stages for p in (store / s).rglob("*") if p.is_file()]
+    skipped = ("artefact.json", "train_log.jsonl")
+    return {str(p.relative_to(store)): p.read_bytes() for p in files if p.name not in skipped}
+
+
+def test_killed_at_ten_random_moments_it_ends_with_the_same_bytes(table, tmp_path):
+    draw = random.Random(20221)
+    kills = 0
+    while kills < 10:
+        child = _start(tmp_path / "s", tmp_path / "r")
+        try:
+            child.communicate(timeout=draw.uniform(0.5, 9.0))
+            break  # it got to its end between kills: the moments drawn were late ones
+        except subprocess.TimeoutExpired:
+            os.kill(child.pid, signal.SIGKILL)
+            child.communicate()
+            kills += 1
+    child = _start(tmp_path / "s", tmp_path / "r")
+    out, err = child.communicate(timeout=1200)
+    assert child.returncode == 0, err
+    assert kills >= 5
+    ours, theirs = _artefacts(tmp_path / "s"), _artefacts(table.store)
+    assert ours
+    assert {name for name in ours if ours[name] != theirs[name]} == set()
+
+
+def test_two_runs_at_once_on_one_store_both_finish_with_the_same_scores(tmp_path, table):
+    children = [_start(tmp_path / "s", tmp_path / "r") for _ in range(2)]
+    outs = [child.communicate(timeout=1200) for child in children]
+    assert [child.returncode for child in children] == [0, 0], [err for _, err in outs]
+    assert outs[0][0] == outs[1][0]
+    ours, theirs = _artefacts(tmp_path / "s"), _artefacts(table.store)
+    assert {name for name in ours if ours[name] != theirs[name]} == set()

@@ -1,0 +1,79 @@
+"""A table of a paper measured, compared and printed again, from an empty store, without network."""
+
+import shutil
+import subprocess
+
+import pytest
+
+KEYS = {"id", "printed", "measured", "verdict", "scale", "seeds", "fingerprint"}
+
+
+def test_every_cell_has_a_record_and_rows_without_a_recipe_no_number(table):
+    assert len(table.cells) == 58
+    for cell in table.cells:
+        assert set(cell) >= KEYS
+        ran = cell["id"].split("/")[2].split(".")[-1] in ("bm25", "bert", "costa")
+        assert cell["verdict"] == ("scaled" if ran else "not run"), cell
+        assert (cell["measured"] is not None) is ran
+
+
+def test_a_trained_model_beats_an_untrained_one_and_bm25_is_not_perfect(table):
+    """R@1000 at tiny is recall at depth 100 of 900 passages: 0.11 at random."""
+    measured = {c["id"].split("/", 2)[2]: c["measured"] for c in table.cells}
+    assert 0.2 < measured["sparse.bm25/dev.rr10"] < 0.6
+    for row in ("bm25neg.bert", "hardneg.bert", "bm25neg.costa", "hardneg.costa"):
+        assert measured[f"{row}/dev.r1000"] > 0.4, row
+
+
+def test_the_second_time_nothing_runs_and_nothing_changes(table, command_line):
+    again = command_line("run", "costa", "--table", "1", "--scale", "tiny", "--json",
+                         store=table.store, results=table.results)  # fmt: skip
+    assert again.returncode == 0
+    assert again.stdout == table.done.stdout
+    assert "0 run now" in again.stderr
+
+
+def test_compare_says_the_same_without_running_anything(table, command_line):
+    said = command_line("compare", "costa", "--table", "1", "--scale", "tiny", "--json",
+                        store=table.store, results=table.results)  # fmt: skip
+    assert said.stdout == table.done.stdout
+
+
+def test_records_alone_are_enough_to_compare(table, command_line, tmp_path):
+    said = command_line("compare", "costa", "--table", "1", "--scale", "tiny", "--json",
+                        store=tmp_path / "empty", results=table.results)  # fmt: skip
+    assert said.stdout == table.done.stdout
+
+
+def test_tests_between_rows_are_shown_with_the_table(table, command_line):
+    shown = command_line("compare", "costa", "--table", "1", "--scale", "tiny", store=table.store, results=table.results)
+    assert "ranx student" in shown.stdout
+    assert "not compared with print" in shown.stdout
+
+
+def test_latex_of_what_was_measured_compiles(table, command_line, tmp_path):
+    if shutil.which("pdflatex") is None:
+        pytest.skip("no pdflatex on this machine: apt-get install texlive-latex-base texlive-latex-recommended")
+    made = command_line("tables", "costa", "--table", "1", "--scale", "tiny", "--document", str(tmp_path / "t.tex"),
+                        store=table.store, results=table.results)  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
+                          cwd=tmp_path, capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stdout[-1500:]
+
+
+def test_a_truncated_artefact_is_named_and_rebuilt_on_request(table, command_line, tmp_path):
+    store = tmp_path / "s"
+    shutil.copytree(table.store, store)
+    victim = next((store / "bm25").iterdir()) / "run.trec"
+    victim.write_text(victim.read_text()[:1000])
+    row = ("costa", "--table", "1", "--row", "bm25", "--scale", "tiny", "--json")
+    assert "damaged: bm25/" in command_line("verify", store=store, results=table.results).stdout
+    shutil.rmtree(store / "evaluate")  # else nothing would need the damaged run
+    refused = command_line("run", *row, store=store, results=table.results)
+    assert refused.returncode == 2
+    assert "run.trec has" in refused.stderr and "--rebuild" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    mended = command_line("run", *row, "--rebuild", store=store, results=table.results)
+    assert mended.returncode == 0, mended.stderr
+    assert command_line("verify", store=store, results=table.results).returncode == 0
