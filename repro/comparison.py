@@ -102,9 +102,14 @@ def compare(plan: Plan, results: Results, *, outcome: Outcome | None = None) -> 
     by_cell: dict[str, list[Measurement]] = {}
     for m in plan.measurements:
         by_cell.setdefault(m.cell.id, []).append(m)
-    books = {name: _by_cell(results.read(plan.scale.name, name)) for name in {c.paper.name for c in plan.cells}}
+    books = {
+        name: _by_cell(results.read(plan.scale.name, name)) for name in {c.paper.name for c in plan.cells}
+    }
     return Comparison(
-        [_judge(c, plan, by_cell.get(c.id, []), books[c.paper.name].get(c.id, []), outcome) for c in plan.cells]
+        [
+            _judge(c, plan, by_cell.get(c.id, []), books[c.paper.name].get(c.id, []), outcome)
+            for c in plan.cells
+        ]
     )
 
 
@@ -115,7 +120,9 @@ def _by_cell(records: list[Record]) -> dict[str, list[Record]]:
     return found
 
 
-def _judge(cell: Cell, plan: Plan, ours: list[Measurement], records: list[Record], outcome: Outcome | None) -> Compared:
+def _judge(
+    cell: Cell, plan: Plan, ours: list[Measurement], records: list[Record], outcome: Outcome | None
+) -> Compared:
     expected = {m.fingerprint for m in ours}
     departures = dict(ours[0].departures) if ours else _departures(plan, cell)
     alike = [r for r in records if r.readings == departures]
@@ -129,8 +136,12 @@ def _judge(cell: Cell, plan: Plan, ours: list[Measurement], records: list[Record
             modified=bool(departures or chosen[0].substitutes),
             tolerance=_tolerance(cell, _parts(cell, plan, ours)),
         )
-        return Compared(cell, plan.scale.name, chosen, name, current=bool(current) or bool(cell.column.mean_of))
-    obstacles = tuple(dict.fromkeys(o for m in _parts(cell, plan, ours) for p in m.parts for o in plan.obstacles(p)))
+        return Compared(
+            cell, plan.scale.name, chosen, name, current=bool(current) or bool(cell.column.mean_of)
+        )
+    obstacles = tuple(
+        dict.fromkeys(o for m in _parts(cell, plan, ours) for p in m.parts for o in plan.obstacles(p))
+    )
     failure = next((outcome.failed[p.fingerprint] for m in ours for p in m.parts
                     if outcome and p.fingerprint in outcome.failed), None)  # fmt: skip
     if failure:
@@ -151,7 +162,7 @@ def _parts(cell: Cell, plan: Plan, ours: list[Measurement]) -> list[Measurement]
 
 
 def _tolerance(cell: Cell, ours: list[Measurement]) -> Tolerance | None:
-    """The class the row states, else what its graph implies: trained again, re-encoded, or no chance at all."""
+    """The class the row states, else what its graph implies: trained again, re-encoded, deterministic."""
     stages = {node.stage for m in ours for node in walk(m.parts)}
     implied = "retrained" if stages & {"pretrain", "finetune"} else "deterministic"
     if "backbone" in stages and implied == "deterministic":
@@ -193,7 +204,11 @@ def _test(rows: Mapping[str, Node], measures: list[str]) -> Node:
     first = next(iter(rows.values()))
     return Node(
         "compare",
-        {"measures": measures, "names": list(rows), "ignore_identical_ids": first.params["ignore_identical_ids"]},
+        {
+            "measures": measures,
+            "names": list(rows),
+            "ignore_identical_ids": first.params["ignore_identical_ids"],
+        },
         {"runs": tuple(part.inputs["run"] for part in rows.values()), "qrels": first.inputs["qrels"]},
     )
 

@@ -1,7 +1,7 @@
 """Nodes: a stage, its parameters and its input nodes. Building them runs nothing.
 
-A fingerprint is the identity of an artefact: sha256 over canonical JSON of the store format, the stage and its
-declared version, the objective's declared name and version, the parameters and the inputs' fingerprints.
+A fingerprint is the identity of an artefact: sha256 over canonical JSON of the store format, the stage and
+its declared version, the objective's declared name and version, the parameters and the inputs' fingerprints.
 What only changes how the work is carried out is not part of it (``StageSpec.ignored``, an objective's path).
 """
 
@@ -89,8 +89,8 @@ def walk(nodes: Iterable[Node]) -> list[Node]:
 def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[Node, Node]]) -> Node:
     """The graph below ``node`` with ``change`` applied to every node, inputs first.
 
-    ``done`` keeps what was rewritten, by the object's id, so that shared nodes stay shared; it holds the original
-    too, since the id of an object that is gone may be given to another.
+    ``done`` keeps what was rewritten, by the object's id, so that shared nodes stay shared; it holds the
+    original too, since the id of an object that is gone may be given to another.
     """
     if id(node) not in done:
         inputs = {
@@ -119,4 +119,6 @@ def check_types(node: Node) -> None:
         for parent in value if isinstance(value, tuple) else (value,):
             given = STAGES[parent.stage].output
             if given not in allowed[name].split("|"):
-                raise TypeError(f"{node.stage}: input {name!r} takes {allowed[name]}, {parent.stage} gives {given}")
+                raise TypeError(
+                    f"{node.stage}: input {name!r} takes {allowed[name]}, {parent.stage} gives {given}"
+                )

@@ -1,7 +1,7 @@
 """The verbs of recipes: each builds a node, none runs anything, none knows the scale.
 
-A recipe is a function ``recipe(request, *, option=…) -> Node`` in a paper's ``recipes.py``. It returns the node
-whose artefact is measured: a run over ``request.dataset``. Every value a paper leaves open comes from
+A recipe is a function ``recipe(request, *, option=…) -> Node`` in a paper's ``recipes.py``. It returns the
+node whose artefact is measured: a run over ``request.dataset``. Every value a paper leaves open comes from
 ``request.reading(id)``; no verb has a default for a hyper-parameter.
 """
 
@@ -219,7 +219,15 @@ def finetune(
 
 
 def encode(
-    model: Node, texts: Node, *, kind: str, length: int, separator: str, pooling: str, normalize: bool, precision: str
+    model: Node,
+    texts: Node,
+    *,
+    kind: str,
+    length: int,
+    separator: str,
+    pooling: str,
+    normalize: bool,
+    precision: str,
 ) -> Node:
     """One vector a text. ``kind`` is passages or queries."""
     params = {
@@ -243,7 +251,9 @@ def bm25(documents: Node, topics: Node, *, k1: float, b: float, multifield: bool
 
 def mine(run: Node, judgements: Node, *, depth: int, per_query: int, seed: int) -> Node:
     """Hard negatives: the top of a run without its positives, ``per_query`` of them kept."""
-    return Node("mine", {"depth": depth, "per_query": per_query, "seed": seed}, {"run": run, "qrels": judgements})
+    return Node(
+        "mine", {"depth": depth, "per_query": per_query, "seed": seed}, {"run": run, "qrels": judgements}
+    )
 
 
 def union(*training_sets: Node) -> Node:

@@ -67,7 +67,9 @@ class Machine:
         obstacle = None
         if isinstance(source, Missing):
             obstacle = Obstacle(source.cause, source.remedy)
-            source = locate(name, piece, None, allow_download=True)  # what a fetch would have put into the store
+            source = locate(
+                name, piece, None, allow_download=True
+            )  # what a fetch would have put into the store
         params = {**node.params}
         if isinstance(source, Source):
             params["identity"] = self._once(

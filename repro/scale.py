@@ -17,7 +17,11 @@ from repro.graph import Node, rewrite
 from repro.manifest import yaml_file
 
 MASKED_LANGUAGE_MODEL = {"name": "mlm", "version": 1, "path": "repro.nn.mlm:MaskedLanguageModel"}
-OFFICIAL_BM25 = {"k1": 0.82, "b": 0.68, "multifield": False}  # Anserini's tuned parameters for MS MARCO passages
+OFFICIAL_BM25 = {
+    "k1": 0.82,
+    "b": 0.68,
+    "multifield": False,
+}  # Anserini's tuned parameters for MS MARCO passages
 
 
 class _Backbone(BaseModel):
@@ -120,10 +124,20 @@ class Scale:
     def _negatives(self, node: Node) -> Node:
         """BM25 negatives mined from this scale's collection, in place of the distributed file."""
         topics = self.dataset(node.params["dataset"])
-        index = Node("lucene_index", {"multifield": False}, {"corpus": Node("corpus", {"dataset": _corpus(topics)})})
+        index = Node(
+            "lucene_index", {"multifield": False}, {"corpus": Node("corpus", {"dataset": _corpus(topics)})}
+        )
         depth = self.facts.caps["depth"]
-        run = Node("bm25", {**OFFICIAL_BM25, "depth": depth}, {"index": index, "queries": Node("queries", {"dataset": topics})})
-        params = {"depth": depth, "per_query": self._value("per_query", node.params["per_query"]), "seed": node.params["seed"]}
+        run = Node(
+            "bm25",
+            {**OFFICIAL_BM25, "depth": depth},
+            {"index": index, "queries": Node("queries", {"dataset": topics})},
+        )
+        params = {
+            "depth": depth,
+            "per_query": self._value("per_query", node.params["per_query"]),
+            "seed": node.params["seed"],
+        }
         return Node("mine", params, {"run": run, "qrels": Node("qrels", {"dataset": topics})})
 
 
@@ -135,7 +149,9 @@ def _corpus(identifier: str) -> str:
 
 def _shrunk(options: Mapping[str, Any], ratio: float) -> dict[str, Any]:
     """Options whose name ends in ``_tokens`` are lengths inside a text: they shrink in proportion to it."""
-    return {name: _scaled(value, ratio) if name.endswith("_tokens") else value for name, value in options.items()}
+    return {
+        name: _scaled(value, ratio) if name.endswith("_tokens") else value for name, value in options.items()
+    }
 
 
 def _scaled(value: Any, ratio: float) -> Any:

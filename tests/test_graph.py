@@ -19,7 +19,9 @@ def test_equal_graphs_have_equal_fingerprints_whatever_the_order_of_parameters()
 def test_a_parameter_or_an_input_changes_the_fingerprint():
     node = Node("search", {"depth": 10}, {"passages": _corpus("a"), "queries": _corpus("b")})
     assert node.fingerprint != Node("search", {"depth": 11}, node.inputs).fingerprint
-    assert node.fingerprint != Node("search", node.params, {**node.inputs, "queries": _corpus("c")}).fingerprint
+    assert (
+        node.fingerprint != Node("search", node.params, {**node.inputs, "queries": _corpus("c")}).fingerprint
+    )
 
 
 def test_where_the_data_was_found_is_not_part_of_the_identity():

@@ -1,4 +1,4 @@
-"""The tree keeps its shape: the runner knows no paper, papers do not know each other, the CLI starts light."""
+"""The tree keeps its shape: the runner knows no paper, papers not each other, the CLI starts light."""
 
 import ast
 import re
@@ -13,7 +13,18 @@ from repro.papers import papers
 ROOT = Path(__file__).resolve().parent.parent
 RUNNER = sorted((ROOT / "repro").rglob("*.py"))
 PAPERS = sorted((ROOT / "papers").rglob("*.py"))
-HEAVY = ("torch", "transformers", "datasets", "ranx", "pandas", "ir_datasets", "beir", "pyserini", "faiss", "scipy")
+HEAVY = (
+    "torch",
+    "transformers",
+    "datasets",
+    "ranx",
+    "pandas",
+    "ir_datasets",
+    "beir",
+    "pyserini",
+    "faiss",
+    "scipy",
+)
 
 
 def _imports(path):
@@ -50,7 +61,10 @@ def test_nothing_imports_a_module_of_the_tests():
         assert not any(name.split(".")[0] == "tests" for name in _imports(path)), path
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["list"], ["show", "costa", "--table", "1"], ["plan", "--all", "--scale", "tiny"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["list"], ["show", "costa", "--table", "1"], ["plan", "--all", "--scale", "tiny"]],
+)
 def test_the_command_line_looks_without_loading_heavy_libraries(arguments, tmp_path):
     code = (
         "import sys; from repro.cli import main\n"
@@ -60,7 +74,9 @@ def test_the_command_line_looks_without_loading_heavy_libraries(arguments, tmp_p
         f"print(sorted(set(sys.modules) & set({HEAVY!r})), file=sys.stderr)"
     )
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "REPRO_STORE": str(tmp_path / "store")}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=ROOT, capture_output=True, text=True
+    )
     assert done.stderr.splitlines()[-1] == "[]", done.stderr
 
 

@@ -10,7 +10,9 @@ TRAINED = Node(
     "pretrain",
     {
         "objective": {"name": "o", "version": 1, "path": "p"},
-        "options": {"temperature": 0.1, "span_tokens": {"phrase": [4, 16], "paragraph": [64, 128]}, "beta": [4, 2]},
+        "options": {
+            "temperature": 0.1, "span_tokens": {"phrase": [4, 16], "paragraph": [64, 128]}, "beta": [4, 2],
+        },
         "texts_per_batch": 64, "epochs": 6, "max_steps": None, "learning_rate": 5e-5, "precision": "fp16",
         "length": 512, "seed": 7,
     },
@@ -58,7 +60,9 @@ def test_corpora_are_swapped_and_a_backbone_is_trained_on_the_stand_in():
 
 
 def test_official_negatives_become_negatives_of_bm25():
-    official = Node("official_negatives", {"dataset": "msmarco-passage/train/triples-v2", "per_query": 30, "seed": 1})
+    official = Node(
+        "official_negatives", {"dataset": "msmarco-passage/train/triples-v2", "per_query": 30, "seed": 1}
+    )
     mined = scale("tiny").rewriter()(official)
     assert mined.stage == "mine"
     assert mined.inputs["run"].stage == "bm25"

@@ -13,7 +13,7 @@ from repro.papers import Paper
 def disagreements(source: Paper) -> Iterator[tuple[str, str]]:
     """Cells whose print does not follow from the rest of its table: pairs of cell id and what was found.
 
-    A disagreement is an error of the transcription or of the paper; the paper's are readings of kind misprint.
+    A disagreement is an error of the transcription or of the paper; a paper's are readings of kind misprint.
     """
     for table in source.manifest.tables:
         if table.kind == "results":
@@ -36,7 +36,10 @@ def _averages(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tupl
             continue
         mean = sum(parts) / len(parts)
         if cell.printed.value not in rounded(mean, cell.printed.decimals):
-            yield cell.id, f"the mean of its {len(parts)} cells is {mean:.4f}, print says {cell.printed.plain}"
+            yield (
+                cell.id,
+                f"the mean of its {len(parts)} cells is {mean:.4f}, print says {cell.printed.plain}",
+            )
 
 
 def _deltas(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:

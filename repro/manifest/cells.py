@@ -152,7 +152,9 @@ def select(
         chosen += [c for c in cells_of(source, picked) if not rows or {c.row.id, c.row.system} & set(rows)]
     for row in rows:
         if not any(row in (c.row.id, c.row.system) for c in chosen):
-            known = dict.fromkeys(r for c in select(names, tables=tables, rows=(), cells=()) for r in _names(c))
+            known = dict.fromkeys(
+                r for c in select(names, tables=tables, rows=(), cells=()) for r in _names(c)
+            )
             raise unknown("row in the selection", row, known)
     return _distinct([c for c in chosen if c.table.kind == "results" and c.is_numeric])
 

@@ -19,7 +19,9 @@ class _Loader(yaml.CSafeLoader):
         seen = set()
         for key, _ in node.value:
             if key.value in seen:
-                raise yaml.MarkedYAMLError(problem=f"key {key.value!r} occurs twice", problem_mark=key.start_mark)
+                raise yaml.MarkedYAMLError(
+                    problem=f"key {key.value!r} occurs twice", problem_mark=key.start_mark
+                )
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -27,7 +29,9 @@ class _Loader(yaml.CSafeLoader):
 Fault = tuple[tuple, str]
 
 
-def read(path: Path, shape: type | Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()) -> Any:
+def read(
+    path: Path, shape: type | Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()
+) -> Any:
     """The content of a YAML file as ``shape`` (a pydantic model or a type such as ``tuple[Reading, ...]``).
 
     Args:
@@ -41,7 +45,7 @@ def read(path: Path, shape: type | Any, *, faults: Callable[[Any], Iterable[Faul
     except (OSError, UnicodeDecodeError) as error:
         raise ManifestError(f"{path}: cannot be read: {error}") from None
     try:
-        data = yaml.load(text, _Loader)  # noqa: S506  (a safe loader)
+        data = yaml.load(text, _Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1

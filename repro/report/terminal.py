@@ -49,7 +49,9 @@ def _group_heading(view: RichTable, table: Table, number: int, width: int) -> No
 
 def grid(title: str, head: Sequence[str]) -> RichTable:
     """An empty table with a bold title; columns without a name hold labels, the others numbers."""
-    view = RichTable(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    view = RichTable(
+        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
+    )
     for number, name in enumerate(head):
         view.add_column(name, justify="left" if number < 2 and not name else "right", overflow="fold")
     return view

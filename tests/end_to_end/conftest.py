@@ -25,7 +25,12 @@ class Ran:
 
 def repro(*arguments, store, results, data=None, **environment):
     """Run the command line in a process of its own."""
-    variables = {**os.environ, "REPRO_STORE": str(store), "REPRO_RESULTS": str(results), "HF_HUB_OFFLINE": "1"}
+    variables = {
+        **os.environ,
+        "REPRO_STORE": str(store),
+        "REPRO_RESULTS": str(results),
+        "HF_HUB_OFFLINE": "1",
+    }
     variables |= {"REPRO_DATA": str(data)} if data else {}
     variables |= environment
     command = [sys.executable, "-m", "repro", *arguments]
@@ -41,6 +46,8 @@ def command_line():
 def table(tmp_path_factory):
     """Table 1 of the first paper at tiny scale, from an empty store."""
     root = tmp_path_factory.mktemp("table")
-    done = repro("run", "costa", "--table", "1", "--scale", "tiny", "--json", store=root / "s", results=root / "r")
+    done = repro(
+        "run", "costa", "--table", "1", "--scale", "tiny", "--json", store=root / "s", results=root / "r"
+    )
     assert done.returncode == 0, done.stderr
     return Ran(root / "s", root / "r", done)

@@ -10,9 +10,18 @@ CELL = ("run", "--cell", "costa/1/bm25neg.costa/dev.rr10", "--scale", "tiny", "-
 
 
 def _start(store, results):
-    variables = {**os.environ, "REPRO_STORE": str(store), "REPRO_RESULTS": str(results), "REPRO_SAVE_STEPS": "25"}
+    variables = {
+        **os.environ,
+        "REPRO_STORE": str(store),
+        "REPRO_RESULTS": str(results),
+        "REPRO_SAVE_STEPS": "25",
+    }
     return subprocess.Popen(
-        [sys.executable, "-m", "repro", *CELL], env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "repro", *CELL],
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -36,7 +45,7 @@ def test_killed_at_ten_random_moments_it_ends_with_the_same_bytes(table, tmp_pat
             child.communicate()
             kills += 1
     child = _start(tmp_path / "s", tmp_path / "r")
-    out, err = child.communicate(timeout=1200)
+    _, err = child.communicate(timeout=1200)
     assert child.returncode == 0, err
     assert kills >= 5
     ours, theirs = _artefacts(tmp_path / "s"), _artefacts(table.store)

@@ -3,7 +3,9 @@
 import json
 
 
-def test_bm25_on_two_real_collections_reproduces_print_and_the_rest_is_blocked(real_data, command_line, tmp_path):
+def test_bm25_on_two_real_collections_reproduces_print_and_the_rest_is_blocked(
+    real_data, command_line, tmp_path
+):
     done = command_line("run", "cotmae_v2", "--table", "3", "--row", "bm25", "--json",
                         store=tmp_path / "s", results=tmp_path / "r", data=real_data)  # fmt: skip
     assert done.returncode == 4, done.stderr
@@ -16,4 +18,7 @@ def test_bm25_on_two_real_collections_reproduces_print_and_the_rest_is_blocked(r
     for name in verdicts:
         assert all("repro data fetch" in o["remedy"] for o in cells[name]["blocked"]), name
     records = (tmp_path / "r/records/full/cotmae_v2.jsonl").read_text().splitlines()
-    assert {json.loads(line)["cell"] for line in records} == {"cotmae_v2/3/bm25/scifact", "cotmae_v2/3/bm25/nfcorpus"}
+    assert {json.loads(line)["cell"] for line in records} == {
+        "cotmae_v2/3/bm25/scifact",
+        "cotmae_v2/3/bm25/nfcorpus",
+    }

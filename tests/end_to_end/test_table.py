@@ -46,15 +46,20 @@ def test_records_alone_are_enough_to_compare(table, command_line, tmp_path):
 
 
 def test_tests_between_rows_are_shown_with_the_table(table, command_line):
-    shown = command_line("compare", "costa", "--table", "1", "--scale", "tiny", store=table.store, results=table.results)
+    shown = command_line(
+        "compare", "costa", "--table", "1", "--scale", "tiny", store=table.store, results=table.results
+    )
     assert "ranx student" in shown.stdout
     assert "not compared with print" in shown.stdout
 
 
 def test_latex_of_what_was_measured_compiles(table, command_line, tmp_path):
     if shutil.which("pdflatex") is None:
-        pytest.skip("no pdflatex on this machine: apt-get install texlive-latex-base texlive-latex-recommended")
-    made = command_line("tables", "costa", "--table", "1", "--scale", "tiny", "--document", str(tmp_path / "t.tex"),
+        pytest.skip(
+            "no pdflatex on this machine: apt-get install texlive-latex-base texlive-latex-recommended"
+        )
+    wanted = ("tables", "costa", "--table", "1", "--scale", "tiny", "--document", str(tmp_path / "t.tex"))
+    made = command_line(*wanted,
                         store=table.store, results=table.results)  # fmt: skip
     assert made.returncode == 0, made.stderr
     done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],

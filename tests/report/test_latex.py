@@ -33,7 +33,13 @@ class _Paper(Paper):
 
 def _compared(row, column, value, name):
     table = MANIFEST.tables[0]
-    cell = Cell(_Paper("p", None, "papers.p"), table, table.rows[row], table.columns[column], table.rows[row].cells[column])
+    cell = Cell(
+        _Paper("p", None, "papers.p"),
+        table,
+        table.rows[row],
+        table.columns[column],
+        table.rows[row].cells[column],
+    )
     records = (Record(cell.id, "full", value, None, "f", 1, 0),) if value is not None else ()
     return Compared(cell, "full", records, Verdict(name, ""))
 
@@ -64,17 +70,24 @@ def test_special_characters_are_made_harmless():
 
 def test_the_document_compiles(tmp_path):
     if shutil.which("pdflatex") is None:
-        pytest.skip("no pdflatex on this machine: apt-get install texlive-latex-base texlive-latex-recommended")
+        pytest.skip(
+            "no pdflatex on this machine: apt-get install texlive-latex-base texlive-latex-recommended"
+        )
     (tmp_path / "t.tex").write_text(document([latex(Comparison(CELLS), CELLS, command="c")]))
     done = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"], cwd=tmp_path, capture_output=True, text=True
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_every_printed_table_of_every_paper_compiles(tmp_path):
     if shutil.which("pdflatex") is None:
-        pytest.skip("no pdflatex on this machine: apt-get install texlive-latex-base texlive-latex-recommended")
+        pytest.skip(
+            "no pdflatex on this machine: apt-get install texlive-latex-base texlive-latex-recommended"
+        )
     from repro.manifest.cells import cells_of
     from repro.papers import papers
 
@@ -82,12 +95,17 @@ def test_every_printed_table_of_every_paper_compiles(tmp_path):
     for paper in papers().values():
         for table in paper.manifest.tables:
             cells = [
-                Compared(c, "full", (), Verdict("not run", "")) for c in cells_of(paper, (table,)) if c.is_numeric
+                Compared(c, "full", (), Verdict("not run", ""))
+                for c in cells_of(paper, (table,))
+                if c.is_numeric
             ]
             if cells and table.kind == "results":
                 texts.append(latex(Comparison(cells), cells, command="c"))
     (tmp_path / "t.tex").write_text(document(texts), encoding="utf-8")
     done = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"], cwd=tmp_path, capture_output=True, text=True
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stdout[-2000:]
