@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from repro.comparison import Compared, Comparison
 from repro.report.numbers import shown
-from repro.report.terminal import grid
+from repro.report.terminal import grid, titled
 
 STYLES = {
     "exact": "green", "consistent": "green", "within tolerance": "green",
@@ -20,7 +21,7 @@ SUPERSCRIPTS = str.maketrans("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍ
 LETTERS = "abcdefghijklmnoprstuvwxyz"  # there is no superscript q
 
 
-def compared_table(comparison: Comparison, cells: Sequence[Compared]) -> RichTable:
+def compared_table(comparison: Comparison, cells: Sequence[Compared]) -> Group:
     """Selected rows of one table: print and ours with its verdict and what it beats, on print's axes."""
     table, first = cells[0].cell.table, cells[0].cell
     rows = [r for r in table.rows if any(r.id == c.cell.row.id for c in cells)]
@@ -31,13 +32,13 @@ def compared_table(comparison: Comparison, cells: Sequence[Compared]) -> RichTab
     ours = {place: _ours(c, comparison, letters) for place, c in by_place.items()}
     printed = {place: Text(c.cell.printed.plain) for place, c in by_place.items()}
     if table.transposed:
-        return _across(title, rows, columns, letters, printed, ours)
-    return _down(title, table, rows, columns, letters, printed, ours)
+        return titled(title, _across(rows, columns, letters, printed, ours))
+    return titled(title, _down(table, rows, columns, letters, printed, ours))
 
 
-def _down(title, table, rows, columns, letters, printed, ours) -> RichTable:
+def _down(table, rows, columns, letters, printed, ours) -> RichTable:
     """Systems downwards: print above, ours beneath."""
-    view = grid(title, ["", "", *(" ".join(c.head) or c.id for c in columns)])
+    view = grid(["", "", *(" ".join(c.head) or c.id for c in columns)])
     previous = None
     for row in rows:
         if row.group != previous:
@@ -50,12 +51,12 @@ def _down(title, table, rows, columns, letters, printed, ours) -> RichTable:
     return view
 
 
-def _across(title, rows, columns, letters, printed, ours) -> RichTable:
+def _across(rows, columns, letters, printed, ours) -> RichTable:
     """Systems across, as print has a transposed table: print and ours side by side."""
     head = [""]
     for row in rows:
         head += [f"{letters.get(row.id, ' ')} {row.label}", "ours"]
-    view = grid(title, head)
+    view = grid(head)
     for column in columns:
         line: list[Text | str] = [" ".join(column.head) or column.id]
         for row in rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich import box
+from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -12,7 +13,7 @@ from repro.manifest.cells import Cell
 from repro.manifest.schema import Row, Table
 
 
-def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> RichTable:
+def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> Group:
     """A table as printed: bold, marks and dashes included, our rows on print's axis."""
     title = f"{name} table {table.id}: {table.about} ({table.unit}; print)"
     lines = [[Text(row.label + (f" {row.marks}" if row.marks else "")), *map(_as_printed, _of(cells, row))]
@@ -21,12 +22,12 @@ def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> RichTable:
     if table.transposed:
         lines = [[Text(head[i + 1]), *(line[i + 1] for line in lines)] for i in range(len(table.columns))]
         head = ["", *(row.label for row in table.rows)]
-    view = grid(title, head)
+    view = grid(head)
     for number, line in enumerate(lines):
         if not table.transposed:
             _group_heading(view, table, number, len(head))
         view.add_row(*line)
-    return view
+    return titled(title, view)
 
 
 def _as_printed(cell: Cell) -> Text:
@@ -47,11 +48,14 @@ def _group_heading(view: RichTable, table: Table, number: int, width: int) -> No
         view.add_row(Text(label, style="italic"), *[""] * (width - 1))
 
 
-def grid(title: str, head: Sequence[str]) -> RichTable:
-    """An empty table with a bold title; columns without a name hold labels, the others numbers."""
-    view = RichTable(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
-    )
+def titled(title: str, view: RichTable) -> Group:
+    """A table below its bold title; a title of rich's own would be folded to the width of the table."""
+    return Group(Text(title, style="bold"), view)
+
+
+def grid(head: Sequence[str]) -> RichTable:
+    """An empty table; columns without a name hold labels, the others numbers."""
+    view = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, name in enumerate(head):
         view.add_column(name, justify="left" if number < 2 and not name else "right", overflow="fold")
     return view

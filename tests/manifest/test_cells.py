@@ -1,0 +1,64 @@
+"""Cells have addresses, and a selection names what it cannot find."""
+
+import pytest
+
+from repro.errors import UsageError
+from repro.manifest.cells import cell, select
+
+
+def _select(*names, tables=(), rows=(), cells=()):
+    return select(names, tables=tables, rows=rows, cells=cells)
+
+
+def test_a_row_may_be_named_whole_or_by_its_system_in_every_group():
+    assert {c.row.id for c in _select("costa", tables=("1",), rows=("bert",))} == {
+        "bm25neg.bert",
+        "hardneg.bert",
+    }
+    assert {c.row.id for c in _select("costa", tables=("1",), rows=("hardneg.bert",))} == {"hardneg.bert"}
+
+
+def test_dashes_are_not_selected():
+    assert all(c.is_numeric for c in _select("costa", tables=("1",)))
+
+
+def test_a_cell_alone_selects_only_itself():
+    assert [c.id for c in _select(cells=("costa/1/sparse.bm25/dev.rr10",))] == [
+        "costa/1/sparse.bm25/dev.rr10"
+    ]
+
+
+def test_a_cell_named_twice_is_selected_once():
+    assert len(_select(cells=("costa/1/sparse.bm25/dev.rr10",) * 2)) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("costa/1/bm25", "paper/table/row/column"),
+        ("costo/1/a/b", "did you mean 'costa'"),
+        ("costa/9/a/b", "no table of costa '9'; known: 1, 2"),
+        ("costa/1/bm26/dev.rr10", "no row of costa/1 'bm26'"),
+        ("costa/1/sparse.bm25/dev.rr11", "did you mean 'dev.rr10'"),
+    ],
+)
+def test_every_part_of_a_wrong_address_is_named(wrong, said):
+    with pytest.raises(UsageError) as error:
+        cell(wrong)
+    assert said in str(error.value)
+
+
+def test_a_row_that_no_selected_table_has_is_named_with_those_it_has():
+    with pytest.raises(UsageError, match="did you mean 'bert'"):
+        _select("costa", tables=("1",), rows=("berd",))
+
+
+def test_every_paper_together_has_the_cells_that_were_counted():
+    assert {n: len(_select(n)) for n in ("costa", "cpdae", "cotmae_v2", "simlm")} == {
+        "costa": 157, "cpdae": 100, "cotmae_v2": 221, "simlm": 133,
+    }  # fmt: skip
+
+
+def test_a_provenance_mark_decides_the_role_of_its_cell():
+    roles = {c.column.id: c.role for c in _select("simlm", tables=("2",), rows=("cocondenser",))}
+    assert set(roles.values()) == {"cited", "rerun"}
