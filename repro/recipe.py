@@ -144,9 +144,9 @@ def backbone(name: str, *, revision: str) -> Node:
     return Node("backbone", {"name": name, "revision": revision})
 
 
-def tokenize(documents: Node, *, model: Node, length: int, policy: str, separator: str) -> Node:
-    """Texts as token ids, cut into chunks or truncated; ``length`` counts special tokens."""
-    params = {"length": length, "policy": policy, "separator": separator}
+def tokenize(documents: Node, *, model: Node, length: int, policy: str, titles: bool, separator: str) -> Node:
+    """Texts, titled or not, as token ids in chunks or truncated; ``length`` counts special tokens."""
+    params = {"length": length, "policy": policy, "titles": titles, "separator": separator}
     return Node("tokenize", params, {"corpus": documents, "model": model})
 
 
@@ -229,10 +229,10 @@ def encode(
     normalize: bool,
     precision: str,
 ) -> Node:
-    """One vector a text. ``kind`` is passages or queries."""
+    """One vector a text. ``kind`` is passages or queries; queries have no title and so no separator."""
     params = {
-        "kind": kind, "length": length, "separator": separator, "pooling": pooling,
-        "normalize": normalize, "precision": precision,
+        "kind": kind, "length": length, "separator": separator if kind == "passages" else "",
+        "pooling": pooling, "normalize": normalize, "precision": precision,
     }  # fmt: skip
     return Node("encode", params, {"model": model, "texts": texts})
 

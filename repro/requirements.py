@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.datasets.catalog import catalog, dataset
-from repro.datasets.digests import identity
+from repro.datasets.digests import digest, identity
 from repro.datasets.source import Missing, Source
 from repro.datasets.sources import locate
 from repro.graph import Node, rewrite
@@ -69,7 +69,7 @@ class Machine:
             obstacle = Obstacle(source.cause, source.remedy)
             source = locate(
                 name, piece, None, allow_download=True
-            )  # what a fetch would have put into the store
+            )  # to plan with, until it is here
         params = {**node.params}
         if isinstance(source, Source):
             params["identity"] = self._once(
@@ -84,7 +84,13 @@ class Machine:
         if source is None:
             remedy = f"run `repro data fetch model:{name}`, or put it into $REPRO_DATA/models/{name}"
             return node, Obstacle(f"the checkpoint {name} is not on this machine", remedy)
-        return Node(node.stage, {**node.params, "source": source}), None
+        params = {**node.params, "source": source}
+        if source["kind"] == "folder":  # known by its bytes; one of the hub's cache by the hub's commit
+            files = [f for f in sorted(Path(source["path"]).iterdir()) if f.is_file()]
+            params["identity"] = self._once((name, "digest"), lambda: digest(files, cache=self.digests))
+        else:
+            params["identity"] = source["commit"]
+        return Node(node.stage, params), None
 
     def _once(self, key: object, find: Callable[[], object]):
         if key not in self._memory:
@@ -100,7 +106,8 @@ def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
     from huggingface_hub import try_to_load_from_cache
 
     cached = try_to_load_from_cache(name, "config.json", revision=revision)
-    return {"kind": "hub"} if isinstance(cached, str) else None
+    # the cache lies as snapshots/<commit>/config.json
+    return {"kind": "hub", "commit": Path(cached).parent.name} if isinstance(cached, str) else None
 
 
 def _java() -> Obstacle | None:

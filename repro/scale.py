@@ -109,7 +109,7 @@ class Scale:
         vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": text})
         blank = Node("initialise", dict(facts.initialise), {"tokenizer": vocabulary})
         length = int(facts.pretrain["length"])
-        tokens = Node("tokenize", {"length": length, "policy": "chunk", "separator": " "},
+        tokens = Node("tokenize", {"length": length, "policy": "chunk", "titles": True, "separator": " "},
                       {"corpus": text, "model": blank})  # fmt: skip
         params = {
             "objective": MASKED_LANGUAGE_MODEL,

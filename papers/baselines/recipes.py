@@ -21,7 +21,7 @@ def bm25(
     Args:
         parameters: id of the reading whose value is ``{k1, b, multifield}``.
         document_parameters: the same for MS MARCO documents, where a row has both kinds of column.
-        identical_ids: id of the reading that says whether a hit with the query's own id is left out of account.
+        identical_ids: id of the reading that says whether a hit with the query's own id is left out.
     """
     documents = recipe.corpus(request.collection)
     topics = recipe.queries(request.dataset)

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from papers.costa.group_contrastive import group_contrastive
-from papers.costa.spans import GRANULARITIES, SHORT_TEXTS, STARTS, Words, sampled_spans
+from papers.costa.spans import GRANULARITIES, ROUNDINGS, SHORT_TEXTS, STARTS, Words, sampled_spans
 from repro.errors import UsageError, unknown
 from repro.nn.checkpoint import save_model
 from repro.nn.masking import masked_texts
@@ -36,6 +36,8 @@ class ContrastiveSpans(nn.Module):
         spans: T by granularity (word, phrase, sentence, paragraph).
         span_tokens: [l_min, l_max] by granularity, except word.
         beta: [alpha, beta] of Eq. 1.
+        rounding: see ``span_lengths``.
+        spans_reach_sep: whether a span other than a word may take in the closing [SEP].
         projector: ``nonlinear`` (Eq. 5), ``linear`` or ``none``; always learnt from scratch.
         contrastive_input: ``masked``, Eqs. 4-8 on the text as masked for Eq. 9, or ``clean``, in a pass of
             its own.
@@ -60,6 +62,8 @@ class ContrastiveSpans(nn.Module):
         spans: dict[str, int],
         span_tokens: dict[str, list[int]],
         beta: list[float],
+        rounding: str,
+        spans_reach_sep: bool,
         projector: str,
         contrastive_input: str,
         resample: str,
@@ -81,6 +85,7 @@ class ContrastiveSpans(nn.Module):
                 raise UsageError(f"there are no bounds in tokens for {granularity!r} spans; give span_tokens")
         _known("contrastive input", [contrastive_input], ("masked", "clean"))
         _known("resampling", [resample], ("once", "epoch"))
+        _known("rounding", [rounding], tuple(ROUNDINGS))
         _known("span start", [start], STARTS)
         _known("treatment of short texts", [short_text], SHORT_TEXTS)
         _known("reduction", [reduction], ("mean", "sum"))
@@ -90,12 +95,14 @@ class ContrastiveSpans(nn.Module):
         )
         self.temperature, self.weight, self.reduction = temperature, weight, reduction
         self.similarity, self.clean = check_similarity(similarity), contrastive_input == "clean"
+        self.spans_reach_sep = spans_reach_sep
         self.each_epoch, self.masking, self.length, self.seed = resample == "epoch", masking, length, seed
         self.sampling = {
             "words": Words.of(tokenizer, stop_words),
             "counts": spans,
             "bounds": {name: _bounds(*tokens) for name, tokens in span_tokens.items()},
             "beta": tuple(beta),
+            "rounding": rounding,
             "start": start,
             "short_text": short_text,
         }
@@ -109,7 +116,8 @@ class ContrastiveSpans(nn.Module):
         spans, exist = [], []
         for text, (epoch, index) in zip(texts, places, strict=True):
             generator = np.random.default_rng((self.seed, SPANS, epoch if self.each_epoch else 0, index))
-            drawn, there = sampled_spans(text, generator=generator, **self.sampling)
+            reach = np.append(text, self.tokenizer.sep_token_id) if self.spans_reach_sep else text
+            drawn, there = sampled_spans(reach, generator=generator, **self.sampling)
             spans.append(drawn + there[:, None])  # [CLS] takes position 0
             exist.append(there)
         batch["spans"], batch["span_mask"] = (
@@ -151,7 +159,7 @@ class ContrastiveSpans(nn.Module):
 
 
 def _bounds(shortest: int, longest: int) -> tuple[int, int]:
-    # A scale shrinks both in proportion to the length of a text, down to nothing if it shrinks enough.
+    # A scale shrinks both in proportion to the length of a text; a span keeps one token.
     shortest = max(1, int(shortest))
     return shortest, max(shortest, int(longest))
 

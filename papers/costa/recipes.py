@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective, Request
@@ -22,12 +24,13 @@ def passage_row(request: Request, *, encoder: str, strategy: str) -> Node:
         strategy: bm25_negatives or static_hard_negatives.
     """
     pretrained = {"bert": _bert, "costa": _costa}[encoder](request)
-    warm_up = _finetuned(request, pretrained, _bm25_negatives(request), epochs=3)
+    head = _projector(request, encoder)
+    warm_up = _finetuned(request, pretrained, _bm25_negatives(request), head=head, epochs=3)
     if strategy == "bm25_negatives":
         return _dense_run(request, warm_up, request.dataset, depth=1000)
     start = warm_up if request.reading("hard-negative-start") == "warm-up" else pretrained
     epochs = request.reading("hard-negative-epochs")
-    retriever = _finetuned(request, start, _mined(request, warm_up), epochs=epochs)
+    retriever = _finetuned(request, start, _mined(request, warm_up), head=head, epochs=epochs)
     return _dense_run(request, retriever, request.dataset, depth=1000)
 
 
@@ -43,15 +46,29 @@ def _costa(request: Request) -> Node:
     bert = _bert(request)
     length = 512
     chunks = recipe.tokenize(
-        recipe.corpus("wikipedia"), model=bert, length=length, policy="chunk", separator=" "
-    )
-    options = {
+        recipe.corpus("wikipedia"), model=bert, length=length, policy=request.reading("chunking"),
+        titles=request.reading("wikipedia-titles"), separator=" ",  # BERT reads a line's end as a space
+    )  # fmt: skip
+    return recipe.pretrain(
+        bert, chunks, objective=COSTA, options=_costa_options(request),
+        texts_per_batch=request.reading("pretraining-batch"),
+        epochs=6, max_steps=None, learning_rate=5e-5, warmup_ratio=0.1, warmup_steps=0,
+        schedule=request.reading("pretraining-schedule"), **request.reading("pretraining-optimizer"),
+        precision=request.reading("pretraining-precision"), length=length,
+        seed=request.reading("pretraining-seed"),
+    )  # fmt: skip
+
+
+def _costa_options(request: Request) -> dict[str, Any]:
+    return {
         "temperature": 0.1,  # τ of Eq. 8, §4.5.1
         "weight": 0.1 * request.reading("contrastive-loss-scale"),  # λ of the total loss, §4.5.1
         "spans": SPANS,
         "span_tokens": {"phrase": [4, 16], "sentence": [16, 64], "paragraph": [64, 128]},
         "beta": [4, 2],
-        "projector": "nonlinear",
+        "rounding": request.reading("span-length-rounding"),
+        "spans_reach_sep": request.reading("span-special-tokens"),
+        "projector": "nonlinear",  # Eq. 5
         "contrastive_input": request.reading("contrastive-input"),
         "resample": request.reading("span-resampling"),
         "start": request.reading("span-start"),
@@ -61,19 +78,10 @@ def _costa(request: Request) -> Node:
         "masking": request.reading("mlm-masking"),
         "stop_words": _stop_words(request),
     }
-    return recipe.pretrain(
-        bert, chunks, objective=COSTA, options=options,
-        texts_per_batch=request.reading("pretraining-batch"),
-        epochs=6, max_steps=None, learning_rate=5e-5, warmup_ratio=0.1, warmup_steps=0,
-        schedule=request.reading("pretraining-schedule"),
-        weight_decay=request.reading("pretraining-weight-decay"), max_grad_norm=1.0,
-        precision=request.reading("pretraining-precision"), length=length,
-        seed=request.reading("pretraining-seed"),
-    )  # fmt: skip
 
 
 def _stop_words(request: Request) -> list[str]:
-    """reading: word-stop-list. The authors' union of two lists if the user has it, else our function words."""
+    """reading: word-stop-list. The authors' union of two lists if the user has it, else function words."""
     from papers.costa.function_words import FUNCTION_WORDS
 
     if request.reading("word-stop-list") == "nltk-and-inquery":
@@ -112,21 +120,42 @@ def _mined(request: Request, retriever: Node) -> Node:
     return recipe.union(mined, _bm25_negatives(request))
 
 
-def _finetuned(request: Request, model: Node, training_set: Node, *, epochs: int) -> Node:
-    """Listwise contrastive fine-tuning with in-batch negatives (§4.5.2; reading: fine-tuning-batch)."""
+def _projector(request: Request, encoder: str) -> dict[str, str]:
+    """reading: fine-tuning-projector. Only COSTA is pre-trained with a projector that could be kept."""
+    kept = request.reading("fine-tuning-projector") if encoder == "costa" else "none"
+    start = "new" if kept == "none" else request.reading("fine-tuning-projector-start")
+    return {"projector": kept, "projector_start": start}
+
+
+def _lengths(request: Request) -> tuple[int, int]:
+    """Tokens of a query and of a passage, with [CLS] and [SEP] (§4.5.2; reading: length-special-tokens)."""
+    more = request.reading("length-special-tokens")
+    return 32 + more, 128 + more
+
+
+def _finetuned(
+    request: Request, model: Node, training_set: Node, *, head: dict[str, str], epochs: int
+) -> Node:
+    """Listwise contrastive fine-tuning with in-batch negatives (§4.5.2; reading: fine-tuning-loss).
+
+    Not in print but in the released scripts and the defaults they keep: [CLS] vectors, no temperature, linear
+    decay to zero.
+    """
     batch = request.reading("fine-tuning-batch")
+    query_length, passage_length = _lengths(request)
     return recipe.finetune(
         model, training_set, documents=_passages(request), topics=recipe.queries(TRAIN),
         objective=CONTRASTIVE,
         options={
             "temperature": 1.0,
             "similarity": request.reading("retrieval-similarity"),
-            "projector": request.reading("fine-tuning-projector"),
+            **head,
         },
         queries_per_batch=batch["queries"], passages_per_query=batch["passages"],
         epochs=epochs, max_steps=None, learning_rate=5e-6, warmup_ratio=0.1, warmup_steps=0,
         schedule="linear", **request.reading("fine-tuning-optimizer"),
-        precision=request.reading("fine-tuning-precision"), query_length=32, passage_length=128,
+        precision=request.reading("fine-tuning-precision"),
+        query_length=query_length, passage_length=passage_length,
         separator=request.reading("title-separator"), pooling="cls", seed=_seed(request),
     )  # fmt: skip
 
@@ -138,6 +167,7 @@ def _dense_run(request: Request, model: Node, dataset: str, *, depth: int) -> No
         "normalize": request.reading("retrieval-similarity") == "cosine",
         "precision": request.reading("encoding-precision"),
     }  # fmt: skip
-    passages = recipe.encode(model, _passages(request), kind="passages", length=128, **how)
-    topics = recipe.encode(model, recipe.queries(dataset), kind="queries", length=32, **how)
+    query_length, passage_length = _lengths(request)
+    passages = recipe.encode(model, _passages(request), kind="passages", length=passage_length, **how)
+    topics = recipe.encode(model, recipe.queries(dataset), kind="queries", length=query_length, **how)
     return recipe.search(passages, topics, depth=depth)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 GRANULARITIES = ("word", "phrase", "sentence", "paragraph")
+ROUNDINGS = {"floor": np.floor, "round": np.rint}
 STARTS = ("inclusive", "printed")
 SHORT_TEXTS = ("clip", "drop")
 
@@ -65,14 +66,21 @@ class Words:
 
 
 def span_lengths(
-    count: int, shortest: int, longest: int, *, beta: tuple[float, float], generator: np.random.Generator
+    count: int,
+    shortest: int,
+    longest: int,
+    *,
+    beta: tuple[float, float],
+    rounding: str,
+    generator: np.random.Generator,
 ) -> np.ndarray:
-    """Eq. 1: l = p * (l_max - l_min) + l_min with p ~ Beta(alpha, beta), cut to a whole number of tokens.
+    """Eq. 1: l = p * (l_max - l_min) + l_min with p ~ Beta(alpha, beta), as a whole number of tokens.
 
-    Cut, not rounded, as in DeCLUTR, which the section follows. (count,) int64.
+    Reading ``span-length-rounding``: ``floor``, as in DeCLUTR, which the section follows, or ``round``, to
+    the nearest. (count,) int64.
     """
     p = generator.beta(*beta, size=count)
-    return (p * (longest - shortest) + shortest).astype(np.int64)
+    return ROUNDINGS[rounding](p * (longest - shortest) + shortest).astype(np.int64)
 
 
 def span_starts(lengths: np.ndarray, n: int, *, start: str, generator: np.random.Generator) -> np.ndarray:
@@ -99,6 +107,7 @@ def sampled_spans(
     counts: Mapping[str, int],
     bounds: Mapping[str, tuple[int, int]],
     beta: tuple[float, float],
+    rounding: str,
     start: str,
     short_text: str,
     generator: np.random.Generator,
@@ -115,6 +124,7 @@ def sampled_spans(
         counts: T for each granularity; one that is missing or 0 is not sampled.
         bounds: (l_min, l_max) in tokens for phrase, sentence and paragraph.
         beta: (alpha, beta) of Eq. 1.
+        rounding: ``floor`` or ``round``.
         start: ``inclusive`` or ``printed``.
         short_text: ``clip`` or ``drop``.
 
@@ -133,9 +143,8 @@ def sampled_spans(
             shortest, longest = bounds[granularity]
             if longest > room:
                 shortest, longest = (0, 0) if short_text == "drop" else (min(shortest, room), room)
-            drawn = _runs(
-                len(input_ids), count, (shortest, longest), beta=beta, start=start, generator=generator
-            )
+            how = {"beta": beta, "rounding": rounding, "start": start, "generator": generator}
+            drawn = _runs(len(input_ids), count, (shortest, longest), **how)
         found = drawn[:, 1] > 0
         if short_text == "drop" and not found.all():
             return _no_spans(sum(counts.values()))
@@ -150,10 +159,12 @@ def _words(candidates: np.ndarray, count: int, generator: np.random.Generator) -
     return candidates[generator.integers(0, len(candidates), count)]  # (T, 2)
 
 
-def _runs(n: int, count: int, bounds: tuple[int, int], *, beta, start: str, generator) -> np.ndarray:
+def _runs(
+    n: int, count: int, bounds: tuple[int, int], *, beta, rounding: str, start: str, generator
+) -> np.ndarray:
     if bounds[1] < 1:
         return _no_spans(count)[0]
-    lengths = span_lengths(count, *bounds, beta=beta, generator=generator)
+    lengths = span_lengths(count, *bounds, beta=beta, rounding=rounding, generator=generator)
     first = span_starts(lengths, n, start=start, generator=generator)
     return np.stack((first, first + lengths), axis=1)  # (T, 2)
 

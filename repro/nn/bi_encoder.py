@@ -7,12 +7,15 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from repro.errors import unknown
 from repro.nn.checkpoint import save_model
 from repro.nn.contrastive import in_batch_contrastive
 from repro.nn.encoder import Encoder
 from repro.nn.projector import Projector, saved_projector
 from repro.nn.similarity import check_similarity
 from repro.nn.text import passage_text, tokenised
+
+PROJECTOR_STARTS = ("pre-trained", "new")
 
 
 class BiEncoderContrastive(nn.Module):
@@ -25,8 +28,9 @@ class BiEncoderContrastive(nn.Module):
         tokenizer: its tokenizer.
         temperature, similarity: of ``in_batch_contrastive``.
         projector: ``none``, ``linear`` or ``nonlinear``; trained along and kept, so that texts are encoded
-            with it. It starts from the one beside the starting model if that has the same architecture, else
-            afresh.
+            with it. One of the same architecture that the starting model already encodes with is trained on.
+        projector_start: of any other projector: ``pre-trained``, from the one beside the starting model if
+            that has the same architecture, else afresh; ``new``, always afresh.
         pooling: ``cls`` or ``mean``.
         query_length, passage_length: in tokens, with [CLS] and [SEP].
         separator: between title and text.
@@ -44,6 +48,7 @@ class BiEncoderContrastive(nn.Module):
         temperature: float,
         similarity: str,
         projector: str,
+        projector_start: str,
         pooling: str,
         query_length: int,
         passage_length: int,
@@ -51,12 +56,15 @@ class BiEncoderContrastive(nn.Module):
         start: Path,
     ):
         super().__init__()
+        if projector_start not in PROJECTOR_STARTS:
+            raise unknown("projector start", projector_start, PROJECTOR_STARTS)
         head = Projector(
             model.config.hidden_size, architecture=projector, initializer_range=model.config.initializer_range
         )
-        saved = saved_projector(start)
-        if saved is not None and saved[0].architecture == projector:
-            head.load_state_dict(saved[0].state_dict())
+        saved, encodes = saved_projector(start) or (None, False)
+        wanted = encodes or projector_start == "pre-trained"
+        if wanted and saved is not None and saved.architecture == projector:
+            head.load_state_dict(saved.state_dict())
         self.encoder = Encoder(model, pooling=pooling, projector=head)
         self.tokenizer = tokenizer
         self.temperature, self.similarity = temperature, check_similarity(similarity)

@@ -8,15 +8,16 @@ from pathlib import Path
 from repro.errors import DataError, UsageError, unknown
 from repro.progress import Progress
 
-POLICIES = ("chunk", "truncate")
+POLICIES = ("chunk", "whole-chunks", "truncate")
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/``: documents in order, each as chunks of at most ``length`` - 2 tokens, without [CLS]
     and [SEP].
 
-    ``chunk`` keeps all consecutive chunks of a document, ``truncate`` its first. A document is title,
-    separator and text, or the text alone where there is no title; one without any token gives no row.
+    ``chunk`` keeps all consecutive chunks of a document, ``whole-chunks`` all but a shorter last one that is
+    not the only one, ``truncate`` the first. With ``titles`` a document is title, separator and text, or the
+    text alone where there is no title; without, always the text. One without any token gives no row.
 
     Raises:
         UsageError: an unknown policy, or a length with no room for a token.
@@ -63,10 +64,16 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
     from repro.nn.text import passage_text
 
     room = params["length"] - 2
-    chunks = 1 if params["policy"] == "truncate" else None
+
+    def count(tokens: int) -> int:
+        if params["policy"] == "truncate":
+            return min(tokens, 1)
+        whole, rest = divmod(tokens, room)
+        return whole + bool(rest and (params["policy"] == "chunk" or not whole))
 
     def chunked(batch: dict) -> dict:
-        titled = zip(batch["title"], batch["text"], strict=True)
+        titles = batch["title"] if params["titles"] else [""] * len(batch["text"])
+        titled = zip(titles, batch["text"], strict=True)
         texts = [passage_text(title, text, separator=params["separator"]) for title, text in titled]
         encoded = tokenizer(
             texts,
@@ -78,10 +85,10 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
         advance(len(texts))
         rows = {"document": [], "chunk": [], "input_ids": []}
         for document, ids in zip(batch["id"], encoded, strict=True):
-            for chunk, first in enumerate(range(0, len(ids), room)[:chunks]):
+            for chunk in range(count(len(ids))):
                 rows["document"].append(document)
                 rows["chunk"].append(chunk)
-                rows["input_ids"].append(ids[first : first + room])
+                rows["input_ids"].append(ids[chunk * room : (chunk + 1) * room])
         return rows
 
     return chunked

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from repro.errors import UsageError
 from repro.nn.bi_encoder import BiEncoderContrastive
 from repro.nn.checkpoint import load_encoder, save_model
 from repro.nn.contrastive import in_batch_contrastive
@@ -11,8 +12,8 @@ from repro.nn.projector import Projector, saved_projector
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 OPTIONS = {
-    "temperature": 1.0, "similarity": "dot", "projector": "none", "pooling": "cls", "query_length": 8,
-    "passage_length": 12, "separator": "[SEP]",
+    "temperature": 1.0, "similarity": "dot", "projector": "none", "projector_start": "pre-trained",
+    "pooling": "cls", "query_length": 8, "passage_length": 12, "separator": "[SEP]",
 }  # fmt: skip
 EXAMPLES = [
     {
@@ -87,6 +88,16 @@ def test_a_projector_of_the_same_architecture_is_trained_on_and_kept_for_encodin
     assert encodes and (kept.dense.weight == pretrained.dense.weight).all()
     afresh = objective(start, projector="linear").encoder.projector.dense.weight.detach()
     assert (afresh != pretrained.dense.weight).any() and afresh.std().item() == pytest.approx(0.02, rel=0.2)
+
+
+def test_a_new_projector_leaves_the_pre_trained_one_but_not_one_that_was_fine_tuned(start):
+    saved = Projector(32, architecture="nonlinear", initializer_range=0.5)
+    for encodes in (False, True):
+        saved.save(start, encodes=encodes)
+        found = objective(start, projector="nonlinear", projector_start="new").encoder.projector
+        assert bool((found.dense.weight == saved.dense.weight).all()) is encodes
+    with pytest.raises(UsageError, match="no projector start 'old'"):
+        objective(start, projector_start="old")
 
 
 def test_without_a_projector_none_is_kept(start, tmp_path):

@@ -74,6 +74,6 @@ def tokens(tmp_path_factory, corpus, model):
     from repro.stages import tokenize
 
     folder = tmp_path_factory.mktemp("tokens")
-    params = {"length": 24, "policy": "chunk", "separator": " "}
+    params = {"length": 24, "policy": "chunk", "titles": True, "separator": " "}
     tokenize.run(params, {"corpus": corpus, "model": model}, folder, Progress())
     return folder

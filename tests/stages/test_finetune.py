@@ -19,7 +19,10 @@ CONTRASTIVE = {"name": "contrastive", "version": 1, "path": "repro.nn.bi_encoder
 
 def params(**changes):
     given = {
-        "objective": CONTRASTIVE, "options": {"temperature": 1.0, "similarity": "dot", "projector": "none"},
+        "objective": CONTRASTIVE,
+        "options": {
+            "temperature": 1.0, "similarity": "dot", "projector": "none", "projector_start": "pre-trained",
+        },
         "queries_per_batch": 4, "passages_per_query": 4, "epochs": 3, "max_steps": None,
         "learning_rate": 1e-3, "warmup_ratio": 0.1, "warmup_steps": 0, "schedule": "linear",
         "weight_decay": 0.0, "max_grad_norm": 1.0, "precision": "fp32", "query_length": 12,

@@ -9,7 +9,7 @@ from tests.tiny_models import tiny_tokenizer
 
 
 def tokenised(corpus, model, out, progress, **changes):
-    params = {"length": 24, "policy": "chunk", "separator": " "} | changes
+    params = {"length": 24, "policy": "chunk", "titles": True, "separator": " "} | changes
     facts = tokenize.run(params, {"corpus": corpus, "model": model}, out, progress)
     return load_from_disk(str(out / "arrow")), facts
 
@@ -40,6 +40,22 @@ def test_truncation_keeps_the_first_chunk_only(corpus, model, tmp_path, progress
     documents = list(load_from_disk(str(corpus / "arrow")))
     assert [row["input_ids"] for row in tokens] == [whole(row, "[SEP]")[:22] for row in documents]
     assert {row["chunk"] for row in tokens} == {0}
+
+
+def test_a_shorter_last_chunk_is_dropped_unless_it_is_the_only_one(corpus, model, tmp_path, progress):
+    tokens, _ = tokenised(corpus, model, tmp_path, progress, policy="whole-chunks")
+    expected = []
+    for ids in map(whole, load_from_disk(str(corpus / "arrow"))):
+        chunks = [ids[first : first + 22] for first in range(0, len(ids), 22)]
+        expected += [chunk for chunk in chunks if len(chunk) == 22] or chunks
+    assert list(tokens["input_ids"]) == expected
+    assert any(len(chunk) < 22 for chunk in expected)
+
+
+def test_titles_may_be_left_out(corpus, model, tmp_path, progress):
+    tokens, _ = tokenised(corpus, model, tmp_path, progress, titles=False, policy="truncate")
+    documents = list(load_from_disk(str(corpus / "arrow")))
+    assert list(tokens["input_ids"]) == [whole(row | {"title": ""})[:22] for row in documents]
 
 
 def test_a_document_without_tokens_gives_no_row(model, tmp_path, progress):

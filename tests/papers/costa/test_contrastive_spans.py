@@ -19,6 +19,8 @@ OPTIONS = {
     "spans": {"word": 2, "phrase": 2, "sentence": 2, "paragraph": 2},
     "span_tokens": {"phrase": [2, 4], "sentence": [4, 12], "paragraph": [12, 24]},
     "beta": [4, 2],
+    "rounding": "floor",
+    "spans_reach_sep": False,
     "projector": "nonlinear",
     "contrastive_input": "masked",
     "resample": "once",
@@ -90,6 +92,17 @@ def test_texts_are_cut_to_the_length_and_no_span_reaches_sep_or_padding():
     batch = costa.collate([*rows(words=40), rows(words=3)[0] | {"index": 9}])
     assert batch["clean_ids"].shape == (6, 20)
     assert (batch["spans"][..., 1] <= batch["attention_mask"].sum(dim=1, keepdim=True) - 1).all()
+
+
+def test_spans_but_not_words_may_reach_sep_where_the_reading_says_so():
+    bounds = {"phrase": [2, 2], "sentence": [4, 4], "paragraph": [30, 30]}
+    reached = []
+    for reach in (False, True):
+        batch = objective(spans_reach_sep=reach, span_tokens=bounds, length=20).collate(rows(count=30))
+        sep = batch["attention_mask"].sum(dim=1, keepdim=True) - 1  # (N, 1)
+        reached.append((batch["spans"][..., 1] == sep + 1).any(dim=0).tolist())
+    assert reached[0] == [False] * 8
+    assert not any(reached[1][:2]) and all(reached[1][2:])
 
 
 def test_clean_input_encodes_the_contrastive_side_unmasked():
@@ -164,6 +177,7 @@ def test_bounds_shrunk_to_nothing_are_one_token():
         ({"spans": {"word": 0}}, "no granularity with a span"),
         ({"span_tokens": {"phrase": [1, 2]}}, "no bounds in tokens for 'sentence'"),
         ({"resample": "never"}, "no resampling 'never'"),
+        ({"rounding": "up"}, "no rounding 'up'"),
         ({"start": "zero"}, "no span start 'zero'"),
         ({"short_text": "pad"}, "no treatment of short texts 'pad'"),
         ({"contrastive_input": "both"}, "no contrastive input 'both'"),

@@ -26,8 +26,9 @@ def texts():
 
 
 def sample(ids, words, *, seed=0, **changes):
-    options = {"counts": COUNTS, "bounds": BOUNDS, "beta": (4, 2), "start": "inclusive", "short_text": "clip"}
-    return sampled_spans(ids, words=words, generator=np.random.default_rng(seed), **options | changes)
+    options = {"counts": COUNTS, "bounds": BOUNDS, "beta": (4, 2), "rounding": "floor", "start": "inclusive"}
+    options = {**options, "short_text": "clip", **changes}
+    return sampled_spans(ids, words=words, generator=np.random.default_rng(seed), **options)
 
 
 def text(ids) -> str:
@@ -134,17 +135,19 @@ def test_the_same_generator_gives_the_same_spans_and_another_others(words, texts
 
 
 def test_lengths_follow_the_beta_distribution_between_the_bounds():
-    lengths = span_lengths(100_000, 16, 64, beta=(4, 2), generator=np.random.default_rng(1))
+    lengths = span_lengths(100_000, 16, 64, beta=(4, 2), rounding="floor", generator=np.random.default_rng(1))
     assert lengths.min() >= 16 and lengths.max() < 64
     # Beta(4, 2) has mean 2/3 and variance 8/(36*7); cutting takes half a token off on average
     assert lengths.mean() == pytest.approx(16 + 48 * 2 / 3 - 0.5, abs=0.1)
     assert lengths.std() == pytest.approx(48 * (8 / 252) ** 0.5, abs=0.1)
 
 
-def test_a_length_is_equation_1_cut_to_whole_tokens():
+@pytest.mark.parametrize(("rounding", "whole"), [("floor", int), ("round", round)])
+def test_a_length_is_equation_1_in_whole_tokens(rounding, whole):
     p = np.random.default_rng(8).beta(4, 2, size=1000)
-    lengths = span_lengths(1000, 4, 16, beta=(4, 2), generator=np.random.default_rng(8))
-    assert lengths.tolist() == [int(one * (16 - 4) + 4) for one in p]
+    generator = np.random.default_rng(8)
+    lengths = span_lengths(1000, 4, 16, beta=(4, 2), rounding=rounding, generator=generator)
+    assert lengths.tolist() == [whole(one * (16 - 4) + 4) for one in p]
 
 
 @pytest.mark.parametrize(("start", "last"), [("inclusive", 7), ("printed", 6)])

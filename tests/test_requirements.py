@@ -1,0 +1,58 @@
+"""What this machine lacks is known before anything runs, and data is known by its bytes."""
+
+import json
+
+from repro.graph import Node
+from repro.requirements import Machine
+
+BACKBONE = Node("backbone", {"name": "some/bert", "revision": "main"})
+
+
+def _model(root, text):
+    folder = root / "models/some/bert"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(text)
+    return Machine(root, root / "digests.json").resolve(BACKBONE)
+
+
+def test_two_checkpoints_of_one_name_are_told_apart_by_their_bytes(tmp_path):
+    one, two = _model(tmp_path / "a", "{}"), _model(tmp_path / "b", "{ }")
+    assert one.fingerprint != two.fingerprint
+    assert one.fingerprint == _model(tmp_path / "c", "{}").fingerprint
+
+
+def test_a_checkpoint_that_is_nowhere_is_an_obstacle_with_a_remedy(tmp_path):
+    machine = Machine(tmp_path, None)
+    node = machine.resolve(BACKBONE)
+    assert "repro data fetch model:some/bert" in machine.obstacles[node.fingerprint].remedy
+
+
+def test_half_precision_without_a_gpu_is_an_obstacle(monkeypatch):
+    monkeypatch.setattr("repro.machine.gpu", lambda: [])
+    machine = Machine(None, None)
+    node = machine.resolve(Node("search", {}, {"passages": Node("encode", {"precision": "fp16"})}))
+    encode = node.inputs["passages"]
+    assert "needs a GPU" in machine.obstacles[encode.fingerprint].cause
+
+
+def test_an_edited_collection_has_another_identity(tmp_path):
+    def corpus(root, text):
+        (root / "cranfield").mkdir(parents=True)
+        (root / "cranfield/corpus.jsonl").write_text(json.dumps({"_id": "1", "title": "", "text": text}))
+        return Machine(root, None).resolve(Node("corpus", {"dataset": "cranfield"}))
+
+    assert corpus(tmp_path / "a", "x").fingerprint != corpus(tmp_path / "b", "y").fingerprint
+    assert corpus(tmp_path / "c", "x").fingerprint == corpus(tmp_path / "d", "x").fingerprint
+
+
+def test_missing_data_can_be_planned_with_and_says_how_to_get_it():
+    machine = Machine(None, None)
+    node = machine.resolve(Node("corpus", {"dataset": "beir/fiqa"}))
+    assert node.params["identity"].startswith("library:beir/fiqa")
+    assert "repro data fetch beir/fiqa" in machine.obstacles[node.fingerprint].remedy
+
+
+def test_a_scale_without_a_stand_in_says_so():
+    machine = Machine(None, None)
+    node = machine.resolve(Node("queries", {"dataset": "small/beir/fiqa/test"}))
+    assert machine.obstacles[node.fingerprint].cause == "scale small has no stand-in for beir/fiqa/test"
