@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from repro.errors import ReproError
 from repro.evaluation.tolerance import UNITS, Tolerance, tolerance
 from repro.evaluation.verdict import Verdict, verdict
 from repro.graph import Node, walk
 from repro.manifest.cells import Cell
 from repro.plan import Measurement, Plan
+from repro.progress import Progress
 from repro.requirements import Obstacle
 from repro.results import Record, Results
 from repro.runner import Engine, Outcome
-from repro.store import Store
+from repro.store import Store, read_json
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,12 @@ class Comparison:
     Attributes:
         cells: in the order of the selection.
         tests: (paper, table, dataset) -> what significance.json says.
+        untested: why tests that were due could not be computed.
     """
 
     cells: list[Compared]
     tests: dict[tuple[str, str, str], dict] = field(default_factory=dict)
+    untested: list[str] = field(default_factory=list)
 
     def counts(self) -> Counter:
         """How often each verdict was given."""
@@ -213,12 +216,15 @@ def _test(rows: Mapping[str, Node], measures: list[str]) -> Node:
     )
 
 
-def run_tests(plan: Plan, store: Store, engine: Engine, progress) -> dict[tuple[str, str, str], dict]:
-    """The tests between rows, those not stored yet computed; keyed as ``tests`` keys them."""
-    found = {}
+def run_tests(comparison: Comparison, plan: Plan, store: Store, engine: Engine, progress: Progress) -> None:
+    """Add the tests between rows, computing those not stored yet; what fails is told, and costs nothing else."""
     for key, node in tests(plan, store).items():
-        if store.state(node) != "stored":
-            progress.note(f"  comparing rows of {key[0]} table {key[1]} on {key[2]}")
-            engine(node, store, progress)
-        found[key] = json.loads((store.path(node) / "significance.json").read_text())
-    return found
+        try:
+            if store.state(node) == "damaged":
+                store.discard(node)
+            if store.state(node) != "stored":
+                progress.note(f"  comparing rows of {key[0]} table {key[1]} on {key[2]}")
+                engine(node, store, progress)
+            comparison.tests[key] = read_json(store.path(node) / "significance.json")
+        except ReproError as error:
+            comparison.untested.append(str(error))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from repro.errors import BlockedError
+from repro.errors import BlockedError, UsageError
 from repro.progress import Progress
 
+_NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
 PATTERNS = ["*.json", "*.txt", "*.safetensors", "*.model"]  # no pickled weights
 
 
@@ -23,8 +25,11 @@ class Offer:
 def offer(name: str, *, revision: str = "main") -> Offer:
     """The model ``name`` of the hub, to be put into ``models/<name>`` of the data folder.
 
-    Loading raises BlockedError when the hub cannot be reached or does not have it.
+    Raises UsageError for what cannot be a model's name. Loading raises BlockedError when the hub cannot be
+    reached or does not have it.
     """
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r} cannot be a model of the hub: those are named NAME or OWNER/NAME")
 
     def load(data_root: Path, progress: Progress) -> list[Path]:
         from huggingface_hub import snapshot_download

@@ -30,7 +30,8 @@ class Paper:
         path = self.folder / "cells.yaml"
         manifest = yaml_file.read(path, Manifest, faults=faults)
         if manifest.paper != self.name:
-            raise UsageError(f"{path}: says paper {manifest.paper!r}, lies in the folder {self.name!r}")
+            reason = f"says paper {manifest.paper!r}, but this is {self.name!r}"
+            raise yaml_file.fault_at(path, ("paper",), reason)
         return manifest
 
     @functools.cached_property
@@ -55,11 +56,22 @@ def papers() -> dict[str, Paper]:
         if (folder / "cells.yaml").exists()
     }
     for entry in _entry_points():
-        spec = importlib.util.find_spec(entry.value)
-        if spec and spec.submodule_search_locations and entry.name not in found:
-            folder = Path(next(iter(spec.submodule_search_locations)))
-            found[entry.name] = Paper(entry.name, folder, entry.value)
+        if entry.name not in found:
+            found[entry.name] = Paper(entry.name, _package_folder(entry), entry.value)
     return found
+
+
+def _package_folder(entry) -> Path:
+    """The folder of the package that an entry point names. Raises UsageError when there is none."""
+    try:
+        spec = importlib.util.find_spec(entry.value)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None or not spec.submodule_search_locations:
+        raise UsageError(
+            f"the installed paper {entry.name!r} names the package {entry.value!r}, which is not there"
+        )
+    return Path(next(iter(spec.submodule_search_locations)))
 
 
 def _entry_points():

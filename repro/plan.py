@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +11,12 @@ from typing import Any
 
 from repro.datasets.catalog import Dataset, dataset
 from repro.errors import ManifestError, UsageError, unknown
+from repro.evaluation.measures import parse_measure
 from repro.evaluation.together import measures
 from repro.graph import Node, canonical, check_types, walk
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.schema import Reading
+from repro.manifest.yaml_file import fault_at
 from repro.papers import Paper, load, readings
 from repro.recipe import Choices, Request
 from repro.requirements import Machine, Obstacle
@@ -128,13 +130,17 @@ def plan(
 
     Raises:
         UsageError: an override names a reading or choice that no selected paper has.
-        ManifestError: a cell names a recipe that does not exist or does not take its options.
+        ManifestError: a cell names a dataset, measure or recipe that does not exist, or options which the
+            recipe does not take; says file and line.
     """
     _check_overrides(overrides or {}, {c.paper.name: c.paper for c in cells}.values())
     machine = Machine(data, digests)
     builder = _Builder(scale, machine, overrides or {}, data)
     measurements = [
-        builder.measure(cell, seed) for cell in _with_members(cells) if cell.recipe for seed in seeds or (None,)
+        builder.measure(cell, seed)
+        for cell in _with_members(cells)
+        if cell.recipe
+        for seed in seeds or (None,)
     ]
     _check_overrides_matter(overrides or {}, builder.asked_for())
     return Plan(scale, cells, measurements, machine)
@@ -162,7 +168,7 @@ class _Builder:
         self._rewrite = self.scale.rewriter()
 
     def measure(self, cell: Cell, seed: int | None) -> Measurement:
-        entry = dataset(cell.column.dataset)
+        entry = _catalogued(cell)
         members = [dataset(m) for m in entry.members] or [entry]
         calls = [self._call(cell, member.id, seed) for member in members]
         parts = tuple(
@@ -190,9 +196,9 @@ class _Builder:
         path = recipe_path(cell)
         key = canonical([path, cell.paper.name, identifier, seed, cell.options])
         if key not in self._calls:
+            recipe = _recipe(cell, path)
             choices = Choices(readings_for(cell.paper, path), self.overrides, self.data)
-            node = _called(cell, path, Request(identifier, choices, seed))
-            self._calls[key] = node, choices
+            self._calls[key] = recipe(Request(identifier, choices, seed), **cell.options), choices
         return self._calls[key]
 
 
@@ -223,16 +229,40 @@ def readings_for(source: Paper, path: str) -> dict[str, Reading]:
     return {**source.readings, **readings(Path(module).with_name("readings.yaml"))}
 
 
-def _called(cell: Cell, path: str, request: Request) -> Node:
+def _recipe(cell: Cell, path: str) -> Callable[..., Node]:
+    """The function that makes the cell. Raises ManifestError when there is none that takes its options."""
     try:
         function = load(path)
-    except (ImportError, AttributeError):
-        raise ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id} names recipe {path!r}, which does not exist") from None
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise _fault(cell, "recipe", f"recipe {path!r} does not exist: {error}") from None
     try:
-        inspect.signature(function).bind(request, **cell.options)
+        inspect.signature(function).bind(None, **cell.options)
     except TypeError as error:
-        raise ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: recipe {path!r}: {error}") from None
-    return function(request, **cell.options)
+        raise _fault(cell, "recipe", f"recipe {path!r}: {error}") from None
+    return function
+
+
+def _catalogued(cell: Cell) -> Dataset:
+    """The dataset of a cell whose measure is known too. Raises ManifestError when one of them is not."""
+    key = "measure"
+    try:
+        parse_measure(cell.column.measure)
+        key = "dataset"
+        return dataset(cell.column.dataset)
+    except UsageError as error:
+        raise _fault(cell, key, str(error)) from None
+
+
+def _fault(cell: Cell, key: str, reason: str) -> ManifestError:
+    """The error about what the cell's column, or else its row, says under ``key``; with its line."""
+    table = cell.table
+    part = (
+        ("columns", table.columns.index(cell.column))
+        if getattr(cell.column, key)
+        else ("rows", table.rows.index(cell.row))
+    )
+    location = ("tables", cell.paper.manifest.tables.index(table), *part, key)
+    return fault_at(cell.paper.folder / "cells.yaml", location, f"cell {cell.id}: {reason}")
 
 
 def _check_overrides(overrides: Mapping[str, str], sources: Iterable[Paper]) -> None:

@@ -20,7 +20,7 @@ class Progress:
 
 
 class TerminalProgress(Progress):
-    """Bars on standard error through rich, shown once a task has run for ``delay`` seconds."""
+    """Bars on a terminal's standard error through rich, once a task has run for ``delay`` seconds."""
 
     def __init__(self, delay: float = 2.0):
         self.delay = delay
@@ -32,7 +32,7 @@ class TerminalProgress(Progress):
         def advance(n: int = 1) -> None:
             nonlocal bar, handle, done
             done += n
-            if bar is None and time.monotonic() - started > self.delay:
+            if bar is None and sys.stderr.isatty() and time.monotonic() - started > self.delay:
                 bar = _bar()
                 bar.start()
                 handle = bar.add_task(name, total=total)
@@ -56,6 +56,10 @@ def _bar():
     from rich.progress import Progress as RichProgress
 
     return RichProgress(
-        TextColumn("  {task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=Console(stderr=True), transient=True,
+        TextColumn("  {task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
     )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
 from repro.errors import DataError
-from repro.store import translated
+from repro.store import make_writable, translated
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class Record:
         queries: queries averaged over; ``missing`` of them were not in the run and count as 0.
         environment: commit, versions and hardware of the process that recorded it.
     """
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # for reading back
 
     cell: str
     scale: str
@@ -45,6 +50,14 @@ class Record:
         return self.cell, self.scale, self.seed, self.fingerprint
 
 
+_FOLDER = "results folder", "--results"
+
+
+@functools.cache
+def _reader() -> TypeAdapter:
+    return TypeAdapter(Record)
+
+
 class Results:
     """A folder of records, ``records/<scale>/<paper>.jsonl``."""
 
@@ -55,6 +68,10 @@ class Results:
         """The file that holds a paper's records at one scale."""
         return self.root / "records" / scale / f"{paper}.jsonl"
 
+    def make_writable(self) -> None:
+        """Raise StoreError, before anything is measured, where no record could be written."""
+        make_writable(self.root, *_FOLDER)
+
     def read(self, scale: str, paper: str) -> list[Record]:
         """Records in the order they were made.
 
@@ -64,15 +81,19 @@ class Results:
             DataError: any other line that is not a record; names file and line.
         """
         path = self.path(scale, paper)
-        if not path.exists():
+        try:
+            with translated(self.root, *_FOLDER):
+                *lines, _unfinished = path.read_bytes().split(b"\n")
+        except FileNotFoundError:
             return []
         found = []
-        *lines, _unfinished = path.read_text(encoding="utf-8").split("\n")
         for number, line in enumerate(lines, 1):
             try:
-                found.append(Record(**json.loads(line)))
-            except (ValueError, TypeError) as error:
-                raise DataError(f"{path}:{number}: not a record: {error}") from None
+                found.append(_reader().validate_json(line))
+            except ValidationError as error:
+                first = error.errors()[0]
+                where = "".join(f"{part}: " for part in first["loc"])
+                raise DataError(f"{path}:{number}: not a record: {where}{first['msg']}") from None
         return found
 
     def append(self, records: Iterable[Record]) -> int:
@@ -88,7 +109,7 @@ class Results:
     def _append(self, path: Path, scale: str, paper: str, group: list[Record]) -> int:
         from filelock import FileLock
 
-        with translated(self.root):
+        with translated(self.root, *_FOLDER):
             path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(path.with_suffix(".lock")):
                 known = {r.key for r in self.read(scale, paper)}

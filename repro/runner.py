@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from repro.plan import Measurement, Plan
 from repro.progress import Progress
 from repro.requirements import Obstacle
 from repro.results import Record, Results
-from repro.store import Store, damage
+from repro.store import Store, damage, read_json
 
 Engine = Callable[[Node, Store, Progress], Path]
 
@@ -42,7 +41,9 @@ class Outcome:
         return "ran"
 
 
-def execute(plan: Plan, store: Store, engine: Engine, progress: Progress, *, rebuild: bool = False) -> Outcome:
+def execute(
+    plan: Plan, store: Store, engine: Engine, progress: Progress, *, rebuild: bool = False
+) -> Outcome:
     """Run every needed node that nothing stands in the way of, inputs first.
 
     A node that fails or is blocked holds back only what is below it.
@@ -57,7 +58,9 @@ def execute(plan: Plan, store: Store, engine: Engine, progress: Progress, *, reb
     needed = plan.needed()
     for number, node in enumerate(needed, 1):
         obstacles = _in_the_way(plan, node, outcome)
-        upstream = next((outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed), None)
+        upstream = next(
+            (outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed), None
+        )
         if upstream:
             outcome.failed[node.fingerprint] = upstream
         elif obstacles:
@@ -70,10 +73,14 @@ def execute(plan: Plan, store: Store, engine: Engine, progress: Progress, *, reb
 
 def describe(node: Node) -> str:
     """A node in a few words: the stage and what tells it from others of its kind."""
-    shown = [str(node.params[k]) for k in ("dataset", "kind", "depth", "max_steps") if node.params.get(k) is not None]
+    shown = [
+        str(node.params[k])
+        for k in ("dataset", "kind", "depth", "max_steps")
+        if node.params.get(k) is not None
+    ]
     if "objective" in node.params:
         shown.insert(0, node.params["objective"]["name"])
-    return f"{node.stage} {' '.join(shown)} ({node.fingerprint[:12]})"
+    return " ".join([node.stage, *shown, f"({node.fingerprint[:12]})"])
 
 
 def _mend(plan: Plan, store: Store, rebuild: bool) -> None:
@@ -132,7 +139,7 @@ def measured(measurement: Measurement, scale: str, store: Store) -> Record:
 
 @functools.lru_cache(maxsize=8)
 def _scores(path: Path) -> dict:
-    return json.loads(path.read_text())
+    return read_json(path)
 
 
 def averages(plan: Plan, records: list[Record]) -> list[Record]:
@@ -159,10 +166,14 @@ def _average(plan: Plan, cell, seed: int | None, parts: list[Record]) -> Record:
     )  # fmt: skip
     identity = hashlib.sha256(canonical([r.fingerprint for r in parts]).encode()).hexdigest()
     value = sum(r.measured for r in parts) / len(parts)
-    return _record(whole, plan.scale.name, value, identity, sum(r.queries for r in parts), sum(r.missing for r in parts))
+    return _record(
+        whole, plan.scale.name, value, identity, sum(r.queries for r in parts), sum(r.missing for r in parts)
+    )
 
 
-def _record(measurement: Measurement, scale: str, value: float, fingerprint: str, queries: int, missing: int) -> Record:
+def _record(
+    measurement: Measurement, scale: str, value: float, fingerprint: str, queries: int, missing: int
+) -> Record:
     return Record(
         cell=measurement.cell.id, scale=scale, measured=value, seed=measurement.seed, fingerprint=fingerprint,
         queries=queries, missing=missing, readings=dict(measurement.departures),

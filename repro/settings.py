@@ -17,7 +17,7 @@ class Settings:
 
     Attributes:
         store: artefacts; ``--store``, REPRO_STORE, else the user's cache folder.
-        results: records; ``--results``, REPRO_RESULTS, else results/ of a checkout, else the user's data folder.
+        results: records; ``--results``, REPRO_RESULTS, else results/ of a checkout, else in the user's data.
         data: the user's own collections; REPRO_DATA, else what was fetched before, else None.
     """
 
@@ -29,7 +29,7 @@ class Settings:
 def settings(store: str | None = None, results: str | None = None) -> Settings:
     """Resolve the folders. Raises UsageError when REPRO_DATA names no folder."""
     data = os.environ.get("REPRO_DATA")
-    if data and not Path(data).is_dir():
+    if data and not data_folder().is_dir():
         raise UsageError(f"REPRO_DATA is {data!r}, which is not a folder")
     return Settings(
         store=_folder(store, "REPRO_STORE") or _user("cache") / "store",
@@ -41,12 +41,21 @@ def settings(store: str | None = None, results: str | None = None) -> Settings:
 def data_folder() -> Path:
     """The folder of REPRO_DATA, else the one in the user's data folder that fetching fills."""
     data = os.environ.get("REPRO_DATA")
-    return Path(data).expanduser().resolve() if data else _user("data") / "collections"
+    return _resolved(data, "REPRO_DATA") if data else _user("data") / "collections"
 
 
 def _folder(option: str | None, variable: str) -> Path | None:
+    if option == "":
+        raise UsageError(f"an empty path was given for what {variable} names; leave the option out instead")
     value = option or os.environ.get(variable)
-    return Path(value).expanduser().resolve() if value else None
+    return _resolved(value, variable) if value else None
+
+
+def _resolved(value: str, variable: str) -> Path:
+    try:
+        return Path(value).expanduser().resolve()
+    except (RuntimeError, ValueError) as error:  # nobody's home, links in a circle, a null byte
+        raise UsageError(f"{value!r}, given for {variable}, is no path: {error}") from None
 
 
 def _default_results() -> Path:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import sys
+from pathlib import Path
 
 import click
 
@@ -75,7 +78,7 @@ Examples:
   repro compare --all                      verdicts on whatever was measured
 \b
 Shell completion: eval "$(_REPRO_COMPLETE=bash_source repro)"   (or zsh_source, fish_source)
-Exit status: 0 done, 1 a verdict did not pass under --strict, 2 bad input, 3 a stage failed, 4 something is missing.
+Exit status: 0 done, 1 a verdict did not pass (--strict), 2 bad input, 3 a stage failed, 4 something is missing.
 """,
 )
 @click.version_option(__version__, prog_name="repro")
@@ -87,28 +90,54 @@ def cli():
 
 
 def main() -> None:
-    """Entry point: errors a user can act on are one sentence on standard error."""
+    """Entry point: what a user can act on is one sentence on standard error and an exit status."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by the caller: print would fail, or use another's descriptor
+            setattr(sys, name, Path(os.devnull).open(mode))
+    status = _status()
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            _say(f"standard output cannot be written: {error.strerror}")
+            status = 2
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in its buffer is lost
+    sys.exit(status)
+
+
+def _status() -> int:
+    """Run the command line and say what went wrong, if anything."""
+    out = sys.stdout
     try:
         status = cli(standalone_mode=False)
-    except click.exceptions.Exit as error:
-        status = error.exit_code
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         _say("interrupted; the same command continues where it stopped")
-        status = 130
+        return 130
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)
+        return error.exit_code
     except click.ClickException as error:
-        _say(error.format_message())
-        status = error.exit_code
+        _say(error.format_message().rstrip(".") + _hint(error))
+        return error.exit_code
     except ReproError as error:
         _say(str(error))
-        status = error.exit_status
-    except KeyboardInterrupt:
-        _say("interrupted; the same command continues where it stopped")
-        status = 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        status = 0
-    sys.exit(status if isinstance(status, int) else 0)
+        return error.exit_status
+    except OSError as error:  # of the user's files and folders; what is raised inside a stage stays there
+        _say(f"{error.filename or 'standard output'}: {error.strerror or error}")
+        return 2
+    except SystemExit as error:
+        # so rich, and click after it put another stdout in place, leave when nobody reads on
+        if sys.stdout is out and not isinstance(error.__context__, BrokenPipeError):
+            raise
+        return 0
+    return status if isinstance(status, int) else 0
+
+
+def _hint(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"; `{context.command_path} --help` says what there is" if context else ""
 
 
 def _say(sentence: str) -> None:
-    print(f"repro: {sentence}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # a standard error that cannot be written changes no exit status
+        print(f"repro: {sentence}", file=sys.stderr)

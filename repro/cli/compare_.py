@@ -7,14 +7,16 @@ import click
 from repro.cli.selection import selecting
 
 
-@click.command("compare", epilog="\b\nExamples:\n  repro compare --all\n  repro compare PAPER --table 3 --strict --json")
+@click.command(
+    "compare", epilog="\b\nExamples:\n  repro compare --all\n  repro compare PAPER --table 3 --strict --json"
+)
 @selecting
 @click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
 @click.option("--json", "as_json", is_flag=True, help="One object per cell on standard output.")
 def command(selection, strict, as_json):
     """Judge the selected cells by what was measured so far; never trains, searches or downloads.
 
-    Tests between rows are computed where their runs are stored and the test is not.
+    Tests between rows are computed where their runs are stored and the store can be written.
     """
     from repro.cli import judging
     from repro.comparison import compare, run_tests
@@ -25,6 +27,6 @@ def command(selection, strict, as_json):
     plan, store = selection.plan(), selection.store()
     plan.look(store)
     comparison = compare(plan, Results(selection.settings.results))
-    comparison.tests = run_tests(plan, store, run_node, TerminalProgress())
+    run_tests(comparison, plan, store, run_node, TerminalProgress())
     judging.show(comparison, as_json)
     return judging.status(comparison, strict=strict, outcome=None)

@@ -10,7 +10,14 @@ from repro.errors import UsageError
 from repro.settings import data_folder, settings
 
 
-@click.group("data", epilog="\b\nExamples:\n  repro data list\n  REPRO_DATA=/data repro data check\n  repro data fetch beir/scifact")
+@click.group(
+    "data",
+    epilog="""\b
+Examples:
+  repro data list
+  REPRO_DATA=/data repro data check
+  repro data fetch beir/scifact""",
+)
 def command():
     """Show what data there is, check it, and fetch what libraries can give.
 
@@ -31,9 +38,13 @@ def list_(as_json):
     rows = survey(settings().data)
     if as_json:
         return emit_json([{**asdict(row), "counts": dict(row.counts)} for row in rows])
-    shown = [[r.state, r.id, r.what, _counts(r.counts), describe_size(r.size) if r.size else "", r.licence] for r in rows]
+    shown = [
+        [r.state, r.id, r.what, _counts(r.counts), describe_size(r.size) if r.size else "", r.licence]
+        for r in rows
+    ]
     table("datasets", ["", "id", "what", "records", "download", "licence"], shown)
-    print(f"{sum(r.state in ('found', 'embedded') for r in rows)} of {len(rows)} are at hand; data folder: {settings().data}")
+    there = sum(r.state in ("found", "embedded") for r in rows)
+    print(f"{there} of {len(rows)} are at hand; data folder: {settings().data}")
 
 
 @command.command("check", epilog="\b\nExamples:\n  repro data check\n  repro data check beir/scifact/test")
@@ -49,7 +60,10 @@ def check_(ids):
     return 2 if problems else 0
 
 
-@command.command("fetch", epilog="\b\nExamples:\n  repro data fetch beir/scifact\n  repro data fetch model:bert-base-uncased --yes")
+@command.command(
+    "fetch",
+    epilog="\b\nExamples:\n  repro data fetch beir/scifact\n  repro data fetch model:bert-base-uncased --yes",
+)
 @click.argument("identifier", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask: the size and the licence are fine.")
 @click.option("--library", default="", metavar="beir", help="Fetch a BEIR collection through beir itself.")
@@ -72,7 +86,7 @@ def fetch_(identifier, yes, library):
         if not sys.stdin.isatty():
             raise UsageError(f"fetching {identifier} needs your consent: add --yes")
         click.confirm("Go on?", abort=True, err=True)
-    with translated(target):
+    with translated(target, "data folder", "REPRO_DATA"):
         for path in wanted.load(target, TerminalProgress()):
             print(path)
 

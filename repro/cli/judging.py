@@ -37,7 +37,7 @@ def summary(comparison: Comparison) -> str:
 
 
 def notices(comparison: Comparison) -> list[str]:
-    """What the reader should know or do: the first obstacle of each cell with its remedy, failures, substitutes."""
+    """What the reader should know or do: each cell's first obstacle with its remedy, failures, substitutes."""
     lines: dict[str, list[str]] = {}
     for c in comparison.cells:
         if c.obstacles and not c.cell.column.mean_of:
@@ -48,7 +48,8 @@ def notices(comparison: Comparison) -> list[str]:
             lines.setdefault(f"failed: {c.verdict.why}", []).append(c.cell.id)
         for reading, why in (c.records[0].substitutes if c.records else {}).items():
             lines.setdefault(f"substitute: reading {reading}: {why}", []).append(c.cell.id)
-    return [f"{text} [{_cells(cells)}]" for text, cells in lines.items()]
+    untested = [f"no tests between rows: {reason}" for reason in dict.fromkeys(comparison.untested)]
+    return [f"{text} [{_cells(cells)}]" for text, cells in lines.items()] + untested
 
 
 def _cells(ids: list[str]) -> str:
@@ -57,7 +58,7 @@ def _cells(ids: list[str]) -> str:
 
 def status(comparison: Comparison, *, strict: bool, outcome: Outcome | None) -> int:
     """3 a stage failed, 4 something was blocked, 1 a verdict did not pass (if strict), else 0."""
-    if outcome and outcome.failed:
+    if outcome and (outcome.failed or comparison.untested):
         return 3
     if outcome and (outcome.blocked or any(c.verdict.name == "blocked" for c in comparison.cells)):
         return 4

@@ -28,7 +28,9 @@ def console(stderr: bool = False):
     return Console(file=stream, width=width, highlight=False, soft_wrap=False)
 
 
-def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
+def table(
+    title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()
+) -> None:
     """A table with a bold title and a ruled head; ``right`` are columns of numbers."""
     from rich import box
     from rich.table import Table

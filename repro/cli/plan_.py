@@ -7,7 +7,9 @@ import click
 from repro.cli.selection import selecting
 
 
-@click.command("plan", epilog="\b\nExamples:\n  repro plan PAPER --table 1\n  repro plan --all --scale tiny --json")
+@click.command(
+    "plan", epilog="\b\nExamples:\n  repro plan PAPER --table 1\n  repro plan --all --scale tiny --json"
+)
 @selecting
 @click.option("--json", "as_json", is_flag=True, help="One object per node.")
 def command(selection, as_json):
@@ -37,7 +39,11 @@ def show_plan(plan, store, as_json: bool) -> int:
         emit_json(rows)
     else:
         shown = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
-        table(f"{len(plan.measurements)} measurements at scale {plan.scale.name}", ["state", "node", "blocked by"], shown)
+        table(
+            f"{len(plan.measurements)} measurements at scale {plan.scale.name}",
+            ["state", "node", "blocked by"],
+            shown,
+        )
         remedies = dict.fromkeys(f"{o['cause']}; {o['remedy']}" for r in rows for o in r["blocked"])
         for text in remedies:
             print(f"blocked: {text}")

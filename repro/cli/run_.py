@@ -27,28 +27,30 @@ Examples:
 def command(selection, dry_run, rebuild, strict, as_json):
     """Measure the selected cells and compare them with print.
 
-    Runs what is missing from the store, records what was measured, prints the tables. Killed anywhere, the same
-    command continues. What cannot run here is reported with the way to get it, and holds back nothing else.
+    Runs what is missing from the store, records what was measured, prints the tables. Killed anywhere, the
+    same command continues. What cannot run here is reported with the way to get it, and holds back nothing else.
     """
     from repro.cli import judging
     from repro.cli.plan_ import show_plan
 
-    plan = selection.plan()
     store = selection.store()
     if dry_run:
-        return show_plan(plan, store, as_json)
+        return show_plan(selection.plan(), store, as_json)
     from repro.comparison import compare, run_tests
     from repro.engines.inline import run_node
     from repro.progress import TerminalProgress
     from repro.results import Results
     from repro.runner import execute, record
+    from repro.store import make_writable
 
-    progress = TerminalProgress()
+    results, progress = Results(selection.settings.results), TerminalProgress()
+    make_writable(store.root)
+    results.make_writable()
+    plan = selection.plan()
     outcome = execute(plan, store, run_node, progress, rebuild=rebuild)
-    results = Results(selection.settings.results)
     record(plan, store, results)
     comparison = compare(plan, results, outcome=outcome)
-    comparison.tests = run_tests(plan, store, run_node, progress)
+    run_tests(comparison, plan, store, run_node, progress)
     judging.show(comparison, as_json)
     print(
         f"{plan.asked} stage calls asked for, {len(plan.nodes)} distinct nodes, {len(outcome.run)} run now; "

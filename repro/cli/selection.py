@@ -28,14 +28,15 @@ class Selection:
     settings: Settings
 
     def plan(self) -> Plan:
-        """The selection's plan. Raises what ``repro.plan.plan`` raises."""
+        """The selection's plan; makes no store. Raises what ``repro.plan.plan`` raises."""
+        store = self.settings.store
         return plan(
-            self.cells, scale=scale(self.scale), data=self.settings.data,
-            digests=self.settings.store / "digests.json", seeds=self.seeds, overrides=self.readings,
+            self.cells, scale=scale(self.scale), data=self.settings.data, seeds=self.seeds,
+            digests=store / "digests.json" if store.is_dir() else None, overrides=self.readings,
         )  # fmt: skip
 
     def store(self) -> Store:
-        """The store, opened for writing."""
+        """The store, to look at."""
         return Store(self.settings.store)
 
 
@@ -52,14 +53,15 @@ def _scales(ctx, param, incomplete):
 _OPTIONS = [
     click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_papers),
     click.option("--table", "tables", multiple=True, metavar="N", help="Only this table; may be repeated."),
-    click.option("--row", "rows", multiple=True, metavar="ROW", help="Only this row, or this system in every group."),
-    click.option("--cell", "cells", multiple=True, metavar="ID", help="Only this cell: paper/table/row/column."),
+    click.option("--row", "rows", multiple=True, metavar="ROW", help="Only this row, or a system in every group."),
+    click.option("--cell", "cells", multiple=True, metavar="ID", help="Only this cell, paper/table/row/column."),
     click.option("--figure", "figures", multiple=True, metavar="N", help="Only this figure."),
     click.option("--all", "everything", is_flag=True, help="Everything (of the named papers, or of all)."),
     click.option("--scale", "scale_name", default="full", show_default=True, shell_complete=_scales,
                  help="full is the paper; small and tiny cost less and are never compared with print."),
-    click.option("--seeds", default="", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's own."),
-    click.option("--reading", "readings", multiple=True, metavar="ID=CHOICE", help="Another choice of a reading."),
+    click.option("--seeds", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's own."),
+    click.option("--reading", "readings", multiple=True, metavar="ID=CHOICE",
+                 help="Another choice of a reading."),
     click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE)."),
     click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS)."),
 ]  # fmt: skip
@@ -75,6 +77,8 @@ def selecting(function: Callable) -> Callable:
         scale(scale_name)
         for figure in figures:
             _refuse_figure(names, figure)
+        if (tables or rows) and not (names or everything):
+            raise UsageError(f"--table and --row need a paper ({', '.join(papers())}), or --all")
         if not (names or cells or everything):
             raise UsageError(f"name a paper ({', '.join(papers())}), a --cell, or --all")
         chosen = Selection(
@@ -94,14 +98,17 @@ def selecting(function: Callable) -> Callable:
 def _refuse_figure(names: tuple[str, ...], figure: str) -> None:
     for name in names or papers():
         if not figure_of(paper(name), figure).recipe:
-            raise UsageError(f"figure {figure} of {name} has no recipe yet; `repro show {name} --figure {figure}` describes it")
+            described = f"`repro show {name} --figure {figure}` describes it"
+            raise UsageError(f"figure {figure} of {name} has no recipe yet; {described}")
 
 
-def _seeds(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(dict.fromkeys(int(part) for part in text.split(",") if part.strip()))
-    except ValueError:
-        raise UsageError(f"--seeds takes whole numbers separated by commas, not {text!r}") from None
+def _seeds(text: str | None) -> tuple[int, ...]:
+    if text is None:
+        return ()
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) < 2**32 for part in parts):  # what numpy takes
+        raise UsageError(f"--seeds takes whole numbers below 2**32 separated by commas, not {text!r}")
+    return tuple(dict.fromkeys(map(int, parts)))
 
 
 def _readings(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -110,5 +117,8 @@ def _readings(pairs: tuple[str, ...]) -> dict[str, str]:
         identifier, equals, choice = pair.partition("=")
         if not equals:
             raise UsageError(f"--reading takes ID=CHOICE, not {pair!r}; `repro readings PAPER` lists both")
-        found[identifier.strip()] = choice.strip()
+        if found.setdefault(identifier.strip(), choice.strip()) != choice.strip():
+            raise UsageError(
+                f"--reading gives {identifier.strip()!r} two choices; run the command once for each"
+            )
     return found

@@ -7,7 +7,14 @@ import click
 from repro.errors import UsageError
 
 
-@click.command("show", epilog="\b\nExamples:\n  repro show PAPER --table 1\n  repro show PAPER/1/bm25/dev.rr10\n  repro show PAPER --figure 4")
+@click.command(
+    "show",
+    epilog="""\b
+Examples:
+  repro show PAPER --table 1
+  repro show PAPER/1/bm25/dev.rr10
+  repro show PAPER --figure 4""",
+)
 @click.argument("what", metavar="PAPER|CELL")
 @click.option("--table", "tables", multiple=True, metavar="N", help="A table as printed; may be repeated.")
 @click.option("--figure", "figures", multiple=True, metavar="N", help="What a figure plots.")
@@ -67,7 +74,11 @@ def _cell(identifier: str, as_json: bool) -> None:
     from repro.manifest.cells import cell
 
     found = cell(identifier)
-    readings = [r for r in found.paper.readings.values() if any(f"{identifier}/".startswith(f"{a}/") for a in r.affects)]
+    readings = [
+        r
+        for r in found.paper.readings.values()
+        if any(f"{identifier}/".startswith(f"{a}/") for a in r.affects)
+    ]
     facts = found.as_json()
     facts["options"] = found.options
     facts["readings"] = [r.id for r in readings]
@@ -80,7 +91,8 @@ def _cell(identifier: str, as_json: bool) -> None:
         if value not in (None, "", [], {}):
             print(f"{name + ':':14}{', '.join(map(str, value)) if isinstance(value, list) else value}")
     for reading in readings:
-        print(f"\n{reading.id} ({reading.kind}, {reading.where}): {reading.paper}\n  choices: {', '.join(reading.choices)}; default: {reading.default}")
+        print(f"\n{reading.id} ({reading.kind}, {reading.where}): {reading.paper}")
+        print(f"  choices: {', '.join(reading.choices)}; default: {reading.default}")
 
 
 def _dataset(identifier: str) -> dict:

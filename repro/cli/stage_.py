@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from repro.errors import UsageError
+from repro.errors import StoreError, UsageError
 from repro.settings import settings
 
 
@@ -18,11 +18,14 @@ def command(fingerprint, store):
     """
     from repro.engines.inline import run_node
     from repro.progress import TerminalProgress
-    from repro.store import Store
+    from repro.store import Store, make_writable
 
     opened = Store(settings(store).store)
     node = opened.remembered(fingerprint)
-    absent = [str(p) for p in node.parents() if opened.state(p) != "stored"]
+    if opened.state(node) == "damaged":
+        raise StoreError(f"artefact {node} is damaged; `repro verify --rebuild` removes it")
+    absent = [f"{p} ({state})" for p in node.parents() if (state := opened.state(p)) != "stored"]
     if absent:
-        raise UsageError(f"{node} needs {', '.join(absent)}, which the store does not hold yet")
+        raise UsageError(f"{node} needs {', '.join(absent)}; the store must hold it")
+    make_writable(opened.root)
     print(run_node(node, opened, TerminalProgress()))

@@ -7,7 +7,9 @@ import click
 from repro.cli.selection import selecting
 
 
-@click.command("status", epilog="\b\nExamples:\n  repro status PAPER\n  repro status --all --scale tiny --json")
+@click.command(
+    "status", epilog="\b\nExamples:\n  repro status PAPER\n  repro status --all --scale tiny --json"
+)
 @selecting
 @click.option("--json", "as_json", is_flag=True, help="One object per cell.")
 def command(selection, as_json):

@@ -7,7 +7,13 @@ import click
 from repro.cli.selection import selecting
 
 
-@click.command("tables", epilog="\b\nExamples:\n  repro tables PAPER --table 1 --scale tiny\n  repro tables --all --document report.tex")
+@click.command(
+    "tables",
+    epilog="""\b
+Examples:
+  repro tables PAPER --table 1 --scale tiny
+  repro tables --all --document report.tex""",
+)
 @selecting
 @click.option("--document", metavar="FILE", help="Also write a whole LaTeX document around the tables.")
 def command(selection, document):
@@ -27,7 +33,7 @@ def command(selection, document):
         groups.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
     folder = selection.settings.results / "tables" / selection.scale
     texts = []
-    with translated(selection.settings.results):
+    with translated(selection.settings.results, "results folder", "--results"):
         folder.mkdir(parents=True, exist_ok=True)
         for (name, identifier), cells in groups.items():
             command = f"repro tables {name} --table {identifier} --scale {selection.scale}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -45,8 +46,8 @@ def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
     """sha256 over names and contents of ``files``, in their order.
 
     ``cache`` is a JSON file of known digests, keyed by path, size and time of change in nanoseconds; it is
-    written anew when something was added, and what is unreadable in it is ignored. Raises DataError for a
-    file that cannot be read.
+    written anew when something was added, if it can be, and what is unreadable in it is ignored. Raises
+    DataError for a file that cannot be read.
     """
     known = _read_cache(cache)
     before = dict(known)
@@ -95,8 +96,12 @@ def _read_cache(cache: Path | None) -> dict[str, list]:
 
 
 def _write_cache(cache: Path, known: dict[str, list]) -> None:
-    """Replace the cache in one step, so that another process never reads half of it."""
-    cache.parent.mkdir(parents=True, exist_ok=True)
+    """Replace the cache in one step, so that another process never reads half of it; do without at need."""
     partial = cache.with_name(f"{cache.name}.{os.getpid()}.partial")
-    partial.write_text(json.dumps(known, indent=0, sort_keys=True), encoding="utf-8")
-    partial.replace(cache)
+    try:
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(json.dumps(known, indent=0, sort_keys=True), encoding="utf-8")
+        partial.replace(cache)
+    except OSError:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)

@@ -39,7 +39,8 @@ def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise malformed(path, number, f"is not JSON: {error}") from error
+            where = f" at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+            raise malformed(path, number, f"is not JSON: {getattr(error, 'msg', error)}{where}") from error
         if not isinstance(row, dict):
             raise malformed(path, number, f"is not a JSON object but {type(row).__name__}")
         yield number, row

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -148,15 +149,24 @@ def _json(row: dict[str, str]) -> str:
 
 def _written(path: Path, rows: Iterable[str]) -> Path:
     """Write ``rows`` beside ``path`` and move them into place once all of them are there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.partial")
-    with partial.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(rows)
-    return partial.replace(path)
+    with _beside(path) as partial:
+        with partial.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(rows)
+        return partial.replace(path)
 
 
 def _copied(source: Path, path: Path) -> Path:
+    with _beside(path) as partial:
+        shutil.copyfile(source, partial)
+        return partial.replace(path)
+
+
+@contextlib.contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A name beside ``path`` to write under; nothing of that name stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
-    shutil.copyfile(source, partial)
-    return partial.replace(path)
+    try:
+        yield partial
+    finally:
+        partial.unlink(missing_ok=True)

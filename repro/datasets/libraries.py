@@ -6,6 +6,9 @@ Nothing here runs unless a download was asked for. What the network refuses is a
 from __future__ import annotations
 
 import contextlib
+import logging
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,14 +97,19 @@ def downloading(entry: Dataset) -> Iterator[None]:
 
 
 def _ir_dataset(id: str):
+    """The collection in ir_datasets, whose log is silenced: what matters of it comes as an exception."""
+    if not sys.stderr.isatty():
+        os.environ.setdefault("TQDM_DISABLE", "1")  # read when tqdm is imported
     import ir_datasets
 
+    ir_datasets.log.easy().logger().setLevel(logging.CRITICAL)
     return ir_datasets.load(id)
 
 
 def _hub_documents(entry: Dataset) -> Iterator[Document]:
     import datasets
 
+    logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)  # it would tell every retry
     rows = datasets.load_dataset(entry.hub, entry.version, split="train", streaming=True)
     for row in rows:
         yield Document(str(row["id"]), row["title"], row["text"], row.get("url") or "")

@@ -53,6 +53,7 @@ def run_node(node: Node, store: Store, progress: Progress) -> Path:
     except Exception as error:
         log = store.log(node)
         with translated(store.root):
+            log.parent.mkdir(exist_ok=True)
             log.write_text(traceback.format_exc())
         reason = str(error).strip().splitlines() or [""]
         raise StageError(f"stage {node} failed: {type(error).__name__}: {reason[0]} (log: {log})") from error

@@ -9,7 +9,7 @@ from repro.manifest import yaml_file
 
 
 def measures(dataset: str, wanted: str) -> list[str]:
-    """Sorted names of what a run over ``dataset`` is scored by: the measures of together.yaml and ``wanted``."""
+    """Sorted names of what scores a run over ``dataset``: the measures of together.yaml and ``wanted``."""
     return sorted({*_together().get(dataset, ()), wanted})
 
 

@@ -39,7 +39,11 @@ def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, p
         child = subprocess.Popen(
             # -P: a folder in which the user happens to stand must not shadow a dependency
             [sys.executable, "-P", "-m", "repro.lucene", action, str(written)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=_environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=_environment(),
             start_new_session=True,  # Ctrl-C is for us; the child notices that its standard input has closed
         )
         try:
@@ -91,5 +95,7 @@ def _reason(log: Path, status: int) -> str:
         return f"killed by {name}" + (", often a sign of too little memory" if name == "SIGKILL" else "")
     lines = log.read_text(errors="replace").splitlines()[-400:]
     speaking = [line.strip() for line in lines if line and not line[0].isspace() and " INFO " not in line]
+    if any("No space left on device" in line for line in speaking):  # whatever else that led to
+        return f"no space is left on the file system of {log.parent}"
     telling = [line for line in speaking if "rror" in line or "xception" in line]
     return (telling or speaking or [f"it ended with status {status} and said nothing"])[-1]

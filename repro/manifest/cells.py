@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from repro.errors import unknown
+from repro.errors import UsageError, unknown
 from repro.manifest import printed
 from repro.manifest.schema import Column, Figure, Row, Table
 from repro.papers import Paper, paper, papers
@@ -102,7 +102,7 @@ def cell(identifier: str) -> Cell:
     """The cell named ``paper/table/row/column``. Raises UsageError naming what there is instead."""
     parts = identifier.split("/")
     if len(parts) != 4:
-        raise unknown("cell", identifier, [], hint="a cell is named paper/table/row/column")
+        raise UsageError(f"{identifier!r} names no cell: a cell is named paper/table/row/column")
     source = paper(parts[0])
     table = table_of(source, parts[1])
     rows = [r for r in table.rows if r.id == parts[2]]
@@ -139,13 +139,13 @@ def select(
         names: papers; none means all of them (or those that ``cells`` name).
         tables: table ids, looked up in every named paper.
         rows: row ids, whole or without the group (``bert`` is every row of that system).
-        cells: full cell ids, added to the rest.
+        cells: full cell ids; on their own, or added to the tables and rows.
 
     Raises:
-        UsageError: a name that no selected paper or table has.
+        UsageError: a name that no selected paper or table has; a selection without a number to measure.
     """
-    chosen = [cell(identifier) for identifier in cells]
-    if cells and not (names or tables or rows):
+    chosen = [_numeric(cell(identifier)) for identifier in cells]
+    if cells and not (tables or rows):
         return _distinct(chosen)
     for source in [paper(name) for name in names or papers()]:
         picked = tuple(table_of(source, t) for t in tables) or source.manifest.tables
@@ -156,7 +156,17 @@ def select(
                 r for c in select(names, tables=tables, rows=(), cells=()) for r in _names(c)
             )
             raise unknown("row in the selection", row, known)
-    return _distinct([c for c in chosen if c.table.kind == "results" and c.is_numeric])
+    found = _distinct([c for c in chosen if c.table.kind == "results" and c.is_numeric])
+    if not found:
+        raise UsageError("what is selected prints no number that could be measured; `repro show` prints it")
+    return found
+
+
+def _numeric(chosen: Cell) -> Cell:
+    """The cell itself. Raises UsageError when print gives no measured number there."""
+    if chosen.table.kind != "results" or not chosen.is_numeric:
+        raise UsageError(f"{chosen.id} prints {chosen.text!r}, which is no measured number")
+    return chosen
 
 
 def _names(c: Cell) -> tuple[str, str]:

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from repro.manifest.printed import parse
+
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 Role = Literal["ours", "rerun", "cited"]
@@ -185,6 +187,8 @@ def faults(manifest: Manifest) -> Iterator[tuple[tuple, str]]:
         yield from _twice(name, items, (f"{name}s",))
     for number, table in enumerate(manifest.tables):
         here = ("tables", number)
+        if table.delta_from is not None and table.delta_from not in {row.id for row in table.rows}:
+            yield (*here, "delta_from"), f"the table has no row {table.delta_from!r}"
         yield from _twice("column", table.columns, (*here, "columns"))
         yield from _twice("row", table.rows, (*here, "rows"))
         for place, column in enumerate(table.columns):
@@ -211,5 +215,9 @@ def _row_faults(table: Table, row: Row) -> Iterator[str]:
         yield f"has {len(row.cells)} cells, the table has {len(table.columns)} columns"
     if row.group is not None and row.group not in {g.id for g in table.groups}:
         yield f"names group {row.group!r}, which the table does not have"
+    for text in row.cells:
+        for mark in dict.fromkeys(parse(text).marks):
+            if mark not in table.marks:
+                yield f"marks {text!r} with {mark!r}, whose meaning the table's marks do not state"
     for column in sorted({*row.roles, *row.grades} - {c.id for c in table.columns}):
         yield f"names column {column!r}, which the table does not have"

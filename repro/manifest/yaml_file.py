@@ -18,6 +18,8 @@ class _Loader(yaml.CSafeLoader):
     def construct_mapping(self, node, deep=False):
         seen = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="a key is not a word", problem_mark=key.start_mark)
             if key.value in seen:
                 raise yaml.MarkedYAMLError(
                     problem=f"key {key.value!r} occurs twice", problem_mark=key.start_mark
@@ -40,16 +42,16 @@ def read(
     Raises:
         ManifestError: the file is missing, is not YAML, or does not fit; begins with ``file:line``.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ManifestError(f"{path}: cannot be read: {error}") from None
+    text = _text(path)
     try:
         data = yaml.load(text, _Loader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        raise ManifestError(f"{path}:{line}: not valid YAML: {getattr(error, 'problem', error)}") from None
+        raise ManifestError(f"{path}:{line}: not valid YAML: {error.problem}") from None
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        raise ManifestError(f"{path}: not valid YAML: {reason}") from None
     try:
         content = TypeAdapter(shape).validate_python(data)
     except ValidationError as error:
@@ -60,6 +62,22 @@ def read(
     for location, reason in faults(content):
         raise _at(path, text, location, reason)
     return content
+
+
+def fault_at(path: Path, location: tuple[str | int, ...], reason: str) -> ManifestError:
+    """The error about one place of a YAML file, with its line."""
+    return _at(path, _text(path), location, reason)
+
+
+def _text(path: Path) -> str:
+    try:
+        raw = path.read_bytes()
+        return raw.decode("utf-8")
+    except OSError as error:
+        raise ManifestError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ManifestError(f"{path}:{line}: not UTF-8 text") from None
 
 
 def _at(path: Path, text: str, location: tuple[str | int, ...], reason: str) -> ManifestError:

@@ -18,7 +18,8 @@ class StageSpec:
         output: the artefact type it gives.
         version: raised when equal inputs give another result.
         ignored: parameters that say how, not what: not part of the fingerprint.
-        needs: what the machine must have: ``java``, ``source`` (data), ``checkpoint``, ``precision`` (a GPU for half precision).
+        needs: what the machine must have: ``java``, ``source`` (data), ``checkpoint``, ``precision`` (a GPU
+            for half precision).
         heavy: whether it is worth a progress line and a place of its own in an estimate.
     """
 
@@ -50,14 +51,14 @@ STAGES: dict[str, StageSpec] = {
         needs=("precision",),
         heavy=True,
     ),
-    "encode": _spec("embeddings", {"model": "model", "texts": "corpus|queries"}, needs=("precision",), heavy=True),
+    "encode": _spec(
+        "embeddings", {"model": "model", "texts": "corpus|queries"}, needs=("precision",), heavy=True
+    ),
     "search": _spec("run", {"passages": "embeddings", "queries": "embeddings"}),
     "lucene_index": _spec("lucene_index", {"corpus": "corpus"}, needs=("java",)),
     "bm25": _spec("run", {"index": "lucene_index", "queries": "queries"}, needs=("java",)),
     "union": _spec("training_set", {"training_sets": "training_set"}),
     "mine": _spec("training_set", {"run": "run", "qrels": "qrels"}),
-    "evaluate": _spec(
-        "scores", {"run": "run", "qrels": "qrels", "queries?": "queries", "corpus?": "corpus"}
-    ),
+    "evaluate": _spec("scores", {"run": "run", "qrels": "qrels", "queries?": "queries", "corpus?": "corpus"}),
     "compare": _spec("significance", {"runs": "run", "qrels": "qrels"}),
 }
