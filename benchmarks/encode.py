@@ -32,7 +32,8 @@ def main() -> None:
         ratios = [_once(model, texts, chosen.length, Path(folder) / str(n)) for n in range(chosen.rounds)]
     ours, peers, quotients = zip(*ratios, strict=True)
     print(json.dumps({
-        "passages": chosen.passages, "hidden": chosen.hidden, "layers": chosen.layers, "length": chosen.length,
+        "passages": chosen.passages, "hidden": chosen.hidden, "layers": chosen.layers,
+        "length": chosen.length,
         "ours_per_second": round(statistics.median(ours)), "peer_per_second": round(statistics.median(peers)),
         "ratio": round(statistics.median(quotients), 2), "ratios": [round(q, 2) for q in quotients],
     }))  # fmt: skip

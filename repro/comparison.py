@@ -217,7 +217,7 @@ def _test(rows: Mapping[str, Node], measures: list[str]) -> Node:
 
 
 def run_tests(comparison: Comparison, plan: Plan, store: Store, engine: Engine, progress: Progress) -> None:
-    """Add the tests between rows, computing those not stored yet; what fails is told, and costs nothing else."""
+    """Add the tests between rows, computing those not stored yet; what fails is told."""
     for key, node in tests(plan, store).items():
         try:
             if store.state(node) == "damaged":

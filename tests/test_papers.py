@@ -23,7 +23,8 @@ def test_a_wrong_name_lists_the_right_ones():
 def test_a_package_called_papers_in_the_working_directory_does_not_shadow_ours(tmp_path):
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers/__init__.py").write_text("raise SystemExit('the wrong one')")
-    code = "import sys; sys.path.insert(0, ''); from repro.papers import load; print(load('papers.baselines.recipes:bm25'))"
+    found = "from repro.papers import load; print(load('papers.baselines.recipes:bm25'))"
+    code = f"import sys; sys.path.insert(0, ''); {found}"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and "function bm25" in done.stdout, done.stderr
 

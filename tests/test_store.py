@@ -83,7 +83,8 @@ def test_altered_bytes_of_equal_size_are_found_by_reading(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("number", "words"), [(errno.ENOSPC, "no space is left"), (errno.EROFS, "read-only"), (errno.EACCES, "may not be written")]
+    ("number", "words"),
+    [(errno.ENOSPC, "no space is left"), (errno.EROFS, "read-only"), (errno.EACCES, "may not be written")],
 )
 def test_a_full_or_read_only_disk_is_one_sentence(tmp_path, number, words):
     store = Store(tmp_path)
@@ -97,7 +98,7 @@ def test_a_full_or_read_only_disk_is_one_sentence(tmp_path, number, words):
 
 def test_a_store_that_cannot_be_made_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="that path is a file|is a file"):
+    with pytest.raises(StoreError, match="is a file"):
         Store(tmp_path / "file" / "store")
 
 

@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import os
 import sys
-from pathlib import Path
 
 import click
 
@@ -78,7 +77,7 @@ Examples:
   repro compare --all                      verdicts on whatever was measured
 \b
 Shell completion: eval "$(_REPRO_COMPLETE=bash_source repro)"   (or zsh_source, fish_source)
-Exit status: 0 done, 1 a verdict did not pass (--strict), 2 bad input, 3 a stage failed, 4 something is missing.
+Exit status: 0 done, 1 a verdict did not pass (--strict), 2 bad input, 3 a stage failed, 4 something missing.
 """,
 )
 @click.version_option(__version__, prog_name="repro")
@@ -93,7 +92,7 @@ def main() -> None:
     """Entry point: what a user can act on is one sentence on standard error and an exit status."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by the caller: print would fail, or use another's descriptor
-            setattr(sys, name, Path(os.devnull).open(mode))
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     status = _status()
     try:
         sys.stdout.flush()

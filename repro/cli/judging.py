@@ -37,7 +37,7 @@ def summary(comparison: Comparison) -> str:
 
 
 def notices(comparison: Comparison) -> list[str]:
-    """What the reader should know or do: each cell's first obstacle with its remedy, failures, substitutes."""
+    """What the reader should know or do: first obstacles with their remedy, failures, substitutes."""
     lines: dict[str, list[str]] = {}
     for c in comparison.cells:
         if c.obstacles and not c.cell.column.mean_of:

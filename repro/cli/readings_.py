@@ -11,7 +11,7 @@ import click
 def command(names, as_json):
     """List what the papers leave open or contradict, with the choices and the default.
 
-    Choose another with `repro run … --reading ID=CHOICE`; the result is labelled, never mixed with the default.
+    Choose another with `repro run … --reading ID=CHOICE`; its result is never mixed with the default.
     """
     from repro.cli.output import emit_json, table
     from repro.papers import paper, papers

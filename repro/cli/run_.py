@@ -28,7 +28,7 @@ def command(selection, dry_run, rebuild, strict, as_json):
     """Measure the selected cells and compare them with print.
 
     Runs what is missing from the store, records what was measured, prints the tables. Killed anywhere, the
-    same command continues. What cannot run here is reported with the way to get it, and holds back nothing else.
+    same command continues. What cannot run here is told with the way to get it, and holds back nothing else.
     """
     from repro.cli import judging
     from repro.cli.plan_ import show_plan

@@ -53,8 +53,10 @@ def _scales(ctx, param, incomplete):
 _OPTIONS = [
     click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_papers),
     click.option("--table", "tables", multiple=True, metavar="N", help="Only this table; may be repeated."),
-    click.option("--row", "rows", multiple=True, metavar="ROW", help="Only this row, or a system in every group."),
-    click.option("--cell", "cells", multiple=True, metavar="ID", help="Only this cell, paper/table/row/column."),
+    click.option("--row", "rows", multiple=True, metavar="ROW",
+                 help="Only this row, or a system in every group."),
+    click.option("--cell", "cells", multiple=True, metavar="ID",
+                 help="Only this cell, paper/table/row/column."),
     click.option("--figure", "figures", multiple=True, metavar="N", help="Only this figure."),
     click.option("--all", "everything", is_flag=True, help="Everything (of the named papers, or of all)."),
     click.option("--scale", "scale_name", default="full", show_default=True, shell_complete=_scales,
