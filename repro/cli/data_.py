@@ -57,7 +57,7 @@ def check_(ids):
     for problem in problems:
         print(problem)
     print(f"{len(problems)} problems" if problems else "nothing wrong")
-    return 2 if problems else 0
+    return min((problem.exit_status for problem in problems), default=0)
 
 
 @command.command(

@@ -11,7 +11,7 @@ from repro.datasets.catalog import Dataset, catalog, dataset
 from repro.datasets.digests import file_sha256
 from repro.datasets.source import Missing, Source
 from repro.datasets.sources import locate
-from repro.errors import DataError
+from repro.errors import DataError, ReproError
 
 READERS = {
     "documents": reading.documents,
@@ -41,28 +41,28 @@ def survey(data_root: Path | None) -> list[Row]:
     return [_row(entry, data_root) for entry in catalog().values()]
 
 
-def check(data_root: Path | None, ids: Iterable[str] = ()) -> list[str]:
-    """Read collections in full, without ids all that are at hand, and say what is wrong, a line each.
+def check(data_root: Path | None, ids: Iterable[str] = ()) -> list[ReproError]:
+    """Read collections in full, without ids all that are at hand, and say what is wrong: an error each.
 
     Counts are compared with the catalogue's, files with the SHA256SUMS of the data folder where it names
-    them. Raises UsageError for an unknown id.
+    them. What is asked for and missing is a BlockedError. Raises UsageError for an unknown id.
     """
     chosen = [dataset(id) for id in ids]
     asked = bool(chosen)
-    problems: dict[str, None] = {}
+    problems: list[ReproError] = []
     for source in _sources(chosen or list(catalog().values()), data_root):
         if isinstance(source, Missing):
             if asked:
-                problems[source.cause] = None
+                problems.append(source.error())
             continue
         try:
             for _ in READERS[source.piece](source):
                 pass
         except DataError as error:
-            problems[str(error)] = None
+            problems.append(error)
         if data_root is not None:
-            problems.update(dict.fromkeys(_sum_problems(source, data_root)))
-    return list(problems)
+            problems += map(DataError, _sum_problems(source, data_root))
+    return list({str(problem): problem for problem in problems}.values())
 
 
 def _sources(entries: Iterable[Dataset], data_root: Path | None) -> Iterator[Source | Missing]:

@@ -51,14 +51,16 @@ def test_a_sound_collection_has_no_problems(tmp_path, monkeypatch):
 def test_each_problem_is_told_once(tmp_path):
     folder = beir_folder(tmp_path / "beir/scifact")
     (folder / "qrels/test.tsv").write_text("3\td0\tx\n")
-    problems = check(tmp_path, ["beir/scifact", "beir/scifact/test"])
+    problems = [str(problem) for problem in check(tmp_path, ["beir/scifact", "beir/scifact/test"])]
     assert len(problems) == 2
     assert "3 documents where beir/scifact has 5,183" in problems[0]
     assert problems[1].endswith("test.tsv:1: the grade 'x' is not an integer")
 
 
-def test_what_was_asked_for_and_is_missing_is_a_problem(tmp_path):
-    assert check(tmp_path, ["msmarco-passage"]) == [f"the documents of msmarco-passage are not in {tmp_path}"]
+def test_what_was_asked_for_and_is_missing_is_a_problem_with_a_remedy(tmp_path):
+    [problem] = check(tmp_path, ["msmarco-passage"])
+    assert problem.cause == f"the documents of msmarco-passage are not in {tmp_path}"
+    assert problem.remedy.startswith("run `repro data fetch msmarco-passage`")
     assert check(tmp_path) == []
     with pytest.raises(UsageError):
         check(tmp_path, ["msmarco"])
@@ -72,7 +74,7 @@ def test_files_are_compared_with_the_sums_of_the_folder(tmp_path, monkeypatch):
     assert check(tmp_path, ["beir/scifact"]) == []
     write(tmp_path / "SHA256SUMS", f"{'0' * 64} *beir/scifact/corpus.jsonl\n")
     (problem,) = check(tmp_path, ["beir/scifact"])
-    assert "corpus.jsonl: is not the file whose sha256" in problem
+    assert "corpus.jsonl: is not the file whose sha256" in str(problem)
 
 
 def test_the_real_data_is_sound(real_data):
