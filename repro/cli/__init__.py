@@ -108,7 +108,7 @@ def _status() -> int:
     """Run the command line and say what went wrong, if anything."""
     out = sys.stdout
     try:
-        status = cli(standalone_mode=False)
+        status = cli(prog_name="repro", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
         _say("interrupted; the same command continues where it stopped")
         return 130

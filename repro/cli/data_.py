@@ -56,7 +56,7 @@ def check_(ids):
     problems = check(settings().data, ids)
     for problem in problems:
         print(problem)
-    print(f"{len(problems)} problems" if problems else "nothing wrong")
+    print(f"problems: {len(problems)}" if problems else "nothing wrong")
     return min((problem.exit_status for problem in problems), default=0)
 
 

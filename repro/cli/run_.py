@@ -45,8 +45,8 @@ def command(selection, dry_run, rebuild, strict, as_json):
 
     results, progress = Results(selection.settings.results), TerminalProgress()
     make_writable(store.root)
-    results.make_writable()
     plan = selection.plan()
+    results.make_writable()
     outcome = execute(plan, store, run_node, progress, rebuild=rebuild)
     record(plan, store, results)
     comparison = compare(plan, results, outcome=outcome)

@@ -8,7 +8,7 @@ from repro.errors import StoreError, UsageError
 from repro.settings import settings
 
 
-@click.command("stage", epilog="\b\nExample:\n  repro stage 3f2a… --store DIR")
+@click.command("stage", epilog="\b\nExamples:\n  repro stage 3f2a… --store DIR")
 @click.argument("fingerprint")
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 def command(fingerprint, store):

@@ -46,9 +46,9 @@ def read(
     try:
         data = yaml.load(text, _Loader)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        raise ManifestError(f"{path}:{line}: not valid YAML: {error.problem}") from None
+        mark, begun = error.problem_mark, error.context_mark
+        since = f" ({error.context} on line {begun.line + 1})" if begun and begun.line != mark.line else ""
+        raise ManifestError(f"{path}:{mark.line + 1}: not valid YAML: {error.problem}{since}") from None
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise ManifestError(f"{path}: not valid YAML: {reason}") from None

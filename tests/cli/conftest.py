@@ -1,0 +1,174 @@
+"""The command line as a user meets it: in this process where that will do, in one of its own where not."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from repro import papers as at_hand
+from repro.cli import main
+
+CELL = "costa/1/sparse.bm25/dev.rr10"  # the cheapest cell that goes through every kind of stage but training
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command left: its exit status and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def sentence(self) -> str:
+        """The one sentence on standard error; nothing else may have been said."""
+        assert self.out == "", self.out
+        [line] = self.err.splitlines()
+        assert line.startswith("repro: "), line
+        return line.removeprefix("repro: ")
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def folders(tmp_path, monkeypatch) -> Path:
+    """A folder in which nothing of the user's is seen: store/ and results/ in it are the command line's."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    monkeypatch.setenv("REPRO_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("REPRO_RESULTS", str(tmp_path / "results"))
+    return tmp_path
+
+
+@pytest.fixture
+def repro(folders, monkeypatch, capsys):
+    """``repro(*arguments)`` in this process, as ``main`` runs it."""
+
+    def call(*arguments) -> Said:
+        monkeypatch.setattr(sys, "argv", ["repro", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main()
+        said = capsys.readouterr()
+        assert "Traceback" not in said.out + said.err, said.err
+        return Said(left.value.code, said.out, said.err)
+
+    return call
+
+
+@pytest.fixture
+def start(folders):
+    """``start(*arguments)``: the command line as a process of its own, with pipes."""
+    started = []
+
+    def call(*arguments, **options) -> subprocess.Popen:
+        command = [sys.executable, "-m", "repro", *map(str, arguments)]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+        started.append(subprocess.Popen(command, **pipes))
+        return started[-1]
+
+    yield call
+    for child in started:
+        child.kill()
+        child.wait()
+        for pipe in (child.stdout, child.stderr):
+            if pipe:
+                pipe.close()
+
+
+@pytest.fixture(scope="session")
+def measured_once(tmp_path_factory) -> Path:
+    """A folder with the store and the results of CELL at tiny scale."""
+    root = tmp_path_factory.mktemp("measured")
+    command = [sys.executable, "-m", "repro", "run", "--cell", CELL, "--scale", "tiny"]
+    places = ["--store", str(root / "store"), "--results", str(root / "results")]
+    done = subprocess.run([*command, *places], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return root
+
+
+@pytest.fixture
+def measured(measured_once, folders) -> Path:
+    """A copy of what measuring CELL left, to be harmed; the command line works in it."""
+    import shutil
+
+    for name in ("store", "results"):
+        shutil.copytree(measured_once / name, folders / name)
+    return folders
+
+
+@pytest.fixture
+def refuse(monkeypatch):
+    """``refuse(folder, number)``: from now on whatever would write below the folder fails with that errno."""
+
+    def guard(folder: Path, number: int) -> None:
+        def guarded(real, writes):
+            def call(path, *args, **kwargs):
+                inside = isinstance(path, str | os.PathLike) and Path(path).is_relative_to(folder)
+                if inside and writes(*args, **kwargs):
+                    raise OSError(number, os.strerror(number), str(path))
+                return real(path, *args, **kwargs)
+
+            return call
+
+        def by_mode(mode="r", *args, **kwargs):
+            return bool(set(mode) & set("wax+"))
+
+        def by_flags(flags, *args, **kwargs):
+            return bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
+
+        for name in ("mkdir", "rename", "replace", "unlink", "rmdir"):
+            monkeypatch.setattr(os, name, guarded(getattr(os, name), lambda *args, **kwargs: True))
+        monkeypatch.setattr(os, "open", guarded(os.open, by_flags))
+        monkeypatch.setattr(io, "open", guarded(io.open, by_mode))
+
+    return guard
+
+
+TOY = """\
+paper: toy
+title: A toy
+tables:
+- id: "1"
+  about: one system
+  marks: {"*": {means: significant, over: [other]}}
+  columns:
+  - {id: dev, dataset: msmarco-passage/dev/small, measure: RR@10}
+  - {id: dl, dataset: msmarco-passage/trec-dl-2019/judged, measure: nDCG@10}
+  rows:
+  - {id: bm25, label: BM25, recipe: words, with: {depth: 10}, cells: ["0.1", "0.2*"]}
+  - {id: other, label: Other, cells: ["0.1", "-"]}
+"""
+RECIPES = """\
+from repro import recipe
+
+
+def words(request, *, depth):
+    documents, topics = recipe.corpus(request.collection), recipe.queries(request.dataset)
+    return recipe.bm25(documents, topics, k1=0.9, b=0.4, multifield=False, depth=depth)
+"""
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch) -> Path:
+    """The cells.yaml of the only paper there is, a toy's that can be broken."""
+    root = tmp_path / "papers"
+    (root / "toy").mkdir(parents=True)
+    for name, text in (("__init__.py", ""), ("toy/__init__.py", ""), ("toy/recipes.py", RECIPES)):
+        (root / name).write_text(text)
+    (root / "toy/cells.yaml").write_text(TOY)
+    kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "papers"}
+    monkeypatch.setattr(at_hand, "ROOT", root)
+    at_hand.papers.cache_clear()
+    yield root / "toy/cells.yaml"
+    for name in [name for name in sys.modules if name.split(".")[0] == "papers"]:
+        del sys.modules[name]
+    sys.modules.update(kept)
+    at_hand.papers.cache_clear()

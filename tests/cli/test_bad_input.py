@@ -1,0 +1,192 @@
+"""Bad input gets one sentence and the right exit status: never a traceback, never a silent guess."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from repro.cli import VERBS
+from tests.cli.conftest import CELL
+
+EVERY_VERB = [verb for group in VERBS.values() for verb in group]
+# command line: words of the sentence
+REFUSED = {
+    "frobnicate": r"there is no verb 'frobnicate'; known: list, show, .*verify",
+    "statsu": r"there is no verb 'statsu' \(did you mean 'status'\?\)",
+    "--frob": r"No such option '--frob'.*`repro --help` says what there is",
+    "list extra": r"unexpected extra argument \(extra\); `repro list --help` says",
+    "show": r"Missing argument 'PAPER\|CELL'; `repro show --help` says",
+    "show cotsa": r"there is no paper 'cotsa' \(did you mean 'costa'\?\); known: costa, ",
+    "show costa --table 99": r"there is no table of costa '99'; known: 1, 2,",
+    "show costa --figure 99": r"there is no figure of costa '99'; known: 3, 4",
+    f"show {CELL} --table 1": "leave --table and --figure out",
+    "show costa/1/sparse.bm25": "'costa/1/sparse.bm25' names no cell: a cell is named paper/table/row/column",
+    "show cotsa/1/sparse.bm25/dev.rr10": "there is no paper 'cotsa'",
+    "show costa/99/sparse.bm25/dev.rr10": "there is no table of costa '99'",
+    "show costa/1/sparse.bm52/dev.rr10": r"there is no row of costa/1 'sparse.bm52' \(did you mean 'sparse.bm25'",
+    "show costa/1/sparse.bm25/dev.rr11": r"there is no column of costa/1 'dev.rr11' \(did you mean 'dev.rr10'",
+    "cells --json --csv": "--json and --csv exclude each other",
+    "cells --paper cotsa": "there is no paper 'cotsa'",
+    "readings cotsa": "there is no paper 'cotsa'",
+    "run": r"name a paper \(costa, .*\), a --cell, or --all",
+    "run cotsa": "there is no paper 'cotsa'",
+    "run --table 1": r"--table and --row need a paper \(costa, .*\), or --all",
+    f"run --cell {CELL} --row bm25": "--table and --row need a paper",
+    "run costa --table 99": "there is no table of costa '99'",
+    "run costa --row bm52": r"there is no row in the selection 'bm52' \(did you mean 'bm25'",
+    "run --cell costa/1": "'costa/1' names no cell",
+    "run --cell costa/1/sparse.bm25/dev.rr11": "there is no column of costa/1",
+    "run --cell costa/1/sparse.deepct/dl19.r1000": "prints '-', which is no measured number",
+    "run cotmae_v2 --table 6": "what is selected prints no number that could be measured",
+    "run costa --figure 4": "figure 4 of costa has no recipe yet; `repro show costa --figure 4` describes it",
+    "run costa --figure 99": "there is no figure of costa '99'",
+    "run costa --scale huge": "there is no scale 'huge'; known: full, small, tiny",
+    "run costa --scale tny": r"did you mean 'tiny'",
+    "run costa --seeds 1,x": "--seeds takes whole numbers below 2\\*\\*32 separated by commas, not '1,x'",
+    "run costa --seeds ,": "--seeds takes",
+    "run costa --seeds -1": "--seeds takes",
+    "run costa --seeds 4294967296": "--seeds takes",
+    "run costa --reading bm25-parameters": "--reading takes ID=CHOICE, not 'bm25-parameters'; `repro readings",
+    "run costa --reading bm25-parameter=x": r"no reading of the selected papers 'bm25-parameter' \(did you mean",
+    "run costa --reading bm25-parameters=x": "choice of reading 'bm25-parameters' 'x'; known: anserini-default",
+    "run costa --reading a=b --reading a=c": "--reading gives 'a' two choices",
+    "run costa --table 1 --row bm25 --reading span-resampling=every-epoch": "changes nothing here: no recipe",
+    "run costa --store=": "an empty path was given for what REPRO_STORE names",
+    "run costa --store ~nobody-of-that-name/x": "given for REPRO_STORE, is no path",
+    "stage zzz": "no plan run with this store has a node 'zzz'",
+    "stage ..": "no plan run with this store has a node",
+    "data frobnicate": r"No such command 'frobnicate'.*`repro data --help` says what there is",
+    "data fetch beir/scifat": r"there is no dataset 'beir/scifat' \(did you mean 'beir/scifact'",
+    "data fetch tiny/passage --yes": "tiny/passage is embedded and needs no fetching",
+    "data fetch msmarco-passage --library beir --yes": "cannot be fetched with 'beir'",
+    "data fetch model:../../etc --yes": "'../../etc' cannot be a model of the hub",
+    "data check beir/scifat": "there is no dataset 'beir/scifat'",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_what_is_not_known_is_named_with_what_is(repro, folders, line):
+    said = repro(*line.split())
+    assert said.status == 2
+    assert re.search(REFUSED[line], said.sentence), said.sentence
+    assert not (folders / "results").exists()
+
+
+def test_a_downloads_consent_is_asked_for(repro):
+    said = repro("data", "fetch", "beir/scifact")
+    assert said.status == 2
+    description, sentence = said.err.splitlines()
+    assert description.startswith("SciFact: 2.8 MB to download; CC BY-NC 2.0; into ")
+    assert sentence == "repro: fetching beir/scifact needs your consent: add --yes"
+
+
+@pytest.mark.parametrize("verb", [[], ["data"]])
+def test_without_a_verb_the_help_is_shown_and_nothing_was_done(repro, verb):
+    said = repro(*verb)
+    assert said.status == 2 and said.err.startswith("Usage: repro") and "Examples:" in said.err
+
+
+@pytest.mark.parametrize("verb", [[v] for v in EVERY_VERB] + [["data", v] for v in ("list", "check", "fetch")])
+def test_every_verb_has_help_with_examples_and_no_leftover_markup(repro, verb):
+    said = repro(*verb, "--help")
+    assert said.status == 0
+    assert "Examples:\n  " in said.out
+    assert f"repro {' '.join(verb)}" in said.out.split("Examples:")[1]
+    assert "``" not in said.out
+
+
+def test_the_help_lists_every_verb(repro):
+    said = repro("--help")
+    assert said.status == 0
+    for verb in EVERY_VERB:
+        assert re.search(rf"^  {verb}  ", said.out, re.MULTILINE), verb
+
+
+LOOKING = [
+    "list", "cells --json", "readings costa", "show costa --table 1", f"show {CELL}", "data list",
+    "plan costa --table 1 --scale tiny", "run costa --table 1 --scale tiny --dry-run", "status costa --scale tiny",
+    "compare costa --table 1 --scale tiny", "verify", "doctor",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LOOKING)
+def test_looking_makes_no_folder(repro, folders, line):
+    assert repro(*line.split()).status == 0
+    assert list(folders.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["gone", "a-file"])
+@pytest.mark.parametrize("line", ["plan costa --table 1", "run costa --table 1", "data list", "data check", "doctor"])
+def test_data_that_is_no_folder_is_refused(repro, folders, monkeypatch, place, line):
+    (folders / "a-file").write_text("")
+    monkeypatch.setenv("REPRO_DATA", str(folders / place))
+    said = repro(*line.split())
+    assert said.status == 2
+    assert said.sentence == f"REPRO_DATA is {str(folders / place)!r}, which is not a folder"
+
+
+def test_without_java_bm25_is_blocked_with_a_remedy_and_the_rest_runs(repro, monkeypatch):
+    monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
+    said = repro("run", "--cell", CELL, "--scale", "tiny", "--json")
+    assert said.status == 4
+    [cell] = said.json
+    cause = "BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME=/nonexistent is none"
+    assert cell["verdict"] == "blocked"
+    assert cell["blocked"] == [{"cause": cause, "remedy": "unset it, or set it to a Java 21"}]
+    assert "3 run now" in said.err
+    assert repro("doctor").status == 4
+
+
+def test_without_a_network_a_download_is_one_sentence(start, folders, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(folders / "data"))
+    monkeypatch.setenv("IR_DATASETS_HOME", str(folders / "irds"))
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # where nothing listens, network or not
+    child = start("data", "fetch", "beir/fiqa", "--yes")
+    out, err = child.communicate()
+    assert (child.returncode, out) == (4, "")
+    description, sentence = err.splitlines()
+    assert description.startswith("FiQA 2018: 17.9 MB to download")
+    assert re.fullmatch(r"repro: beir/fiqa could not be downloaded \(\w+\); check the network .*", sentence)
+    assert [path for path in (folders / "data").rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("line", ["cells", "cells --json", "cells --csv", "readings", "--help"])
+def test_output_that_nobody_reads_to_its_end_is_no_error(start, line):
+    child = start(*line.split())
+    child.stdout.read(1)
+    child.stdout.close()
+    child.stdout = None  # else communicate would read it
+    _, err = child.communicate()
+    assert (child.returncode, err) == (0, "")
+
+
+@pytest.mark.parametrize("line", ["list", "cells --csv", "cells --json"])
+@pytest.mark.parametrize(("how", "status", "sentence"), [
+    (">&-", 0, ""),
+    ("2>&-", 0, ""),
+    ("<&-", 0, ""),
+    (">/dev/full", 2, "repro: standard output: No space left on device\n"),
+])  # fmt: skip
+def test_a_closed_or_full_stream_is_no_traceback(folders, line, how, status, sentence):
+    command = f'"{sys.executable}" -m repro {line} {how}'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (status, sentence)
+
+
+def test_an_interrupted_run_says_so_in_one_sentence_and_leaves_no_process(start):
+    psutil = pytest.importorskip("psutil")
+    child = start("run", "--cell", CELL, "--scale", "tiny")
+    for line in child.stderr:
+        if "lucene_index" in line:
+            break
+    lucene = []
+    while child.poll() is None and not lucene:
+        lucene = psutil.Process(child.pid).children(recursive=True)
+    os.kill(child.pid, 2)
+    out, err = child.communicate()
+    assert (child.returncode, out) == (130, "")
+    assert err.strip() == "repro: interrupted; the same command continues where it stopped"
+    assert psutil.wait_procs(lucene, timeout=10)[1] == []

@@ -1,0 +1,209 @@
+"""A store or results that cannot be used, or are damaged: one sentence, and with the cause gone it goes on."""
+
+import errno
+import json
+import subprocess
+
+import pytest
+
+from repro.stages import corpus
+from tests.cli.conftest import CELL
+
+RUN = ("run", "--cell", CELL, "--scale", "tiny")
+WRITING = (RUN, ("stage", "0" * 64))
+LOOKING = (
+    ("plan", "costa", "--table", "1", "--scale", "tiny"),
+    ("status", "--cell", CELL, "--scale", "tiny"),
+    ("compare", "--cell", CELL, "--scale", "tiny"),
+    ("verify",),
+)
+WORDS = {
+    errno.ENOSPC: "no space is left on its file system; free some, or name another with ",
+    errno.EROFS: "its file system is read-only; name another with ",
+    errno.EACCES: "it may not be written by this user; name another with ",
+}
+
+
+def _only(folder):
+    [path] = folder.iterdir()
+    return path
+
+
+@pytest.mark.parametrize("inside", ["", "/store"])
+@pytest.mark.parametrize("line", [*WRITING, *LOOKING], ids=lambda line: line[0])
+def test_a_store_that_is_a_file_is_refused(repro, folders, line, inside):
+    (folders / "file").write_text("")
+    said = repro(*line, "--store", f"{folders}/file{inside}")
+    assert said.status == 2
+    words = "part of that path is a file; name another with --store"
+    assert said.sentence == f"the store {folders}/file{inside} cannot be used: {words}"
+
+
+@pytest.mark.parametrize("number", WORDS)
+def test_a_store_that_cannot_be_written_is_refused_before_anything_runs(repro, folders, refuse, number):
+    refuse(folders / "store", number)
+    said = repro(*RUN)
+    assert said.status == 2
+    assert said.sentence == f"the store {folders}/store cannot be used: {WORDS[number]}--store"
+
+
+@pytest.mark.parametrize("number", WORDS)
+def test_results_that_cannot_be_written_are_refused_before_anything_runs(repro, folders, refuse, number):
+    refuse(folders / "results", number)
+    for line in (RUN, ("tables", "costa", "--table", "1", "--scale", "tiny")):
+        said = repro(*line)
+        assert said.status == 2
+        assert said.sentence == f"the results folder {folders}/results cannot be used: {WORDS[number]}--results"
+    assert not (folders / "store/corpus").exists()
+
+
+@pytest.mark.parametrize("line", [RUN, *LOOKING[1:3]], ids=lambda line: line[0])
+def test_results_that_are_a_file_are_refused(repro, folders, line):
+    (folders / "results").write_text("")
+    said = repro(*line)
+    assert said.status == 2
+    assert said.sentence.startswith(f"the results folder {folders}/results cannot be used: ")
+
+
+def test_a_document_that_cannot_be_written_is_named(repro, folders):
+    said = repro("tables", "costa", "--table", "1", "--document", folders / "gone/report.tex")
+    assert said.status == 2
+    assert said.err == f"repro: {folders}/gone/report.tex: No such file or directory\n"
+
+
+@pytest.mark.parametrize("line", LOOKING, ids=lambda line: line[0])
+def test_a_store_that_is_read_only_can_be_looked_at(repro, measured, refuse, line):
+    before = repro(*line)
+    refuse(measured, errno.EROFS)
+    said = repro(*line)
+    assert (said.status, said.out) == (before.status, before.out) == (0, said.out)
+
+
+def test_a_disk_that_fills_up_in_the_middle_of_a_stage_costs_nothing_that_was_done(repro, folders, monkeypatch):
+    monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")  # ends before Lucene, which costs seconds
+
+    def full(rows, columns, folder):
+        folder.mkdir()
+        (folder / "half").write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(corpus, "write_rows", full)
+        said = repro(*RUN)
+    sentence = f"the store {folders}/store cannot be used: {WORDS[errno.ENOSPC]}--store"
+    assert said.status == 3
+    assert f"  failed: {sentence}\n" in said.err
+    assert said.err.endswith("2 run now; records in " + str(folders / "results\n"))
+    again = repro(*RUN)
+    assert again.status == 4  # no Java
+    assert "[1/4] corpus" in again.err and "1 run now" in again.err
+    assert repro("verify").out == "3 artefacts read, 0 damaged\n"
+
+
+def test_a_disk_that_is_really_full_is_one_sentence_and_with_space_the_same_command_completes(repro, folders):
+    disk = folders / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(disk)]
+    try:
+        allowed = subprocess.run(mount, capture_output=True).returncode == 0
+    except FileNotFoundError:
+        allowed = False
+    if not allowed:
+        pytest.skip("mounting a small file system is not allowed here")
+    try:
+        said = repro(*RUN, "--store", disk / "store", "--json")
+        assert said.status == 3
+        sentence = f"the store {disk}/store cannot be used: {WORDS[errno.ENOSPC]}--store"
+        assert said.json[0]["why"] == sentence
+        subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
+        again = repro(*RUN, "--store", disk / "store", "--json")
+        assert again.status == 0
+        assert again.json[0]["verdict"] == "scaled"
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+DAMAGES = {
+    "a record that is no JSON": ("artefact.json", b"{", "artefact.json cannot be read"),
+    "a record of another shape": ("artefact.json", b"[]", "artefact.json cannot be read"),
+    "a record without files": ("artefact.json", b'{"files": {"scores.json": 3}}', "artefact.json cannot be read"),
+    "a record in no encoding": ("artefact.json", b"\xff", "artefact.json cannot be read"),
+    "a truncated file": ("scores.json", b"{", "scores.json has 1 bytes, "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_artefact_is_named_by_verify_and_run_and_mended_on_request(repro, measured, name):
+    file, content, words = DAMAGES[name]
+    victim = _only(measured / "store/evaluate")
+    (victim / file).write_bytes(content)
+    short = f"evaluate/{victim.name[:12]}"
+    checked = repro("verify")
+    assert checked.status == 2
+    assert checked.out.startswith(f"damaged: {short}: {words}") and "6 artefacts read, 1 damaged\n" in checked.out
+    refused = repro(*RUN)
+    assert refused.status == 2
+    assert refused.sentence.startswith(f"artefact {short} is damaged: {words}")
+    assert refused.sentence.endswith("; run the same command with --rebuild")
+    assert repro("stage", victim.name).status == 2
+    mended = repro(*RUN, "--rebuild")
+    assert mended.status == 0 and "1 run now" in mended.err
+    assert repro("verify").status == 0
+
+
+def test_bytes_altered_behind_the_records_back_are_found_by_reading(repro, measured):
+    scores = _only(measured / "store/evaluate") / "scores.json"
+    scores.write_text("x" * scores.stat().st_size)
+    refused = repro(*RUN)
+    assert refused.status == 2
+    assert refused.sentence.startswith(f"{scores}: damaged (")
+    assert "`repro verify --rebuild` removes the artefact" in refused.sentence
+    removed = repro("verify", "--rebuild")
+    assert removed.status == 0 and "scores.json is altered" in removed.out
+    assert repro(*RUN).status == 0
+
+
+def test_an_artefact_that_is_a_file_is_damage_too(repro, measured):
+    victim = _only(measured / "store/qrels")
+    (measured / "elsewhere").mkdir()
+    victim.rename(measured / "elsewhere/qrels")
+    victim.write_text("")
+    assert repro("verify").status == 2
+    assert repro("verify", "--rebuild").status == 0
+    assert repro(*RUN).status == 0
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"stage": "evaluate", "params": {}, "inputs": {}}'])
+def test_a_damaged_note_of_a_node_is_named(repro, measured, content):
+    fingerprint = _only(measured / "store/evaluate").name
+    note = measured / f"store/nodes/{fingerprint}.json"
+    note.write_text(content)
+    said = repro("stage", fingerprint)
+    assert said.status == 2
+    assert said.sentence.startswith(f"{note}: damaged, or of another version; remove it")
+
+
+RECORDS = {
+    "no JSON": (b"{", "Invalid JSON"),
+    "not UTF-8": (b"\xff", "Invalid JSON"),
+    "fields missing": (b'{"cell": "x"}', "scale: Field required"),
+    "a field too many": (None, "surprise: Unexpected keyword argument"),
+    "a word for a number": (None, "measured: Input should be a valid number"),
+    "not a number": (None, "measured: Input should be a finite number"),
+}
+CHANGES = {"a field too many": {"surprise": 1}, "a word for a number": {"measured": "0.5"},
+           "not a number": {"measured": float("nan")}}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", [RUN, *LOOKING[1:3]], ids=lambda line: line[0])
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_corrupt_record_is_named_with_its_line(repro, measured, line, name):
+    content, words = RECORDS[name]
+    path = measured / "results/records/tiny/costa.jsonl"
+    if content is None:
+        content = json.dumps({**json.loads(path.read_text()), **CHANGES[name]}).encode()
+    with path.open("ab") as records:
+        records.write(content + b"\n")
+    said = repro(*line)
+    assert said.status == 2
+    assert said.sentence.startswith(f"{path}:2: not a record: {words}")
