@@ -22,7 +22,9 @@ def collection(folders, monkeypatch):
 
 
 def _failures(said):
-    return [line.removeprefix("  failed: ") for line in said.err.splitlines() if line.startswith("  failed: ")]
+    return [
+        line.removeprefix("  failed: ") for line in said.err.splitlines() if line.startswith("  failed: ")
+    ]
 
 
 def test_another_number_of_records_than_the_papers_had_is_said(repro, collection):

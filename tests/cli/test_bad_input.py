@@ -88,7 +88,9 @@ def test_without_a_verb_the_help_is_shown_and_nothing_was_done(repro, verb):
     assert said.status == 2 and said.err.startswith("Usage: repro") and "Examples:" in said.err
 
 
-@pytest.mark.parametrize("verb", [[v] for v in EVERY_VERB] + [["data", v] for v in ("list", "check", "fetch")])
+@pytest.mark.parametrize(
+    "verb", [[v] for v in EVERY_VERB] + [["data", v] for v in ("list", "check", "fetch")]
+)
 def test_every_verb_has_help_with_examples_and_no_leftover_markup(repro, verb):
     said = repro(*verb, "--help")
     assert said.status == 0
@@ -118,7 +120,9 @@ def test_looking_makes_no_folder(repro, folders, line):
 
 
 @pytest.mark.parametrize("place", ["gone", "a-file"])
-@pytest.mark.parametrize("line", ["plan costa --table 1", "run costa --table 1", "data list", "data check", "doctor"])
+@pytest.mark.parametrize(
+    "line", ["plan costa --table 1", "run costa --table 1", "data list", "data check", "doctor"]
+)
 def test_data_that_is_no_folder_is_refused(repro, folders, monkeypatch, place, line):
     (folders / "a-file").write_text("")
     monkeypatch.setenv("REPRO_DATA", str(folders / place))

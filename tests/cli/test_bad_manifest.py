@@ -70,7 +70,11 @@ def test_an_empty_manifest_is_told(repro, toy):
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("- {id: a, kind: silence, where: x, paper: y, choices: {one: 1}, default: two}\n", 1, "default 'two'"),
+        (
+            "- {id: a, kind: silence, where: x, paper: y, choices: {one: 1}, default: two}\n",
+            1,
+            "default 'two'",
+        ),
         ("- id: a\n  kind: whim\n", 2, "should be 'silence'"),
         ("- [\n", 2, "not valid YAML"),
     ],

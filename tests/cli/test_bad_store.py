@@ -53,7 +53,9 @@ def test_results_that_cannot_be_written_are_refused_before_anything_runs(repro, 
     for line in (RUN, ("tables", "costa", "--table", "1", "--scale", "tiny")):
         said = repro(*line)
         assert said.status == 2
-        assert said.sentence == f"the results folder {folders}/results cannot be used: {WORDS[number]}--results"
+        assert (
+            said.sentence == f"the results folder {folders}/results cannot be used: {WORDS[number]}--results"
+        )
     assert not (folders / "store/corpus").exists()
 
 
@@ -79,7 +81,9 @@ def test_a_store_that_is_read_only_can_be_looked_at(repro, measured, refuse, lin
     assert (said.status, said.out) == (before.status, before.out) == (0, said.out)
 
 
-def test_a_disk_that_fills_up_in_the_middle_of_a_stage_costs_nothing_that_was_done(repro, folders, monkeypatch):
+def test_a_disk_that_fills_up_in_the_middle_of_a_stage_costs_nothing_that_was_done(
+    repro, folders, monkeypatch
+):
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")  # ends before Lucene, which costs seconds
 
     def full(rows, columns, folder):
@@ -140,7 +144,10 @@ def test_a_damaged_artefact_is_named_by_verify_and_run_and_mended_on_request(rep
     short = f"evaluate/{victim.name[:12]}"
     checked = repro("verify")
     assert checked.status == 2
-    assert checked.out.startswith(f"damaged: {short}: {words}") and "6 artefacts read, 1 damaged\n" in checked.out
+    assert (
+        checked.out.startswith(f"damaged: {short}: {words}")
+        and "6 artefacts read, 1 damaged\n" in checked.out
+    )
     refused = repro(*RUN)
     assert refused.status == 2
     assert refused.sentence.startswith(f"artefact {short} is damaged: {words}")
