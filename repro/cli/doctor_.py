@@ -19,10 +19,11 @@ def command(store, as_json):
 
     folders = settings(store)
     found = survey(folders.store, folders.data)
-    if as_json:
-        return emit_json([asdict(component) for component in found])
-    table("this machine", ["", "component", "what there is", "what to do"],
-          [[c.state, c.name, c.detail, c.remedy or ""] for c in found])  # fmt: skip
     missing = [c.name for c in found if c.state == "missing"]
-    print(f"missing: {', '.join(missing)}" if missing else "nothing is missing")
+    if as_json:
+        emit_json([asdict(component) for component in found])
+    else:
+        table("this machine", ["", "component", "what there is", "what to do"],
+              [[c.state, c.name, c.detail, c.remedy or ""] for c in found])  # fmt: skip
+        print(f"missing: {', '.join(missing)}" if missing else "nothing is missing")
     return 4 if missing else 0

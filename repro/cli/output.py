@@ -31,13 +31,14 @@ def console(stderr: bool = False):
 def table(
     title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()
 ) -> None:
-    """A table with a bold title and a ruled head; ``right`` are columns of numbers."""
+    """A table with a bold title and a ruled head, brackets as they are; ``right`` are columns of numbers."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    shown = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    shown = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for number, name in enumerate(head):
         shown.add_column(name, justify="right" if number in right else "left", overflow="fold")
     for row in rows:
-        shown.add_row(*row)
+        shown.add_row(*map(Text, row))
     console().print(shown)

@@ -29,5 +29,5 @@ def command(names, as_json):
         table(
             f"{source.name}: {len(rows)} readings (default in brackets)",
             ["id", "kind", "where", "what is open", "choices"],
-            [[cell.replace("[", "\\[") for cell in row] for row in rows],
+            rows,
         )

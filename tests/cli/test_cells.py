@@ -1,0 +1,35 @@
+"""``repro cells``: one line, object or record per numeric cell, the same ones whatever the form."""
+
+import csv
+import io
+
+import pytest
+
+from repro.manifest.cells import numeric_cells
+from repro.papers import papers
+
+
+@pytest.mark.parametrize("name", sorted(papers()))
+def test_json_and_csv_hold_every_numeric_cell_of_a_paper(repro, name):
+    expected = [cell.as_json() for cell in numeric_cells(papers()[name])]
+    assert repro("cells", "--paper", name, "--json").json == expected
+    rows = list(csv.DictReader(io.StringIO(repro("cells", "--paper", name, "--csv").out)))
+    assert [row["id"] for row in rows] == [cell["id"] for cell in expected]
+    assert [row["printed"] for row in rows] == [cell["printed"] for cell in expected]
+    assert all(None not in row for row in rows)  # no row longer than the header
+
+
+def test_people_see_a_line_a_cell(repro, toy):
+    said = repro("cells")
+    lines = [line.split() for line in said.out.splitlines() if line.strip()]
+    assert lines[0] == ["3", "cells"]
+    assert lines[3] == ["toy/1/bm25/dev", "0.1", "msmarco-passage/dev/small", "RR@10", "cited", "words"]
+    assert [line[0] for line in lines[3:]] == ["toy/1/bm25/dev", "toy/1/bm25/dl", "toy/1/other/dev"]
+
+
+def test_papers_may_be_named_several_times_and_all_kinds_adds_the_rest(repro):
+    two = repro("cells", "--paper", "costa", "--paper", "simlm", "--json").json
+    assert {cell["paper"] for cell in two} == {"costa", "simlm"}
+    every = repro("cells", "--paper", "simlm", "--all-kinds", "--json").json
+    assert {"figure", "examples", "hyperparameters"} <= {entry["kind"] for entry in every}
+    assert all(set(entry) == set(every[0]) for entry in every)

@@ -1,0 +1,21 @@
+"""``repro doctor``: the machine in one screen."""
+
+
+def test_every_component_has_a_state_and_what_is_missing_a_remedy(repro, monkeypatch):
+    monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
+    said = repro("doctor", "--json")
+    assert said.status == 4
+    components = {part["name"]: part for part in said.json}
+    assert {"python", "java", "torch", "gpu", "cores", "memory", "disk", "data"} <= set(components)
+    assert {part["state"] for part in components.values()} <= {"ok", "note", "missing"}
+    assert all(part["remedy"] for part in components.values() if part["state"] == "missing")
+
+
+def test_it_fits_one_screen_and_ends_with_what_is_missing(repro, folders, monkeypatch):
+    said = repro("doctor")
+    assert said.status == 0
+    lines = said.out.splitlines()
+    assert len(lines) < 25 and lines[-1] == "nothing is missing"
+    assert f"{folders}/store" in said.out
+    monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
+    assert repro("doctor").out.splitlines()[-1] == "missing: java"

@@ -1,0 +1,27 @@
+"""``repro readings``: what the papers leave open, with the choices and the default."""
+
+import pytest
+
+from repro.papers import papers
+
+
+@pytest.mark.parametrize("name", sorted(papers()))
+def test_every_reading_is_there_with_its_default_among_its_choices(repro, name):
+    rows = repro("readings", name, "--json").json
+    assert [row["id"] for row in rows] == list(papers()[name].readings)
+    assert all(row["of"] == name and row["default"] in row["choices"] for row in rows)
+
+
+def test_people_see_the_default_in_brackets(repro, toy):
+    reading = (
+        '- {id: a, kind: silence, where: §1, paper: "not said [2]", choices: {one: 1, two: 2}, default: two}'
+    )
+    toy.with_name("readings.yaml").write_text(reading)
+    said = repro("readings", "toy")
+    assert said.out.startswith("toy: 1 readings (default in brackets)")
+    for shown in ("not said [2]", "one | [two]"):
+        assert shown in said.out
+
+
+def test_without_a_name_all_papers_are_shown(repro):
+    assert {row["of"] for row in repro("readings", "--json").json} == set(papers())

@@ -1,0 +1,73 @@
+"""``repro stage``: one artefact by its fingerprint, the unit that engines hand out."""
+
+import shutil
+
+from tests.cli.conftest import CELL
+
+
+def _of(measured, stage):
+    [path] = (measured / "store" / stage).iterdir()
+    return path
+
+
+def test_an_artefact_is_built_by_its_first_digits_and_its_path_printed(repro, measured):
+    scores = _of(measured, "evaluate")
+    before = (scores / "scores.json").read_bytes()
+    shutil.rmtree(scores)
+    said = repro("stage", scores.name[:10])
+    assert (said.status, said.out, said.err) == (0, f"{scores}\n", "")
+    assert (scores / "scores.json").read_bytes() == before
+
+
+def test_what_is_stored_is_not_built_again(repro, measured):
+    scores = _of(measured, "evaluate")
+    made = (scores / "artefact.json").stat().st_mtime_ns
+    assert repro("stage", scores.name).out == f"{scores}\n"
+    assert (scores / "artefact.json").stat().st_mtime_ns == made
+
+
+def test_inputs_that_the_store_lacks_are_named(repro, measured):
+    scores, run = _of(measured, "evaluate"), _of(measured, "bm25")
+    shutil.rmtree(scores)
+    shutil.rmtree(run)
+    said = repro("stage", scores.name)
+    assert said.status == 2
+    assert (
+        said.sentence
+        == f"evaluate/{scores.name[:12]} needs bm25/{run.name[:12]} (missing); the store must hold it"
+    )
+
+
+def test_a_stage_that_lacks_java_is_blocked(repro, measured, monkeypatch):
+    run = _of(measured, "bm25")
+    shutil.rmtree(run)
+    monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
+    said = repro("stage", run.name)
+    assert said.status == 4
+    assert "REPRO_JAVA_HOME=/nonexistent is none; unset it" in said.sentence
+
+
+def test_a_stage_that_fails_is_status_3_and_names_its_log(repro, measured, monkeypatch):
+    from repro.stages import evaluate
+
+    def fail(*arguments):
+        raise RuntimeError("no luck\nat all")
+
+    scores = _of(measured, "evaluate")
+    shutil.rmtree(scores)
+    monkeypatch.setattr(evaluate, "run", fail)
+    said = repro("stage", scores.name)
+    assert said.status == 3
+    log = measured / f"store/logs/evaluate-{scores.name[:12]}.log"
+    assert said.sentence == f"stage evaluate/{scores.name[:12]} failed: RuntimeError: no luck (log: {log})"
+    assert "Traceback" in log.read_text()
+    failed = repro("run", "--cell", CELL, "--scale", "tiny")
+    assert failed.status == 3 and f"(log: {log})" in failed.err
+
+
+def test_a_fingerprint_that_several_nodes_begin_with_is_refused(repro, measured):
+    note = next((measured / "store/nodes").iterdir())
+    note.with_name("f" * 64 + ".json").write_text("{}")
+    note.with_name("f" * 63 + "e.json").write_text("{}")
+    said = repro("stage", "ffff")
+    assert said.status == 2 and said.sentence.startswith("several nodes begin with 'ffff'")
