@@ -35,11 +35,10 @@ def _artefacts(store, stages=("pretrain", "finetune", "search", "evaluate")):
 def test_killed_at_ten_random_moments_it_ends_with_the_same_bytes(table, tmp_path):
     draw = random.Random(20221)
     kills = 0
-    while kills < 10:
+    for _ in range(10):
         child = _start(tmp_path / "s", tmp_path / "r")
         try:
-            child.communicate(timeout=draw.uniform(0.5, 9.0))
-            break  # it got to its end between kills: the moments drawn were late ones
+            child.communicate(timeout=draw.uniform(0.3, 4.5))  # ten such pieces are less than the whole work
         except subprocess.TimeoutExpired:
             os.kill(child.pid, signal.SIGKILL)
             child.communicate()
@@ -47,7 +46,7 @@ def test_killed_at_ten_random_moments_it_ends_with_the_same_bytes(table, tmp_pat
     child = _start(tmp_path / "s", tmp_path / "r")
     _, err = child.communicate(timeout=1200)
     assert child.returncode == 0, err
-    assert kills >= 5
+    assert kills == 10
     ours, theirs = _artefacts(tmp_path / "s"), _artefacts(table.store)
     assert ours
     assert {name for name in ours if ours[name] != theirs[name]} == set()
