@@ -199,7 +199,7 @@ def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
             continue
         key = (m.cell.paper.name, m.cell.table.id, m.cell.column.dataset)
         runs.setdefault(key, {}).setdefault(m.cell.row.id, m.parts[0])
-        measures.setdefault(key, set()).add(m.cell.column.measure)
+        measures.setdefault(key, set()).add(m.measure)
     return {key: _test(rows, sorted(measures[key])) for key, rows in runs.items() if len(rows) > 1}
 
 

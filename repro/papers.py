@@ -36,8 +36,15 @@ class Paper:
 
     @functools.cached_property
     def readings(self) -> dict[str, Reading]:
-        """readings.yaml by id; empty without the file. Raises ManifestError with file and line."""
-        return readings(self.folder / "readings.yaml")
+        """readings.yaml by id, after what concerns this paper in the packages it shares readings with.
+
+        Raises ManifestError with file and line.
+        """
+        found: dict[str, Reading] = {}
+        for package in self.manifest.readings_of:
+            shared = readings(Path(load(f"{package}:__file__")).with_name("readings.yaml"))
+            found |= {k: r for k, r in shared.items() if any(a.split("/")[0] == self.name for a in r.affects)}
+        return found | readings(self.folder / "readings.yaml")
 
 
 def readings(path: Path) -> dict[str, Reading]:

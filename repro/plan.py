@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,11 +14,11 @@ from repro.errors import ManifestError, UsageError, unknown
 from repro.evaluation.measures import parse_measure
 from repro.evaluation.together import measures
 from repro.graph import Node, canonical, check_types, walk
-from repro.manifest.cells import Cell, cells_of
+from repro.manifest.cells import Cell, Shown, cells_of
 from repro.manifest.schema import Reading
 from repro.manifest.yaml_file import fault_at
-from repro.papers import Paper, load, readings
-from repro.recipe import Choices, Request
+from repro.papers import Paper, load, papers, readings
+from repro.request import Choices, Request, Runs
 from repro.requirements import Machine, Obstacle
 from repro.scale import Scale
 from repro.store import Store
@@ -29,18 +29,29 @@ class Measurement:
     """How one cell is measured with one seed.
 
     Attributes:
-        parts: evaluations whose mean is the cell's value; more than one where a dataset has members.
-        runs: the runs these evaluations score, in the same order.
+        groups: evaluations; the cell's value is the mean of a group, of the largest mean where there are
+            several. A group has several where a dataset has members or a recipe gives several runs.
+        measure: what the cell is scored by; a reading may say another one than its column's.
         departures: readings in force that are not the default.
         substitutes: readings whose original data is not at hand, and why.
     """
 
     cell: Cell
     seed: int | None
-    parts: tuple[Node, ...]
-    runs: tuple[Node, ...]
+    groups: tuple[tuple[Node, ...], ...]
+    measure: str
     departures: Mapping[str, str]
     substitutes: Mapping[str, str]
+
+    @cached_property
+    def parts(self) -> tuple[Node, ...]:
+        """Every evaluation, each once."""
+        return tuple({part.fingerprint: part for group in self.groups for part in group}.values())
+
+    @property
+    def runs(self) -> tuple[Node, ...]:
+        """The runs these evaluations score, in the order of ``parts``."""
+        return tuple(part.inputs["run"] for part in self.parts)
 
     @property
     def fingerprint(self) -> str:
@@ -49,7 +60,9 @@ class Measurement:
             return self.parts[0].fingerprint
         import hashlib
 
-        return hashlib.sha256(canonical([p.fingerprint for p in self.parts]).encode()).hexdigest()
+        identity = [[part.fingerprint for part in group] for group in self.groups]
+        whole = identity[0] if len(identity) == 1 else identity
+        return hashlib.sha256(canonical(whole).encode()).hexdigest()
 
 
 @dataclass
@@ -66,12 +79,16 @@ class Plan:
     cells: list[Cell]
     measurements: list[Measurement]
     machine: Machine
+    exhibits: dict[Shown, Node] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def nodes(self) -> list[Node]:
         """Every distinct node, inputs first."""
-        return walk(part for m in self.measurements for part in m.parts)
+        return walk(self._ends())
+
+    def _ends(self) -> list[Node]:
+        return [part for m in self.measurements for part in m.parts] + list(self.exhibits.values())
 
     @property
     def asked(self) -> int:
@@ -79,6 +96,7 @@ class Plan:
         rows: dict[tuple, list[Node]] = {}
         for m in self.measurements:
             rows.setdefault((m.cell.paper.name, m.cell.table.id, m.cell.row.id, m.seed), []).extend(m.parts)
+        rows |= {(shown.id,): [node] for shown, node in self.exhibits.items()}
         return sum(len(walk(parts)) for parts in rows.values())
 
     def look(self, store: Store) -> None:
@@ -96,9 +114,8 @@ class Plan:
                 visit(parent)
             wanted[node.fingerprint] = node
 
-        for measurement in self.measurements:
-            for part in measurement.parts:
-                visit(part)
+        for end in self._ends():
+            visit(end)
         return list(wanted.values())
 
     def obstacles(self, node: Node) -> list[Obstacle]:
@@ -120,11 +137,13 @@ def plan(
     digests: Path | None,
     seeds: tuple[int, ...] = (),
     overrides: Mapping[str, str] | None = None,
+    exhibits: Sequence[Shown] = (),
 ) -> Plan:
     """Call every distinct recipe once and rewrite its graph for the scale and this machine.
 
     Args:
-        cells: numeric cells of result tables.
+        cells: numeric cells of result tables, and points of figures.
+        exhibits: what is shown rather than tabled.
         seeds: the user's own; none means each paper's.
         overrides: reading id -> choice.
 
@@ -133,7 +152,7 @@ def plan(
         ManifestError: a cell names a dataset, measure or recipe that does not exist, or options which the
             recipe does not take; says file and line.
     """
-    _check_overrides(overrides or {}, {c.paper.name: c.paper for c in cells}.values())
+    _check_overrides(overrides or {}, {c.paper.name: c.paper for c in (*cells, *exhibits)}.values())
     machine = Machine(data, digests)
     builder = _Builder(scale, machine, overrides or {}, data)
     measurements = [
@@ -142,8 +161,9 @@ def plan(
         if cell.recipe
         for seed in seeds or (None,)
     ]
+    shown = {item: builder.exhibit(item, seeds[0] if seeds else None) for item in exhibits}
     _check_overrides_matter(overrides or {}, builder.asked_for())
-    return Plan(scale, cells, measurements, machine)
+    return Plan(scale, cells, measurements, machine, shown)
 
 
 def _with_members(cells: list[Cell]) -> list[Cell]:
@@ -162,7 +182,7 @@ class _Builder:
     machine: Machine
     overrides: Mapping[str, str]
     data: Path | None
-    _calls: dict[str, tuple[Node, Choices]] = field(default_factory=dict)
+    _calls: dict[str, tuple[Node | Runs, Choices]] = field(default_factory=dict)
 
     def __post_init__(self):
         self._rewrite = self.scale.rewriter()
@@ -171,16 +191,24 @@ class _Builder:
         entry = _catalogued(cell)
         members = [dataset(m) for m in entry.members] or [entry]
         calls = [self._call(cell, member.id, seed) for member in members]
-        parts = tuple(
-            self._finish(_evaluation(node, member, cell.column.measure, choices.scoring))
-            for (node, choices), member in zip(calls, members, strict=True)
-        )
         choices = calls[0][1]
+        measure = choices.measured_as.get(cell.column.measure, cell.column.measure)
+        runs = [made if isinstance(made, Runs) else Runs(((made,),)) for made, _ in calls]
+        groups = tuple(
+            tuple(
+                self._finish(evaluation(run, member, measure, choices.scoring))
+                for of_member, member in zip(runs, members, strict=True)
+                for run in of_member.groups[number]
+            )
+            for number in range(len(runs[0].groups))
+        )
         # at other scales every collection is a stand-in: that one more is missing says nothing
         substitutes = choices.substitutes if self.scale.compares_with_print else {}
-        return Measurement(
-            cell, seed, parts, tuple(p.inputs["run"] for p in parts), choices.departures(), substitutes
-        )
+        return Measurement(cell, seed, groups, measure, choices.departures(), substitutes)
+
+    def exhibit(self, shown: Shown, seed: int | None) -> Node:
+        """The finished node of something shown."""
+        return self._finish(self._call(shown, shown.exhibit.dataset or "", seed)[0])
 
     def asked_for(self) -> set[str]:
         """Every reading that some recipe asked for."""
@@ -191,7 +219,7 @@ class _Builder:
         check_types(node)
         return node
 
-    def _call(self, cell: Cell, identifier: str, seed: int | None) -> tuple[Node, Choices]:
+    def _call(self, cell: Cell | Shown, identifier: str, seed: int | None) -> tuple[Node | Runs, Choices]:
         """The recipe's node for one dataset; the same call is made once."""
         path = recipe_path(cell)
         key = canonical([path, cell.paper.name, identifier, seed, cell.options])
@@ -202,7 +230,7 @@ class _Builder:
         return self._calls[key]
 
 
-def _evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
+def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
     """The per-query scores of a run by the dataset's own measures (and the cell's, if it is another)."""
     params: dict[str, Any] = {
         "measures": measures(entry.id, measure),
@@ -217,7 +245,7 @@ def _evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, b
     return Node("evaluate", params, inputs)
 
 
-def recipe_path(cell: Cell) -> str:
+def recipe_path(cell: Cell | Shown) -> str:
     """``module:function``; a bare name means the paper's own recipes.py."""
     recipe = cell.recipe
     return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
@@ -225,11 +253,14 @@ def recipe_path(cell: Cell) -> str:
 
 def readings_for(source: Paper, path: str) -> dict[str, Reading]:
     """The readings a recipe may ask for: its home's, then those of the paper whose row it makes."""
-    module = load(path.partition(":")[0] + ":__file__")
-    return {**source.readings, **readings(Path(module).with_name("readings.yaml"))}
+    module = Path(load(path.partition(":")[0] + ":__file__"))
+    home = papers().get(module.parent.name)
+    if home is not None and home.folder == module.parent:
+        return {**source.readings, **home.readings}
+    return {**source.readings, **readings(module.with_name("readings.yaml"))}
 
 
-def _recipe(cell: Cell, path: str) -> Callable[..., Node]:
+def _recipe(cell: Cell | Shown, path: str) -> Callable[..., Node | Runs]:
     """The function that makes the cell. Raises ManifestError when there is none that takes its options."""
     try:
         function = load(path)
@@ -253,8 +284,10 @@ def _catalogued(cell: Cell) -> Dataset:
         raise _fault(cell, key, str(error)) from None
 
 
-def _fault(cell: Cell, key: str, reason: str) -> ManifestError:
+def _fault(cell: Cell | Shown, key: str, reason: str) -> ManifestError:
     """The error about what the cell's column, or else its row, says under ``key``; with its line."""
+    if isinstance(cell, Shown) or cell.table.kind == "figure":
+        return ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: {reason}")
     table = cell.table
     part = (
         ("columns", table.columns.index(cell.column))

@@ -1,21 +1,17 @@
 """The verbs of recipes: each builds a node, none runs anything, none knows the scale.
 
 A recipe is a function ``recipe(request, *, option=…) -> Node`` in a paper's ``recipes.py``. It returns the
-node whose artefact is measured: a run over ``request.dataset``. Every value a paper leaves open comes from
-``request.reading(id)``; no verb has a default for a hyper-parameter.
+node whose artefact is measured: a run over ``request.dataset`` (or several, as ``Runs``). Every value a paper
+leaves open comes from ``request.reading(id)``; no verb has a default for a hyper-parameter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-from repro.datasets.catalog import dataset as catalogued
-from repro.errors import unknown
 from repro.graph import Node
-from repro.manifest.schema import Reading
 
 
 @dataclass(frozen=True)
@@ -34,94 +30,14 @@ class Objective:
         return {"name": self.name, "version": self.version, "path": self.path}
 
 
-@dataclass
-class Choices:
-    """The readings a recipe may ask for, and a note of those it asked for.
+def corpus(identifier: str, *, text: str = "{text}", untitled: str = "") -> Node:
+    """The documents of a collection.
 
-    Attributes:
-        readings: by id.
-        overrides: choice names the user set, by reading id.
-        data: the folder of the user's own data, where originals are looked for.
-        used: reading id -> choice name, filled as the recipe asks.
-        substitutes: reading id -> why another choice than the wanted one was taken.
-        scoring: what a recipe changes of how its dataset is usually scored.
+    ``text`` says what is read as a document's text, from its fields url and text; ``untitled`` stands for an
+    empty title.
     """
-
-    readings: Mapping[str, Reading]
-    overrides: Mapping[str, str] = field(default_factory=dict)
-    data: Path | None = None
-    used: dict[str, str] = field(default_factory=dict)
-    substitutes: dict[str, str] = field(default_factory=dict)
-    scoring: dict[str, bool] = field(default_factory=dict)
-
-    def value(self, identifier: str) -> Any:
-        """The chosen value. Raises UsageError for an id or choice that does not exist."""
-        reading = self._reading(identifier)
-        choice = self.used.setdefault(identifier, self.overrides.get(identifier, reading.default))
-        if choice not in reading.choices:
-            raise unknown(f"choice of reading {identifier!r}", choice, reading.choices)
-        return reading.choices[choice]
-
-    def original(self, identifier: str, file: str, *, otherwise: str) -> Path | None:
-        """The original data file a reading is about, or None with the substitute noted.
-
-        Args:
-            file: path below REPRO_DATA.
-            otherwise: the choice taken when the file is not there.
-        """
-        path = self.data / file if self.data else None
-        if path is not None and path.exists():
-            return path
-        self.used[identifier] = otherwise
-        self.substitutes[identifier] = f"{file} is not in REPRO_DATA"
-        return None
-
-    def departures(self) -> dict[str, str]:
-        """The choices used that are not the default: what makes a measurement ``modified``."""
-        return {i: c for i, c in self.used.items() if c != self._reading(i).default}
-
-    def _reading(self, identifier: str) -> Reading:
-        try:
-            return self.readings[identifier]
-        except KeyError:
-            raise unknown("reading", identifier, self.readings) from None
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a recipe is asked for: a run over one dataset, under some readings.
-
-    Attributes:
-        dataset: id of the topics and judgements.
-        choices: the readings in force.
-        seed: set when the user asks for seeds of their own; None means the paper's.
-    """
-
-    dataset: str
-    choices: Choices
-    seed: int | None = None
-
-    def reading(self, identifier: str) -> Any:
-        """The value of a reading's choice in force."""
-        return self.choices.value(identifier)
-
-    def score_with(self, *, ignore_identical_ids: bool) -> None:
-        """Depart from how the dataset is usually scored, as a reading of this row says."""
-        self.choices.scoring["ignore_identical_ids"] = ignore_identical_ids
-
-    def seed_or(self, papers_own: int) -> int:
-        """The seed the user asked for, else the paper's own."""
-        return papers_own if self.seed is None else self.seed
-
-    @property
-    def collection(self) -> str:
-        """The id of the corpus the dataset's topics search."""
-        return catalogued(self.dataset).corpus_id
-
-
-def corpus(identifier: str) -> Node:
-    """The documents of a collection."""
-    return Node("corpus", {"dataset": identifier})
+    fields = {} if (text, untitled) == ("{text}", "") else {"text": text, "untitled": untitled}
+    return Node("corpus", {"dataset": identifier, **fields})
 
 
 def queries(identifier: str) -> Node:
@@ -134,20 +50,55 @@ def qrels(identifier: str) -> Node:
     return Node("qrels", {"dataset": identifier})
 
 
-def official_negatives(identifier: str, *, per_query: int, seed: int) -> Node:
-    """The negatives a collection's makers distribute, sampled per query."""
-    return Node("official_negatives", {"dataset": identifier, "per_query": per_query, "seed": seed})
+def official_negatives(identifier: str, *, per_query: int, seed: int, judgements: Node | None) -> Node:
+    """The negatives a collection's makers distribute, sampled per query.
+
+    With ``judgements`` the positives are theirs, all of them; without, those that the triples name.
+    """
+    inputs = {"qrels": judgements} if judgements else {}
+    return Node("official_negatives", {"dataset": identifier, "per_query": per_query, "seed": seed}, inputs)
 
 
-def backbone(name: str, *, revision: str) -> Node:
-    """A released checkpoint; at other scales than full, a model of that scale in its place."""
-    return Node("backbone", {"name": name, "revision": revision})
+def sample(training_set: Node, *, queries: int, sample: int, method: str, seed: int) -> Node:
+    """A few queries of a training set, sample by sample; ``method`` is random or block."""
+    params = {"queries": queries, "sample": sample, "method": method, "seed": seed}
+    return Node("sample", params, {"training_set": training_set})
 
 
-def tokenize(documents: Node, *, model: Node, length: int, policy: str, titles: bool, separator: str) -> Node:
-    """Texts, titled or not, as token ids in chunks or truncated; ``length`` counts special tokens."""
-    params = {"length": length, "policy": policy, "titles": titles, "separator": separator}
+def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
+    """A released checkpoint.
+
+    Nothing is downloaded at other scales than full: there ``stand_in`` takes its place, the same pre-training
+    done here, or without one a model of that scale.
+    """
+    inputs = {"stand_in": stand_in} if stand_in else {}
+    return Node("backbone", {"name": name, "revision": revision}, inputs)
+
+
+def tokenize(
+    documents: Node,
+    *,
+    model: Node,
+    length: int,
+    policy: str,
+    titles: bool,
+    separator: str,
+    fewest_tokens: int = 0,
+) -> Node:
+    """Texts, titled or not, as token ids in chunks or truncated; ``length`` counts special tokens.
+
+    Documents of fewer than ``fewest_tokens`` tokens are left out.
+    """
+    params = {
+        "length": length, "policy": policy, "titles": titles, "separator": separator,
+        "fewest_tokens": fewest_tokens,
+    }  # fmt: skip
     return Node("tokenize", params, {"corpus": documents, "model": model})
+
+
+def term_statistics(tokens: Node, *, model: Node) -> Node:
+    """How often each entry of the vocabulary occurs, and in how many texts."""
+    return Node("term_statistics", {}, {"tokens": tokens, "model": model})
 
 
 def pretrain(
@@ -168,8 +119,10 @@ def pretrain(
     precision: str,
     length: int,
     seed: int,
+    statistics: Node | None = None,
+    generator: Node | None = None,
 ) -> Node:
-    """An encoder trained on text alone by an objective."""
+    """An encoder trained on text alone by an objective, which may need corpus statistics or another model."""
     params = {
         "objective": objective.as_param(), "options": dict(options), "texts_per_batch": texts_per_batch,
         "epochs": epochs, "max_steps": max_steps, "learning_rate": learning_rate,
@@ -177,7 +130,9 @@ def pretrain(
         "weight_decay": weight_decay, "max_grad_norm": max_grad_norm, "precision": precision,
         "length": length, "seed": seed,
     }  # fmt: skip
-    return Node("pretrain", params, {"model": model, "tokens": tokens})
+    others = {"statistics": statistics, "generator": generator}
+    inputs = {"model": model, "tokens": tokens} | {name: node for name, node in others.items() if node}
+    return Node("pretrain", params, inputs)
 
 
 def finetune(
@@ -259,3 +214,47 @@ def mine(run: Node, judgements: Node, *, depth: int, per_query: int, seed: int) 
 def union(*training_sets: Node) -> Node:
     """Several training sets as one: each query's negatives side by side."""
     return Node("union", {}, {"training_sets": training_sets})
+
+
+def project(
+    passages: Node,
+    topics: Node,
+    run: Node,
+    judgements: Node,
+    *,
+    query: str,
+    candidates: int,
+    perplexity: float,
+    seed: int,
+) -> Node:
+    """One query and its first candidates in a plane, by t-SNE."""
+    params = {
+        "query": query,
+        "candidates": candidates,
+        "perplexity": perplexity,
+        "seed": seed,
+        "method": "t-sne",
+    }
+    inputs = {"passages": passages, "queries": topics, "run": run, "qrels": judgements}
+    return Node("project", params, inputs)
+
+
+def inspect_text(
+    model: Node,
+    documents: Node,
+    *,
+    view: Objective,
+    options: Mapping[str, Any],
+    title: str,
+    words: int,
+    length: int,
+) -> Node:
+    """What a model says of each word of one document."""
+    params = {
+        "view": view.as_param(),
+        "options": dict(options),
+        "title": title,
+        "words": words,
+        "length": length,
+    }
+    return Node("inspect_text", params, {"model": model, "corpus": documents})

@@ -76,7 +76,7 @@ class Machine:
                 (name, piece, source.kind), lambda: identity(source, cache=self.digests)
             )
             params["source"] = source.to_json()
-        return Node(node.stage, params), obstacle
+        return Node(node.stage, params, node.inputs), obstacle
 
     def _checkpoint(self, node: Node) -> tuple[Node, Obstacle | None]:
         name, revision = node.params["name"], node.params["revision"]
@@ -90,7 +90,7 @@ class Machine:
             params["identity"] = self._once((name, "digest"), lambda: digest(files, cache=self.digests))
         else:
             params["identity"] = source["commit"]
-        return Node(node.stage, params), None
+        return Node(node.stage, params, node.inputs), None
 
     def _once(self, key: object, find: Callable[[], object]):
         if key not in self._memory:

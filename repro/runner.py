@@ -125,16 +125,25 @@ def record(plan: Plan, store: Store, results: Results) -> int:
 
 
 def measured(measurement: Measurement, scale: str, store: Store) -> Record:
-    """The record of one cell: the mean over its queries, then over its members, in print's unit."""
-    means, queries, missing = [], 0, 0
+    """The record of one cell in print's unit: the mean over its queries, then over its members and runs.
+
+    Of several groups of runs the largest mean. A set of queries that several runs answer is counted once;
+    what is missing, in the run that misses most.
+    """
+    means: dict[str, float] = {}
+    queries: dict[str, int] = {}
+    missing: dict[str, int] = {}
     for part in measurement.parts:
-        scores = _scores(store.path(part) / "scores.json")
-        values = scores["measures"][measurement.cell.column.measure]
-        means.append(sum(values) / len(values))
-        queries += len(values)
-        missing += len(scores["missing"])
-    value = sum(means) / len(means) * (100 if measurement.cell.unit == "percent" else 1)
-    return _record(measurement, scale, value, measurement.fingerprint, queries, missing)
+        scores, judged = _scores(store.path(part) / "scores.json"), part.inputs["qrels"].fingerprint
+        values = scores["measures"][measurement.measure]
+        means[part.fingerprint] = sum(values) / len(values)
+        queries[judged] = len(values)
+        missing[judged] = max(missing.get(judged, 0), len(scores["missing"]))
+    value = max(sum(means[p.fingerprint] for p in group) / len(group) for group in measurement.groups)
+    value *= 100 if measurement.cell.unit == "percent" else 1
+    return _record(
+        measurement, scale, value, measurement.fingerprint, sum(queries.values()), sum(missing.values())
+    )
 
 
 @functools.lru_cache(maxsize=8)
@@ -161,7 +170,7 @@ def _average(plan: Plan, cell, seed: int | None, parts: list[Record]) -> Record:
     from repro.graph import canonical
 
     whole = Measurement(
-        cell, seed, (), (), {k: v for r in parts for k, v in r.readings.items()},
+        cell, seed, (), "", {k: v for r in parts for k, v in r.readings.items()},
         {k: v for r in parts for k, v in r.substitutes.items()},
     )  # fmt: skip
     identity = hashlib.sha256(canonical([r.fingerprint for r in parts]).encode()).hexdigest()

@@ -41,8 +41,10 @@ class _Rate(BaseModel):
 class _Facts(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     about: str
+    like: str | None = None
     caps: dict[str, int] = {}
     replace: dict[str, str | int] = {}
+    steps: dict[str, int] = {}
     learning_rate: dict[str, _Rate] = {}
     backbone: _Backbone | None = None
 
@@ -52,8 +54,8 @@ class Scale:
     """A named rewriting of graphs.
 
     Attributes:
-        name: full, small or tiny.
-        facts: what scales.yaml says of it.
+        name: full, small, tiny, or a variation of one.
+        facts: what scales.yaml says of it, with what it takes over from the scale it is ``like``.
     """
 
     name: str
@@ -67,17 +69,19 @@ class Scale:
     def rewriter(self) -> Callable[[Node], Node]:
         """A function on graphs; nodes shared between the graphs given to it stay shared."""
         done: dict[int, tuple[Node, Node]] = {}
-        return lambda node: node if self.name == "full" else rewrite(node, self._change, done)
+        change = _at_full if self.name == "full" else self._change
+        return lambda node: rewrite(node, change, done)
 
     def dataset(self, identifier: str) -> str:
         """The dataset that stands in for ``identifier`` at this scale."""
         if self.name == "full":
             return identifier
-        return catalogued(identifier).at.get(self.name, f"{self.name}/{identifier}")
+        name = self.facts.like or self.name
+        return catalogued(identifier).at.get(name, f"{name}/{identifier}")
 
     def _change(self, node: Node) -> Node:
         if node.stage == "backbone":
-            return self._backbone
+            return node.inputs.get("stand_in", self._backbone)
         if node.stage == "official_negatives":
             return self._negatives(node)
         return Node(node.stage, self._params(node), node.inputs)
@@ -87,6 +91,8 @@ class Scale:
         if "dataset" in params:
             stand_in = self.dataset(params["dataset"])
             params["dataset"] = _corpus(stand_in) if node.stage == "corpus" else stand_in
+        if node.stage in self.facts.steps:
+            params |= {"epochs": None, "max_steps": self.facts.steps[node.stage]}
         if node.stage in self.facts.learning_rate:
             rate = self.facts.learning_rate[node.stage]
             params["learning_rate"] = min(params["learning_rate"] * rate.factor, rate.most)
@@ -141,6 +147,13 @@ class Scale:
         return Node("mine", params, {"run": run, "qrels": Node("qrels", {"dataset": topics})})
 
 
+def _at_full(node: Node) -> Node:
+    """The graph as the recipe made it, without what would stand in for a released checkpoint."""
+    if "stand_in" not in node.inputs:
+        return node
+    return Node(node.stage, node.params, {k: v for k, v in node.inputs.items() if k != "stand_in"})
+
+
 def _corpus(identifier: str) -> str:
     """The collection of a stand-in; a name no catalogue has stays, and is reported as missing."""
     entry = catalog().get(identifier)
@@ -166,7 +179,17 @@ def _scaled(value: Any, ratio: float) -> Any:
 def scales() -> dict[str, Scale]:
     """Every scale of scales.yaml by name."""
     facts = yaml_file.read(Path(__file__).with_name("scales.yaml"), dict[str, _Facts])
-    return {name: Scale(name, fact) for name, fact in facts.items()}
+    return {name: Scale(name, _inherited(fact, facts)) for name, fact in facts.items()}
+
+
+def _inherited(fact: _Facts, facts: Mapping[str, _Facts]) -> _Facts:
+    """A variation: everything of the scale it is like, with its own entries over those."""
+    if fact.like is None:
+        return fact
+    like = facts[fact.like]
+    tables = ("caps", "replace", "steps", "learning_rate")
+    merged = {name: {**getattr(like, name), **getattr(fact, name)} for name in tables}
+    return fact.model_copy(update={**merged, "backbone": fact.backbone or like.backbone})
 
 
 def scale(name: str) -> Scale:

@@ -48,7 +48,7 @@ class Settings:
         epochs, max_steps: the training ends at whichever comes first; either may be None, not both.
         warmup_ratio, warmup_steps: linear warm-up over that share or number of steps; one is 0 or None.
         schedule: HF's name of the learning rate's course after warm-up; ``linear`` falls to 0 at the last
-            step.
+            step. ``logarithmic`` does too, after a warm-up that rises with the logarithm of the step.
         weight_decay: AdamW's, applied to neither biases nor LayerNorm; 0 makes it Adam.
         max_grad_norm: gradients are clipped to it; 0 for no clipping.
         precision: ``fp32``, ``fp16`` or ``bf16``.
@@ -92,6 +92,10 @@ class Settings:
         if self.epochs is not None:
             wanted.append(math.ceil(self.epochs * math.ceil(examples / self.batch_size)))
         return min(wanted)
+
+    def warmup(self, steps: int) -> int:
+        """Steps of warm-up in a training of so many steps."""
+        return self.warmup_steps or math.ceil(steps * (self.warmup_ratio or 0.0))
 
 
 class Order:
@@ -146,6 +150,7 @@ def train(
         log=out / "train_log.jsonl",
         resumed=resumed,
         save_steps=_save_steps(),
+        schedule=settings.schedule,
     )
     with progress.task("training", total=steps) as advance, threads_for(objective):
         trainer.run(advance)
@@ -166,7 +171,9 @@ def _last_losses(log: Path) -> dict[str, float]:
 def _check_schedule(schedule: str) -> None:
     from transformers.trainer_utils import SchedulerType
 
-    names = [kind.value for kind in SchedulerType]
+    from repro.schedules import SCHEDULES
+
+    names = [*(kind.value for kind in SchedulerType), *SCHEDULES]
     if schedule not in names:
         raise unknown("schedule", schedule, names)
 

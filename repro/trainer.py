@@ -17,26 +17,24 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 
 from repro.checkpoints import seal, step_of
 from repro.errors import StageError
+from repro.schedules import SCHEDULES
 
 CHECKPOINT_SECONDS = 600
-WORKERS = {
-    "cpu": 0,
-    "cuda": 4,
-}  # processes that make batches; a CPU that trains has no core to spare for them
+# processes that make batches; a CPU that trains has no core to spare for them
+WORKERS = {"cpu": 0, "cuda": 4}
 LOG_LINES = 200
 
 
 def arguments(settings, checkpoints: Path, *, steps: int) -> TrainingArguments:
     """HF's arguments for ``repro.train.Settings``; saving and reporting are left to our own callbacks."""
     gpu = torch.cuda.is_available()
-    warmup = settings.warmup_steps or math.ceil(steps * (settings.warmup_ratio or 0.0))
     made = TrainingArguments(
         output_dir=str(checkpoints),
         per_device_train_batch_size=settings.batch_size,
         max_steps=steps,
         learning_rate=settings.learning_rate,
-        lr_scheduler_type=settings.schedule,
-        warmup_steps=warmup,
+        lr_scheduler_type="constant" if settings.schedule in SCHEDULES else settings.schedule,
+        warmup_steps=settings.warmup(steps),
         weight_decay=settings.weight_decay,
         max_grad_norm=settings.max_grad_norm,
         seed=settings.seed,
@@ -68,14 +66,16 @@ class ObjectiveTrainer(Trainer):
         log: JSON lines; those past the resumed step are cut off.
         resumed: a complete checkpoint to go on from, or None.
         save_steps: steps between checkpoints; None for one every ten minutes.
+        schedule: of ``repro.train.Settings``; one that HF does not know is of ``repro.schedules``.
     """
 
     def __init__(
-        self, objective, args, examples, order, *, log: Path, resumed: Path | None, save_steps: int | None
-    ):
+        self, objective, args, examples, order, *,
+        log: Path, resumed: Path | None, save_steps: int | None, schedule: str,
+    ):  # fmt: skip
         super().__init__(objective, args, data_collator=objective.collate, train_dataset=examples)
         self.remove_callback(PrinterCallback)
-        self.order, self.log_path, self.resumed = order, log, resumed
+        self.order, self.log_path, self.resumed, self.schedule = order, log, resumed, schedule
         self.add_callback(_Checkpoints(save_steps))
         self.resumed_at = step_of(resumed) if resumed else 0
         self._sums: dict[str, torch.Tensor] = defaultdict(lambda: torch.zeros((), device=args.device))
@@ -99,6 +99,13 @@ class ObjectiveTrainer(Trainer):
             worker_init_fn=_one_thread,
         )
         return self.accelerator.prepare(loader)
+
+    def create_scheduler(self, num_training_steps: int, optimizer=None):
+        """The learning rate's course: ours where HF has none of that name."""
+        if self.schedule in SCHEDULES and self.lr_scheduler is None:
+            made, warmup = SCHEDULES[self.schedule], int(self.args.warmup_steps)
+            self.lr_scheduler = made(optimizer or self.optimizer, warmup=warmup, total=num_training_steps)
+        return super().create_scheduler(num_training_steps, optimizer)
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """The sum of the losses; each is added to what the next log line is a mean of."""
@@ -125,9 +132,8 @@ class ObjectiveTrainer(Trainer):
             **means,
         }
         if logs.get("grad_norm") is not None and math.isfinite(logs["grad_norm"]):
-            line["grad_norm"] = logs[
-                "grad_norm"
-            ]  # fp16 skips a step whose gradient overflowed: no norm there
+            # fp16 skips a step whose gradient overflowed: no norm there
+            line["grad_norm"] = logs["grad_norm"]
         if not all(math.isfinite(value) for value in (logs["loss"], *means.values())):
             shown = ", ".join(f"{name} {value}" for name, value in means.items())
             raise StageError(f"the loss is not finite at step {self.state.global_step} ({shown})")

@@ -210,3 +210,34 @@ def test_seeds_that_change_nothing_count_once(make):
     execute(whole, store, _engine()[0], Progress())
     record(whole, store, results)
     assert len(compare(whole, results).cells[0].records) == 1
+
+
+def test_a_cell_of_several_runs_is_the_largest_mean_of_a_group(make):
+    """Two groups of two runs: 0.1 and 0.3, 0.5 and 0.1; the cell is 0.3."""
+    from dataclasses import replace
+
+    from repro.graph import Node
+    from repro.runner import measured
+
+    build, store, _ = make
+    whole = build(rows=("bm25",))
+    first = whole.measurements[0]
+    evaluation = first.parts[0]
+    values = (0.1, 0.3, 0.5, 0.1)
+    parts = [Node("evaluate", {**evaluation.params, "try": n}, evaluation.inputs) for n in range(4)]
+    for value, part in zip(values, parts, strict=True):
+        _engine(value)[0](part, store, Progress())
+    several = replace(first, groups=(tuple(parts[:2]), tuple(parts[2:])))
+    found = measured(several, "tiny", store)
+    assert found.measured == pytest.approx(0.3)
+    assert found.queries == 2  # of one set of queries, however many runs answer it
+    assert found.fingerprint not in {part.fingerprint for part in parts}
+
+
+def test_a_reading_may_say_what_a_column_is_measured_by(make):
+    build, _, _ = make
+    usual = {m.cell.id: m for m in build(rows=("bert",)).measurements}
+    other = {m.cell.id: m for m in build(rows=("bert",), overrides={"dev-recall": "success"}).measurements}
+    cell = "costa/1/hardneg.bert/dev.r1000"
+    assert (usual[cell].measure, other[cell].measure) == ("R@1000", "Success@1000")
+    assert other[cell].departures["dev-recall"] == "success"

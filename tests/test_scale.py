@@ -26,7 +26,35 @@ TRAINED = Node(
 
 
 def test_full_changes_nothing():
-    assert scale("full").rewriter()(TRAINED) is TRAINED
+    assert scale("full").rewriter()(TRAINED).fingerprint == TRAINED.fingerprint
+
+
+def test_what_stands_in_for_a_released_checkpoint_does_so_below_full_only():
+    released = {"name": "makers/model", "revision": "main"}
+    asked = Node("backbone", released, {"stand_in": TRAINED})
+    assert scale("full").rewriter()(asked).fingerprint == Node("backbone", released).fingerprint
+    tiny = scale("tiny").rewriter()
+    assert tiny(asked).fingerprint == tiny(TRAINED).fingerprint
+    assert tiny(Node("backbone", released)).params["objective"]["name"] == "mlm"
+
+
+def test_a_variation_takes_over_what_it_does_not_say_itself():
+    tiny, variation = scale("tiny").facts, scale("tiny-long").facts
+    assert variation.caps == tiny.caps and variation.replace == tiny.replace
+    assert variation.backbone != tiny.backbone and variation.learning_rate != tiny.learning_rate
+    longer = scale("tiny-long").rewriter()(TRAINED)
+    assert (longer.params["max_steps"], longer.params["epochs"]) == (variation.steps["pretrain"], None)
+    assert longer.params["max_steps"] > tiny.caps["max_steps"]
+    assert scale("tiny-long").dataset("wikipedia") == "tiny/text"
+    assert not scale("tiny-long").compares_with_print
+
+
+def test_one_of_several_samples_is_drawn_at_tiny():
+    trained = Node("corpus", {"dataset": "wikipedia"})
+    params = {"queries": 9000, "method": "random", "seed": 1}
+    samples = [Node("sample", params | {"sample": n}, {"training_set": trained}) for n in range(3)]
+    assert len({scale("tiny").rewriter()(sample).fingerprint for sample in samples}) == 1
+    assert len({scale("full").rewriter()(sample).fingerprint for sample in samples}) == 3
 
 
 def test_tiny_caps_costs_and_leaves_the_method_alone():

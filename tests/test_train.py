@@ -161,6 +161,24 @@ def test_the_rate_warms_up_over_a_quarter_and_falls_to_zero_at_the_last_step(tmp
     assert rates == pytest.approx([0.01 * share for share in expected])
 
 
+def test_a_logarithmic_warm_up_is_what_each_step_is_taken_with_and_is_resumed(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
+    changes = {"schedule": "logarithmic", "warmup_ratio": None, "warmup_steps": 5}
+    straight, _ = trained(tmp_path / "straight", **changes)
+    rates = [line["learning_rate"] for line in log_of(tmp_path / "straight")]
+    expected = [math.log(step + 1) / math.log(5) for step in range(5)] + [(12 - s) / 7 for s in range(5, 12)]
+    assert rates == pytest.approx([0.01 * share for share in expected])
+    trained(tmp_path / "killed", fails_at=8, **changes)
+    resumed, facts = trained(tmp_path / "killed", **changes)
+    assert facts["resumed_at"] == 6 and weights(resumed) == weights(straight)
+    assert log_of(tmp_path / "killed") == log_of(tmp_path / "straight")
+
+
+def test_a_warm_up_is_a_share_of_the_steps_or_a_number_of_them():
+    assert settings().warmup(12) == 3 and settings(warmup_ratio=0.1).warmup(12) == 2
+    assert settings(warmup_ratio=None, warmup_steps=7).warmup(12) == 7
+
+
 def test_a_loss_that_is_not_finite_stops_the_training(tmp_path):
     torch.manual_seed(0)
     objective = Regression()

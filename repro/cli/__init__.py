@@ -31,6 +31,7 @@ VERBS = {
     },
     "print": {
         "tables": "LaTeX of the tables, print and ours",
+        "figures": "drawings and views from what was measured",
     },
     "keep house": {
         "data": "what data there is, whether it is sound, how to get the rest",

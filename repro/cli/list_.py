@@ -39,5 +39,5 @@ def _entries(source):
     for item in source.manifest.figures:
         yield {
             "paper": source.name, "what": f"figure {item.id}", "kind": "figure", "cells": 0,
-            "recipe": int(bool(item.recipe)), "about": item.about,
+            "recipe": int(item.is_measured), "about": item.about,
         }  # fmt: skip

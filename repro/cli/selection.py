@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import click
 
 from repro.errors import UsageError
-from repro.manifest.cells import Cell, figure_of, select
+from repro.manifest.cells import Cell, Shown, exhibits, figure_of, select
 from repro.papers import paper, papers
 from repro.plan import Plan, plan
 from repro.scale import scale
@@ -22,6 +22,7 @@ class Selection:
     """What a command line selected, with the folders it works in."""
 
     cells: list[Cell]
+    exhibits: list[Shown]
     scale: str
     seeds: tuple[int, ...]
     readings: dict[str, str]
@@ -33,6 +34,7 @@ class Selection:
         return plan(
             self.cells, scale=scale(self.scale), data=self.settings.data, seeds=self.seeds,
             digests=store / "digests.json" if store.is_dir() else None, overrides=self.readings,
+            exhibits=self.exhibits,
         )  # fmt: skip
 
     def store(self) -> Store:
@@ -79,12 +81,15 @@ def selecting(function: Callable) -> Callable:
         scale(scale_name)
         for figure in figures:
             _refuse_figure(names, figure)
-        if (tables or rows) and not (names or everything):
-            raise UsageError(f"--table and --row need a paper ({', '.join(papers())}), or --all")
+        owners = (*tables, *(f"figure-{figure}" for figure in figures))
+        if (owners or rows) and not (names or everything):
+            raise UsageError(f"--table, --figure and --row need a paper ({', '.join(papers())}), or --all")
         if not (names or cells or everything):
             raise UsageError(f"name a paper ({', '.join(papers())}), a --cell, or --all")
+        shown = [] if rows or cells else exhibits(names, owners)
         chosen = Selection(
-            cells=select(names, tables=tables, rows=rows, cells=cells),
+            cells=_cells(names, owners, rows, cells, shown),
+            exhibits=shown,
             scale=scale_name,
             seeds=_seeds(seeds),
             readings=_readings(readings),
@@ -97,9 +102,24 @@ def selecting(function: Callable) -> Callable:
     return wrapped
 
 
+def _cells(
+    names: tuple[str, ...],
+    owners: tuple[str, ...],
+    rows: tuple[str, ...],
+    cells: tuple[str, ...],
+    shown: list[Shown],
+) -> list[Cell]:
+    """The selected cells; a table or figure that only shows things has none."""
+    places = {s.owner for s in shown}
+    with_cells = tuple(owner for owner in owners if owner not in places)
+    if owners and not with_cells and not cells:
+        return []
+    return select(names, tables=with_cells, rows=rows, cells=cells)
+
+
 def _refuse_figure(names: tuple[str, ...], figure: str) -> None:
     for name in names or papers():
-        if not figure_of(paper(name), figure).recipe:
+        if not figure_of(paper(name), figure).is_measured:
             described = f"`repro show {name} --figure {figure}` describes it"
             raise UsageError(f"figure {figure} of {name} has no recipe yet; {described}")
 

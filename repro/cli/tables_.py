@@ -30,6 +30,8 @@ def command(selection, document):
     comparison = compare(plan, Results(selection.settings.results))
     groups = {}
     for c in comparison.cells:
+        if c.cell.table.kind == "figure":
+            continue
         groups.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
     folder = selection.settings.results / "tables" / selection.scale
     texts = []

@@ -29,9 +29,10 @@ class Negatives:
     positives: dict[str, None] = field(default_factory=dict)
     kept: list[tuple[bytes, str]] = field(default_factory=list)
 
-    def sample(self) -> list[str]:
-        """The sampled negatives in random order, without those that another row calls relevant."""
-        return [document for _, document in sorted(self.kept, reverse=True) if document not in self.positives]
+    def sample(self, *, without_positives: bool) -> list[str]:
+        """The sampled negatives in random order, with or without those that another row calls relevant."""
+        drawn = [document for _, document in sorted(self.kept, reverse=True)]
+        return [d for d in drawn if d not in self.positives] if without_positives else drawn
 
 
 def sampled(rows: Iterable[Triple], *, per_query: int, seed: int) -> dict[str, Negatives]:

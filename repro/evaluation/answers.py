@@ -38,7 +38,8 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
     """
     # no token holds a space, so a spaced-out string contains another exactly where tokens do
     passage = f" {' '.join(tokens(text))} "
-    return any(f" {' '.join(tokens(answer))} " in passage for answer in answers)
+    found = (tokens(answer) for answer in answers)
+    return any(bool(answer) and f" {' '.join(answer)} " in passage for answer in found)
 
 
 def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from repro.errors import UsageError, unknown
 from repro.manifest import printed
-from repro.manifest.schema import Column, Figure, Row, Table
+from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
 from repro.papers import Paper, paper, papers
 
 
@@ -116,10 +116,49 @@ def cell(identifier: str) -> Cell:
 
 def table_of(source: Paper, identifier: str) -> Table:
     """A paper's table by id. Raises UsageError naming its tables."""
-    for table in source.manifest.tables:
+    for table in (*source.manifest.tables, *figure_tables(source)):
         if table.id == str(identifier):
             return table
     raise unknown(f"table of {source.name}", identifier, [t.id for t in source.manifest.tables])
+
+
+def figure_tables(source: Paper) -> tuple[Table, ...]:
+    """The figures that are measured point by point, each as a table named ``figure-N``."""
+    return tuple(figure.as_table() for figure in source.manifest.figures if figure.lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """An exhibit and where it stands."""
+
+    paper: Paper
+    owner: str
+    exhibit: Exhibit
+
+    @property
+    def id(self) -> str:
+        """``paper/figure-3/system`` or ``paper/4/system``."""
+        return f"{self.paper.name}/{self.owner}/{self.exhibit.id}"
+
+    @property
+    def recipe(self) -> str:
+        """The recipe that makes it."""
+        return self.exhibit.recipe
+
+    @property
+    def options(self) -> dict:
+        """What the recipe is called with."""
+        return dict(self.exhibit.with_)
+
+
+def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[Shown]:
+    """The exhibits of papers, or of all, in the tables and figures named (``4``, ``figure-3``), or in all."""
+    found = []
+    for source in [paper(name) for name in names or papers()]:
+        places = [(t.id, t.exhibits) for t in source.manifest.tables]
+        places += [(f"figure-{f.id}", f.exhibits) for f in source.manifest.figures]
+        found += [Shown(source, o, e) for o, group in places for e in group if not owners or o in owners]
+    return found
 
 
 def figure_of(source: Paper, identifier: str) -> Figure:
@@ -148,7 +187,10 @@ def select(
     if cells and not (tables or rows):
         return _distinct(chosen)
     for source in [paper(name) for name in names or papers()]:
-        picked = tuple(table_of(source, t) for t in tables) or source.manifest.tables
+        picked = tuple(table_of(source, t) for t in tables) or (
+            *source.manifest.tables,
+            *figure_tables(source),
+        )
         chosen += [c for c in cells_of(source, picked) if not rows or {c.row.id, c.row.system} & set(rows)]
     for row in rows:
         if not any(row in (c.row.id, c.row.system) for c in chosen):
@@ -156,15 +198,20 @@ def select(
                 r for c in select(names, tables=tables, rows=(), cells=()) for r in _names(c)
             )
             raise unknown("row in the selection", row, known)
-    found = _distinct([c for c in chosen if c.table.kind == "results" and c.is_numeric])
+    found = _distinct([c for c in chosen if is_measured(c)])
     if not found:
         raise UsageError("what is selected prints no number that could be measured; `repro show` prints it")
     return found
 
 
+def is_measured(chosen: Cell) -> bool:
+    """Whether there is something to measure: a printed number of a result table, or a point of a figure."""
+    return chosen.table.kind == "figure" or (chosen.table.kind == "results" and chosen.is_numeric)
+
+
 def _numeric(chosen: Cell) -> Cell:
     """The cell itself. Raises UsageError when print gives no measured number there."""
-    if chosen.table.kind != "results" or not chosen.is_numeric:
+    if not is_measured(chosen):
         raise UsageError(f"{chosen.id} prints {chosen.text!r}, which is no measured number")
     return chosen
 

@@ -27,5 +27,5 @@ def every_entry(source: Paper) -> Iterator[dict]:
     for figure in source.manifest.figures:
         yield {
             "id": f"{source.name}/figure-{figure.id}", "paper": source.name, "table": None, **_EMPTY,
-            "label": figure.about, "kind": "figure", "recipe": figure.recipe,
+            "label": figure.about, "kind": "figure",
         }  # fmt: skip

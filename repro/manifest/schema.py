@@ -115,10 +115,19 @@ class Example(_Strict):
     note: str = ""
 
 
+class Exhibit(Identified):
+    """Something shown rather than tabled: a picture or view that a recipe makes an artefact for."""
+
+    label: str
+    recipe: str
+    with_: dict[str, Any] = Field(default_factory=dict, alias="with")
+    dataset: str | None = None
+
+
 class Table(Identified):
     """One printed table. Rows are always systems; ``transposed`` says print has them as columns."""
 
-    kind: Literal["results", "hyperparameters", "examples"] = "results"
+    kind: Literal["results", "hyperparameters", "examples", "figure"] = "results"
     about: str
     unit: str = "fraction"
     transposed: bool = False
@@ -130,12 +139,26 @@ class Table(Identified):
     groups: tuple[Group, ...] = ()
     rows: tuple[Row, ...] = ()
     entries: tuple[Example, ...] = ()
+    exhibits: tuple[Exhibit, ...] = ()
     settings: dict[str, Any] = Field(default_factory=dict)
     note: str = ""
 
 
+class Line(Identified):
+    """One curve of a figure; ``over`` is the option that the x-axis varies, none for a level line."""
+
+    label: str
+    recipe: str
+    with_: dict[str, Any] = Field(default_factory=dict, alias="with")
+    over: str | None = None
+
+
 class Figure(Identified):
-    """One printed figure: what it plots, not the pixels."""
+    """One printed figure: what it plots, not the pixels.
+
+    A figure of ``panels`` (columns) and ``lines`` is measured point by point; one of ``exhibits`` is drawn
+    from artefacts.
+    """
 
     kind: Literal["figure"] = "figure"
     about: str
@@ -144,12 +167,44 @@ class Figure(Identified):
     series: tuple[Any, ...] = ()
     settings: dict[str, Any] = Field(default_factory=dict)
     test: Significance | None = None
-    recipe: str | None = None
+    panels: tuple[Column, ...] = ()
+    lines: tuple[Line, ...] = ()
+    points: tuple[int | float, ...] = ()
+    unit: str = "fraction"
+    exhibits: tuple[Exhibit, ...] = ()
     note: str = ""
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there are recipes behind it."""
+        return bool(self.lines or self.exhibits)
+
+    def as_table(self) -> Table:
+        """Its points as cells of a table: a row for every line and place on the x-axis, print unknown."""
+        rows = [
+            Row.model_validate(
+                {
+                    "id": line.id if x is None else f"{line.id}.{x:g}",
+                    "group": line.id,
+                    "role": "rerun",
+                    "label": line.label if x is None else f"{x:g}",
+                    "recipe": line.recipe,
+                    "with": line.with_ | ({} if x is None else {line.over: x}),
+                    "cells": ("-",) * len(self.panels),
+                }
+            )
+            for line in self.lines
+            for x in (self.points if line.over else (None,))
+        ]
+        return Table(
+            id=f"figure-{self.id}", kind="figure", about=self.about, unit=self.unit, bold="none",
+            columns=self.panels, rows=tuple(rows),
+            groups=tuple(Group(id=line.id, label=line.label) for line in self.lines),
+        )  # fmt: skip
 
 
 class Manifest(_Strict):
-    """A whole cells.yaml."""
+    """A whole cells.yaml; ``readings_of`` names packages whose readings apply to it too."""
 
     paper: str
     title: str
@@ -158,6 +213,7 @@ class Manifest(_Strict):
     doi: str | None = None
     arxiv: str | None = None
     code: str | None = None
+    readings_of: tuple[str, ...] = ()
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...] = ()
 

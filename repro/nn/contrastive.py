@@ -5,7 +5,39 @@ from __future__ import annotations
 import torch
 from torch.nn import functional
 
+from repro.errors import unknown
 from repro.nn.similarity import similarities
+
+NEGATIVES = ("in-batch", "own", "pairwise")
+
+
+def check_negatives(negatives: str) -> str:
+    """The same name, once it is known to be valid; raises UsageError."""
+    if negatives not in NEGATIVES:
+        raise unknown("treatment of negatives", negatives, NEGATIVES)
+    return negatives
+
+
+def contrastive(
+    queries: torch.Tensor, passages: torch.Tensor, *, negatives: str, temperature: float, similarity: str
+) -> torch.Tensor:
+    """A positive against ``in-batch``: every passage of the batch, ``own``: the query's own negatives, or
+    ``pairwise``: one own negative at a time. Arguments as for ``in_batch_contrastive``."""
+    if negatives == "in-batch":
+        return in_batch_contrastive(queries, passages, temperature=temperature, similarity=similarity)
+    scores = own_scores(queries, passages, similarity=similarity) / temperature  # (Q, P)
+    if negatives == "own":
+        return functional.cross_entropy(
+            scores, torch.zeros(len(scores), dtype=torch.long, device=scores.device)
+        )
+    return functional.softplus(scores[:, 1:] - scores[:, :1]).mean()
+
+
+def own_scores(queries: torch.Tensor, passages: torch.Tensor, *, similarity: str) -> torch.Tensor:
+    """Similarities of each query to its own passages: (Q, H), (Q*P, H) to (Q, P)."""
+    count, each = len(queries), len(passages) // len(queries)
+    scores = similarities(queries, passages, similarity=similarity).view(count, count, each)  # (Q, Q, P)
+    return scores.diagonal(dim1=0, dim2=1).T  # (Q, P)
 
 
 def in_batch_contrastive(

@@ -38,3 +38,41 @@ def group(
     shuffled = generator.permutation(available)
     first = epoch * wanted % available
     return [positive, *(negatives[shuffled[(first + place) % available]] for place in range(wanted))]
+
+
+def next_slice(
+    positives: Sequence[int], negatives: Sequence[int], *, passages: int, seed: int, epoch: int
+) -> list[int]:
+    """One positive, then the next ``passages`` - 1 negatives of the list as it stands, every epoch.
+
+    With k = epoch + ``seed``, the positive is entry k, the negatives are entries k * (P - 1) and on, both
+    around the end of their lists again and again; a list shorter than P - 1 repeats itself. The lists are
+    thought to be shuffled already (the loader released with Wang et al. 2023).
+
+    Args:
+        positives: at least one.
+        negatives: at least one, unless ``passages`` is 1.
+        passages: P.
+        seed, epoch: of the training, and the pass over the rows.
+
+    Returns:
+        P entries of the two lists.
+    """
+    wanted, turn = passages - 1, epoch + seed
+    chosen = [negatives[(turn * wanted + place) % len(negatives)] for place in range(wanted)]
+    return [positives[turn % len(positives)], *chosen]
+
+
+def confident(positive_scores: Sequence[float], negative_scores: Sequence[float]) -> list[int]:
+    """Which of a query's positives to trust: the first, and those that score no less than it or more than
+    every negative (the loader released with Wang et al. 2023).
+
+    Args:
+        positive_scores: at least one; the first is the annotated passage's.
+        negative_scores: may be empty.
+
+    Returns:
+        places in ``positive_scores``, ascending.
+    """
+    first, best = positive_scores[0], max(negative_scores, default=-np.inf)
+    return [n for n, score in enumerate(positive_scores) if n == 0 or score >= first or score > best]

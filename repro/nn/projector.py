@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import safe_open, save_file
 from torch import nn
+from torch.nn import functional
 
 from repro.errors import unknown
 
@@ -18,24 +19,30 @@ FILE = "projector.safetensors"
 class Projector(nn.Module):
     """z = tanh(W h + b), z = W h + b, or z = h: ``nonlinear``, ``linear`` or ``none``; all H to H.
 
-    The first is BERT's own pooler. Weights start as BERT's linear layers do: N(0, ``initializer_range``),
-    bias 0.
+    The first is BERT's own pooler. Of two layers, the nonlinear one has h = gelu(W' x + b') before it, a
+    transformer's feed-forward network; two linear layers would be one. Weights start as BERT's linear layers
+    do: N(0, ``initializer_range``), bias 0.
     """
 
-    def __init__(self, hidden_size: int, *, architecture: str, initializer_range: float):
+    def __init__(self, hidden_size: int, *, architecture: str, layers: int, initializer_range: float):
         super().__init__()
         if architecture not in PROJECTORS:
             raise unknown("projector", architecture, PROJECTORS)
+        if layers not in (1, 2):
+            raise unknown("number of projector layers", str(layers), ("1", "2"))
         self.architecture = architecture
+        self.inner = self.dense = None
+        if architecture == "nonlinear" and layers == 2:
+            self.inner = _linear(hidden_size, initializer_range)
         if architecture != "none":
-            self.dense = nn.Linear(hidden_size, hidden_size)
-            nn.init.normal_(self.dense.weight, std=initializer_range)
-            nn.init.zeros_(self.dense.bias)
+            self.dense = _linear(hidden_size, initializer_range)
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
         """(..., H) to (..., H)."""
         if self.architecture == "none":
             return hidden
+        if self.inner is not None:
+            hidden = functional.gelu(self.inner(hidden))
         projected = self.dense(hidden)
         return torch.tanh(projected) if self.architecture == "nonlinear" else projected
 
@@ -59,7 +66,15 @@ def saved_projector(folder: Path) -> tuple[Projector, bool] | None:
         about = json.loads(file.metadata()["projector"])
         weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     projector = Projector(
-        len(weights["dense.bias"]), architecture=about["architecture"], initializer_range=0.0
-    )
+        len(weights["dense.bias"]), architecture=about["architecture"], initializer_range=0.0,
+        layers=2 if "inner.bias" in weights else 1,
+    )  # fmt: skip
     projector.load_state_dict(weights)
     return projector, about["encodes"]
+
+
+def _linear(size: int, initializer_range: float) -> nn.Linear:
+    layer = nn.Linear(size, size)
+    nn.init.normal_(layer.weight, std=initializer_range)
+    nn.init.zeros_(layer.bias)
+    return layer

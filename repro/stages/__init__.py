@@ -39,12 +39,21 @@ STAGES: dict[str, StageSpec] = {
     "corpus": _spec("corpus", ignored=("source",), needs=("source",)),
     "queries": _spec("queries", ignored=("source",), needs=("source",)),
     "qrels": _spec("qrels", ignored=("source",), needs=("source",)),
-    "official_negatives": _spec("training_set", ignored=("source",), needs=("source",)),
+    "official_negatives": _spec(
+        "training_set", {"qrels?": "qrels"}, version=2, ignored=("source",), needs=("source",)
+    ),
+    "sample": _spec("training_set", {"training_set": "training_set"}),
     "vocabulary": _spec("tokenizer", {"corpus": "corpus"}),
     "initialise": _spec("model", {"tokenizer": "tokenizer"}),
-    "backbone": _spec("model", ignored=("source",), needs=("checkpoint",)),
+    "backbone": _spec("model", {"stand_in?": "model"}, ignored=("source",), needs=("checkpoint",)),
     "tokenize": _spec("tokens", {"corpus": "corpus", "model": "model"}),
-    "pretrain": _spec("model", {"model": "model", "tokens": "tokens"}, needs=("precision",), heavy=True),
+    "term_statistics": _spec("term_statistics", {"tokens": "tokens", "model": "model"}),
+    "pretrain": _spec(
+        "model",
+        {"model": "model", "tokens": "tokens", "statistics?": "term_statistics", "generator?": "model"},
+        needs=("precision",),
+        heavy=True,
+    ),
     "finetune": _spec(
         "model",
         {"model": "model", "training_set": "training_set", "corpus": "corpus", "queries": "queries"},
@@ -60,5 +69,9 @@ STAGES: dict[str, StageSpec] = {
     "union": _spec("training_set", {"training_sets": "training_set"}),
     "mine": _spec("training_set", {"run": "run", "qrels": "qrels"}),
     "evaluate": _spec("scores", {"run": "run", "qrels": "qrels", "queries?": "queries", "corpus?": "corpus"}),
+    "project": _spec(
+        "exhibit", {"passages": "embeddings", "queries": "embeddings", "run": "run", "qrels": "qrels"}
+    ),
+    "inspect_text": _spec("exhibit", {"model": "model", "corpus": "corpus"}),
     "compare": _spec("significance", {"runs": "run", "qrels": "qrels"}),
 }

@@ -16,19 +16,23 @@ from repro.progress import Progress
 def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns id, title and text, and url where the collection has addresses.
 
-    ``params``: dataset (id) and source (a documents Source as JSON). Returns the number of documents and the
-    digest of what was written. Raises DataError when the source is malformed or not the collection of the
-    papers.
+    ``params``: dataset (id), source (a documents Source as JSON) and, unless the plain text is wanted, text
+    (a template over url and text) and untitled (what stands for an empty title). Returns the number of
+    documents and the digest of what was written. Raises DataError when the source is malformed or not the
+    collection of the papers.
     """
     source = Source.from_json(params["source"])
     entry = dataset(params["dataset"])
     columns = ("id", "title", "text", "url") if entry.addresses else ("id", "title", "text")
+    text, untitled = params.get("text", "{text}"), params.get("untitled", "")
     digest = RowDigest()
     with progress.task(f"reading {entry.id}", entry.counts.get("documents")) as advance:
 
         def rows() -> Iterator[dict[str, str]]:
             for document in reading.documents(source):
                 row = {name: getattr(document, name) for name in columns}
+                row["title"] = row["title"] or untitled
+                row["text"] = text.format(url=document.url, text=document.text)
                 digest.add(row)
                 if digest.count % 1000 == 0:
                     advance(1000)

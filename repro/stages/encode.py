@@ -15,15 +15,17 @@ from repro.progress import Progress
 KINDS = ("passages", "queries")
 BLOCK = 20_000  # texts sorted by length together, and lost at most when interrupted
 BATCH = {"cpu": 32, "cuda": 256}
+Titled = tuple[str, str]
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``vectors.npy``, (N, H) float32 in the order of ``ids.txt``, which is the source's.
 
     Texts are encoded in blocks, within a block by length. The digest of every finished block is noted beside,
-    so that an interrupted attempt goes on behind the last block that is still as it was written. Inputs are
-    cut to ``length`` tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned
-    with one, and brought to length 1 if ``normalize``.
+    so that an interrupted attempt goes on behind the last block that is still as it was written. Title and
+    text are joined by ``separator``, or two segments where that is ``pair``. Inputs are cut to ``length``
+    tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned with one, and
+    brought to length 1 if ``normalize``.
 
     Raises:
         UsageError: an unknown kind, pooling or precision, or a length beyond the model's positions.
@@ -53,42 +55,38 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     return {"texts": len(ids), "size": size} | ({"resumed_at": resumed} if resumed else {})
 
 
-def _read(folder: Path, params: dict) -> tuple[list[str], Callable[[int, int], list[str]]]:
-    """The ids, and a function from a range of rows to their texts."""
-    from repro.nn.text import passage_text
-
+def _read(folder: Path, params: dict) -> tuple[list[str], Callable[[int, int], list[Titled]]]:
+    """The ids, and a function from a range of rows to their titles, empty for queries, and texts."""
     if params["kind"] == "queries":
         with open(folder / "queries.jsonl", encoding="utf-8") as file:
             queries = [json.loads(line) for line in file]
-        return [query["id"] for query in queries], lambda first, end: [q["text"] for q in queries[first:end]]
+        texts = [("", query["text"]) for query in queries]
+        return [query["id"] for query in queries], lambda first, end: texts[first:end]
     from datasets import load_from_disk
 
     corpus = load_from_disk(str(folder / "arrow"))
 
-    def passages(first: int, end: int) -> list[str]:
+    def passages(first: int, end: int) -> list[Titled]:
         rows = corpus[first:end]
-        return [
-            passage_text(title, text, separator=params["separator"])
-            for title, text in zip(rows["title"], rows["text"], strict=True)
-        ]
+        return list(zip(rows["title"], rows["text"], strict=True))
 
     return corpus.data.column("id").to_pylist(), passages
 
 
-def _encoding(encoder, tokenizer, params: dict) -> Callable[[Sequence[str]], np.ndarray]:
+def _encoding(encoder, tokenizer, params: dict) -> Callable[[Sequence[Titled]], np.ndarray]:
     import torch
 
     from repro.nn.precision import autocast, device
-    from repro.nn.text import tokenised
+    from repro.nn.segment_pairs import passage_inputs
 
     where = device()
 
-    def encode(texts: Sequence[str]) -> np.ndarray:
-        batch = tokenised(tokenizer, texts, length=params["length"])
+    def encode(texts: Sequence[Titled]) -> np.ndarray:
+        batch = passage_inputs(
+            tokenizer, *zip(*texts, strict=True), length=params["length"], separator=params["separator"]
+        )
         with torch.inference_mode(), autocast(params["precision"]):
-            vectors = encoder(
-                batch["input_ids"].to(where), batch["attention_mask"].to(where)
-            ).float()  # (N, H)
+            vectors = encoder(**{name: value.to(where) for name, value in batch.items()}).float()  # (N, H)
             if params["normalize"]:
                 vectors = torch.nn.functional.normalize(vectors, dim=-1)
         return vectors.cpu().numpy()
@@ -107,7 +105,7 @@ def _written(out: Path, count: int, size: int, texts, encode, advance: Callable[
     batch = BATCH[device().type]
     for first in range(done, count, BLOCK):
         block = texts(first, min(first + BLOCK, count))
-        by_length = sorted(range(len(block)), key=lambda place: len(block[place]), reverse=True)
+        by_length = sorted(range(len(block)), key=lambda place: sum(map(len, block[place])), reverse=True)
         for start in range(0, len(block), batch):
             places = by_length[start : start + batch]
             encoded = encode([block[place] for place in places])

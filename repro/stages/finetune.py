@@ -1,31 +1,58 @@
-"""Stage ``finetune``: an encoder trained on judged queries with negatives."""
+"""Stage ``finetune``: a model trained on judged queries with negatives."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from repro.errors import DataError
+from repro.datasets.lookup import Lists, document_rows, list_offsets, query_texts
+from repro.errors import DataError, UsageError, unknown
 from repro.progress import Progress
+
+NEGATIVE_CHOICES = ("window", "slice")
+POSITIVE_CHOICES = ("all", "confident")
+SCORES = ("positive_scores", "negative_scores")
+TAKEN = ("pooling", "query_length", "passage_length", "separator", "start")
 
 
 class Groups:
     """Queries of a training set, each with one positive and some negatives, chosen anew every epoch.
 
+    Args:
+        negative_choice: ``window`` or ``slice``, the rules ``group`` and ``next_slice`` of
+            ``repro.nn.negatives``.
+        positive_choice: ``all`` positives take turns, or the ``confident`` ones, by the set's scores.
+
     Attributes:
         left_out: rows without a positive or, where negatives are asked for, without a negative.
     """
 
-    def __init__(self, training_set: Path, corpus: Path, queries: Path, *, passages: int, seed: int):
+    def __init__(
+        self,
+        training_set: Path,
+        corpus: Path,
+        queries: Path,
+        *,
+        passages: int,
+        seed: int,
+        negative_choice: str = "window",
+        positive_choice: str = "all",
+    ):
         from datasets import load_from_disk
 
+        if negative_choice not in NEGATIVE_CHOICES:
+            raise unknown("choice of negatives", negative_choice, NEGATIVE_CHOICES)
+        if positive_choice not in POSITIVE_CHOICES:
+            raise unknown("choice of positives", positive_choice, POSITIVE_CHOICES)
         rows = load_from_disk(str(training_set / "arrow")).data
         self.corpus = load_from_disk(str(corpus / "arrow")).select_columns(["title", "text"])
-        ids = load_from_disk(str(corpus / "arrow")).data.column("id")
-        self.positives = _as_rows(rows.column("positives"), ids, training_set)
-        self.negatives = _as_rows(rows.column("negatives"), ids, training_set)
-        self.queries = _texts(queries, rows.column("query").to_pylist(), training_set)
+        self.positives = _as_rows(rows.column("positives"), corpus, training_set)
+        self.negatives = _as_rows(rows.column("negatives"), corpus, training_set)
+        self.scores = _scores(rows, training_set)
+        if positive_choice == "confident" and self.scores is None:
+            raise UsageError(f"{training_set}: its passages have no scores to choose confident positives by")
+        self.queries = query_texts(queries, rows.column("query").to_pylist(), source=training_set)
         self.passages, self.seed = passages, seed
+        self.negative_choice, self.positive_choice = negative_choice, positive_choice
         kept = self.positives.lengths() > 0
         if passages > 1:
             kept &= self.negatives.lengths() > 0
@@ -36,76 +63,69 @@ class Groups:
         return len(self.kept)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, the positive first."""
-        from repro.nn.negatives import group
-
+        """``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, the positive first; with
+        ``"scores": [float, …]``, one a passage, where the training set has them."""
         examples = []
         for epoch, place in places:
             index = int(self.kept[place])
-            chosen = group(
-                self.positives[index],
-                self.negatives[index],
-                passages=self.passages,
-                seed=self.seed,
-                index=index,
-                epoch=epoch,
-            )
-            found = self.corpus[chosen]
+            positive, *negatives = self._chosen(index, epoch)
+            found = self.corpus[[self.positives[index][positive], *self.negatives[index][negatives]]]
             passages = [{"title": a, "text": b} for a, b in zip(found["title"], found["text"], strict=True)]
-            query = self.queries[index]
-            examples.append({"query": query, "passages": passages, "epoch": epoch, "index": index})
+            example = {"query": self.queries[index], "passages": passages, "epoch": epoch, "index": index}
+            if self.scores is not None:
+                of_positives, of_negatives = (scores[index] for scores in self.scores)
+                example["scores"] = [float(of_positives[positive]), *of_negatives[negatives].tolist()]
+            examples.append(example)
         return examples
 
+    def _chosen(self, index: int, epoch: int) -> list[int]:
+        """A place among the row's positives, then places among its negatives."""
+        from repro.nn.negatives import confident, group, next_slice
 
-class _Lists:
-    """Lists of corpus rows, end to end in one array."""
-
-    def __init__(self, values, offsets):
-        self.values, self.offsets = values, offsets
-
-    def __getitem__(self, index: int):
-        return self.values[self.offsets[index] : self.offsets[index + 1]]
-
-    def lengths(self):
-        return self.offsets[1:] - self.offsets[:-1]
+        positives = range(len(self.positives[index]))
+        if self.positive_choice == "confident":
+            positives = confident(*(scores[index] for scores in self.scores))
+        negatives = range(len(self.negatives[index]))
+        turn = {"passages": self.passages, "seed": self.seed, "epoch": epoch}
+        if self.negative_choice == "slice":
+            return next_slice(positives, negatives, **turn)
+        return group(positives, negatives, index=index, **turn)
 
 
-def _as_rows(lists, ids, training_set: Path) -> _Lists:
-    """A column of lists of document ids to lists of rows of the corpus, joined inside Arrow."""
-    import numpy as np
+def _as_rows(lists, corpus: Path, training_set: Path) -> Lists:
+    """A column of lists of document ids to lists of rows of the corpus."""
     import pyarrow.compute as pc
 
-    documents, lengths = pc.list_flatten(lists), pc.list_value_length(lists).to_numpy()
-    found = pc.index_in(documents, value_set=ids.combine_chunks())
-    if found.null_count:
-        missing = documents.filter(pc.is_null(found))[0].as_py()
-        raise DataError(
-            f"{training_set}: document {missing!r} is not in the corpus ({found.null_count} are not)"
-        )
-    return _Lists(found.to_numpy(), np.concatenate(([0], np.cumsum(lengths))))
+    documents = pc.list_flatten(lists)
+    return Lists(document_rows(documents, corpus, source=training_set), list_offsets(lists))
 
 
-def _texts(queries: Path, wanted: list[str], training_set: Path) -> list[str]:
-    with open(queries / "queries.jsonl", encoding="utf-8") as file:
-        texts = {record["id"]: record["text"] for record in map(json.loads, file)}
-    missing = next((query for query in wanted if query not in texts), None)
-    if missing is not None:
-        raise DataError(f"{training_set}: query {missing!r} is not among the queries")
-    return [texts[query] for query in wanted]
+def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
+    """The scores of positives and negatives; None for a training set without, DataError if only some have."""
+    import pyarrow.compute as pc
+
+    if not set(SCORES) <= set(rows.column_names):
+        return None
+    columns = [rows.column(name) for name in SCORES]
+    if any(column.null_count for column in columns):
+        raise DataError(f"{training_set}: some of its rows have scores and some have none")
+    of_positives, of_negatives = (Lists(pc.list_flatten(c).to_numpy(), list_offsets(c)) for c in columns)
+    return of_positives, of_negatives
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Train ``params["objective"]`` on groups of passages and keep the encoder in ``model/``.
+    """Train ``params["objective"]`` on groups of passages and keep what its ``save`` keeps, in ``model/``.
 
     A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, all on one device. The
-    objective is made with ``params["options"]``, ``pooling``, ``query_length``, ``passage_length``,
-    ``separator`` and ``start``, the directory of the starting model. An interrupted attempt in ``out`` is
-    resumed.
+    objective is made with ``params["options"]`` and those settings that its class names in ``takes``, out of
+    ``pooling``, ``query_length``, ``passage_length``, ``separator``, ``warmup_steps`` and ``start``, the
+    directory of the starting model; without ``takes``, all but the warm-up. A class that wants another model
+    than an encoder has its ``load(folder)``. An interrupted attempt in ``out`` is resumed.
 
     Raises:
         BlockedError: half precision without a GPU.
         UsageError: the objective is not the declared one, or does not take these options, or the model
-            has too few positions.
+            has too few positions, or there is no such choice of positives or negatives.
         DataError: a model cannot be read, a document or query is missing, or no query has what it needs.
         StageError: a loss is not finite.
     """
@@ -122,16 +142,17 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         inputs["queries"],
         passages=params["passages_per_query"],
         seed=params["seed"],
+        negative_choice=params.get("negative_choice", "window"),
+        positive_choice=params.get("positive_choice", "all"),
     )
     if len(groups) == 0:
         raise DataError(f"{inputs['training_set']}: no query has both a positive and a negative")
     set_seed(params["seed"])
-    start = inputs["model"] / "model"
-    model = load_encoder(start)
-    check_length(model, max(params["query_length"], params["passage_length"]))
-    shapes = {name: params[name] for name in ("pooling", "query_length", "passage_length", "separator")}
-    kind = import_objective(params["objective"])
-    options = params["options"] | shapes | {"start": start}
+    start, kind = inputs["model"] / "model", import_objective(params["objective"])
+    model = getattr(kind, "load", load_encoder)(start)
+    known = params | {"start": start, "warmup_steps": settings.warmup(settings.steps(len(groups)))}
+    options = params["options"] | {name: known[name] for name in getattr(kind, "takes", TAKEN)}
+    check_length(model, max(options[name] for name in ("query_length", "passage_length") if name in options))
     objective = built(kind, model, load_tokenizer(start), options)
     facts = train(objective, groups, settings, out=out, progress=progress)
     objective.save(out / "model")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 
-from repro.errors import DataError
+from repro.errors import DataError, UsageError
 from repro.evaluation.qrels import read_qrels
-from repro.evaluation.text_lines import numbered_lines
+from repro.evaluation.rankings import rankings
 from repro.progress import Progress
 
 
@@ -24,7 +22,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     id, so that a query's negatives do not depend on which others there are. Rows are in the run's order of
     queries.
 
+    With ``random_added``, the negatives are filled up to ``per_query`` + ``random_added`` with passages drawn
+    from the input ``corpus``, and shuffled again; a query whose ranking gives fewer gets more random ones.
+
     Raises:
+        UsageError: random passages are asked for without a corpus.
         DataError: run or judgements are malformed, or share no query.
     """
     from datasets import Dataset, Features, Sequence, Value
@@ -33,23 +35,30 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         query: sorted(document for document, grade in judged.items() if grade >= 1)
         for query, judged in read_qrels(inputs["qrels"] / "qrels.trec").items()
     }
+    how = {name: params[name] for name in ("depth", "per_query", "seed")}
+    filled = params["per_query"] + params.get("random_added", 0)
+    ids = _ids(inputs) if params.get("random_added") else None
     rows = {"query": [], "positives": [], "negatives": []}
     unjudged = 0
     with progress.task("mining", total=len(positives)) as advance:
-        for query, ranking in _rankings(inputs["run"] / "run.trec"):
+        for query, ranking, _ in rankings(inputs["run"] / "run.trec"):
             if not positives.get(query):
                 unjudged += 1
                 continue
             rows["query"].append(query)
             rows["positives"].append(positives[query])
-            rows["negatives"].append(negatives(query, ranking, positives[query], **params))
+            found = negatives(query, ranking, positives[query], **how)
+            if ids is not None:
+                known = {*ranking, *positives[query]}
+                found = with_random(query, found, known, ids, count=filled, seed=params["seed"])
+            rows["negatives"].append(found)
             advance(1)
     if not rows["query"]:
         raise DataError(f"{inputs['run']}: no query of the run has a positive in {inputs['qrels']}")
     texts = Sequence(Value("string"))
     features = Features({"query": Value("string"), "positives": texts, "negatives": texts})
     Dataset.from_dict(rows, features=features).save_to_disk(str(out / "arrow"))
-    few = sum(len(found) < params["per_query"] for found in rows["negatives"])
+    few = sum(len(found) < filled for found in rows["negatives"])
     missing = sum(bool(found) for found in positives.values()) - len(rows["query"])
     return {
         "queries": len(rows["query"]),
@@ -69,17 +78,27 @@ def negatives(
     return [candidates[place] for place in generator.permutation(len(candidates))[:per_query]]
 
 
-def _rankings(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Query by query, without the whole run in memory: at full scale it has a hundred million lines."""
-    seen: set[str] = set()
-    fields = ((number, line.split()) for number, line in numbered_lines(path))
-    for query, lines in groupby(fields, key=lambda entry: entry[1][0] if entry[1] else ""):
-        if query in seen:
-            raise DataError(f"{path}: the lines of query {query!r} do not stand together")
-        seen.add(query)
-        ranking = []
-        for number, line in lines:
-            if len(line) != 6 or line[3] != str(len(ranking) + 1):
-                raise DataError(f"{path}:{number}: not line {len(ranking) + 1} of the ranking of {query!r}")
-            ranking.append(line[2])
-        yield query, ranking
+def with_random(
+    query: str, chosen: list[str], known: set[str], ids: list[str], *, count: int, seed: int
+) -> list[str]:
+    """``chosen`` filled up to ``count`` with random documents that are not ``known``, in random order.
+
+    None is drawn twice; where the collection has too few, all that are left are taken.
+    """
+    generator = np.random.default_rng((seed, zlib.crc32(query.encode()), 1))
+    found, taken = list(chosen), known.copy()
+    left = len(ids) - len(known)
+    while len(found) < min(count, len(chosen) + left):
+        document = ids[int(generator.integers(len(ids)))]
+        if document not in taken:
+            taken.add(document)
+            found.append(document)
+    return [found[place] for place in generator.permutation(len(found))]
+
+
+def _ids(inputs: dict[str, Path]) -> list[str]:
+    from datasets import load_from_disk
+
+    if "corpus" not in inputs:
+        raise UsageError("random negatives are drawn from a corpus, and none is given")
+    return load_from_disk(str(inputs["corpus"] / "arrow")).data.column("id").to_pylist()

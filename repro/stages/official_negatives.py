@@ -12,6 +12,7 @@ from repro.datasets.digests import RowDigest
 from repro.datasets.source import Source
 from repro.datasets.triple_files import Triple, sampled
 from repro.errors import DataError
+from repro.evaluation.qrels import read_qrels
 from repro.progress import Progress
 
 STEP = 100_000  # rows between two steps of the bar: there are 398 million
@@ -22,9 +23,11 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     """Write ``arrow/`` with columns query, positives and negatives (ids), queries as the triples order them.
 
     ``params``: dataset (id), source (a triples Source as JSON), per_query (negatives kept; all of them where
-    there are fewer) and seed. A query whose negatives are all called relevant elsewhere is left out. Returns
-    the numbers of queries and negatives and the digest of what was written. Raises DataError when the source
-    is malformed, is not the collection of the papers, or leaves no query.
+    there are fewer) and seed. With the input ``qrels``, positives are all that are judged relevant, and the
+    negatives stay as sampled; without, positives are those of the triples, and a negative that another row
+    calls relevant is removed. A query without a positive or a negative is left out. Returns the numbers of
+    queries and negatives and the digest of what was written. Raises DataError when the source is malformed,
+    is not the collection of the papers, or leaves no query.
     """
     source = Source.from_json(params["source"])
     expected = dataset(params["dataset"]).counts.get("triples")
@@ -37,14 +40,17 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
                 yield triple
 
         found = sampled(rows(), per_query=params["per_query"], seed=params["seed"])
+    judged = _judged(inputs["qrels"]) if "qrels" in inputs else None
     digest = RowDigest()
     negatives = 0
 
     def examples() -> Iterator[dict]:
         nonlocal negatives
         for query, entry in found.items():
-            row = {"query": query, "positives": list(entry.positives), "negatives": entry.sample()}
-            if not row["negatives"]:
+            positives = list(entry.positives) if judged is None else judged.get(query, [])
+            sample = entry.sample(without_positives=judged is None)
+            row = {"query": query, "positives": positives, "negatives": sample}
+            if not positives or not sample:
                 continue
             negatives += len(row["negatives"])
             digest.add(row)
@@ -53,3 +59,10 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     if not write_rows(examples(), COLUMNS, out / "arrow"):
         raise DataError(f"{source.dataset}: the triples leave no query with a negative")
     return {"queries": digest.count, "negatives": negatives, "digest": digest.hexdigest()}
+
+
+def _judged(qrels: Path) -> dict[str, list[str]]:
+    return {
+        query: sorted(document for document, grade in grades.items() if grade >= 1)
+        for query, grades in read_qrels(qrels / "qrels.trec").items()
+    }

@@ -30,8 +30,10 @@ class TokenRows:
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Train ``params["objective"]`` on a tokens artefact and keep what its ``save`` keeps, in ``model/``.
 
-    The objective is made with ``params["options"]``, ``length`` and ``seed``; its new weights, if it has any,
-    are drawn from torch's generator under the same seed. An interrupted attempt in ``out`` is resumed.
+    The objective is made with ``params["options"]``, ``length`` and ``seed``, and with the folders of the
+    optional inputs: ``statistics``, counts over the corpus, and ``generator``, another model. Its new
+    weights, if it has any, are drawn from torch's generator under the same seed. An interrupted attempt in
+    ``out`` is resumed.
 
     Raises:
         BlockedError: half precision without a GPU.
@@ -56,6 +58,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     model = load_masked_lm(start)
     check_length(model, params["length"])
     options = params["options"] | {"length": params["length"], "seed": params["seed"]}
+    if "statistics" in inputs:
+        options["statistics"] = inputs["statistics"]
+    if "generator" in inputs:
+        options["generator"] = inputs["generator"] / "model"
     kind = import_objective(params["objective"])
     objective = built(kind, model, load_tokenizer(start), options)
     facts = train(objective, rows, settings, out=out, progress=progress)

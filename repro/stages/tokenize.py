@@ -17,7 +17,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     ``chunk`` keeps all consecutive chunks of a document, ``whole-chunks`` all but a shorter last one that is
     not the only one, ``truncate`` the first. With ``titles`` a document is title, separator and text, or the
-    text alone where there is no title; without, always the text. One without any token gives no row.
+    text alone where there is no title; without, always the text. One without any token, or with fewer than
+    ``fewest_tokens``, gives no row.
 
     Raises:
         UsageError: an unknown policy, or a length with no room for a token.
@@ -66,6 +67,8 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
     room = params["length"] - 2
 
     def count(tokens: int) -> int:
+        if tokens < params.get("fewest_tokens", 0):
+            return 0
         if params["policy"] == "truncate":
             return min(tokens, 1)
         whole, rest = divmod(tokens, room)

@@ -12,7 +12,8 @@ from repro.nn.projector import Projector, saved_projector
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 OPTIONS = {
-    "temperature": 1.0, "similarity": "dot", "projector": "none", "projector_start": "pre-trained",
+    "temperature": 1.0, "similarity": "dot", "negatives": "in-batch",
+    "projector": "none", "projector_start": "pre-trained",
     "pooling": "cls", "query_length": 8, "passage_length": 12, "separator": "[SEP]",
 }  # fmt: skip
 EXAMPLES = [
@@ -79,7 +80,7 @@ def test_queries_and_passages_share_one_encoder(start):
 
 
 def test_a_projector_of_the_same_architecture_is_trained_on_and_kept_for_encoding(start, tmp_path):
-    pretrained = Projector(32, architecture="nonlinear", initializer_range=0.5)
+    pretrained = Projector(32, architecture="nonlinear", layers=1, initializer_range=0.5)
     pretrained.save(start, encodes=False)
     bi_encoder = objective(start, projector="nonlinear")
     assert (bi_encoder.encoder.projector.dense.weight == pretrained.dense.weight).all()
@@ -91,7 +92,7 @@ def test_a_projector_of_the_same_architecture_is_trained_on_and_kept_for_encodin
 
 
 def test_a_new_projector_leaves_the_pre_trained_one_but_not_one_that_was_fine_tuned(start):
-    saved = Projector(32, architecture="nonlinear", initializer_range=0.5)
+    saved = Projector(32, architecture="nonlinear", layers=1, initializer_range=0.5)
     for encodes in (False, True):
         saved.save(start, encodes=encodes)
         found = objective(start, projector="nonlinear", projector_start="new").encoder.projector
@@ -101,7 +102,7 @@ def test_a_new_projector_leaves_the_pre_trained_one_but_not_one_that_was_fine_tu
 
 
 def test_without_a_projector_none_is_kept(start, tmp_path):
-    Projector(32, architecture="nonlinear", initializer_range=0.5).save(start, encodes=False)
+    Projector(32, architecture="nonlinear", layers=1, initializer_range=0.5).save(start, encodes=False)
     bi_encoder = objective(start)
     bi_encoder.save(tmp_path / "tuned")
     assert saved_projector(tmp_path / "tuned") is None

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from repro.errors import UsageError
-from repro.nn.contrastive import in_batch_contrastive
+from repro.nn.contrastive import contrastive, in_batch_contrastive, own_scores
 
 
 def loops(queries, passages, temperature, similarity):
@@ -81,3 +81,53 @@ def test_half_precision_vectors_are_compared_in_float32():
     assert scores.dtype == torch.float32 and scores.item() == pytest.approx(2304.046875)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert similarities(left, right, similarity="dot").item() == scores.item()
+
+
+@pytest.mark.parametrize("similarity", ["dot", "cosine"])
+def test_own_negatives_alone_and_pairs_are_their_equations_written_as_loops(batch, similarity):
+    queries, passages = batch
+    scores = own_scores(queries, passages, similarity=similarity)
+    own = pairs = 0.0
+    for i, row in enumerate(scores.tolist()):
+        for j, value in enumerate(row):
+            a, b = queries[i], passages[i * 4 + j]
+            dot = sum(x * y for x, y in zip(a.tolist(), b.tolist(), strict=True))
+            norms = float(a.norm() * b.norm()) if similarity == "cosine" else 1.0
+            assert value == pytest.approx(dot / norms, abs=1e-12)
+        row = [value / 0.5 for value in row]
+        own += math.log(sum(math.exp(v) for v in row)) - row[0]
+        pairs += sum(math.log(1 + math.exp(v - row[0])) for v in row[1:]) / 3
+    for negatives, expected in (("own", own / 3), ("pairwise", pairs / 3)):
+        loss = contrastive(queries, passages, negatives=negatives, temperature=0.5, similarity=similarity)
+        assert loss.item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("negatives", ["own", "pairwise"])
+def test_without_in_batch_negatives_no_gradient_leaves_a_query_for_anothers_passages(batch, negatives):
+    queries, passages = (tensor.clone().requires_grad_() for tensor in batch)
+    scores = own_scores(queries, passages, similarity="dot")
+    (gradient,) = torch.autograd.grad(scores[0].sum(), passages)
+    assert gradient[:4].any() and not gradient[4:].any()
+
+
+@pytest.mark.parametrize("similarity, scale", [("dot", 1.0), ("cosine", 20.0)])
+def test_the_loss_is_sentence_transformers_multiple_negatives_ranking_loss(batch, similarity, scale):
+    """Value and gradient, to 1e-6: P - 1 hard negatives a query, everybody's passages as candidates."""
+    from sentence_transformers import util
+    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+
+    class Given(torch.nn.Module):
+        def forward(self, features):
+            return {"sentence_embedding": features["embedding"]}
+
+    queries, passages = (tensor.clone().requires_grad_() for tensor in batch)
+    function = util.cos_sim if similarity == "cosine" else util.dot_score
+    theirs = MultipleNegativesRankingLoss(Given(), scale=scale, similarity_fct=function)
+    columns = [queries, *(passages[place::4] for place in range(4))]  # the positives, then each negative
+    expected = theirs([{"embedding": column} for column in columns], None)
+    loss = contrastive(queries, passages, negatives="in-batch", temperature=1 / scale, similarity=similarity)
+    torch.testing.assert_close(loss, expected, atol=1e-6, rtol=1e-6)
+    wanted = torch.autograd.grad(expected, [queries, passages])
+    found = torch.autograd.grad(loss, [queries, passages])
+    for ours, their in zip(found, wanted, strict=True):
+        torch.testing.assert_close(ours, their, atol=1e-6, rtol=1e-6)

@@ -31,7 +31,7 @@ def test_a_vector_does_not_depend_on_the_padding(folder):
 
 def test_a_projector_is_applied_only_if_texts_are_encoded_with_it(folder):
     input_ids, mask = ids()
-    projector = Projector(32, architecture="nonlinear", initializer_range=0.5)
+    projector = Projector(32, architecture="nonlinear", layers=1, initializer_range=0.5)
     bare = load_text_encoder(folder, pooling="cls").eval()(input_ids, mask)
     projector.save(folder, encodes=False)
     assert (load_text_encoder(folder, pooling="cls").eval()(input_ids, mask) == bare).all()

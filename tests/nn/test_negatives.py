@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from repro.nn.negatives import group
+import numpy as np
+import pytest
+
+from repro.nn.negatives import confident, group, next_slice
 
 
 def groups(positives, negatives, *, passages=8, seed=42, index=0, epochs=12):
@@ -47,3 +50,50 @@ def test_too_few_negatives_are_drawn_with_replacement_anew_every_epoch():
 
 def test_one_passage_is_the_positive_alone():
     assert groups([5], [], passages=1, epochs=2) == [[5], [5]]
+
+
+def slices(positives, negatives, *, passages=16, seed=0, epochs=14):
+    return [
+        next_slice(positives, negatives, passages=passages, seed=seed, epoch=epoch) for epoch in range(epochs)
+    ]
+
+
+def test_slices_follow_each_other_through_the_list_as_it_stands():
+    found = slices([0], list(range(1, 211)))  # 14 slices of 15 are all 210 negatives
+    assert [negative for one in found for negative in one[1:]] == list(range(1, 211))
+    assert slices([0], list(range(1, 211)), epochs=15)[14] == found[0]
+
+
+def test_a_seed_starts_that_many_slices_later_and_positives_take_turns():
+    pool = list(range(1, 211))
+    assert slices([0], pool, seed=1234, epochs=3) == slices([0], pool, epochs=1237)[1234:]
+    assert [one[0] for one in slices([7, 8, 9], pool, seed=1, epochs=4)] == [8, 9, 7, 8]
+
+
+def test_a_list_shorter_than_a_slice_repeats_itself():
+    assert slices([0], [1, 2, 3], passages=6, epochs=2) == [[0, 1, 2, 3, 1, 2], [0, 3, 1, 2, 3, 1]]
+    assert slices([0], [], passages=1, epochs=2) == [[0], [0]]
+
+
+def test_slices_written_as_loops():
+    draw = np.random.default_rng(0)
+    for _ in range(1000):
+        positives, negatives = (list(range(draw.integers(1, 9))) for _ in range(2))
+        passages, seed, epoch = (int(draw.integers(1, 20)) for _ in range(3))
+        around = negatives * (passages * (seed + epoch) // len(negatives) + passages)
+        start = (epoch + seed) * (passages - 1)
+        expected = [(positives * 40)[epoch + seed], *around[start : start + passages - 1]]
+        assert next_slice(positives, negatives, passages=passages, seed=seed, epoch=epoch) == expected
+
+
+@pytest.mark.parametrize(
+    ("positives", "negatives", "kept"),
+    [
+        ([1000.0, 9.0, 8.0, 7.0], [7.5, 2.0], [0, 1, 2]),
+        ([1000.0, 9.0], [9.0], [0]),  # not more than every negative
+        ([5.0, 5.0, 6.0, 4.0], [9.0], [0, 1, 2]),  # no less than the first
+        ([1.0, 2.0], [], [0, 1]),
+    ],
+)
+def test_confident_positives_beat_the_first_or_every_negative(positives, negatives, kept):
+    assert confident(positives, negatives) == kept

@@ -9,7 +9,7 @@ from repro.nn.projector import Projector, saved_projector
 
 @pytest.mark.parametrize("architecture", ["nonlinear", "linear"])
 def test_a_projector_comes_back_as_it_was_saved(tmp_path, architecture):
-    projector = Projector(6, architecture=architecture, initializer_range=0.5)
+    projector = Projector(6, architecture=architecture, layers=1, initializer_range=0.5)
     projector.save(tmp_path, encodes=architecture == "linear")
     again, encodes = saved_projector(tmp_path)
     hidden = torch.randn(2, 6)
@@ -22,14 +22,14 @@ def test_the_nonlinear_one_is_berts_pooler():
     from transformers.models.bert.modeling_bert import BertPooler
 
     pooler = BertPooler(BertConfig(hidden_size=6, num_attention_heads=1))
-    projector = Projector(6, architecture="nonlinear", initializer_range=0.02)
+    projector = Projector(6, architecture="nonlinear", layers=1, initializer_range=0.02)
     projector.load_state_dict(pooler.state_dict())
     hidden = torch.randn(3, 4, 6)
     torch.testing.assert_close(projector(hidden[:, 0]), pooler(hidden))
 
 
 def test_none_changes_nothing_and_leaves_no_file(tmp_path):
-    projector = Projector(6, architecture="none", initializer_range=0.02)
+    projector = Projector(6, architecture="none", layers=1, initializer_range=0.02)
     hidden = torch.randn(2, 6)
     assert projector(hidden) is hidden and not list(projector.parameters())
     projector.save(tmp_path, encodes=True)
@@ -38,4 +38,20 @@ def test_none_changes_nothing_and_leaves_no_file(tmp_path):
 
 def test_an_unknown_projector_is_a_usage_error():
     with pytest.raises(UsageError, match="no projector 'deep'"):
-        Projector(6, architecture="deep", initializer_range=0.02)
+        Projector(6, architecture="deep", layers=1, initializer_range=0.02)
+
+
+def test_two_layers_are_a_feed_forward_network_before_the_tanh_and_are_read_back(tmp_path):
+    projector = Projector(6, architecture="nonlinear", layers=2, initializer_range=0.5)
+    hidden = torch.randn(3, 6)
+    inner = torch.nn.functional.gelu(hidden @ projector.inner.weight.T + projector.inner.bias)
+    expected = torch.tanh(inner @ projector.dense.weight.T + projector.dense.bias)
+    torch.testing.assert_close(projector(hidden), expected)
+    projector.save(tmp_path, encodes=False)
+    loaded, _ = saved_projector(tmp_path)
+    torch.testing.assert_close(loaded(hidden), expected)
+
+
+def test_more_than_two_layers_are_a_usage_error():
+    with pytest.raises(UsageError, match="'3'"):
+        Projector(6, architecture="nonlinear", layers=3, initializer_range=0.02)

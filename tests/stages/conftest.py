@@ -77,3 +77,22 @@ def tokens(tmp_path_factory, corpus, model):
     params = {"length": 24, "policy": "chunk", "titles": True, "separator": " "}
     tokenize.run(params, {"corpus": corpus, "model": model}, folder, Progress())
     return folder
+
+
+@pytest.fixture(scope="session")
+def reranker(tmp_path_factory, model):
+    """The model as a cross-encoder, its weights so large that scores differ from passage to passage."""
+    import torch
+
+    from repro.nn.checkpoint import load_tokenizer, save_model
+    from repro.nn.cross_encoder import load_cross_encoder
+
+    folder = tmp_path_factory.mktemp("reranker")
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        made = load_cross_encoder(model / "model")
+    for parameter in made.parameters():
+        if parameter.dim() == 2:
+            parameter.data *= 8
+    save_model(made, load_tokenizer(model / "model"), folder / "model")
+    return folder

@@ -48,8 +48,8 @@ def test_the_digest_is_that_of_the_data_wherever_it_lies(tmp_path, progress, mon
 def test_parts_become_one_collection(tmp_path, progress):
     from datasets import load_from_disk
 
-    assert _run("tiny/text-books", None, tmp_path / "out", progress)["documents"] == 440
-    assert load_from_disk(str(tmp_path / "out/arrow"))[400]["id"] == "2:1"
+    assert _run("tiny/text-books", None, tmp_path / "out", progress)["documents"] == 1240
+    assert load_from_disk(str(tmp_path / "out/arrow"))[1200]["id"] == "2:1"
 
 
 def test_a_second_attempt_replaces_what_an_interrupted_one_left(tmp_path, progress):
@@ -81,3 +81,19 @@ def test_a_real_collection_is_written_in_full(real_data, tmp_path, progress):
 
     assert _run("cranfield", real_data, tmp_path / "out", progress)["documents"] == 1400
     assert load_from_disk(str(tmp_path / "out/arrow"))[0]["id"] == "1"
+
+
+def test_a_text_is_made_of_the_fields_asked_for_and_an_empty_title_is_replaced(
+    tmp_path, progress, monkeypatch
+):
+    from datasets import load_from_disk
+
+    without_counts(monkeypatch, "tiny/document")
+    params = {"dataset": "tiny/document", "source": locate("tiny/document", "documents", None).to_json()}
+    for name, more in (("plain", {}), ("joined", {"text": "{url}[SEP]{text}", "untitled": "-"})):
+        (tmp_path / name).mkdir()
+        corpus.run(params | more, {}, tmp_path / name, progress)
+    plain, joined = (load_from_disk(str(tmp_path / name / "arrow")) for name in ("plain", "joined"))
+    for before, after in zip(plain, joined, strict=True):
+        assert after["text"] == f"{before['url']}[SEP]{before['text']}"
+        assert after["title"] == (before["title"] or "-")

@@ -55,7 +55,7 @@ def test_queries_are_encoded_from_their_own_file(model, queries, tmp_path, progr
 
 def test_a_projector_that_encodes_is_applied(corpus, tmp_path, progress):
     save_tiny_model(tmp_path / "model")
-    Projector(32, architecture="nonlinear", initializer_range=0.5).save(
+    Projector(32, architecture="nonlinear", layers=1, initializer_range=0.5).save(
         tmp_path / "model/model", encodes=True
     )
     (tmp_path / "out").mkdir()
@@ -137,3 +137,15 @@ def test_wrong_parameters_and_empty_inputs_are_refused(model, corpus, tmp_path, 
     (tmp_path / "queries.jsonl").write_text("")
     with pytest.raises(DataError, match="no text to encode"):
         encode.run(params(kind="queries"), {"model": model, "texts": tmp_path}, tmp_path, progress)
+
+
+def test_title_and_text_as_a_pair_are_two_segments(model, corpus, tmp_path, progress):
+    encode.run(params(separator="pair"), {"model": model, "texts": corpus}, tmp_path, progress)
+    encoder = load_text_encoder(model / "model", pooling="cls").eval()
+    with torch.inference_mode():
+        for row, vector in zip(
+            load_from_disk(str(corpus / "arrow")), np.load(tmp_path / "vectors.npy"), strict=True
+        ):
+            texts = (row["title"], row["text"]) if row["title"] else (row["text"],)
+            batch = tiny_tokenizer()(*texts, truncation=True, max_length=32, return_tensors="pt")
+            np.testing.assert_allclose(vector, encoder(**batch)[0], atol=2e-6)

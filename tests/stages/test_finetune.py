@@ -21,7 +21,8 @@ def params(**changes):
     given = {
         "objective": CONTRASTIVE,
         "options": {
-            "temperature": 1.0, "similarity": "dot", "projector": "none", "projector_start": "pre-trained",
+            "temperature": 1.0, "similarity": "dot", "negatives": "in-batch", "projector": "none",
+            "projector_start": "pre-trained",
         },
         "queries_per_batch": 4, "passages_per_query": 4, "epochs": 3, "max_steps": None,
         "learning_rate": 1e-3, "warmup_ratio": 0.1, "warmup_steps": 0, "schedule": "linear",
@@ -144,7 +145,7 @@ def test_a_training_set_that_names_what_is_not_there_is_a_data_error(inputs, tmp
 
 def test_a_pre_trained_projector_is_trained_on_if_asked_for(inputs, tmp_path, progress):
     save_tiny_model(tmp_path / "start")
-    Projector(32, architecture="nonlinear", initializer_range=0.5).save(
+    Projector(32, architecture="nonlinear", layers=1, initializer_range=0.5).save(
         tmp_path / "start/model", encodes=False
     )
     inputs = inputs | {"model": tmp_path / "start"}
@@ -158,5 +159,6 @@ def test_a_pre_trained_projector_is_trained_on_if_asked_for(inputs, tmp_path, pr
 
 
 def test_a_missing_option_is_a_usage_error(inputs, tmp_path, progress):
+    options = {"temperature": 1.0, "similarity": "dot", "negatives": "in-batch"}
     with pytest.raises(UsageError, match="missing a required argument: 'projector'"):
-        finetune.run(params(options={"temperature": 1.0, "similarity": "dot"}), inputs, tmp_path, progress)
+        finetune.run(params(options=options), inputs, tmp_path, progress)

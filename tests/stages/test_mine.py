@@ -3,11 +3,11 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from datasets import load_from_disk
+from datasets import Dataset, load_from_disk
 
-from repro.errors import DataError
+from repro.errors import DataError, UsageError
 from repro.stages import mine
-from repro.stages.mine import negatives
+from repro.stages.mine import negatives, with_random
 
 RANKING = [f"d{rank}" for rank in range(300)]
 
@@ -99,3 +99,44 @@ def test_a_broken_run_is_a_data_error_with_its_line(inputs, tmp_path, progress):
     write(inputs, [("other", RANKING[:2])], qrels)
     with pytest.raises(DataError, match="no query of the run has a positive"):
         mined(inputs, tmp_path, progress)
+
+
+def save_corpus(folder, names):
+    Dataset.from_dict({"id": names}).save_to_disk(str(folder / "arrow"))
+    return folder
+
+
+def test_random_passages_fill_up_what_the_ranking_gives(inputs, tmp_path, progress):
+    write(inputs, [("q1", RANKING), ("q2", RANKING[:5])], [("q1", "d3", 1), ("q2", "x7", 1)])
+    corpus = save_corpus(tmp_path / "corpus", RANKING + [f"x{n}" for n in range(100)])
+    rows, facts = mined(inputs | {"corpus": corpus}, tmp_path, progress, random_added=10)
+    for row, random in (("q1", 10), ("q2", 35)):
+        found = rows[row]["negatives"]
+        assert len(set(found)) == 40
+        added = [name for name in found if name not in RANKING[: 300 if row == "q1" else 5]]
+        assert len(added) == random
+        assert found[-random:] != added  # shuffled among the others
+    assert "x7" not in rows["q2"]["negatives"]
+    assert facts["queries_with_fewer_negatives"] == 0
+    without, _ = mined(inputs, tmp_path, progress)
+    assert set(without["q1"]["negatives"]) <= set(rows["q1"]["negatives"])
+
+
+def test_random_passages_are_new_to_the_query_and_the_same_every_time():
+    ids = [f"x{n}" for n in range(50)]
+    for number in range(300):
+        known = set(ids[number % 40 : number % 40 + 5])
+        found = with_random(f"q{number}", ["a"], known, ids, count=21, seed=number)
+        assert len(found) == len(set(found)) == 21 and "a" in found and not known & set(found)
+        assert found == with_random(f"q{number}", ["a"], known, ids, count=21, seed=number)
+
+
+def test_a_collection_with_too_few_passages_gives_all_it_has():
+    found = with_random("q", ["a"], {"a", "b"}, ["a", "b", "c", "d"], count=9, seed=1)
+    assert sorted(found) == ["a", "c", "d"]
+
+
+def test_random_passages_need_a_corpus(inputs, tmp_path, progress):
+    write(inputs, [("q1", RANKING)], [("q1", "d3", 1)])
+    with pytest.raises(UsageError, match="drawn from a corpus"):
+        mined(inputs, tmp_path, progress, random_added=10)

@@ -12,13 +12,13 @@ FILE = "msmarco-passage/qidpidtriples.train.full.2.tsv"
 ROWS = [(q, p, f"{n}") for q, p in (("30", "7"), ("4", "8"), ("30", "9")) for n in range(10, 60)]
 
 
-def _run(root, out, progress, *, per_query=30, seed=1):
+def _run(root, out, progress, *, per_query=30, seed=1, inputs=None):
     from datasets import load_from_disk
 
     source = locate(ID, "triples", root).to_json()
     params = {"dataset": ID, "source": source, "per_query": per_query, "seed": seed}
     out.mkdir(exist_ok=True)
-    facts = official_negatives.run(params, {}, out, progress)
+    facts = official_negatives.run(params, inputs or {}, out, progress)
     return facts, load_from_disk(str(out / "arrow")).to_list()
 
 
@@ -66,3 +66,12 @@ def test_a_file_that_is_cut_short_is_refused(tmp_path, progress):
     write(tmp_path / FILE, "1\t2\t3\n")
     with pytest.raises(DataError, match=r"1 triples where .* has 397,768,673"):
         _run(tmp_path, tmp_path / "out", progress)
+
+
+def test_judgements_give_every_positive_and_leave_the_sample_as_it_is(root, tmp_path, progress):
+    qrels = tmp_path / "qrels"
+    qrels.mkdir()
+    (qrels / "qrels.trec").write_text("30 0 7 1\n30 0 8 0\n30 0 55 1\n30 0 99 2\n5 0 1 1\n")
+    facts, rows = _run(root, tmp_path / "out", progress, per_query=1000, inputs={"qrels": qrels})
+    assert [(row["query"], row["positives"]) for row in rows] == [("30", ["55", "7", "99"])]
+    assert "55" in rows[0]["negatives"] and facts["queries"] == 1  # query 4 has no judgement

@@ -19,7 +19,8 @@ MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}
 SPANS = {
     "temperature": 0.1, "weight": 0.1, "spans": {"word": 2, "phrase": 2}, "span_tokens": {"phrase": [2, 4]},
     "beta": [4, 2], "rounding": "floor", "spans_reach_sep": False,
-    "projector": "nonlinear", "contrastive_input": "masked", "resample": "once",
+    "projector": "nonlinear", "projector_layers": 1, "mlm_head": "checkpoint",
+    "contrastive_input": "masked", "resample": "once",
     "start": "inclusive", "short_text": "clip", "similarity": "dot", "reduction": "mean", "masking": MASKING,
     "stop_words": ["the"],
 }  # fmt: skip

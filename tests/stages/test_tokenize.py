@@ -88,3 +88,10 @@ def test_wrong_parameters_and_empty_corpora_are_refused(corpus, model, tmp_path,
     Dataset.from_dict({"id": ["a"], "title": [""], "text": [""]}).save_to_disk(str(tmp_path / "empty/arrow"))
     with pytest.raises(DataError, match="no document has any token"):
         tokenised(tmp_path / "empty", model, tmp_path, progress)
+
+
+def test_documents_of_fewer_tokens_than_asked_for_are_left_out(corpus, model, tmp_path, progress):
+    tokens, facts = tokenised(corpus, model, tmp_path, progress, fewest_tokens=30)
+    long = [row["id"] for row in load_from_disk(str(corpus / "arrow")) if len(whole(row)) >= 30]
+    assert 0 < len(long) < 40 and list(dict.fromkeys(tokens["document"])) == long
+    assert facts["documents"] == len(long)

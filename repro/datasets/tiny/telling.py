@@ -27,6 +27,13 @@ TALES = (
     "{a_thing} was {participle} not far from the {place} {time}.",
     "{name} of {town} was {a_trait} {trade}. Some say that {a_thing} was {participle} {time} at the {place}.",
 )
+# Of deeds only: what two texts on one deed share is then its concepts, in other words, and no name.
+NAMELESS = (
+    "{a_trait} {trade} {past} {a_thing} {time}, near the {place}.",
+    "{time} {a_thing} was {participle} at the {place} by {a_trait} {trade}.",
+    "By the {place}, {a_thing} was {participle} {time}. It was the work of {a_trait} {trade}.",
+    "It was {a_trait} {trade} who {past} {a_thing} {time}, close to the {place}.",
+)
 # Said of other concepts than the deed's own: they mislead whoever only counts words.
 ASIDES = (
     "Others would rather have had {a_thing}.",

@@ -1,7 +1,8 @@
 """tiny/text and tiny/text/books: pre-training text about the same world, but about nobody who is asked for.
 
-An article tells every deed twice in different words, and says now and then that two words mean the same:
-what a language model can learn here helps with the questions.
+An article tells a deed several times in different words, mostly without a name, a book tells many twice;
+now and then they say that two words mean the same. What can be learnt here helps with the questions, which
+give no names either.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from collections.abc import Sequence
 from repro.datasets.records import Document
 from repro.datasets.tiny.collection import Collection
 from repro.datasets.tiny.draw import Draw
-from repro.datasets.tiny.telling import tell
+from repro.datasets.tiny.telling import NAMELESS, TALES, tell
 from repro.datasets.tiny.words import slots, with_article
-from repro.datasets.tiny.world import Deed, deeds, people
+from repro.datasets.tiny.world import SHORT_DEED, Deed, deeds, people
 
 NOTES = (
     "In {town} nobody tells {first} from {second}.",
@@ -24,17 +25,14 @@ NOUNS = ("object", "trade", "helper", "place", "occasion")
 
 
 def articles() -> Collection:
-    """400 articles, titled with a name, of two to four paragraphs on lines of their own."""
+    """1,200 articles, titled with a name, on a deed told once with the name and twice or thrice without."""
     draw = Draw("tiny/text")
-    persons = people(draw, 400, towns=80)
+    persons = people(draw, 1200, towns=80)
+    told = deeds(draw, persons, each=1, of=SHORT_DEED)
     return Collection(
         tuple(
-            Document(
-                str(number),
-                person.name,
-                "\n".join(_article(deeds(draw, [person], each=1 + draw.below(2)), draw)),
-            )
-            for number, person in enumerate(persons, 1)
+            Document(str(number), deed.person.name, "\n".join(_article(deed, draw)))
+            for number, deed in enumerate(told, 1)
         )
     )
 
@@ -46,14 +44,20 @@ def books() -> Collection:
     return Collection(
         tuple(
             Document(
-                str(n + 1), "", "\n".join(_article(deeds(draw, persons[5 * n : 5 * n + 5], each=2), draw))
+                str(n + 1), "", "\n".join(_chapters(deeds(draw, persons[5 * n : 5 * n + 5], each=2), draw))
             )
             for n in range(40)
         )
     )
 
 
-def _article(told: Sequence[Deed], draw: Draw) -> list[str]:
+def _article(deed: Deed, draw: Draw) -> list[str]:
+    lines = [tell(deed, draw, asides=0.0, stories=NAMELESS) for _ in range(2 + draw.below(2))]
+    lines.insert(0, tell(deed, draw, asides=0.0, stories=TALES))
+    return [f"{line}{_note(deed, draw)}" if number == 1 else line for number, line in enumerate(lines)]
+
+
+def _chapters(told: Sequence[Deed], draw: Draw) -> list[str]:
     return [f"{tell(deed, draw, asides=0.1)}{_note(deed, draw)}" for deed in told for _ in range(2)]
 
 

@@ -10,13 +10,13 @@ from repro.datasets.digests import RowDigest
 
 # A change here changes what every tiny run measures: raise tiny.VERSION with it.
 PINNED = {
-    "tiny/passage": "5ad30b119aa600433ce82462ae31801cc9b62564c0df4c566088b66d82a44604",
-    "tiny/document": "0a3ee6d13eb0f5fa5501915bada9585448fa07d9233a0a4d85608e04386e3fce",
+    "tiny/passage": "88afe2a6bcf3b7dd5ea1b4cf22ecbd05c635a45602e54839772355ed189ec0bf",
+    "tiny/document": "cc65b4b99d8f0b119a2356c8cbc44344f2a771d6dcf8209b3dd94583a27d88fc",
     "tiny/wiki": "3772e3edfbd215470adaab63fe66641065e4bc0c52a286b04e5209c42463e460",
     "tiny/beir": "f9eb41eaf560caaf5939aed32b41813c69f3fe82dbe4ddaf0960b0c6c604b9cb",
     "tiny/cqadupstack/mending": "8227f58c3dc338f6946efd59f59da23977cc4629474d5d43526808f0b7512266",
     "tiny/cqadupstack/travel": "1c14b03fce43dd397cfe67ea90c9bc116d1928675b3bc3cdb2f3710692277c11",
-    "tiny/text": "965286a8326af97aa7bf12b7357e1a3989e93182b72c8c587c02186a5bde720b",
+    "tiny/text": "0761ffcf5107dfee5ad9a25532a387c8eebfd581cba1b76e1a1e3c6f00521976",
     "tiny/text/books": "91799dd742c8040499a819d384ea5196aacd459ae10a6ce2f9b206f73cf8028c",
 }
 SPLITS = [(id, split) for id in tiny.COLLECTIONS for split in tiny.collection(id).topics]
@@ -34,7 +34,7 @@ def _digest(id):
 
 @pytest.mark.parametrize("id", tiny.COLLECTIONS)
 def test_what_is_generated_never_changes_within_a_version(id):
-    assert tiny.VERSION == "1" and _digest(id) == PINNED[id]
+    assert tiny.VERSION == "2" and _digest(id) == PINNED[id]
 
 
 @pytest.mark.parametrize("id", tiny.COLLECTIONS)
@@ -84,13 +84,15 @@ def test_no_evaluation_question_is_trained_on_nor_a_document_relevant_to_both(id
         if name != "train":
             assert trained.isdisjoint(query.text for query in topics.queries)
             best = max((row.grade for row in topics.judgements), default=0)
+            if id == "tiny/document":
+                continue  # a life is asked for by some deeds in training, by others in evaluation
             assert seen.isdisjoint(row.document for row in topics.judgements if row.grade == best)
 
 
 def test_pre_training_text_is_about_people_whom_nobody_asks_for():
     texts = {document.title for document in tiny.documents("tiny/text")}
     lives = {document.title.split(" of ")[0] for document in tiny.documents("tiny/document")}
-    assert len(texts) == 400 and texts.isdisjoint(lives)
+    assert len(texts) == 1200 and texts.isdisjoint(lives)
     asked = {query.text for id, split in SPLITS for query in tiny.queries(id, split)}
     told = [*tiny.documents("tiny/text"), *tiny.documents("tiny/text/books")]
     lines = {line for document in told for line in document.text.split("\n")}
@@ -157,9 +159,11 @@ def test_some_forum_questions_have_two_relevant_posts():
         assert set(counts) == {1, 2}
 
 
-def test_articles_tell_a_deed_twice_in_paragraphs_of_their_own():
+def test_articles_tell_a_deed_in_paragraphs_of_their_own_and_name_its_doer_in_the_first_only():
     for document in tiny.documents("tiny/text"):
-        assert len(document.text.split("\n")) in (2, 4)
+        named, *others = document.text.split("\n")
+        assert document.title in named and len(others) in (2, 3)
+        assert not any(document.title in line for line in others)
     assert all(len(document.text.split("\n")) == 20 for document in tiny.documents("tiny/text/books"))
 
 

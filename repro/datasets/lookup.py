@@ -1,0 +1,84 @@
+"""Ids to what they stand for: rows of a corpus, texts of queries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import DataError
+
+# a training set whose passages carry scores, as columns of ``write_rows``
+SCORED_EXAMPLES = {
+    "query": "string",
+    "positives": ["string"],
+    "negatives": ["string"],
+    "positive_scores": ["float32"],
+    "negative_scores": ["float32"],
+}
+
+
+class Lists:
+    """Many lists in one array, end to end: 100 million entries without a Python object each.
+
+    Args:
+        values: (N,).
+        offsets: (L + 1,); list i is ``values[offsets[i]:offsets[i + 1]]``.
+    """
+
+    def __init__(self, values: np.ndarray, offsets: np.ndarray):
+        self.values, self.offsets = values, offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        return self.values[self.offsets[index] : self.offsets[index + 1]]
+
+    def lengths(self) -> np.ndarray:
+        """(L,)."""
+        return self.offsets[1:] - self.offsets[:-1]
+
+
+def list_offsets(column) -> np.ndarray:
+    """Where each list of an Arrow column of L lists begins in the flattened column, (L + 1,)."""
+    import pyarrow.compute as pc
+
+    return np.concatenate(([0], np.cumsum(pc.list_value_length(column).to_numpy())))
+
+
+def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
+    """The corpus's row of each document id, joined inside Arrow.
+
+    Args:
+        documents: an Arrow array of N ids.
+        corpus: directory of the artefact.
+        source: where the ids are from, for the message.
+
+    Returns:
+        (N,) integers.
+
+    Raises:
+        DataError: a document is not in the corpus.
+    """
+    import pyarrow.compute as pc
+    from datasets import load_from_disk
+
+    ids = load_from_disk(str(corpus / "arrow")).data.column("id").combine_chunks()
+    found = pc.index_in(documents, value_set=ids)
+    if found.null_count:
+        missing = documents.filter(pc.is_null(found))[0].as_py()
+        raise DataError(f"{source}: document {missing!r} is not in the corpus ({found.null_count} are not)")
+    return found.to_numpy()
+
+
+def query_texts(queries: Path, wanted: Sequence[str], *, source: Path) -> list[str]:
+    """The text of each wanted query; DataError where one is not among the queries."""
+    with open(queries / "queries.jsonl", encoding="utf-8") as file:
+        texts = {record["id"]: record["text"] for record in map(json.loads, file)}
+    missing = next((query for query in wanted if query not in texts), None)
+    if missing is not None:
+        raise DataError(f"{source}: query {missing!r} is not among the queries")
+    return [texts[query] for query in wanted]

@@ -1,0 +1,88 @@
+"""A shallow transformer that reads one vector of an encoder in front of token embeddings."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import nn
+
+from repro.errors import UsageError, unknown
+
+ATTENTIONS = ("full", "causal")
+
+
+class BottleneckDecoder(nn.Module):
+    """Transformer layers of the encoder's own shape, with a mask of their own making.
+
+    transformers' BertLayer is not causal by itself, whatever its name or configuration says, unless a mask
+    tells it; the mask is made here and always given.
+
+    Args:
+        layers: the layers, BertLayer or like it.
+        attention: ``full``, every position sees every other one, or ``causal``, those up to itself.
+        window: under ``causal``, a position sees itself and ``window`` - 1 positions before; None for all.
+        sees_first: under a window, whether every position also sees position 0, the bottleneck.
+    """
+
+    def __init__(
+        self,
+        layers: list[nn.Module],
+        *,
+        attention: str = "full",
+        window: int | None = None,
+        sees_first: bool = True,
+    ):
+        super().__init__()
+        if attention not in ATTENTIONS:
+            raise unknown("attention of a decoder", attention, ATTENTIONS)
+        if window is not None and window < 1:
+            raise UsageError(f"a window of {window} positions shows nothing; give at least 1")
+        self.layers = nn.ModuleList(layers)
+        self.causal, self.window, self.sees_first = attention == "causal", window, sees_first
+
+    @classmethod
+    def new(cls, config, *, layers: int, **how) -> BottleneckDecoder:
+        """Layers drawn anew as BERT's are, N(0, ``initializer_range``), from torch's generator."""
+        from transformers.models.bert.modeling_bert import BertLayer
+
+        config = copy.deepcopy(config)
+        config._attn_implementation = "sdpa"  # takes the mask as booleans, as it is made here
+        decoder = cls([BertLayer(config) for _ in range(layers)], **how)
+        for module in decoder.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, std=config.initializer_range)
+                nn.init.zeros_(module.bias)
+        return decoder
+
+    @classmethod
+    def from_last_layers(cls, model: nn.Module, *, layers: int, **how) -> BottleneckDecoder:
+        """Copies of a model's last layers, in their order. Raises UsageError where it has fewer."""
+        own = model.base_model.encoder.layer
+        if layers > len(own):
+            raise UsageError(f"a decoder of {layers} layers cannot be copied from a model of {len(own)}")
+        return cls([copy.deepcopy(layer) for layer in own[len(own) - layers :]], **how)
+
+    def forward(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """(N, L, H), and (N, L) with 0 at padding, to (N, L, H)."""
+        visible = self.visible(attention_mask)
+        for layer in self.layers:
+            hidden = layer(hidden, visible)
+        return hidden
+
+    def visible(self, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Which position sees which, (N, 1, L, L) bool: [n, 0, i, j] is whether i sees j.
+
+        Nothing sees padding but itself: a row of a softmax must not be empty.
+        """
+        length = attention_mask.shape[1]
+        places = torch.arange(length, device=attention_mask.device)
+        back = places[:, None] - places[None, :]  # (L, L): how far j lies behind i
+        seen = torch.ones_like(back, dtype=torch.bool)
+        if self.causal:
+            seen = back >= 0
+            if self.window is not None:
+                seen &= back < self.window
+                if self.sees_first:
+                    seen[:, 0] = True
+        return ((seen & attention_mask[:, None, :].bool()) | (back == 0)).unsqueeze(1)

@@ -1,0 +1,132 @@
+"""Fine-tuning of one encoder for queries and passages by cosines and the four-block contrastive loss."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from repro.errors import UsageError
+from repro.nn.across_processes import gathered, processes
+from repro.nn.checkpoint import save_model
+from repro.nn.four_block import check_terms, four_block_contrastive
+from repro.nn.pooling import check_pooling, pooled
+from repro.nn.segment_pairs import passage_inputs
+from repro.nn.text import tokenised
+
+
+class CosineBiEncoder(nn.Module):
+    """A query's positive closer to it than all else in the batch, by cosine over a temperature.
+
+    One encoder for both sides. Where several processes train together, each sees the passages of all.
+
+    Args:
+        model: a transformers encoder without heads.
+        tokenizer: its tokenizer.
+        temperature: tau.
+        temperature_warmup: whether 1/tau grows with the step, over the steps of the learning rate's warm-up,
+            from 1 to its value (reading ``nq-temperature-warmup``).
+        terms: of ``four_block_contrastive`` (reading ``contrastive-terms``).
+        shares: parts of a batch whose texts do not meet; 1, or the number of devices of a training without
+            negatives across devices (reading ``cross-device-negatives``).
+        weight: of the loss. A training over R processes that does not multiply its loss by R has 1/R here
+            (reading ``nq-loss-scale``).
+        pooling: ``cls`` or ``mean``.
+        query_length, passage_length: in tokens, with [CLS] and [SEP].
+        separator: between title and text, or ``pair``.
+        warmup_steps: of the learning rate.
+    """
+
+    name = "cosine-contrastive"
+    version = 1
+    takes = ("pooling", "query_length", "passage_length", "separator", "warmup_steps")
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        temperature: float,
+        temperature_warmup: bool,
+        terms: str,
+        shares: int,
+        weight: float,
+        pooling: str,
+        query_length: int,
+        passage_length: int,
+        separator: str,
+        warmup_steps: int,
+    ):
+        super().__init__()
+        if shares < 1:
+            raise UsageError(f"a batch cannot be cut into {shares} shares; give 1 or more")
+        self.model, self.tokenizer, self.pooling = model, tokenizer, check_pooling(pooling)
+        self.temperature, self.temperature_warmup = temperature, temperature_warmup
+        self.terms, self.shares, self.weight = check_terms(terms), shares, weight
+        self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
+        self.warmup_steps = warmup_steps
+        # saved with a checkpoint, so that a resumed training goes on from it
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Token ids of examples ``{"query", "passages": [{"title", "text"}, …]}``, the positive first."""
+        passages = [passage for example in examples for passage in example["passages"]]
+        queries = tokenised(
+            self.tokenizer, [example["query"] for example in examples], length=self.query_length
+        )
+        inputs = passage_inputs(
+            self.tokenizer,
+            [passage["title"] for passage in passages],
+            [passage["text"] for passage in passages],
+            length=self.passage_length,
+            separator=self.separator,
+        )
+        return {f"query_{k}": v for k, v in queries.items()} | {f"passage_{k}": v for k, v in inputs.items()}
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """The one loss, ``contrastive``."""
+        queries, passages = self.encoded(batch)
+        losses = {"contrastive": self.contrastive(queries, passages)}
+        self.count_step()
+        return losses
+
+    def encoded(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Vectors of the batch's queries, (Q, H), and passages, (Q*P, H)."""
+        return self._vectors(batch, "query_"), self._vectors(batch, "passage_")
+
+    def contrastive(self, queries: torch.Tensor, passages: torch.Tensor) -> torch.Tensor:
+        """The weighted loss over what all processes have encoded, such that averaged gradients are those of
+        one process with the whole batch."""
+        queries, passages = gathered(queries), gathered(passages)
+        size = -(-len(queries) // self.shares)  # queries in a share; the last of an epoch may have fewer
+        each = len(passages) // len(queries)
+        temperature = self.warmed(self.temperature)
+        total = 0.0
+        for first in range(0, len(queries), size):
+            own = queries[first : first + size]
+            theirs = passages[first * each : (first + size) * each]
+            loss = four_block_contrastive(own, theirs, terms=self.terms, temperature=temperature)
+            total = total + loss * (len(own) / len(queries))
+        return self.weight * processes() * total
+
+    def warmed(self, temperature: float) -> float | torch.Tensor:
+        """A temperature as it is at this step: 1 / max(1, min(1, steps / warmup_steps) / temperature)."""
+        if not self.temperature_warmup:
+            return temperature
+        share = (self.steps / max(1, self.warmup_steps)).clamp(max=1.0)
+        return 1 / (share / temperature).clamp(min=1.0)
+
+    def count_step(self) -> None:
+        """One more step is done, unless this is no training."""
+        if self.training:
+            self.steps += 1
+
+    def save(self, folder: Path) -> None:
+        """The encoder and its tokenizer."""
+        save_model(self.model, self.tokenizer, folder)
+
+    def _vectors(self, batch: dict[str, torch.Tensor], side: str) -> torch.Tensor:
+        inputs = {name.removeprefix(side): value for name, value in batch.items() if name.startswith(side)}
+        hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
+        return pooled(hidden, inputs["attention_mask"], pooling=self.pooling)  # (N, H)

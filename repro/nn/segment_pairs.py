@@ -1,0 +1,62 @@
+"""Two texts as one input of two segments, as BERT was trained to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from repro.nn.padding import padded
+from repro.nn.text import passage_text, tokenised
+
+PAIR = "pair"  # in place of a separator: title and text are two segments
+
+
+def passage_inputs(
+    tokenizer, titles: Sequence[str], texts: Sequence[str], *, length: int, separator: str
+) -> dict[str, torch.Tensor]:
+    """Titled passages as model inputs: joined by a separator, or as a ``pair`` of segments.
+
+    Args:
+        tokenizer: a fast tokenizer of the BERT family.
+        titles, texts: N of each; a title may be empty.
+        length: in tokens, with [CLS] and [SEP].
+        separator: of ``passage_text``, or ``pair``.
+
+    Returns:
+        what ``segment_pairs`` does, or ``tokenised``, which has no ``token_type_ids``.
+    """
+    if separator == PAIR:
+        return segment_pairs(tokenizer, titles, texts, length=length)
+    joined = [passage_text(*pair, separator=separator) for pair in zip(titles, texts, strict=True)]
+    return tokenised(tokenizer, joined, length=length)
+
+
+def segment_pairs(
+    tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int
+) -> dict[str, torch.Tensor]:
+    """[CLS] first [SEP] second [SEP], cut to ``length`` tokens from whichever is longer, padded.
+
+    Where the first text is empty, [CLS] second [SEP] of one segment.
+
+    Returns:
+        ``input_ids``, ``attention_mask`` and ``token_type_ids`` (0 up to the first [SEP], then 1), (N, L)
+        with L <= ``length``, int64.
+    """
+    rows: list[dict] = [{}] * len(firsts)
+    for paired in (True, False):
+        places = [place for place, first in enumerate(firsts) if bool(first) == paired]
+        if not places:
+            continue
+        chosen = [seconds[place] for place in places]
+        texts = ([firsts[place] for place in places], chosen) if paired else (chosen,)
+        encoded = tokenizer(*texts, max_length=length, truncation="longest_first", return_token_type_ids=True)
+        for row, place in enumerate(places):
+            rows[place] = {name: np.array(encoded[name][row]) for name in ("input_ids", "token_type_ids")}
+    ids = [row["input_ids"] for row in rows]
+    return {
+        "input_ids": padded(ids, value=tokenizer.pad_token_id),
+        "attention_mask": padded([np.ones_like(row) for row in ids], value=0),
+        "token_type_ids": padded([row["token_type_ids"] for row in rows], value=0),
+    }

@@ -1,0 +1,84 @@
+"""Whole words of a WordPiece text, marks and stop words left out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Words:
+    """What a WordPiece vocabulary of V entries says of words.
+
+    Attributes:
+        pieces: the entries, lower-cased, without ``##``.
+        continues: (V,), whether an entry goes on with a word.
+        barred: (V,), entries that no word found here may begin with: special tokens, and marks without a
+            letter or digit, which the tokeniser parts from words but which are none.
+        stop_words: lower-case words that are left out.
+        stops: (V,), entries that are such a word by themselves.
+    """
+
+    pieces: tuple[str, ...]
+    continues: np.ndarray
+    barred: np.ndarray
+    stop_words: frozenset[str]
+    stops: np.ndarray
+
+    @classmethod
+    def of(cls, tokenizer, stop_words: Collection[str]) -> Words:
+        """From a BERT tokenizer."""
+        entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+        continues = np.array([entry.startswith("##") for entry in entries])
+        pieces = tuple(entry.removeprefix("##").lower() for entry in entries)
+        barred = np.array([not any(character.isalnum() for character in piece) for piece in pieces])
+        barred[tokenizer.all_special_ids] = True
+        words = frozenset(word.lower() for word in stop_words)
+        return cls(pieces, continues, barred, words, np.array([piece in words for piece in pieces]))
+
+    @property
+    def alone(self) -> np.ndarray:
+        """(V,), entries that are a word by themselves and no stop word."""
+        return ~(self.continues | self.barred | self.stops)
+
+    def spans(self, input_ids: np.ndarray) -> np.ndarray:
+        """Every whole word of a text, in its order, as often as it occurs.
+
+        The tail of a word which the text begins in the middle of is no whole word; one that is cut at the
+        text's end cannot be told from a whole one and counts as such.
+
+        Args:
+            input_ids: (n,), without special tokens around.
+
+        Returns:
+            (O, 2): first token, and one past the last.
+        """
+        first = np.flatnonzero(~self.continues[input_ids])
+        end = np.append(first, len(input_ids))[1:]  # nothing where there is no first
+        kept = ~self.barred[input_ids[first]]
+        for place in np.flatnonzero(kept & (end - first > 1)).tolist():
+            word = "".join(self.pieces[piece] for piece in input_ids[first[place] : end[place]].tolist())
+            kept[place] = word not in self.stop_words
+        kept &= (end - first > 1) | ~self.stops[input_ids[first]]
+        return np.stack((first, end), axis=1)[kept]
+
+
+def distinct(input_ids: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which occurrences are of the same word.
+
+    Args:
+        input_ids: (n,).
+        spans: (O, 2), of ``Words.spans``.
+
+    Returns:
+        the first occurrence of each word, (W, 2), in the text's order, and the number of each occurrence's
+        word, (O,), in 0..W-1.
+    """
+    found: dict[bytes, int] = {}
+    numbers = np.array(
+        [found.setdefault(input_ids[a:b].tobytes(), len(found)) for a, b in spans.tolist()], dtype=np.int64
+    )
+    _, first = np.unique(numbers, return_index=True)
+    return spans[first], numbers

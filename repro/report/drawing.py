@@ -1,0 +1,81 @@
+"""From measured cells and stored exhibits to files: which panels and lines a figure has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from repro.comparison import Compared
+from repro.manifest.cells import Shown
+from repro.plan import Plan
+from repro.report import figures
+from repro.store import Store, read_json
+
+
+def draw_curves(compared: Sequence[Compared], folder: Path) -> Iterator[Path]:
+    """Every figure that is measured point by point, where at least one point was."""
+    cells = [c for c in compared if c.cell.table.kind == "figure"]
+    for (name, identifier), group in groupby(cells, key=lambda c: (c.cell.paper.name, c.cell.table.id)):
+        points = list(group)
+        if any(c.measured is not None for c in points):
+            path = folder / f"{name}-{identifier.replace('-', '')}.svg"
+            figures.curves(_panels(points), path, note=_note(points[0].scale))
+            yield path
+
+
+def _panels(points: list[Compared]) -> list[dict]:
+    """One panel a column, one line a group of rows."""
+    table, source = points[0].cell.table, points[0].cell.paper
+    figure = next(f for f in source.manifest.figures if f"figure-{f.id}" == table.id)
+    panels = []
+    for column in table.columns:
+        series = []
+        for line in figure.lines:
+            found = [c for c in points if c.cell.column.id == column.id and c.cell.row.group == line.id]
+            drawn = [_point(c, line.over) for c in found if c.measured is not None]
+            if drawn:
+                series.append({"label": line.label, "points": drawn})
+        panels.append(
+            {"title": column.head[0], "x_label": figure.x or "", "y_label": column.head[-1], "series": series}
+        )
+    return panels
+
+
+def _point(compared: Compared, over: str | None) -> tuple[float | None, float, float | None, float | None]:
+    """Place, value, and the extremes over seeds where there are several."""
+    x = None if over is None else float(compared.cell.row.with_[over])
+    values = [record.measured for record in compared.records]
+    spread = (min(values), max(values)) if len(values) > 1 else (None, None)
+    return (x, compared.measured, *spread)
+
+
+def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:
+    """Every selected exhibit that is stored, those of one table or figure together."""
+    for (name, owner), group in groupby(plan.exhibits, key=lambda shown: (shown.paper.name, shown.owner)):
+        stored = [s for s in group if plan.states[plan.exhibits[s].fingerprint] == "stored"]
+        pairs = [(s.exhibit.label, _exhibit(plan, store, s)) for s in stored]
+        if pairs:
+            place = f"table{owner}" if not owner.startswith("figure-") else owner.replace("-", "")
+            yield from _draw(pairs, folder / f"{name}-{place}", _note(plan.scale.name))
+
+
+def _exhibit(plan: Plan, store: Store, shown: Shown) -> dict:
+    return read_json(store.path(plan.exhibits[shown]) / "exhibit.json")
+
+
+def _draw(pairs: list[tuple[str, dict]], stem: Path, note: str) -> Iterator[Path]:
+    kind = pairs[0][1]["kind"]
+    if kind == "scatter":
+        path = stem.with_suffix(".svg")
+        figures.scatter(pairs, path, note=note)
+        yield path
+    else:
+        for number, (_, exhibit) in enumerate(pairs, 1):
+            path = stem.with_name(f"{stem.name}{'' if len(pairs) == 1 else f'-{number}'}.html")
+            figures.shaded_words(exhibit, path, note=note)
+            yield path
+
+
+def _note(scale: str) -> str:
+    return "" if scale == "full" else f"measured at scale {scale}"

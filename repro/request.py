@@ -1,0 +1,120 @@
+"""What a recipe is asked for, the readings in force, and what it may answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from repro.datasets.catalog import dataset as catalogued
+from repro.errors import unknown
+from repro.graph import Node
+from repro.manifest.schema import Reading
+
+
+@dataclass
+class Choices:
+    """The readings a recipe may ask for, and a note of those it asked for.
+
+    Attributes:
+        readings: by id.
+        overrides: choice names the user set, by reading id.
+        data: the folder of the user's own data, where originals are looked for.
+        used: reading id -> choice name, filled as the recipe asks.
+        substitutes: reading id -> why another choice than the wanted one was taken.
+        scoring: what a recipe changes of how its dataset is usually scored.
+        measured_as: printed measure -> the one that a reading says is meant.
+    """
+
+    readings: Mapping[str, Reading]
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    data: Path | None = None
+    used: dict[str, str] = field(default_factory=dict)
+    substitutes: dict[str, str] = field(default_factory=dict)
+    scoring: dict[str, bool] = field(default_factory=dict)
+    measured_as: dict[str, str] = field(default_factory=dict)
+
+    def value(self, identifier: str) -> Any:
+        """The chosen value. Raises UsageError for an id or choice that does not exist."""
+        reading = self._reading(identifier)
+        choice = self.used.setdefault(identifier, self.overrides.get(identifier, reading.default))
+        if choice not in reading.choices:
+            raise unknown(f"choice of reading {identifier!r}", choice, reading.choices)
+        return reading.choices[choice]
+
+    def original(self, identifier: str, file: str, *, otherwise: str) -> Path | None:
+        """The original data file a reading is about, or None with the substitute noted.
+
+        Args:
+            file: path below REPRO_DATA.
+            otherwise: the choice taken when the file is not there.
+        """
+        path = self.data / file if self.data else None
+        if path is not None and path.exists():
+            return path
+        self.used[identifier] = otherwise
+        self.substitutes[identifier] = f"{file} is not in REPRO_DATA"
+        return None
+
+    def departures(self) -> dict[str, str]:
+        """The choices used that are not the default: what makes a measurement ``modified``."""
+        return {i: c for i, c in self.used.items() if c != self._reading(i).default}
+
+    def _reading(self, identifier: str) -> Reading:
+        try:
+            return self.readings[identifier]
+        except KeyError:
+            raise unknown("reading", identifier, self.readings) from None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a recipe is asked for: a run over one dataset, under some readings.
+
+    Attributes:
+        dataset: id of the topics and judgements.
+        choices: the readings in force.
+        seed: set when the user asks for seeds of their own; None means the paper's.
+    """
+
+    dataset: str
+    choices: Choices
+    seed: int | None = None
+
+    def reading(self, identifier: str) -> Any:
+        """The value of a reading's choice in force."""
+        return self.choices.value(identifier)
+
+    def score_with(self, *, ignore_identical_ids: bool) -> None:
+        """Depart from how the dataset is usually scored, as a reading of this row says."""
+        self.choices.scoring["ignore_identical_ids"] = ignore_identical_ids
+
+    def measure_as(self, printed: str, meant: str) -> None:
+        """Score a column headed ``printed`` by ``meant``, as a reading of this row says."""
+        self.choices.measured_as[printed] = meant
+
+    def seed_or(self, papers_own: int) -> int:
+        """The seed the user asked for, else the paper's own."""
+        return papers_own if self.seed is None else self.seed
+
+    @property
+    def collection(self) -> str:
+        """The id of the corpus the dataset's topics search."""
+        return catalogued(self.dataset).corpus_id
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Several runs behind one cell: the mean over a group's runs, and the largest of the groups' means.
+
+    Attributes:
+        groups: equally many runs in each; one group is a plain mean.
+    """
+
+    groups: tuple[tuple[Node, ...], ...]
+
+    @property
+    def all(self) -> tuple[Node, ...]:
+        """The runs of every group, one after the other."""
+        return tuple(run for group in self.groups for run in group)

@@ -1,0 +1,48 @@
+"""Stage ``judged_examples``: a training set whose positives and negatives both come from judgements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from repro.datasets.arrow import write_rows
+from repro.datasets.lookup import SCORED_EXAMPLES
+from repro.errors import DataError
+from repro.evaluation.qrels import read_qrels
+from repro.progress import Progress
+
+FIRST_SCORE = 1000.0  # what DPR's files give an annotated passage
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``arrow/``: per query the documents of grade 1 and above, the highest grade first, and as
+    negatives those of grade ``negative_grade``, both else in the order of the file.
+
+    DPR's questions are judged so: 2 for the annotated passage, 1 for BM25's with the answer, 0 for its hard
+    negatives, -1 for the others. The annotated passage scores 1,000, everything else 0, so that a choice of
+    ``confident`` positives is the first one alone. A query without positive or negative is left out.
+
+    Raises:
+        DataError: the judgements are malformed, or leave no query.
+    """
+    left_out = 0
+
+    def examples() -> Iterator[dict]:
+        nonlocal left_out
+        for query, judged in read_qrels(inputs["qrels"] / "qrels.trec").items():
+            positives = sorted((d for d, grade in judged.items() if grade >= 1), key=lambda d: -judged[d])
+            negatives = [d for d, grade in judged.items() if grade == params["negative_grade"]]
+            if not positives or not negatives:
+                left_out += 1
+                continue
+            yield {
+                "query": query, "positives": positives, "negatives": negatives,
+                "positive_scores": [FIRST_SCORE] + [0.0] * (len(positives) - 1),
+                "negative_scores": [0.0] * len(negatives),
+            }  # fmt: skip
+
+    count = write_rows(examples(), SCORED_EXAMPLES, out / "arrow")
+    if not count:
+        grade = params["negative_grade"]
+        raise DataError(f"{inputs['qrels']}: no query has both a positive and a negative of grade {grade}")
+    return {"queries": count, "queries_left_out": left_out}

@@ -1,0 +1,113 @@
+"""Stage ``project``: one query and its first candidates in a plane, with what can be measured without one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import DataError, unknown
+from repro.evaluation.qrels import read_qrels
+from repro.evaluation.runs import read_run
+from repro.progress import Progress
+
+METHODS = ("t-sne",)
+FEWEST = 4  # candidates; t-SNE's perplexity must stay below a third of the points
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``exhibit.json``: places of the query and of the first ``candidates`` documents of its ranking.
+
+    The places come from scikit-learn's t-SNE, started from the principal components; a perplexity too large
+    for the points is lowered to a third of them. As such a picture proves nothing, the exhibit holds what the
+    vectors themselves say: mean inner products of the query with relevant (grade 1 and above) and other
+    candidates, and the AUC, the probability that a relevant one is more similar to it than another one; null
+    where a kind is absent.
+
+    Raises:
+        UsageError: an unknown method.
+        DataError: the query or a candidate has no vector, the query no ranking or too few candidates, or a
+            vector is not finite.
+    """
+    if params["method"] not in METHODS:
+        raise unknown("projection", params["method"], METHODS)
+    query, candidates = params["query"], _candidates(params, inputs["run"])
+    of_query, of_candidates = _vectors(inputs["queries"], [query]), _vectors(inputs["passages"], candidates)
+    if of_query.shape[1] != of_candidates.shape[1]:
+        raise DataError(f"passages have {of_candidates.shape[1]} dimensions, queries {of_query.shape[1]}")
+    vectors = np.concatenate([of_query, of_candidates])  # (1 + C, H)
+    grades = read_qrels(inputs["qrels"] / "qrels.trec").get(query, {})
+    relevant = np.array([grades.get(document, 0) >= 1 for document in candidates])
+    perplexity = min(params["perplexity"], len(candidates) / 3)  # a third of the points other than one
+    points = _t_sne(vectors, perplexity=perplexity, seed=params["seed"])
+    exhibit = {
+        "kind": "scatter", "query": query, "perplexity": perplexity,
+        "points": [_point(query, points[0], "query", None)] + [
+            _point(document, place, "relevant" if hit else "other", grades.get(document))
+            for document, place, hit in zip(candidates, points[1:], relevant, strict=True)
+        ],
+        "measured": measured((of_candidates * of_query).sum(axis=1), relevant),  # equal vectors tie exactly
+    }  # fmt: skip
+    (out / "exhibit.json").write_text(json.dumps(exhibit, sort_keys=True), encoding="utf-8")
+    return {"candidates": len(candidates), "perplexity": perplexity, **exhibit["measured"]}
+
+
+def measured(scores: np.ndarray, relevant: np.ndarray) -> dict[str, float | None]:
+    """Means over relevant and other candidates and the AUC, its ties counted half; None where undefined.
+
+    Args:
+        scores: (C,) inner products with the query.
+        relevant: (C,) bool.
+    """
+    hits, others = scores[relevant], scores[~relevant]
+    auc = None
+    if len(hits) and len(others):
+        auc = float((hits[:, None] > others).mean() + (hits[:, None] == others).mean() / 2)
+    return {
+        "similarity_to_relevant": float(hits.mean()) if len(hits) else None,
+        "similarity_to_others": float(others.mean()) if len(others) else None,
+        "auc": auc,
+    }
+
+
+def _candidates(params: dict, run: Path) -> list[str]:
+    ranking = read_run(run / "run.trec").get(params["query"])
+    if ranking is None:
+        raise DataError(f"{run}: query {params['query']!r} is not in the run")
+    found = [document for document, _ in ranking[: params["candidates"]]]
+    if len(found) < FEWEST:
+        raise DataError(f"{run}: query {params['query']!r} has {len(found)} candidates; t-SNE needs {FEWEST}")
+    return found
+
+
+def _vectors(folder: Path, wanted: list[str]) -> np.ndarray:
+    """(len(wanted), H) float64, in the order asked for; only these are read of what may be millions."""
+    places = dict.fromkeys(wanted, -1)
+    with open(folder / "ids.txt", encoding="utf-8", newline="\n") as file:
+        for place, line in enumerate(file):
+            if (identifier := line.rstrip("\n")) in places:
+                places[identifier] = place
+    vectors = np.load(folder / "vectors.npy", mmap_mode="r")
+    for identifier, place in places.items():
+        if not 0 <= place < len(vectors):
+            raise DataError(f"{folder}: {identifier!r} has no vector")
+        if not np.isfinite(vectors[place]).all():
+            raise DataError(f"{folder}: the vector of {identifier!r} is not finite")
+    return np.stack([vectors[places[identifier]] for identifier in wanted]).astype(np.float64)
+
+
+def _t_sne(vectors: np.ndarray, *, perplexity: float, seed: int) -> np.ndarray:
+    """(N, 2), from one thread, as sums over several differ from machine to machine."""
+    from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
+
+    apart = vectors.shape[1] > 1 and (vectors != vectors[0]).any()  # else there are no principal components
+    start = "pca" if apart else "random"
+    made = TSNE(perplexity=perplexity, random_state=seed, init=start, method="exact", n_jobs=1)
+    with threadpool_limits(1):
+        return made.fit_transform(vectors)
+
+
+def _point(identifier: str, place: np.ndarray, role: str, grade: int | None) -> dict:
+    return {"id": identifier, "x": float(place[0]), "y": float(place[1]), "role": role, "grade": grade}

@@ -1,0 +1,62 @@
+"""Stage ``rerank``: the top of a run in the order of a cross-encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from repro.datasets.lookup import document_rows, query_texts
+from repro.errors import DataError
+from repro.evaluation.rankings import rankings
+from repro.evaluation.runs import write_run
+from repro.progress import Progress
+
+Ranking = tuple[str, list[str], list[float]]
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``run.trec`` and ``raw.npy``: each query's first ``depth`` passages by a cross-encoder's logits.
+
+    The run's passages from ``depth`` + 1 to ``keep`` follow below in their order, each one point under the
+    one before; with ``keep`` up to ``depth`` there are none. Query and passage are read together, cut to
+    ``length`` tokens; title and text are joined by ``separator``. Scores are rounded to ``decimals`` unless
+    that is None. An interrupted attempt goes on behind its last finished block.
+
+    Raises:
+        BlockedError: half precision without a GPU.
+        UsageError: an unknown precision, or a length beyond the model's positions.
+        DataError: the model or run cannot be read, or a document or query is missing.
+        StageError: a score is not finite.
+    """
+    import pyarrow as pa
+
+    from repro.nn.pair_scores import PairScorer, PairTexts, forget, scored
+
+    source, depth = inputs["run"] / "run.trec", params["depth"]
+    ranked = list(rankings(source))
+    if not ranked:
+        raise DataError(f"{source}: there is nothing to re-rank")
+    how = {name: params[name] for name in ("length", "separator", "precision")}
+    scorer = PairScorer(inputs["model"] / "model", **how)
+    texts = query_texts(inputs["queries"], [query for query, _, _ in ranked], source=source)
+    sizes = [len(documents[:depth]) for _, documents, _ in ranked]
+    documents = pa.array([document for _, found, _ in ranked for document in found[:depth]])
+    rows = document_rows(documents, inputs["corpus"], source=source)
+    pairs = PairTexts(texts, inputs["corpus"], query=np.repeat(np.arange(len(texts)), sizes), row=rows)
+    with progress.task("re-ranking", total=len(pairs)) as advance:
+        scores = scored(pairs, scorer, decimals=params["decimals"], scratch=out / "blocks", advance=advance)
+    scores = np.split(scores, np.cumsum(sizes)[:-1])
+    facts = write_run(out, _merged(ranked, scores, depth=depth, keep=params["keep"]), tag="rerank")
+    forget(out / "blocks")
+    return facts | {"pairs": len(pairs)}
+
+
+def _merged(
+    ranked: list[Ranking], scores: list[np.ndarray], *, depth: int, keep: int
+) -> Iterator[tuple[str, list[str], np.ndarray]]:
+    for (query, documents, _), found in zip(ranked, scores, strict=True):
+        below = documents[depth : max(depth, keep)]
+        places = np.arange(1, len(below) + 1)
+        yield query, documents[:depth] + below, np.concatenate((found, found.min() - places))

@@ -1,0 +1,47 @@
+"""Stage ``sample``: a few queries of a training set."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import UsageError, unknown
+from repro.progress import Progress
+
+METHODS = ("random", "block")
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``arrow/``: ``queries`` rows of a training set in its order, all of them where it has no more.
+
+    ``random`` draws them without replacement, ``block`` takes consecutive rows from a random start (as the
+    first version of the scripts released with one paper did). The draw depends on ``seed`` and ``sample``,
+    the sample's number; sample 0 of ``block`` is the block which those scripts take for that seed.
+
+    Raises:
+        UsageError: an unknown method, or no query is asked for.
+    """
+    from datasets import load_from_disk
+
+    if params["method"] not in METHODS:
+        raise unknown("method of sampling", params["method"], METHODS)
+    if params["queries"] < 1:
+        raise UsageError(f"a sample of {params['queries']} queries is none; ask for at least 1")
+    rows = load_from_disk(str(inputs["training_set"] / "arrow"))
+    chosen = places(len(rows), **params)
+    rows.select(chosen).flatten_indices(cache_file_name=str(out / "scratch.arrow")).save_to_disk(
+        str(out / "arrow")
+    )
+    (out / "scratch.arrow").unlink(missing_ok=True)
+    return {"queries": len(chosen), "of": len(rows)}
+
+
+def places(total: int, *, queries: int, sample: int, method: str, seed: int) -> list[int]:
+    """The rows of one sample, ascending."""
+    count = min(queries, total)
+    if method == "block":
+        start = int(random.Random(seed + sample).random() * (total - count))
+        return list(range(start, start + count))
+    return sorted(np.random.default_rng((seed, sample)).choice(total, count, replace=False).tolist())

@@ -1,0 +1,76 @@
+"""Stage ``score_pairs``: a training set whose passages carry a re-ranker's scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from repro.datasets.lookup import SCORED_EXAMPLES, Lists, document_rows, list_offsets, query_texts
+from repro.errors import DataError
+from repro.progress import Progress
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write the training set again with a cross-encoder's logits as ``positive_scores``, ``negative_scores``.
+
+    All positives of a query and its first ``per_query`` negatives are scored, the other negatives left out.
+    Query and passage are read together, cut to ``length`` tokens; title and text are joined by
+    ``separator``. Scores are rounded to ``decimals``, or kept as they are where that is None. Scores that the
+    training set has already are replaced. An interrupted attempt goes on behind its last finished block.
+
+    Raises:
+        BlockedError: half precision without a GPU.
+        UsageError: an unknown precision, or a length beyond the model's positions.
+        DataError: the model cannot be read, a document or query is missing, or there is no row.
+        StageError: a score is not finite.
+    """
+    from datasets import load_from_disk
+
+    from repro.datasets.arrow import write_rows
+    from repro.nn.pair_scores import PairScorer, forget, scored
+
+    rows = load_from_disk(str(inputs["training_set"] / "arrow"))
+    if len(rows) == 0:
+        raise DataError(f"{inputs['training_set']}: there is no query to score passages for")
+    how = {name: params[name] for name in ("length", "separator", "precision")}
+    scorer = PairScorer(inputs["model"] / "model", **how)
+    queries = query_texts(
+        inputs["queries"], rows.data.column("query").to_pylist(), source=inputs["training_set"]
+    )
+    scores = {}
+    for side, depth in (("positives", None), ("negatives", params["per_query"])):
+        lists = _first(rows.data.column(side), depth)
+        pairs = _pairs(lists, queries, inputs)
+        with progress.task(f"scoring {side}", total=len(pairs)) as advance:
+            found = scored(pairs, scorer, decimals=params["decimals"], scratch=out / side, advance=advance)
+        scores[side] = Lists(found, list_offsets(lists))
+
+    def examples():
+        for place, row in enumerate(rows.select_columns(["query", "positives", "negatives"])):
+            found = {side: scores[side][place] for side in scores}
+            row["negatives"] = row["negatives"][: len(found["negatives"])]
+            yield row | {f"{side.removesuffix('s')}_scores": list(found[side]) for side in found}
+
+    write_rows(examples(), SCORED_EXAMPLES, out / "arrow")
+    for side in scores:
+        forget(out / side)
+    return {"queries": len(rows)} | {side: len(lists.values) for side, lists in scores.items()}
+
+
+def _first(column, depth: int | None):
+    """The first ``depth`` entries of each list of an Arrow column."""
+    import pyarrow.compute as pc
+
+    return column if depth is None else pc.list_slice(column, 0, depth)
+
+
+def _pairs(lists, queries: list[str], inputs: dict[str, Path]):
+    """Each row's query with each document of its list."""
+    import pyarrow.compute as pc
+
+    from repro.nn.pair_scores import PairTexts
+
+    rows = document_rows(pc.list_flatten(lists), inputs["corpus"], source=inputs["training_set"])
+    query = np.repeat(np.arange(len(queries)), np.diff(list_offsets(lists)))
+    return PairTexts(queries, inputs["corpus"], query=query, row=rows)
