@@ -1,0 +1,120 @@
+"""Condenser: a head that can only finish a text by way of its late [CLS] (Gao and Callan 2021)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from papers.baselines.segments import pair_segments, segments_for
+from papers.baselines.whole_words import WholeWords, covered
+from repro.errors import UsageError, unknown
+from repro.nn.bottleneck_decoder import BottleneckDecoder
+from repro.nn.checkpoint import save_model
+from repro.nn.padding import padded
+from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+
+UNITS = ("whole-word", "bernoulli")
+
+
+class Condenser(nn.Module):
+    """L = L_head + L_late, cross-entropies of the masked tokens, means over the masked tokens of a batch.
+
+    The head, transformer layers with new weights, reads the last layer's [CLS] beside the other tokens as an
+    early layer has them; L_head predicts from what the head makes of them, L_late from the encoder's own last
+    layer, by the same language head. A text's mask depends on (seed, epoch, index) only.
+
+    Args:
+        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
+        tokenizer: its tokenizer.
+        masking: {rate, mask, random}.
+        unit: ``whole-word``, as the original has it (see ``WholeWords.chosen``), or ``bernoulli``, every
+            token by itself.
+        head_layers: 2 in the original.
+        early_share: of the encoder's layers that lie before the head's tokens, rounded down: half in the
+            original, 6 of 12.
+        late: whether there is L_late; the original adds it where it starts from a trained BERT.
+        length: tokens of a text, with [CLS] and [SEP].
+        seed: of the masks; the head's weights come from torch's generator.
+    """
+
+    name = "condenser"
+    version = 1
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        masking: dict[str, float],
+        unit: str,
+        head_layers: int,
+        early_share: float,
+        late: bool,
+        length: int,
+        seed: int,
+    ):
+        super().__init__()
+        if unit not in UNITS:
+            raise unknown("masking unit", unit, UNITS)
+        if not 0 <= early_share < 1:
+            raise UsageError(f"an early share of {early_share!r} leaves no late layer; give one in 0..1")
+        self.encoder, self.tokenizer = model, tokenizer
+        self.head = BottleneckDecoder.new(model.config, layers=head_layers)
+        self.early = int(early_share * model.config.num_hidden_layers)
+        self.words = WholeWords.of(tokenizer)
+        self.masking, self.unit, self.late, self.length, self.seed = masking, unit, late, length, seed
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Token rows to ``masked_ids``, ``labels``, ``attention_mask`` and ``segments``, all (N, L) int64."""
+        cls, sep = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
+        rows, masks = [], []
+        for row in examples:
+            ids = np.concatenate(([cls], np.asarray(row["input_ids"])[: self.length - 2], [sep]))
+            rows.append(ids)
+            masks.append(self._masked(ids, np.random.default_rng((self.seed, row["epoch"], row["index"]))))
+        return {
+            "masked_ids": padded([masked for masked, _ in masks], value=self.tokenizer.pad_token_id),
+            "labels": padded([labels for _, labels in masks], value=IGNORED),
+            "attention_mask": padded([np.ones_like(ids) for ids in rows], value=0),
+            "segments": padded([pair_segments(ids, separator=sep) for ids in rows], value=0),
+        }
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``head``, and ``late`` where it is wanted; none where the batch has no masked token."""
+        masked = batch["labels"] != IGNORED  # (N, L)
+        if not masked.any():
+            return {}
+        encoded = self.encoder.base_model(
+            batch["masked_ids"],
+            attention_mask=batch["attention_mask"],
+            token_type_ids=segments_for(self.encoder, batch["segments"]),
+            output_hidden_states=True,
+        )
+        late, early = encoded.last_hidden_state, encoded.hidden_states[self.early]  # (N, L, H)
+        condensed = self.head(torch.cat((late[:, :1], early[:, 1:]), dim=1), batch["attention_mask"])
+        losses = {"head": self._cross_entropy(condensed[masked], batch["labels"][masked])}
+        if self.late:
+            losses["late"] = self._cross_entropy(late[masked], batch["labels"][masked])
+        return losses
+
+    def save(self, folder: Path) -> None:
+        """The encoder with its masked-language head; Condenser's head is thrown away."""
+        save_model(self.encoder, self.tokenizer, folder)
+
+    def _cross_entropy(self, hidden: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return token_cross_entropy(self.encoder.cls(hidden), labels, reduction="mean")
+
+    def _masked(self, ids: np.ndarray, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        rate = self.masking["rate"]
+        if self.unit == "whole-word":
+            chosen = self.words.chosen(ids, rate=rate, generator=generator)
+        else:
+            chosen = (generator.random(len(ids)) < rate) & ~self.words.special[ids]
+        hidden = covered(
+            ids, chosen, tokenizer=self.tokenizer, mask=self.masking["mask"], random=self.masking["random"],
+            generator=generator,
+        )  # fmt: skip
+        return hidden, np.where(chosen, ids, IGNORED)

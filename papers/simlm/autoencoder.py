@@ -1,0 +1,73 @@
+"""Table 7's AutoEncoder: a text from its vector alone (§5.1)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from papers.baselines.segments import pair_segments
+from papers.simlm.bottleneck import EncoderDecoder
+from papers.simlm.token_losses import check_per, predicted, reconstruction
+from repro.nn.checkpoint import save_model
+from repro.nn.padding import padded
+
+
+class AutoEncoder(nn.Module):
+    """SimLM's architecture with nothing hidden from the encoder and everything from the decoder: L_dec alone,
+    the cross-entropy of a text's tokens given its vector and as many [MASK].
+
+    The encoder has no loss of its own (reading ``autoencoder-loss``): it would have to copy what it reads.
+
+    Args:
+        model, tokenizer, decoder, token_loss, length: as for SimLM.
+        seed: of nothing: no text is changed at random.
+    """
+
+    name = "autoencoder"
+    version = 1
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        decoder: dict,
+        token_loss: dict,
+        length: int,
+        seed: int,
+    ):
+        super().__init__()
+        self.tokenizer, self.length = tokenizer, length
+        self.per, self.specials = check_per(token_loss["per"]), token_loss["specials"]
+        self.network = EncoderDecoder(model, **decoder)
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Token rows to ``clean_ids``, ``attention_mask``, ``segments``, and ``special`` as in SimLM's."""
+        cls, sep = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
+        texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
+        clean = [np.concatenate(([cls], text, [sep])) for text in texts]
+        special = [np.isin(ids, self.tokenizer.all_special_ids) for ids in clean]
+        return {
+            "clean_ids": padded(clean, value=self.tokenizer.pad_token_id),
+            "attention_mask": padded([np.ones_like(ids) for ids in clean], value=0),
+            "segments": padded([pair_segments(ids, separator=sep) for ids in clean], value=0),
+            "special": padded(special, value=1).bool(),
+        }
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """The one loss, ``decoder``; absent where a batch has special tokens only."""
+        counted = predicted(batch, specials=self.specials)  # (N, L)
+        if not counted.any():
+            return {}
+        tokens, network = batch["clean_ids"], self.network
+        h_cls = network.encode(tokens, batch)[:, 0]  # (N, H)
+        nothing = torch.full_like(tokens, self.tokenizer.mask_token_id)
+        decoded = network.decode(h_cls, nothing, batch)  # (N, L, H)
+        return {"decoder": reconstruction(decoded, network.decoder_head, tokens, counted, per=self.per)}
+
+    def save(self, folder: Path) -> None:
+        """The encoder with its masked-language head; the decoder is thrown away."""
+        save_model(self.network.encoder, self.tokenizer, folder)

@@ -1,0 +1,78 @@
+"""Figure 1 without its losses: a deep encoder, a shallow decoder, and one vector between them."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import nn
+
+from papers.baselines.segments import segments_for
+from repro.errors import unknown
+from repro.nn.bottleneck_decoder import BottleneckDecoder
+
+SEGMENTS = ("zeros", "pair")
+SLOTS = ("replace", "prepend")
+
+
+class EncoderDecoder(nn.Module):
+    """The encoder reads one version of a text, the decoder another one and the encoder's last [CLS] vector.
+
+    The decoder's self-attention goes both ways; its layers start as copies of the encoder's last ones.
+
+    Args:
+        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
+        layers: of the decoder; 2 in the paper.
+        segments: reading ``decoder-segments``: what the decoder's embeddings are told of title and text,
+            ``zeros`` for nothing, or ``pair``, as the encoder.
+        slot: reading ``bottleneck-slot``: the vector, without position or LayerNorm of its own, comes
+            instead of the embedding of [CLS] (``replace``) or before it (``prepend``).
+        shared_head: reading ``shared-head``: whether embeddings and language head of the decoder are those
+            of the encoder or start as copies of them.
+    """
+
+    def __init__(self, model: nn.Module, *, layers: int, segments: str, slot: str, shared_head: bool):
+        super().__init__()
+        if segments not in SEGMENTS:
+            raise unknown("segments of the decoder", segments, SEGMENTS)
+        if slot not in SLOTS:
+            raise unknown("slot of the bottleneck", slot, SLOTS)
+        self.encoder = model
+        self.decoder = BottleneckDecoder.from_last_layers(model, layers=layers)
+        self.paired, self.prepends, self.shared = segments == "pair", slot == "prepend", shared_head
+        if not shared_head:  # copied at once: the head's matrix is the embeddings'
+            own = (model.base_model.embeddings, model.cls)
+            self.decoder_embeddings, self.decoder_cls = copy.deepcopy(own)
+
+    def encode(self, input_ids: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Last hidden states, (N, L) to (N, L, H)."""
+        encoded = self.encoder.base_model(
+            input_ids,
+            attention_mask=batch["attention_mask"],
+            token_type_ids=segments_for(self.encoder, batch["segments"]),
+        )
+        return encoded.last_hidden_state
+
+    def decode(
+        self, h_cls: torch.Tensor, input_ids: torch.Tensor, batch: dict[str, torch.Tensor]
+    ) -> torch.Tensor:
+        """The decoder's last hidden states of a text's tokens: (N, H) and (N, L) to (N, L, H)."""
+        embeddings = self.encoder.base_model.embeddings if self.shared else self.decoder_embeddings
+        segments = segments_for(self.encoder, batch["segments"])
+        embedded = embeddings(
+            input_ids=input_ids, token_type_ids=segments if self.paired else torch.zeros_like(segments)
+        )  # (N, L, H)
+        attention_mask = batch["attention_mask"]
+        if self.prepends:
+            attention_mask = torch.cat((attention_mask[:, :1], attention_mask), dim=1)  # (N, L + 1)
+        tokens = embedded if self.prepends else embedded[:, 1:]
+        hidden = self.decoder(torch.cat((h_cls.unsqueeze(1), tokens), dim=1), attention_mask)
+        return hidden[:, 1:] if self.prepends else hidden
+
+    def encoder_head(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Logits over the vocabulary: (..., H) to (..., V)."""
+        return self.encoder.cls(hidden)
+
+    def decoder_head(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Logits over the vocabulary: (..., H) to (..., V)."""
+        return (self.encoder.cls if self.shared else self.decoder_cls)(hidden)

@@ -1,0 +1,66 @@
+"""Table 7's Enc-Dec MLM: the masked tokens are predicted, and nothing is replaced (§5.1)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from papers.simlm.bottleneck import EncoderDecoder
+from papers.simlm.masks import Masks, TwiceMasked
+from papers.simlm.token_losses import check_per, reconstruction
+from repro.nn.checkpoint import save_model
+
+
+class EncoderDecoderMaskedLanguageModel(nn.Module):
+    """SimLM's architecture and mask rates without its generator: L_enc + L_dec, where each is the
+    cross-entropy of the original tokens at the positions masked for its own side.
+
+    Args:
+        model, tokenizer, decoder, length, seed: as for SimLM.
+        masks: likewise; what becomes of a masked token is reading ``variant-masking``.
+        per: ``batch``, the mean over its masked tokens, or ``text``, the mean of the texts' means.
+    """
+
+    name = "enc-dec-mlm"
+    version = 1
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        masks: dict,
+        decoder: dict,
+        per: str,
+        length: int,
+        seed: int,
+    ):
+        super().__init__()
+        self.tokenizer, self.per = tokenizer, check_per(per)
+        self.masked = TwiceMasked(tokenizer, Masks(**masks), length=length, seed=seed)
+        self.network = EncoderDecoder(model, **decoder)
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Token rows to the arrays of ``twice_masked``."""
+        return self.masked(examples)
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``encoder`` and ``decoder``; one is absent where the batch has no token masked for it."""
+        losses, tokens, network = {}, batch["clean_ids"], self.network
+        hidden = network.encode(batch["encoder_ids"], batch)  # (N, L, H)
+        if batch["encoder_chosen"].any():
+            losses["encoder"] = reconstruction(
+                hidden, network.encoder_head, tokens, batch["encoder_chosen"], per=self.per
+            )
+        if batch["decoder_chosen"].any():
+            decoded = network.decode(hidden[:, 0], batch["decoder_ids"], batch)  # (N, L, H)
+            losses["decoder"] = reconstruction(
+                decoded, network.decoder_head, tokens, batch["decoder_chosen"], per=self.per
+            )
+        return losses
+
+    def save(self, folder: Path) -> None:
+        """The encoder with its masked-language head; the decoder is thrown away."""
+        save_model(self.network.encoder, self.tokenizer, folder)

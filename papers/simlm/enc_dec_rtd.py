@@ -1,0 +1,97 @@
+"""Table 7's Enc-Dec RTD: both sides say of every token whether it was replaced (§5.1)."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from papers.simlm.bottleneck import EncoderDecoder
+from papers.simlm.generator import Generator, starting_generator
+from papers.simlm.masks import Masks, TwiceMasked
+from papers.simlm.token_losses import check_per, detection, predicted
+from repro.nn.checkpoint import save_model
+
+
+class EncoderDecoderReplacedTokenDetection(nn.Module):
+    """SimLM's architecture and inputs with ELECTRA's task in place of its own (Clark et al. 2020).
+
+        L_enc = -1/|x| sum_i [ r_i log s_i + (1 - r_i) log(1 - s_i) ],  r_i = 1 where x_enc[i] is not x[i]
+
+    with s_i = sigmoid(w gelu(W h_i + b) + c), and likewise L_dec; a token that the generator drew again
+    counts as original. Reading ``rtd-loss``: ``weight`` times L_enc + L_dec. The head is ELECTRA's, new,
+    drawn from torch's generator; both sides share it where they share the language head. The generator is
+    frozen.
+
+    Args:
+        model, tokenizer, masks, decoder, token_loss, length, seed, generator: as for SimLM.
+        dropout, draws: of the generator, likewise.
+        weight: 1, or ELECTRA's 50.
+    """
+
+    name = "enc-dec-rtd"
+    version = 1
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        masks: dict,
+        dropout: bool,
+        draws: str,
+        decoder: dict,
+        token_loss: dict,
+        weight: float,
+        length: int,
+        seed: int,
+        generator: Path | None = None,
+    ):
+        super().__init__()
+        self.tokenizer, self.weight = tokenizer, weight
+        self.per, self.specials = check_per(token_loss["per"]), token_loss["specials"]
+        self.masked = TwiceMasked(tokenizer, Masks(**masks), length=length, seed=seed)
+        replacing = starting_generator(generator, model, tokenizer, length=length)
+        self.generator = Generator(replacing, training="frozen", dropout=dropout, draws=draws)
+        self.network = EncoderDecoder(model, **decoder)
+        self.encoder_head = _detector(model.config)
+        self.decoder_head = self.encoder_head if decoder["shared_head"] else copy.deepcopy(self.encoder_head)
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Token rows to the arrays of ``twice_masked``."""
+        return self.masked(examples)
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``encoder`` and ``decoder``, each weighted; absent where a batch has special tokens only."""
+        counted = predicted(batch, specials=self.specials)  # (N, L)
+        if not counted.any():
+            return {}
+        encoder_ids, decoder_ids, _ = self.generator(batch)
+        hidden = self.network.encode(encoder_ids, batch)  # (N, L, H)
+        decoded = self.network.decode(hidden[:, 0], decoder_ids, batch)  # (N, L, H)
+        losses = {}
+        for side, states, head, ids in (
+            ("encoder", hidden, self.encoder_head, encoder_ids),
+            ("decoder", decoded, self.decoder_head, decoder_ids),
+        ):
+            replaced = ids != batch["clean_ids"]
+            losses[side] = self.weight * detection(head(states).squeeze(-1), replaced, counted, per=self.per)
+        return losses
+
+    def save(self, folder: Path) -> None:
+        """The encoder; the decoder, the generator and the detectors are thrown away."""
+        save_model(self.network.encoder, self.tokenizer, folder)
+
+
+def _detector(config) -> nn.Module:
+    head = nn.Sequential(
+        nn.Linear(config.hidden_size, config.hidden_size),
+        nn.GELU(),
+        nn.Linear(config.hidden_size, 1),
+    )
+    for layer in (head[0], head[2]):
+        nn.init.normal_(layer.weight, std=config.initializer_range)
+        nn.init.zeros_(layer.bias)
+    return head

@@ -1,0 +1,138 @@
+"""The generator that fills masks with tokens of its own (§3.1, Sample of Eq. 1; Appendix C)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from papers.baselines.segments import segments_for
+from repro.errors import DataError, UsageError, unknown
+from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
+from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
+
+TRAININGS = ("frozen", "joint", "joint-from-random")
+DRAWS = ("independent", "shared")
+ROWS = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
+
+
+class Generator(nn.Module):
+    """g of Eq. 1: a masked language model whose distribution over the whole vocabulary, at temperature 1, is
+    sampled at the masked positions; the token that stood there may come again.
+
+    Args:
+        model: the masked language model; owned from here on.
+        training: a row of Table 12. ``frozen``: nothing of it is learnt; ``joint``: it learns by its own
+            loss; ``joint-from-random``: likewise, from new weights of the same architecture, drawn from
+            torch's generator.
+        dropout: reading ``generator-dropout``: whether its dropout acts while training, learnt or not.
+        draws: reading ``replacement-draws``: for what is masked on both sides, ``independent`` tokens, or
+            ``shared``, the encoder's for the decoder too.
+    """
+
+    def __init__(self, model: nn.Module, *, training: str, dropout: bool, draws: str):
+        super().__init__()
+        if training not in TRAININGS:
+            raise unknown("training of the generator", training, TRAININGS)
+        if draws not in DRAWS:
+            raise unknown("way to draw replacements", draws, DRAWS)
+        self.model = type(model)(model.config) if training == "joint-from-random" else model
+        self.learns, self.dropout, self.shared = training != "frozen", dropout, draws == "shared"
+        if not self.learns:
+            self.model.requires_grad_(False)
+
+    def train(self, mode: bool = True) -> Generator:
+        """As any module; without ``dropout``, the model stays in evaluation mode."""
+        super().train(mode)
+        self.model.train(mode and self.dropout)
+        return self
+
+    def forward(
+        self, batch: dict[str, torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+        """x_enc and x_dec of Eq. 1 for a batch of ``twice_masked``.
+
+        Returns:
+            the encoder's and the decoder's tokens, (N, L) int64; and where the generator learns, the hidden
+            states (M, H) of the encoder's M masked positions, for its own loss, else None.
+        """
+        with torch.set_grad_enabled(self.learns and torch.is_grad_enabled()):
+            hidden = self._hidden("encoder", batch)  # (M, H)
+        encoder_ids = self._filled("encoder", batch, hidden)
+        with torch.no_grad():
+            decoder_ids = self._filled("decoder", batch, self._hidden("decoder", batch))
+        if self.shared:
+            decoder_ids = torch.where(batch["encoder_chosen"], encoder_ids, decoder_ids)
+        return encoder_ids, decoder_ids, hidden if self.learns else None
+
+    def loss(self, hidden: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Its own cross-entropy at the encoder's masked positions, mean over the batch.
+
+        ``hidden``: (M, H), the third of what ``forward`` returns; M > 0.
+        """
+        masked = batch["clean_ids"][batch["encoder_chosen"]]  # (M,)
+        return chunked_token_cross_entropy(hidden, self.head, masked, reduction="mean", chunk=ROWS)
+
+    def head(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Logits over the vocabulary: (..., H) to (..., V)."""
+        return vocabulary_head(self.model)(hidden)
+
+    def _hidden(self, side: str, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        encoded = self.model.base_model(
+            batch[f"{side}_ids"],
+            attention_mask=batch["attention_mask"],
+            token_type_ids=segments_for(self.model, batch["segments"]),
+        )
+        return encoded.last_hidden_state[batch[f"{side}_chosen"]]
+
+    @torch.no_grad()
+    def _filled(self, side: str, batch: dict[str, torch.Tensor], hidden: torch.Tensor) -> torch.Tensor:
+        filled = batch[f"{side}_ids"].clone()
+        if len(hidden):
+            filled[batch[f"{side}_chosen"]] = sampled(hidden, self.head)
+        return filled
+
+
+def starting_generator(start: Path | None, model: nn.Module, tokenizer, *, length: int) -> nn.Module:
+    """The masked language model in ``start``, or a copy of ``model`` where there is none.
+
+    Raises:
+        DataError: it cannot be read, or its vocabulary is not the tokenizer's.
+        UsageError: it has fewer positions than ``length``.
+    """
+    if start is None:
+        return copy.deepcopy(model)
+    generator = load_masked_lm(start)
+    if load_tokenizer(start).get_vocab() != tokenizer.get_vocab():
+        raise DataError(
+            f"{start}: the generator's vocabulary is not that of the model to train; give one that shares it"
+        )
+    check_length(generator, length)
+    return generator
+
+
+def vocabulary_head(model: nn.Module) -> Callable[[torch.Tensor], torch.Tensor]:
+    """What turns last hidden states into logits: BERT's ``cls``, RoBERTa's ``lm_head``, ELECTRA's two steps.
+
+    Raises UsageError for a model of another kind.
+    """
+    if hasattr(model, "generator_lm_head"):
+        return lambda hidden: model.generator_lm_head(model.generator_predictions(hidden))
+    for name in ("cls", "lm_head"):
+        if hasattr(model, name):
+            return getattr(model, name)
+    raise UsageError(f"{type(model).__name__} has no masked-language head that is known here")
+
+
+@torch.no_grad()
+def sampled(hidden: torch.Tensor, head: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    """A token for each row from softmax(head(hidden)), by torch's generator: (M, H) to (M,) int64."""
+    drawn = []
+    for rows in hidden.split(ROWS):
+        logits = head(rows)
+        probabilities = logits.to(torch.promote_types(logits.dtype, torch.float32)).softmax(dim=-1)
+        drawn.append(torch.multinomial(probabilities, 1).squeeze(1))
+    return torch.cat(drawn)

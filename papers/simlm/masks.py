@@ -1,0 +1,151 @@
+"""Which tokens the encoder and the decoder do not see (§3.1, Mask of Eq. 1)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from papers.baselines.segments import pair_segments
+from papers.baselines.whole_words import WholeWords, covered
+from repro.errors import UsageError, unknown
+from repro.nn.padding import padded
+
+UNITS = ("whole-word", "bernoulli")
+SUPERSETS = ("union", "exact")
+SMALLEST = 1e-4  # the released code masks nothing more for the decoder below this rate
+
+
+@dataclasses.dataclass(frozen=True)
+class Masks:
+    """How a text is masked twice, the decoder's mask taking in the encoder's.
+
+    Attributes:
+        encoder_rate, decoder_rate: p_enc and p_dec, 0.3 and 0.5 in Table 11; p_enc <= p_dec.
+        unit: reading ``masking-unit``: ``whole-word``, a fixed quota of each text in whole words, or
+            ``bernoulli``, every token by itself, as printed.
+        superset: reading ``decoder-mask``: ``union`` of the encoder's mask and an independent one of rate
+            (p_dec - p_enc) / (1 - p_enc), or ``exact``, further words until p_dec's own quota is met. Tokens
+            by themselves have no quota: there the two are the same.
+        mask, random: reading ``generator-input``: the share of the chosen tokens that becomes [MASK], and
+            that becomes any token of the vocabulary; the rest stays.
+
+    Raises UsageError for values that no mask can have.
+    """
+
+    encoder_rate: float
+    decoder_rate: float
+    unit: str
+    superset: str
+    mask: float
+    random: float
+
+    def __post_init__(self):
+        if self.unit not in UNITS:
+            raise unknown("masking unit", self.unit, UNITS)
+        if self.superset not in SUPERSETS:
+            raise unknown("way to a decoder's mask", self.superset, SUPERSETS)
+        if not 0 <= self.encoder_rate <= self.decoder_rate <= 1:
+            raise UsageError(
+                f"the encoder's rate {self.encoder_rate!r} and the decoder's {self.decoder_rate!r} have to be"
+                " in 0..1, and the first not above the second: the decoder's mask contains the encoder's"
+            )
+
+    @property
+    def further_rate(self) -> float:
+        """The rate of an independent mask whose union with the encoder's has rate p_dec."""
+        if self.decoder_rate == self.encoder_rate:
+            return 0.0
+        return (self.decoder_rate - self.encoder_rate) / (1 - self.encoder_rate)
+
+    def chosen(
+        self, input_ids: np.ndarray, *, words: WholeWords, generator: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What of one text the encoder, and what the decoder does not see: (n,) with [CLS] and [SEP] to two
+        (n,) bool, without special tokens, the second a superset of the first."""
+        encoder = self._drawn(input_ids, self.encoder_rate, words, generator)
+        if self.further_rate <= SMALLEST:
+            return encoder, encoder
+        if self.unit == "whole-word" and self.superset == "exact":
+            decoder = words.chosen(input_ids, rate=self.decoder_rate, generator=generator, already=encoder)
+            return encoder, encoder | decoder
+        return encoder, encoder | self._drawn(input_ids, self.further_rate, words, generator)
+
+    def _drawn(self, input_ids, rate, words: WholeWords, generator) -> np.ndarray:
+        if self.unit == "whole-word":
+            return words.chosen(input_ids, rate=rate, generator=generator)
+        return (generator.random(len(input_ids)) < rate) & ~words.special[input_ids]
+
+
+def twice_masked(
+    texts: Sequence[np.ndarray],
+    *,
+    tokenizer,
+    words: WholeWords,
+    masks: Masks,
+    generators: Sequence[np.random.Generator],
+) -> dict[str, torch.Tensor]:
+    """A batch of token lists, framed by [CLS] and [SEP]: as it is, and as masked for encoder and decoder.
+
+    Args:
+        texts: N of (n,), without special tokens around; title and text are parted by a [SEP].
+        tokenizer: its special tokens.
+        words: its words.
+        masks: how to mask.
+        generators: one for each text, so that its masks do not depend on the batch it is in.
+
+    Returns:
+        all (N, L): ``clean_ids``, ``attention_mask`` and ``segments`` int64; ``encoder_ids`` and
+        ``decoder_ids`` int64; ``encoder_chosen`` and ``decoder_chosen`` bool, what is to be replaced;
+        ``special`` bool, True at special tokens and padding.
+    """
+    clean = [np.concatenate(([tokenizer.cls_token_id], text, [tokenizer.sep_token_id])) for text in texts]
+    rows = [
+        _masked(ids, tokenizer, words, masks, generator)
+        for ids, generator in zip(clean, generators, strict=True)
+    ]
+    batch = {"clean_ids": padded(clean, value=tokenizer.pad_token_id)}
+    batch |= {
+        name: padded([row[name] for row in rows], value=tokenizer.pad_token_id)
+        for name in ("encoder_ids", "decoder_ids")
+    }
+    batch |= {
+        name: padded([row[name] for row in rows], value=0).bool()
+        for name in ("encoder_chosen", "decoder_chosen")
+    }
+    batch["attention_mask"] = padded([np.ones_like(ids) for ids in clean], value=0)
+    batch["special"] = padded([words.special[ids] for ids in clean], value=1).bool()
+    batch["segments"] = padded(
+        [pair_segments(ids, separator=tokenizer.sep_token_id) for ids in clean], value=0
+    )  # reading: pretraining-input
+    return batch
+
+
+def _masked(ids, tokenizer, words: WholeWords, masks: Masks, generator) -> dict[str, np.ndarray]:
+    encoder, decoder = masks.chosen(ids, words=words, generator=generator)
+    row = {"encoder_chosen": encoder, "decoder_chosen": decoder}
+    hiding = {"tokenizer": tokenizer, "mask": masks.mask, "random": masks.random, "generator": generator}
+    row["encoder_ids"] = row["decoder_ids"] = covered(ids, encoder, **hiding)
+    if decoder is not encoder:
+        row["decoder_ids"] = covered(ids, decoder, **hiding)
+    return row
+
+
+class TwiceMasked:
+    """The collation of the objectives with two masks: examples to ``twice_masked``, cut to ``length`` tokens
+    with [CLS] and [SEP]. A text's masks depend on (seed, epoch, index) only."""
+
+    def __init__(self, tokenizer, masks: Masks, *, length: int, seed: int):
+        self.tokenizer, self.words, self.masks = tokenizer, WholeWords.of(tokenizer), masks
+        self.length, self.seed = length, seed
+
+    def __call__(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        return twice_masked(
+            [np.asarray(example["input_ids"])[: self.length - 2] for example in examples],
+            tokenizer=self.tokenizer,
+            words=self.words,
+            masks=self.masks,
+            generators=[np.random.default_rng((self.seed, row["epoch"], row["index"])) for row in examples],
+        )

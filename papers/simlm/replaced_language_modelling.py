@@ -1,0 +1,91 @@
+"""Pre-training by replaced language modelling through a bottleneck (§3.1)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from papers.simlm.bottleneck import EncoderDecoder
+from papers.simlm.generator import Generator, starting_generator
+from papers.simlm.masks import Masks, TwiceMasked
+from papers.simlm.token_losses import check_per, predicted, reconstruction
+from repro.nn.checkpoint import save_model
+
+
+class ReplacedLanguageModelling(nn.Module):
+    """SimLM: L_pt = L_enc + L_dec, each the cross-entropy of the original tokens at all positions (Eq. 2).
+
+        x_enc = Sample(g, Mask(x, p_enc)),  x_dec = Sample(g, Mask(x, p_dec))                          (Eq. 1)
+
+    The encoder predicts x from x_enc, a shallow decoder predicts x from x_dec and the encoder's [CLS] vector.
+    What the paper leaves open, or the released code does otherwise, is an option named after its reading in
+    readings.yaml. A text's masks depend on (seed, epoch, index), the replacements on torch's generator.
+
+    Args:
+        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
+        tokenizer: its tokenizer.
+        masks: {encoder_rate, decoder_rate, unit, superset, mask, random}, see ``Masks``.
+        replacement: {training, dropout, draws}, see ``Generator``.
+        generator_weight: of the generator's own loss where it learns: the cross-entropy at the encoder's
+            masked positions, mean over the batch. Reading ``generator-loss-weight``.
+        decoder: {layers, segments, slot, shared_head}, see ``EncoderDecoder``.
+        token_loss: {per, specials}, reading ``token-loss-reduction``: see ``reconstruction``, ``predicted``.
+        length: tokens of a text, with [CLS] and [SEP].
+        seed: of the masks.
+        generator: a folder with the generator's model; without, it starts as a copy of ``model``.
+    """
+
+    name = "simlm"
+    version = 1
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        masks: dict,
+        replacement: dict,
+        generator_weight: float,
+        decoder: dict,
+        token_loss: dict,
+        length: int,
+        seed: int,
+        generator: Path | None = None,
+    ):
+        super().__init__()
+        self.tokenizer, self.generator_weight = tokenizer, generator_weight
+        self.per, self.specials = check_per(token_loss["per"]), token_loss["specials"]
+        self.masked = TwiceMasked(tokenizer, Masks(**masks), length=length, seed=seed)
+        self.generator = Generator(
+            starting_generator(generator, model, tokenizer, length=length), **replacement
+        )
+        self.network = EncoderDecoder(model, **decoder)
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Token rows to the arrays of ``twice_masked``."""
+        return self.masked(examples)
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``encoder`` (Eq. 2), ``decoder``, and ``generator``, weighted, where it learns; a loss is absent
+        where the batch has no position for it."""
+        losses, tokens = {}, batch["clean_ids"]
+        encoder_ids, decoder_ids, filling = self.generator(batch)
+        counted = predicted(batch, specials=self.specials)  # (N, L)
+        if counted.any():
+            hidden = self.network.encode(encoder_ids, batch)  # (N, L, H)
+            decoded = self.network.decode(hidden[:, 0], decoder_ids, batch)  # (N, L, H)
+            losses["encoder"] = reconstruction(
+                hidden, self.network.encoder_head, tokens, counted, per=self.per
+            )
+            losses["decoder"] = reconstruction(
+                decoded, self.network.decoder_head, tokens, counted, per=self.per
+            )
+        if filling is not None and batch["encoder_chosen"].any():
+            losses["generator"] = self.generator_weight * self.generator.loss(filling, batch)
+        return losses
+
+    def save(self, folder: Path) -> None:
+        """The encoder with its masked-language head; decoder and generator are thrown away (§3.1)."""
+        save_model(self.network.encoder, self.tokenizer, folder)

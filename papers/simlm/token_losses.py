@@ -1,0 +1,79 @@
+"""Losses over the tokens of a batch, by text or by batch (§3.1, Eq. 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch.nn import functional
+
+from repro.errors import unknown
+from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
+
+PER = ("batch", "text")
+CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
+
+
+def check_per(per: str) -> str:
+    """The same name, once it is known to be valid; raises UsageError."""
+    if per not in PER:
+        raise unknown("mean of token losses", per, PER)
+    return per
+
+
+def predicted(batch: dict[str, torch.Tensor], *, specials: bool) -> torch.Tensor:
+    """The positions that are predicted where all are: every token but the special ones, or, with
+    ``specials``, all but padding. (N, L) bool; reading ``token-loss-reduction``."""
+    return batch["attention_mask"].bool() if specials else ~batch["special"]
+
+
+def reconstruction(
+    hidden: torch.Tensor,
+    head: Callable[[torch.Tensor], torch.Tensor],
+    tokens: torch.Tensor,
+    counted: torch.Tensor,
+    *,
+    per: str,
+) -> torch.Tensor:
+    """Eq. 2: -1/|x| sum_i log p(x[i] | x_enc), i over the counted tokens of a text.
+
+    Reading ``token-loss-reduction``: ``text``, the mean of the texts' means, as printed; ``batch``, one mean
+    over the tokens of the batch. Logits exist for a chunk of the counted positions at a time.
+
+    Args:
+        hidden: (N, L, H), last hidden states.
+        head: (..., H) to (..., V) logits.
+        tokens: (N, L), the original tokens.
+        counted: (N, L) bool, at least one True; a text without any is left out.
+        per: ``batch`` or ``text``.
+    """
+    if per == "batch":
+        return _mean(hidden[counted], head, tokens[counted])
+    kept = counted.any(dim=1).nonzero().flatten().tolist()
+    means = [_mean(hidden[text][counted[text]], head, tokens[text][counted[text]]) for text in kept]
+    return torch.stack(means).mean()
+
+
+def detection(
+    scores: torch.Tensor, replaced: torch.Tensor, counted: torch.Tensor, *, per: str
+) -> torch.Tensor:
+    """-1/|x| sum_i of r_i log s_i + (1 - r_i) log(1 - s_i) with s = sigmoid(score); means as in
+    ``reconstruction``.
+
+    Args:
+        scores: (N, L), any float type; the logarithm is taken in float32 at least.
+        replaced: (N, L) bool, r.
+        counted: (N, L) bool, at least one True; a text without any is left out.
+    """
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    losses = functional.binary_cross_entropy_with_logits(
+        scores, replaced.to(scores.dtype), reduction="none"
+    ).masked_fill(~counted, 0.0)  # (N, L)
+    if per == "batch":
+        return losses.sum() / counted.sum()
+    kept = counted.any(dim=1)
+    return (losses.sum(dim=1)[kept] / counted.sum(dim=1)[kept]).mean()
+
+
+def _mean(hidden: torch.Tensor, head, tokens: torch.Tensor) -> torch.Tensor:
+    return chunked_token_cross_entropy(hidden, head, tokens, reduction="mean", chunk=CHUNK)

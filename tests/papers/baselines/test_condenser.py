@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from papers.baselines.condenser import Condenser
+from papers.baselines.whole_words import WholeWords
+from repro.errors import UsageError
+from repro.nn.checkpoint import load_masked_lm
+from repro.nn.token_cross_entropy import IGNORED
+from repro.objective import built
+from repro.progress import Progress
+from repro.stages import pretrain
+from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_text, tiny_tokenizer
+
+OPTIONS = {
+    "masking": {"rate": 0.3, "mask": 0.8, "random": 0.1}, "unit": "whole-word", "head_layers": 2,
+    "early_share": 0.5, "late": True, "length": 48, "seed": 7,
+}  # fmt: skip
+
+
+def objective(*, layers=4, **changes) -> Condenser:
+    torch.manual_seed(1)
+    model = tiny_masked_lm(dropout=0.0, layers=layers)
+    return built(Condenser, model, tiny_tokenizer(), OPTIONS | changes)
+
+
+def rows(count=4, words=16, epoch=0):
+    generator, tokenizer = np.random.default_rng(5), tiny_tokenizer()
+    texts = [f"stone bridge[SEP]{tiny_text(generator, words + n)}" for n in range(count)]
+    encoded = tokenizer(texts, add_special_tokens=False)["input_ids"]
+    return [{"input_ids": np.array(ids), "epoch": epoch, "index": n} for n, ids in enumerate(encoded)]
+
+
+def loops(logits, labels) -> float:
+    losses = [
+        torch.logsumexp(logits[n, i], 0) - logits[n, i, labels[n, i]]
+        for n, i in (labels != IGNORED).nonzero().tolist()
+    ]
+    return (sum(losses) / len(losses)).item()
+
+
+def test_the_losses_are_those_of_the_head_and_of_the_last_layer():
+    condenser = objective().double()
+    batch = condenser.collate(rows())
+    bert, mask = condenser.encoder, batch["attention_mask"]
+    out = bert(
+        batch["masked_ids"], attention_mask=mask, token_type_ids=batch["segments"], output_hidden_states=True
+    )
+    assert len(out.hidden_states) == 5  # embeddings and four layers
+    mixed = torch.cat((out.hidden_states[4][:, :1], out.hidden_states[2][:, 1:]), dim=1)
+    losses = condenser(batch)
+    assert losses["head"].item() == pytest.approx(
+        loops(bert.cls(condenser.head(mixed, mask)), batch["labels"]), rel=1e-9
+    )
+    assert losses["late"].item() == pytest.approx(loops(out.logits, batch["labels"]), rel=1e-9)
+    assert set(objective(late=False)(batch)) == {"head"}
+
+
+def test_late_layers_learn_from_the_head_by_cls_only():
+    condenser = objective()
+    batch, kept = condenser.collate(rows()), {}
+    for place, layer in enumerate(condenser.encoder.bert.encoder.layer):
+        layer.register_forward_hook(
+            lambda module, given, out, place=place: kept.setdefault(place, out).retain_grad()
+        )
+    condenser(batch)["head"].backward()
+    assert (kept[3].grad[:, 1:] == 0).all() and (kept[3].grad[:, 0] != 0).any()
+    inside = batch["attention_mask"][:, 1:].bool()
+    assert (kept[1].grad[:, 1:][inside] != 0).any(dim=-1).all()
+
+
+def test_padding_and_the_order_of_texts_change_nothing():
+    condenser, texts = objective().double(), rows()
+    whole = condenser(condenser.collate(texts))
+    back = condenser(condenser.collate(texts[::-1]))
+    batches = [condenser.collate([text]) for text in texts]
+    counts = [(batch["labels"] != IGNORED).sum() for batch in batches]
+    alone = [condenser(batch) for batch in batches]
+    for name, loss in whole.items():
+        torch.testing.assert_close(back[name], loss)
+        mean = sum(one[name] * count for one, count in zip(alone, counts, strict=True)) / sum(counts)
+        torch.testing.assert_close(mean, loss)
+
+
+@pytest.mark.parametrize(("layers", "share", "early"), [(12, 0.5, 6), (4, 0.5, 2), (1, 0.5, 0), (2, 0, 0)])
+def test_the_early_layer_lies_at_a_share_of_the_depth(layers, share, early):
+    assert objective(layers=layers, early_share=share).early == early
+
+
+def test_the_heads_weights_are_new():
+    condenser = objective()
+    weight = condenser.head.layers[0].intermediate.dense.weight
+    assert weight.std().item() == pytest.approx(0.02, rel=0.1)
+    assert all(
+        (weight != layer.intermediate.dense.weight).any() for layer in condenser.encoder.bert.encoder.layer
+    )
+
+
+def test_masks_are_of_whole_words_to_a_quota_or_of_tokens():
+    words, texts = WholeWords.of(tiny_tokenizer()), rows(count=200)
+    batch = objective(length=400).collate(texts)
+    for place, row in enumerate(texts):
+        size = len(row["input_ids"]) + 2
+        chosen = (batch["labels"][place, :size] != IGNORED).numpy()
+        assert chosen.sum() == round(0.3 * size)
+        ids = np.concatenate(([2], row["input_ids"], [3]))
+        numbers = words.numbers(ids)
+        assert all(len(set(chosen[numbers == n])) == 1 for n in range(numbers.max() + 1))
+        kept = batch["labels"][place, :size].numpy()[chosen]
+        assert (kept == ids[chosen]).all()
+    counts = (objective(unit="bernoulli").collate(texts)["labels"] != IGNORED).sum(dim=1)
+    assert len(counts.unique()) > 8
+
+
+def test_masks_change_with_the_epoch_and_not_with_the_batch():
+    condenser, texts = objective(), rows()
+    whole, part = condenser.collate(texts), condenser.collate(texts[2:3])
+    size = part["labels"].shape[1]
+    assert all((whole[name][2, :size] == tensor[0]).all() for name, tensor in part.items())
+    assert (whole["labels"] != condenser.collate(rows(epoch=1))["labels"]).any()
+    assert whole["segments"].sum() > 0
+
+
+def test_a_batch_without_masked_tokens_has_no_loss():
+    unknown = tiny_tokenizer().convert_tokens_to_ids(["[UNK]"])
+    condenser = objective()
+    assert condenser(condenser.collate([{"input_ids": unknown, "epoch": 0, "index": 0}])) == {}
+
+
+def test_it_trains_through_the_stage_and_the_encoder_loads_again(tmp_path):
+    from datasets import Dataset
+
+    save_tiny_model(tmp_path / "start", layers=2)
+    texts = [row["input_ids"].tolist() for row in rows(40, words=8)]
+    Dataset.from_dict({"input_ids": texts}).save_to_disk(str(tmp_path / "tokens/arrow"))
+    (tmp_path / "out").mkdir()
+    given = {
+        "objective": {"name": "condenser", "version": 1, "path": "papers.baselines.condenser:Condenser"},
+        "options": {name: value for name, value in OPTIONS.items() if name not in ("length", "seed")},
+        "texts_per_batch": 8, "epochs": None, "max_steps": 60, "learning_rate": 0.01, "warmup_ratio": 0.0,
+        "warmup_steps": 2, "schedule": "linear", "weight_decay": 0.0, "max_grad_norm": 1.0,
+        "precision": "fp32", "length": 24, "seed": 42,
+    }  # fmt: skip
+    inputs = {"model": tmp_path / "start", "tokens": tmp_path / "tokens"}
+    pretrain.run(given, inputs, tmp_path / "out", Progress())
+    lines = [json.loads(line) for line in (tmp_path / "out/train_log.jsonl").read_text().splitlines()]
+    for name in ("head", "late"):
+        losses = [line[name] for line in lines]
+        assert np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.05
+    assert load_masked_lm(tmp_path / "out/model").config.num_hidden_layers == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"unit": "token"}, "no masking unit 'token'"),
+        ({"early_share": 1.0}, "leaves no late layer"),
+        ({"skip_from": 6}, "unexpected keyword argument 'skip_from'"),
+    ],
+)
+def test_a_wrong_option_is_a_usage_error(changes, said):
+    with pytest.raises(UsageError, match=said):
+        objective(**changes)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from papers.simlm.autoencoder import AutoEncoder
+from repro.nn.checkpoint import load_masked_lm
+from tests.papers.simlm.pretraining import DECODER, TOKEN_LOSS, loops, made, rows
+from tests.tiny_models import tiny_tokenizer
+
+OPTIONS = {"decoder": DECODER, "token_loss": TOKEN_LOSS, "length": 48, "seed": 7}
+
+
+def objective(**changes) -> AutoEncoder:
+    return made(AutoEncoder, OPTIONS, **changes)
+
+
+def test_the_decoder_predicts_the_text_from_its_vector_and_masks():
+    autoencoder = objective()
+    batch = autoencoder.collate(rows())
+    network, tokens = autoencoder.network, batch["clean_ids"]
+    h_cls = network.encode(tokens, batch)[:, 0]
+    masks = torch.full_like(tokens, tiny_tokenizer().mask_token_id)
+    decoded = network.decode(h_cls, masks, batch)
+    losses = autoencoder(batch)
+    assert set(losses) == {"decoder"}
+    expected = loops(network.encoder.cls(decoded), tokens, ~batch["special"])
+    assert losses["decoder"].item() == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_vector_is_all_that_is_known_of_a_text():
+    """Texts of one length are told apart by their vectors only, and states other than [CLS] learn nothing."""
+    autoencoder = objective()
+    batch = autoencoder.collate(rows())
+    network, given = autoencoder.network, []
+    decode = network.decode
+    network.decode = lambda h_cls, ids, about: given.append(decode(h_cls * 0 + 1, ids, about)) or given[-1]
+    kept = []
+    network.encoder.bert.encoder.register_forward_hook(
+        lambda module, given, out: out.last_hidden_state.retain_grad() or kept.append(out.last_hidden_state)
+    )
+    autoencoder({**batch, "attention_mask": torch.ones_like(batch["attention_mask"])})
+    assert (given[0] == given[0][:1]).all()
+    network.decode = decode
+    autoencoder(batch)["decoder"].backward()
+    assert (kept[-1].grad[:, 1:] == 0).all() and (kept[-1].grad[:, 0] != 0).any()
+
+
+def test_the_encoder_reads_the_text_as_it_is_in_every_epoch():
+    autoencoder = objective()
+    first, later = autoencoder.collate(rows(epoch=0)), autoencoder.collate(rows(epoch=4))
+    assert all((first[name] == later[name]).all() for name in first)
+    assert (first["clean_ids"] != tiny_tokenizer().mask_token_id).all()
+    text = rows()[1]["input_ids"]
+    assert first["clean_ids"][1, 1 : len(text) + 1].tolist() == text.tolist()
+
+
+def test_a_batch_of_special_tokens_only_has_no_loss():
+    autoencoder, unknown = objective(), tiny_tokenizer().convert_tokens_to_ids(["[UNK]"])
+    assert autoencoder(autoencoder.collate([{"input_ids": unknown, "epoch": 0, "index": 0}])) == {}
+
+
+def test_the_encoder_is_kept(tmp_path):
+    autoencoder = objective(double=False)
+    autoencoder.save(tmp_path / "model")
+    again = load_masked_lm(tmp_path / "model").state_dict()
+    assert all(torch.equal(again[name], t) for name, t in autoencoder.network.encoder.state_dict().items())

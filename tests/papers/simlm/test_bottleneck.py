@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from papers.simlm.bottleneck import EncoderDecoder
+from repro.errors import UsageError
+from tests.papers.simlm.pretraining import DECODER
+from tests.tiny_models import tiny_masked_lm
+
+
+def network(*, layers=3, **changes) -> EncoderDecoder:
+    return EncoderDecoder(tiny_masked_lm(layers=layers, dropout=0.0), **(DECODER | changes)).double()
+
+
+def batch() -> dict[str, torch.Tensor]:
+    return {
+        "clean_ids": torch.tensor([[2, 20, 3, 21, 22, 23, 3], [2, 30, 31, 3, 0, 0, 0]]),
+        "attention_mask": torch.tensor([[1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0, 0]]),
+        "segments": torch.tensor([[0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0, 0]]),
+    }
+
+
+def test_the_decoder_starts_as_a_copy_of_the_encoders_last_layers():
+    made, ids = network(), batch()
+    embedded = made.encoder.bert.embeddings(ids["clean_ids"])
+    mask = ids["attention_mask"][:, None, None, :].bool()
+    expected = embedded
+    for layer in made.encoder.bert.encoder.layer[-2:]:
+        expected = layer(expected, mask.expand(-1, 1, 7, -1))
+    decoded = made.decode(embedded[:, 0], ids["clean_ids"], ids)
+    kept = ids["attention_mask"].bool()
+    torch.testing.assert_close(decoded[kept], expected[kept])
+    with torch.no_grad():
+        made.encoder.bert.encoder.layer[-1].output.dense.weight.zero_()
+    torch.testing.assert_close(made.decode(embedded[:, 0], ids["clean_ids"], ids), decoded)
+
+
+@pytest.mark.parametrize("slot", ["replace", "prepend"])
+@pytest.mark.parametrize("shared_head", [True, False])
+def test_the_decoder_learns_of_the_encoders_states_by_the_cls_vector_only(slot, shared_head):
+    """Embeddings and head are shared, so it is the encoder's hidden states and layers that are looked at."""
+    made, ids = network(slot=slot, shared_head=shared_head), batch()
+    hidden = made.encode(ids["clean_ids"], ids)
+    hidden.retain_grad()
+    made.decode(hidden[:, 0], ids["clean_ids"], ids).pow(2)[:, 1:].sum().backward()
+    assert (hidden.grad[:, 1:] == 0).all() and (hidden.grad[:, 0] != 0).all()
+    layers = made.encoder.bert.encoder.parameters()
+    assert all(parameter.grad is not None for parameter in layers)
+    for parameter in made.encoder.bert.encoder.parameters():
+        parameter.grad = None
+    cut = hidden[:, 0].detach()
+    made.decode(cut, ids["clean_ids"], ids).pow(2).sum().backward()
+    assert all(parameter.grad is None for parameter in made.encoder.bert.encoder.parameters())
+
+
+@pytest.mark.parametrize("slot", ["replace", "prepend"])
+def test_every_position_of_the_decoder_sees_the_vector_and_both_sides(slot):
+    made, ids = network(slot=slot), batch()
+    h_cls = made.encode(ids["clean_ids"], ids)[:, 0]
+    before = made.decode(h_cls, ids["clean_ids"], ids)
+    change = torch.randn(h_cls.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    assert (made.decode(h_cls + change, ids["clean_ids"], ids) != before).any(dim=-1)[0].all()
+    other = ids["clean_ids"].clone()
+    other[0, 4] = 40
+    after = made.decode(h_cls, other, ids)
+    assert (after[0] != before[0]).any(dim=-1).all() and (after[1] == before[1]).all()
+
+
+@pytest.mark.parametrize("slot", ["replace", "prepend"])
+def test_padding_changes_nothing(slot):
+    made, ids = network(slot=slot), batch()
+    alone = {name: tensor[1:, :4] for name, tensor in ids.items()}
+    hidden, short = made.encode(ids["clean_ids"], ids), made.encode(alone["clean_ids"], alone)
+    torch.testing.assert_close(hidden[1:, :4], short)
+    torch.testing.assert_close(
+        made.decode(hidden[:, 0], ids["clean_ids"], ids)[1:, :4],
+        made.decode(short[:, 0], alone["clean_ids"], alone),
+    )
+
+
+def test_the_decoder_is_told_of_segments_as_the_reading_says_and_the_encoder_always():
+    ids = batch()
+    plain = {**ids, "segments": torch.zeros_like(ids["segments"])}
+    for segments, told in (("zeros", False), ("pair", True)):
+        made = network(segments=segments)
+        hidden = made.encode(ids["clean_ids"], ids)
+        assert (hidden[0] != made.encode(ids["clean_ids"], plain)[0]).any()
+        decoded = made.decode(hidden[:, 0], ids["clean_ids"], ids)
+        assert bool((decoded != made.decode(hidden[:, 0], ids["clean_ids"], plain)).any()) is told
+
+
+def test_a_separate_head_starts_equal_and_goes_its_own_way():
+    made, ids = network(shared_head=False), batch()
+    shared = network(shared_head=True)
+    hidden = made.encode(ids["clean_ids"], ids)
+    torch.testing.assert_close(made.decoder_head(hidden), made.encoder_head(hidden))
+    torch.testing.assert_close(
+        made.decode(hidden[:, 0], ids["clean_ids"], ids), shared.decode(hidden[:, 0], ids["clean_ids"], ids)
+    )
+    own = made.decoder_cls.predictions.decoder.weight
+    assert own is made.decoder_embeddings.word_embeddings.weight
+    assert own is not made.encoder.cls.predictions.decoder.weight
+    made.decoder_head(hidden).sum().backward()
+    assert made.encoder.cls.predictions.bias.grad is None and own.grad is not None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [({"segments": "ones"}, "no segments of the decoder"), ({"slot": "add"}, "no slot of the bottleneck")],
+)
+def test_a_wrong_option_is_a_usage_error(changes, said):
+    with pytest.raises(UsageError, match=said):
+        network(**changes)

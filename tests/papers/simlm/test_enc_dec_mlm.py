@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from papers.simlm.enc_dec_mlm import EncoderDecoderMaskedLanguageModel
+from repro.nn.checkpoint import load_masked_lm
+from tests.papers.simlm.pretraining import DECODER, MASKS, loops, made, rows
+
+OPTIONS = {
+    "masks": MASKS | {"mask": 0.8, "random": 0.1}, "decoder": DECODER, "per": "batch", "length": 48, "seed": 7
+}  # fmt: skip
+
+
+def objective(**changes) -> EncoderDecoderMaskedLanguageModel:
+    return made(EncoderDecoderMaskedLanguageModel, OPTIONS, **changes)
+
+
+def test_each_side_predicts_what_is_masked_for_itself():
+    mlm = objective()
+    batch = mlm.collate(rows())
+    network, tokens, losses = mlm.network, batch["clean_ids"], mlm(batch)
+    hidden = network.encode(batch["encoder_ids"], batch)
+    decoded = network.decode(hidden[:, 0], batch["decoder_ids"], batch)
+    assert set(losses) == {"encoder", "decoder"}
+    assert losses["encoder"].item() == pytest.approx(
+        loops(network.encoder.cls(hidden), tokens, batch["encoder_chosen"]), rel=1e-9
+    )
+    assert losses["decoder"].item() == pytest.approx(
+        loops(network.encoder.cls(decoded), tokens, batch["decoder_chosen"]), rel=1e-9
+    )
+
+
+def test_tokens_that_are_not_masked_are_not_predicted():
+    mlm = objective()
+    batch, seen = mlm.collate(rows()), []
+    mlm.network.encoder_head = lambda hidden: seen.append(len(hidden)) or mlm.network.encoder.cls(hidden)
+    losses = mlm(batch)
+    assert sum(seen) == batch["encoder_chosen"].sum()
+    other = {**batch, "clean_ids": batch["clean_ids"].masked_fill(~batch["decoder_chosen"], 20)}
+    assert {name: loss.item() for name, loss in mlm(other).items()} == {
+        name: loss.item() for name, loss in losses.items()
+    }
+
+
+def test_there_is_no_generator_and_the_decoder_learns_by_cls_only():
+    mlm = objective()
+    batch = mlm.collate(rows())
+    kept = []
+    mlm.network.encoder.bert.encoder.register_forward_hook(
+        lambda module, given, out: out.last_hidden_state.retain_grad() or kept.append(out.last_hidden_state)
+    )
+    mlm(batch)["decoder"].backward()
+    assert (kept[0].grad[:, 1:] == 0).all() and (kept[0].grad[:, 0] != 0).any()
+    assert not any("generator" in name for name, _ in mlm.named_modules())
+
+
+def test_a_batch_without_masked_tokens_has_no_loss():
+    mlm = objective(masks=MASKS | {"unit": "bernoulli", "encoder_rate": 0.0, "decoder_rate": 0.0})
+    assert mlm(mlm.collate(rows())) == {}
+    mlm = objective(masks=MASKS | {"unit": "bernoulli", "encoder_rate": 0.0})
+    assert set(mlm(mlm.collate(rows()))) == {"decoder"}
+
+
+def test_the_encoder_is_kept_with_its_head(tmp_path):
+    mlm = objective(double=False)
+    mlm.save(tmp_path / "model")
+    again = load_masked_lm(tmp_path / "model").state_dict()
+    assert all(torch.equal(again[name], t) for name, t in mlm.network.encoder.state_dict().items())

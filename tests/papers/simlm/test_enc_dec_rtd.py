@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from papers.simlm.enc_dec_rtd import EncoderDecoderReplacedTokenDetection
+from repro.nn.checkpoint import load_masked_lm
+from tests.papers.simlm.pretraining import DECODER, MASKS, TOKEN_LOSS, made, rows
+from tests.tiny_models import tiny_tokenizer
+
+OPTIONS = {
+    "masks": MASKS, "dropout": True, "draws": "independent", "decoder": DECODER, "token_loss": TOKEN_LOSS,
+    "weight": 1.0, "length": 48, "seed": 7,
+}  # fmt: skip
+
+
+def objective(**changes) -> EncoderDecoderReplacedTokenDetection:
+    return made(EncoderDecoderReplacedTokenDetection, OPTIONS, **changes)
+
+
+def seeded(rtd, batch):
+    torch.manual_seed(3)
+    return rtd(batch)
+
+
+def test_both_losses_are_the_cross_entropy_of_being_replaced_written_as_loops():
+    rtd = objective(weight=50.0)
+    batch = rtd.collate(rows())
+    torch.manual_seed(3)
+    encoder_ids, decoder_ids, _ = rtd.generator(batch)
+    hidden = rtd.network.encode(encoder_ids, batch)
+    decoded = rtd.network.decode(hidden[:, 0], decoder_ids, batch)
+    first, _, last = rtd.encoder_head
+    losses = seeded(rtd, batch)
+    assert set(losses) == {"encoder", "decoder"}
+    for side, states, ids in (("encoder", hidden, encoder_ids), ("decoder", decoded, decoder_ids)):
+        total, count = 0.0, 0
+        for n, i in (~batch["special"]).nonzero().tolist():
+            inner = [
+                x * 0.5 * (1 + math.erf(x / math.sqrt(2)))
+                for x in (first.weight @ states[n, i] + first.bias).tolist()
+            ]
+            score = sum(w * x for w, x in zip(last.weight[0].tolist(), inner, strict=True)) + last.bias.item()
+            s = 1 / (1 + math.exp(-score))
+            total -= math.log(s) if ids[n, i] != batch["clean_ids"][n, i] else math.log(1 - s)
+            count += 1
+        assert losses[side].item() == pytest.approx(50 * total / count, rel=1e-9)
+
+
+def test_a_token_drawn_again_counts_as_original():
+    rtd = objective()
+    batch = rtd.collate(rows())
+    rtd.generator.forward = lambda _: (batch["clean_ids"], batch["clean_ids"], None)
+    with torch.no_grad():
+        rtd.encoder_head[2].weight.zero_()
+        rtd.encoder_head[2].bias.fill_(-3.0)
+    for loss in rtd(batch).values():
+        assert loss.item() == pytest.approx(math.log1p(math.exp(-3)))
+
+
+def test_one_detector_or_two_as_the_reading_of_the_head_says():
+    shared, separate = objective(), objective(decoder=DECODER | {"shared_head": False})
+    assert shared.encoder_head is shared.decoder_head
+    assert separate.encoder_head is not separate.decoder_head
+    assert (separate.encoder_head[0].weight == separate.decoder_head[0].weight).all()
+
+
+def test_generator_and_language_head_get_no_gradient_and_the_decoder_learns_by_cls_only():
+    rtd = objective()
+    batch, kept = rtd.collate(rows()), []
+    rtd.network.encoder.bert.encoder.register_forward_hook(
+        lambda module, given, out: out.last_hidden_state.retain_grad() or kept.append(out.last_hidden_state)
+    )
+    rtd(batch)["decoder"].backward()
+    assert (kept[0].grad[:, 1:] == 0).all() and (kept[0].grad[:, 0] != 0).any()
+    assert all(parameter.grad is None for parameter in rtd.generator.parameters())
+    assert rtd.network.encoder.cls.predictions.bias.grad is None
+
+
+def test_a_batch_of_special_tokens_only_has_no_loss():
+    rtd, unknown = objective(), tiny_tokenizer().convert_tokens_to_ids(["[UNK]"])
+    assert rtd(rtd.collate([{"input_ids": unknown, "epoch": 0, "index": 0}])) == {}
+
+
+def test_the_encoder_is_kept(tmp_path):
+    rtd = objective(double=False)
+    rtd.save(tmp_path / "model")
+    again = load_masked_lm(tmp_path / "model").state_dict()
+    assert all(torch.equal(again[name], t) for name, t in rtd.network.encoder.state_dict().items())

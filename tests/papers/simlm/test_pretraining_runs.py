@@ -1,0 +1,122 @@
+"""The bottleneck's objectives through the stage that trains them."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from repro.nn.checkpoint import load_masked_lm
+from repro.progress import Progress
+from repro.stages import pretrain
+from tests.papers.simlm.pretraining import DECODER, MASKS, TOKEN_LOSS, made, rows
+from tests.papers.simlm.test_replaced_language_modelling import OPTIONS as SIMLM
+from tests.tiny_models import save_tiny_model
+
+JOINT = {"training": "joint", "dropout": True, "draws": "independent"}
+WITHOUT_PLACE = {name: value for name, value in SIMLM.items() if name not in ("length", "seed")}
+OBJECTIVES = {
+    "simlm": ("papers.simlm.replaced_language_modelling:ReplacedLanguageModelling", WITHOUT_PLACE),
+    "enc-dec-mlm": (
+        "papers.simlm.enc_dec_mlm:EncoderDecoderMaskedLanguageModel",
+        {"masks": MASKS, "decoder": DECODER, "per": "batch"},
+    ),
+    "enc-dec-rtd": (
+        "papers.simlm.enc_dec_rtd:EncoderDecoderReplacedTokenDetection",
+        {
+            "masks": MASKS, "dropout": True, "draws": "independent", "decoder": DECODER,
+            "token_loss": TOKEN_LOSS, "weight": 1.0,
+        },
+    ),
+    "autoencoder": (
+        "papers.simlm.autoencoder:AutoEncoder", {"decoder": DECODER, "token_loss": TOKEN_LOSS}
+    ),
+}  # fmt: skip
+
+
+def params(name: str, **changes) -> dict:
+    path, options = OBJECTIVES[name]
+    given = {
+        "objective": {"name": name, "version": 1, "path": path}, "options": options, "texts_per_batch": 8,
+        "epochs": None, "max_steps": 10, "learning_rate": 1e-3, "warmup_ratio": 0.0, "warmup_steps": 2,
+        "schedule": "linear", "weight_decay": 0.0, "max_grad_norm": 1.0, "precision": "fp32", "length": 24,
+        "seed": 45678,
+    }  # fmt: skip
+    return given | changes
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """A random BERT of two layers, and 40 texts, every one with a title."""
+    from datasets import Dataset
+
+    folder = tmp_path_factory.mktemp("inputs")
+    save_tiny_model(folder / "model", layers=2)
+    save_tiny_model(folder / "generator", seed=5)
+    texts = [row["input_ids"].tolist() for row in rows(40, words=8)]
+    Dataset.from_dict({"input_ids": texts}).save_to_disk(str(folder / "tokens/arrow"))
+    return {"model": folder / "model", "tokens": folder / "tokens"}
+
+
+def weights(folder) -> bytes:
+    return (folder / "model/model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("name", list(OBJECTIVES))
+def test_losses_fall_and_the_encoder_loads_again(name, inputs, tmp_path):
+    import json
+
+    pretrain.run(params(name, max_steps=60, learning_rate=0.01), inputs, tmp_path, Progress())
+    lines = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
+    losses = [line["loss"] for line in lines]
+    assert np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.05
+    assert load_masked_lm(tmp_path / "model").config.num_hidden_layers == 2
+    assert weights(tmp_path) != weights(inputs["model"])
+
+
+@pytest.mark.parametrize("name", ["simlm", "simlm-joint", "enc-dec-rtd"])
+def test_a_pre_training_killed_while_it_draws_ends_with_the_same_bytes(name, inputs, tmp_path, monkeypatch):
+    from repro.trainer import ObjectiveTrainer
+
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
+    given = params(name.removesuffix("-joint"))
+    if name == "simlm-joint":
+        given["options"] = given["options"] | {"replacement": JOINT}
+    (tmp_path / "straight").mkdir()
+    facts = pretrain.run(given, inputs, tmp_path / "straight", Progress())
+    calls, compute_loss = [], ObjectiveTrainer.compute_loss
+
+    def killed(self, *arguments, **named):
+        calls.append(1)
+        if len(calls) == 7:
+            raise KeyboardInterrupt
+        return compute_loss(self, *arguments, **named)
+
+    (tmp_path / "killed").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(ObjectiveTrainer, "compute_loss", killed)
+        with pytest.raises(KeyboardInterrupt):
+            pretrain.run(given, inputs, tmp_path / "killed", Progress())
+    resumed = pretrain.run(given, inputs, tmp_path / "killed", Progress())
+    assert resumed["resumed_at"] == 6 and resumed["losses"] == facts["losses"]
+    assert weights(tmp_path / "killed") == weights(tmp_path / "straight")
+
+
+def test_the_stage_hands_a_generator_on(inputs, tmp_path):
+    folder = inputs["model"].parent / "generator"
+    for name, given in (("own", inputs), ("other", inputs | {"generator": folder})):
+        (tmp_path / name).mkdir()
+        pretrain.run(params("simlm", max_steps=2), given, tmp_path / name, Progress())
+    assert weights(tmp_path / "own") != weights(tmp_path / "other")
+
+
+@pytest.mark.parametrize("name", list(OBJECTIVES))
+def test_what_collates_can_be_sent_to_another_process(name):
+    from repro.objective import import_objective
+
+    path, options = OBJECTIVES[name]
+    kind = import_objective({"name": name, "version": 1, "path": path})
+    objective = made(kind, options | {"length": 24, "seed": 1})
+    batch, again = objective.collate(rows()), pickle.loads(pickle.dumps(objective.collate))(rows())
+    assert all((tensor == again[key]).all() for key, tensor in batch.items())

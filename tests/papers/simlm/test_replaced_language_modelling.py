@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from papers.simlm.replaced_language_modelling import ReplacedLanguageModelling
+from repro.errors import DataError, UsageError
+from repro.nn.checkpoint import load_masked_lm
+from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+from tests.papers.simlm.pretraining import DECODER, MASKS, TOKEN_LOSS, loops, made, rows
+from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
+
+REPLACEMENT = {"training": "frozen", "dropout": True, "draws": "independent"}
+OPTIONS = {
+    "masks": MASKS, "replacement": REPLACEMENT, "generator_weight": 0.2, "decoder": DECODER,
+    "token_loss": TOKEN_LOSS, "length": 48, "seed": 7,
+}  # fmt: skip
+
+
+def objective(**changes) -> ReplacedLanguageModelling:
+    return made(ReplacedLanguageModelling, OPTIONS, **changes)
+
+
+def joint(**changes) -> ReplacedLanguageModelling:
+    return objective(replacement=REPLACEMENT | {"training": "joint"}, **changes)
+
+
+def seeded(simlm, batch, seed=3):
+    torch.manual_seed(seed)
+    return simlm(batch)
+
+
+@pytest.mark.parametrize("specials", [False, True])
+def test_the_losses_are_equation_2_for_encoder_and_decoder_over_all_positions(specials):
+    simlm = objective(token_loss={"per": "batch", "specials": specials})
+    batch = simlm.collate(rows())
+    torch.manual_seed(3)
+    encoder_ids, decoder_ids, _ = simlm.generator(batch)
+    bert, mask = simlm.network.encoder, batch["attention_mask"]
+    encoded = bert(
+        encoder_ids, attention_mask=mask, token_type_ids=batch["segments"], output_hidden_states=True
+    )
+    embedded = bert.bert.embeddings(decoder_ids)
+    hidden = torch.cat((encoded.hidden_states[-1][:, :1], embedded[:, 1:]), dim=1)
+    for layer in bert.bert.encoder.layer[-2:]:  # the decoder's weights before any step
+        hidden = layer(hidden, mask[:, None, None, :].bool().expand(-1, 1, mask.shape[1], -1))
+    counted = mask.bool() if specials else mask.bool() & ~torch.isin(batch["clean_ids"], torch.arange(5))
+    losses = seeded(simlm, batch)
+    assert set(losses) == {"encoder", "decoder"}
+    assert losses["encoder"].item() == pytest.approx(
+        loops(encoded.logits, batch["clean_ids"], counted), rel=1e-9
+    )
+    assert losses["decoder"].item() == pytest.approx(
+        loops(bert.cls(hidden), batch["clean_ids"], counted), rel=1e-9
+    )
+
+
+def test_one_mean_over_the_batch_is_what_transformers_computes_from_labels():
+    simlm = objective()
+    batch = simlm.collate(rows())
+    torch.manual_seed(3)
+    encoder_ids, _, _ = simlm.generator(batch)
+    labels = batch["clean_ids"].masked_fill(batch["special"], IGNORED)
+    expected = simlm.network.encoder(
+        encoder_ids, attention_mask=batch["attention_mask"], token_type_ids=batch["segments"], labels=labels
+    ).loss
+    torch.testing.assert_close(seeded(simlm, batch)["encoder"], expected)
+
+
+def test_a_mean_for_each_text_first_is_that_of_the_texts_alone():
+    simlm = objective(token_loss={"per": "text", "specials": True})
+    batch = simlm.collate(rows())
+    encoder_ids, decoder_ids, _ = filled = simlm.generator(batch)
+    simlm.generator.forward = lambda _: filled
+    whole, alone = simlm(batch), []
+    for place in range(4):
+        part = {name: tensor[place : place + 1] for name, tensor in batch.items()}
+        ids = (encoder_ids[place : place + 1], decoder_ids[place : place + 1], None)
+        simlm.generator.forward = lambda _, ids=ids: ids
+        alone.append(simlm(part))
+    for side in ("encoder", "decoder"):
+        expected = sum(losses[side] for losses in alone) / 4
+        torch.testing.assert_close(whole[side], expected)
+
+
+def test_a_frozen_generator_gets_no_gradient_and_never_changes():
+    simlm = objective(dropout=0.1)
+    before = {name: tensor.clone() for name, tensor in simlm.generator.state_dict().items()}
+    learnt = torch.optim.SGD((p for p in simlm.parameters() if p.requires_grad), lr=0.1)
+    sum(simlm(simlm.collate(rows())).values()).backward()
+    learnt.step()
+    assert all(parameter.grad is None for parameter in simlm.generator.parameters())
+    assert all((tensor == before[name]).all() for name, tensor in simlm.generator.state_dict().items())
+    assert all(parameter.grad is not None for parameter in simlm.network.parameters())
+
+
+def test_a_joint_generator_learns_by_its_own_loss_only():
+    simlm = joint()
+    batch = simlm.collate(rows())
+    losses = seeded(simlm, batch)
+    assert set(losses) == {"encoder", "decoder", "generator"}
+    (losses["encoder"] + losses["decoder"]).backward()
+    assert all(parameter.grad is None for parameter in simlm.generator.parameters())
+    losses["generator"].backward()
+    assert all(parameter.grad is not None for parameter in simlm.generator.parameters())
+
+
+def test_the_generators_loss_is_its_weighted_cross_entropy_at_the_encoders_masks():
+    simlm = joint()
+    batch = simlm.collate(rows())
+    model, chosen = simlm.generator.model, batch["encoder_chosen"]
+    logits = model(
+        batch["encoder_ids"], attention_mask=batch["attention_mask"], token_type_ids=batch["segments"]
+    ).logits
+    expected = token_cross_entropy(logits[chosen], batch["clean_ids"][chosen], reduction="mean")
+    torch.testing.assert_close(simlm(batch)["generator"], 0.2 * expected)
+
+
+def test_the_generator_is_no_part_of_the_encoder():
+    simlm = joint()
+    theirs = {id(parameter) for parameter in simlm.generator.parameters()}
+    assert not theirs & {id(parameter) for parameter in simlm.network.parameters()}
+
+
+def test_the_order_of_texts_does_not_matter_once_tokens_are_drawn():
+    simlm = objective()
+    batch = simlm.collate(rows())
+    filled, order = simlm.generator(batch), [2, 0, 3, 1]
+    simlm.generator.forward = lambda _: filled
+    losses = simlm(batch)
+    simlm.generator.forward = lambda _: (filled[0][order], filled[1][order], None)
+    again = simlm({name: tensor[order] for name, tensor in batch.items()})
+    for side, loss in losses.items():
+        torch.testing.assert_close(again[side], loss)
+
+
+def test_masks_change_with_the_epoch_and_not_with_the_batch():
+    simlm, texts = objective(), rows()
+    whole, part, later = simlm.collate(texts), simlm.collate(texts[2:3]), simlm.collate(rows(epoch=1))
+    size = part["clean_ids"].shape[1]
+    assert all((whole[name][2, :size] == tensor[0]).all() for name, tensor in part.items())
+    assert (whole["encoder_chosen"] != later["encoder_chosen"]).any()
+    assert objective(length=12).collate(texts)["clean_ids"].shape == (4, 12)
+
+
+def test_a_batch_of_special_tokens_only_has_no_loss():
+    empty = {"input_ids": tiny_tokenizer().convert_tokens_to_ids(["[UNK]"]), "epoch": 0, "index": 0}
+    for simlm in (objective(), joint()):
+        assert simlm(simlm.collate([empty])) == {}
+
+
+def test_the_encoder_is_kept_with_its_head_and_nothing_else(tmp_path):
+    simlm = objective(double=False)
+    simlm.save(tmp_path / "model")
+    again = load_masked_lm(tmp_path / "model").state_dict()
+    assert all((again[name] == tensor).all() for name, tensor in simlm.network.encoder.state_dict().items())
+    assert not list((tmp_path / "model").glob("*generator*")) + list((tmp_path / "model").glob("*decoder*"))
+
+
+def test_the_generator_comes_from_its_folder(tmp_path):
+    save_tiny_model(tmp_path, seed=9)
+    simlm = objective(generator=tmp_path / "model", double=False)
+    expected = tiny_masked_lm(seed=9).state_dict()
+    kept = simlm.generator.model.state_dict()
+    assert all((expected[name] == tensor).all() for name, tensor in kept.items())
+    with pytest.raises(DataError, match="cannot be read as a model directory"):
+        objective(generator=tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"masks": MASKS | {"unit": "token"}}, "no masking unit 'token'"),
+        ({"masks": MASKS | {"decoder_rate": 0.1}}, "the decoder's mask contains the encoder's"),
+        ({"replacement": REPLACEMENT | {"training": "no"}}, "no training of the generator 'no'"),
+        ({"decoder": DECODER | {"slot": "add"}}, "no slot of the bottleneck 'add'"),
+        ({"token_loss": TOKEN_LOSS | {"per": "token"}}, "no mean of token losses 'token'"),
+        ({"rate": 0.3}, "unexpected keyword argument 'rate'"),
+    ],
+)
+def test_a_wrong_option_is_a_usage_error(changes, said):
+    with pytest.raises(UsageError, match=said):
+        objective(**changes)
