@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from repro import recipe
 from repro.graph import Node
-from repro.recipe import Request
+from repro.request import Request
 
 DEPTH = 1000  # every recall in the four papers' tables is at 1,000 or less
 

@@ -10,14 +10,16 @@ import torch
 from torch import nn
 
 from papers.costa.group_contrastive import group_contrastive
-from papers.costa.spans import GRANULARITIES, ROUNDINGS, SHORT_TEXTS, STARTS, Words, sampled_spans
+from papers.costa.spans import GRANULARITIES, ROUNDINGS, SHORT_TEXTS, STARTS, sampled_spans
 from repro.errors import UsageError, unknown
 from repro.nn.checkpoint import save_model
+from repro.nn.heads import with_head
 from repro.nn.masking import masked_texts
 from repro.nn.pooling import span_means
 from repro.nn.projector import Projector
 from repro.nn.similarity import check_similarity
 from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+from repro.nn.words import Words
 
 SPANS, MASKS = 0, 1  # streams of random numbers
 
@@ -39,11 +41,13 @@ class ContrastiveSpans(nn.Module):
         rounding: see ``span_lengths``.
         spans_reach_sep: whether a span other than a word may take in the closing [SEP].
         projector: ``nonlinear`` (Eq. 5), ``linear`` or ``none``; always learnt from scratch.
+        projector_layers: 1 or 2, of the nonlinear one (reading: projector-layers).
         contrastive_input: ``masked``, Eqs. 4-8 on the text as masked for Eq. 9, or ``clean``, in a pass of
             its own.
         resample: ``once`` or ``epoch``.
         start, short_text: see ``sampled_spans``.
         masking: {rate, mask, random} of BERT's masking.
+        mlm_head: ``checkpoint``, the model's own, or ``new`` (reading: mlm-head).
         stop_words: words that no word-level span may be.
         length: tokens of a text, with [CLS] and [SEP].
         seed: of spans, masks; the projector's weights come from torch's generator.
@@ -65,6 +69,7 @@ class ContrastiveSpans(nn.Module):
         rounding: str,
         spans_reach_sep: bool,
         projector: str,
+        projector_layers: int,
         contrastive_input: str,
         resample: str,
         start: str,
@@ -72,6 +77,7 @@ class ContrastiveSpans(nn.Module):
         similarity: str,
         reduction: str,
         masking: dict[str, float],
+        mlm_head: str,
         stop_words: list[str],
         length: int,
         seed: int,
@@ -89,10 +95,11 @@ class ContrastiveSpans(nn.Module):
         _known("span start", [start], STARTS)
         _known("treatment of short texts", [short_text], SHORT_TEXTS)
         _known("reduction", [reduction], ("mean", "sum"))
-        self.encoder, self.tokenizer = model, tokenizer
+        self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
         self.projector = Projector(
-            model.config.hidden_size, architecture=projector, initializer_range=model.config.initializer_range
-        )
+            model.config.hidden_size, architecture=projector, layers=projector_layers,
+            initializer_range=model.config.initializer_range,
+        )  # fmt: skip
         self.temperature, self.weight, self.reduction = temperature, weight, reduction
         self.similarity, self.clean = check_similarity(similarity), contrastive_input == "clean"
         self.spans_reach_sep = spans_reach_sep

@@ -2,67 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 import numpy as np
+
+from repro.nn.words import Words
 
 GRANULARITIES = ("word", "phrase", "sentence", "paragraph")
 ROUNDINGS = {"floor": np.floor, "round": np.rint}
 STARTS = ("inclusive", "printed")
 SHORT_TEXTS = ("clip", "drop")
-
-
-@dataclasses.dataclass(frozen=True)
-class Words:
-    """What a WordPiece vocabulary of V entries says of words.
-
-    Attributes:
-        pieces: the entries, lower-cased, without ``##``.
-        continues: (V,), whether an entry goes on with a word.
-        barred: (V,), entries that no sampled word may begin with: special tokens, and marks without a letter
-            or digit, which the tokeniser parts from words but which are none.
-        stop_words: lower-case words that are not sampled either.
-        stops: (V,), entries that are such a word by themselves.
-    """
-
-    pieces: tuple[str, ...]
-    continues: np.ndarray
-    barred: np.ndarray
-    stop_words: frozenset[str]
-    stops: np.ndarray
-
-    @classmethod
-    def of(cls, tokenizer, stop_words: Collection[str]) -> Words:
-        """From a BERT tokenizer."""
-        entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
-        continues = np.array([entry.startswith("##") for entry in entries])
-        pieces = tuple(entry.removeprefix("##").lower() for entry in entries)
-        barred = np.array([not any(character.isalnum() for character in piece) for piece in pieces])
-        barred[tokenizer.all_special_ids] = True
-        words = frozenset(word.lower() for word in stop_words)
-        return cls(pieces, continues, barred, words, np.array([piece in words for piece in pieces]))
-
-    def spans(self, input_ids: np.ndarray) -> np.ndarray:
-        """Every whole word of a text that may be sampled.
-
-        The tail of a word which the text begins in the middle of is no whole word; one that is cut at the
-        text's end cannot be told from a whole one and counts as such.
-
-        Args:
-            input_ids: (n,), without special tokens around.
-
-        Returns:
-            (W, 2): first token, and one past the last, in the text's order.
-        """
-        first = np.flatnonzero(~self.continues[input_ids])
-        end = np.append(first, len(input_ids))[1:]  # nothing where there is no first
-        kept = ~self.barred[input_ids[first]]
-        for place in np.flatnonzero(kept & (end - first > 1)).tolist():
-            word = "".join(self.pieces[piece] for piece in input_ids[first[place] : end[place]].tolist())
-            kept[place] = word not in self.stop_words
-        kept &= (end - first > 1) | ~self.stops[input_ids[first]]
-        return np.stack((first, end), axis=1)[kept]
 
 
 def span_lengths(

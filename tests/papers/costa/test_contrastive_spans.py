@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from papers.baselines.function_words import FUNCTION_WORDS
 from papers.costa.contrastive_spans import ContrastiveSpans
-from papers.costa.function_words import FUNCTION_WORDS
 from papers.costa.group_contrastive import group_contrastive
 from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
@@ -22,6 +22,7 @@ OPTIONS = {
     "rounding": "floor",
     "spans_reach_sep": False,
     "projector": "nonlinear",
+    "projector_layers": 1,
     "contrastive_input": "masked",
     "resample": "once",
     "start": "inclusive",
@@ -29,6 +30,7 @@ OPTIONS = {
     "similarity": "dot",
     "reduction": "mean",
     "masking": {"rate": 0.15, "mask": 0.8, "random": 0.1},
+    "mlm_head": "checkpoint",
     "stop_words": list(FUNCTION_WORDS),
     "length": 48,
     "seed": 7,

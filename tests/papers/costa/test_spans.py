@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from papers.costa.function_words import FUNCTION_WORDS
-from papers.costa.spans import Words, sampled_spans, span_lengths, span_starts
+from papers.baselines.function_words import FUNCTION_WORDS
+from papers.costa.spans import sampled_spans, span_lengths, span_starts
+from repro.nn.words import Words
 from tests.tiny_models import MARKS, PIECES, tiny_text, tiny_tokenizer
 
 COUNTS = {"word": 5, "phrase": 4, "sentence": 3, "paragraph": 2}

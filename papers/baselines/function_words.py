@@ -5,6 +5,10 @@ Our own list, for machines without the one which reading ``word-stop-list`` pref
 degree), and what a tokeniser leaves of their contractions.
 """
 
+from __future__ import annotations
+
+from repro.request import Request
+
 FUNCTION_WORDS = tuple(
     """
     a an the this that these those each every either neither some any no such both all few more most much many
@@ -23,3 +27,12 @@ FUNCTION_WORDS = tuple(
     s t d ll m re ve don isn aren wasn weren hasn haven hadn doesn didn won wouldn shouldn couldn
     """.split()  # noqa: SIM905 (a list of two hundred quoted words reads worse)
 )
+
+
+def stop_words(request: Request) -> list[str]:
+    """reading: word-stop-list. The union of two lists if the user has it, else the function words above."""
+    if request.reading("word-stop-list") == "nltk-and-inquery":
+        file = request.choices.original("word-stop-list", "lists/stopwords.txt", otherwise="function-words")
+        if file is not None:
+            return sorted({line.strip().lower() for line in file.read_text().splitlines() if line.strip()})
+    return sorted(FUNCTION_WORDS)

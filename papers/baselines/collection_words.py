@@ -1,0 +1,115 @@
+"""How likely a word is in a collection of which only the pieces were counted."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import DataError, unknown
+from repro.nn.words import Words
+
+COUNTS = ("collection-frequency", "document-frequency")
+WORD_COUNTS = ("rarest-piece", "product")
+
+
+@dataclasses.dataclass(frozen=True)
+class CollectionWords:
+    """The collection's unigram model of words that are no stop words, from counts of V vocabulary entries.
+
+    A word of one piece is as likely as its share of the counts of all entries a word can begin with: that
+    sum counts every word once, but for longer words that begin with a stop word's piece. What a word of
+    several pieces counts is not known: reading ``word-counts-of-pieces``.
+
+    Attributes:
+        shares: (V,), each entry's count over that sum. An entry never counted has a count of one, so that
+            every word of any text has a logarithm.
+        frequencies: (V,), the same by occurrences, whatever ``shares`` counts.
+        cumulated: (E + 1,), running sum over ``alone`` of the counts behind ``shares``, from 0.
+        alone: (E,), ids of the entries that are a word by themselves.
+        word_counts: ``rarest-piece``, as often as its rarest piece, an upper bound; ``product``, its pieces
+            taken as independent.
+        words_a_text: mean number of words in a text.
+    """
+
+    shares: np.ndarray
+    frequencies: np.ndarray
+    cumulated: np.ndarray
+    alone: np.ndarray
+    word_counts: str
+    words_a_text: float
+
+    @classmethod
+    def of(cls, statistics: Path, words: Words, *, counts: str, word_counts: str) -> CollectionWords:
+        """From a folder of term statistics.
+
+        Args:
+            counts: ``collection-frequency`` or ``document-frequency``, in how many texts an entry occurs.
+            word_counts: see the attribute.
+
+        Raises:
+            UsageError: unknown names.
+            DataError: the counts are missing, or of another vocabulary.
+        """
+        if counts not in COUNTS:
+            raise unknown("count of words", counts, COUNTS)
+        if word_counts not in WORD_COUNTS:
+            raise unknown("count of words in pieces", word_counts, WORD_COUNTS)
+        occurrences, texts = _read(statistics, COUNTS[0], words), _texts(statistics)
+        chosen = occurrences if counts == COUNTS[0] else _read(statistics, counts, words)
+        alone = np.flatnonzero(words.alone)
+        return cls(
+            shares=np.maximum(chosen, 1) / max(chosen[alone].sum(), 1),
+            frequencies=np.maximum(occurrences, 1) / max(occurrences[alone].sum(), 1),
+            cumulated=np.append(0, np.cumsum(chosen[alone])),
+            alone=alone,
+            word_counts=word_counts,
+            words_a_text=float(occurrences[alone].sum() / texts),
+        )
+
+    def probabilities(self, pieces: Sequence[np.ndarray], others: Sequence[int] = ()) -> np.ndarray:
+        """P(w|C) of W words and, after them, of E words that are the entry of that id each: (W + E,)."""
+        return self._of_words(self.shares, pieces, others)
+
+    def relative_frequencies(self, pieces: Sequence[np.ndarray], others: Sequence[int] = ()) -> np.ndarray:
+        """The share of all words that these are, by occurrences: as for ``probabilities``."""
+        return self._of_words(self.frequencies, pieces, others)
+
+    def drawn(self, count: int, *, generator: np.random.Generator) -> np.ndarray:
+        """Ids of the distinct words among ``count`` draws from P(w|C), words of one piece only; ascending."""
+        total = self.cumulated[-1]
+        if count < 1 or total == 0:
+            return np.zeros(0, dtype=np.int64)
+        places = np.searchsorted(self.cumulated, generator.integers(0, total, count), side="right") - 1
+        return self.alone[np.unique(places)]
+
+    def _of_words(self, values: np.ndarray, pieces, others) -> np.ndarray:
+        single = values[np.asarray(others, dtype=np.int64)]
+        if len(pieces) == 0:
+            return single
+        starts = np.cumsum([0, *(len(word) for word in pieces[:-1])])
+        reduce = np.minimum if self.word_counts == "rarest-piece" else np.multiply
+        return np.append(reduce.reduceat(values[np.concatenate(pieces)], starts), single)
+
+
+def _read(statistics: Path, counts: str, words: Words) -> np.ndarray:
+    path = statistics / f"{counts.replace('-', '_')}.npy"
+    try:
+        found = np.load(path)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read as term statistics ({error})") from error
+    if found.shape != words.continues.shape:
+        size = len(words.continues)
+        raise DataError(f"{path}: counts of shape {found.shape} are not of a vocabulary of {size} entries")
+    return found
+
+
+def _texts(statistics: Path) -> int:
+    path = statistics / "counts.json"
+    try:
+        return int(json.loads(path.read_text(encoding="utf-8"))["texts"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path}: has no number of texts ({error})") from error

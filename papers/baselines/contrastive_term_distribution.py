@@ -1,0 +1,64 @@
+"""From attention over a text's tokens to scores of its words (B-PROP)."""
+
+from __future__ import annotations
+
+import torch
+
+from repro.errors import unknown
+
+CONTRASTS = ("cross-entropy", "difference")
+
+
+def check_contrast(contrast: str) -> str:
+    """The same name, once it is known to be valid; raises UsageError."""
+    if contrast not in CONTRASTS:
+        raise unknown("contrast of distributions", contrast, CONTRASTS)
+    return contrast
+
+
+def word_attention(attention: torch.Tensor, token_words: torch.Tensor, *, words: int) -> torch.Tensor:
+    """The attention of each word, summed over its tokens.
+
+    Args:
+        attention: (N, L).
+        token_words: (N, L), which word 0..W-1 a token counts for; -1 for none.
+        words: W.
+
+    Returns:
+        (N, W).
+    """
+    sums = attention.new_zeros(len(attention), words + 1)  # the last is what counts for none
+    return sums.scatter_add(1, token_words.masked_fill(token_words < 0, words), attention)[:, :words]
+
+
+def contrastive_term_scores(
+    attention: torch.Tensor,
+    collection: torch.Tensor,
+    word_mask: torch.Tensor,
+    *,
+    saturation: float | None,
+    contrast: str,
+) -> torch.Tensor:
+    """How far words stand out of a text beside how far they stand out of any text.
+
+        p(w) = g(a(w)) / sum_v g(a(v)),  g(a) = a / (a + k)
+        c(w) = -p(w) log2 r(w)   or   c(w) = max(0, p(w) - r(w))
+
+    Readings ``b-prop-saturation``: k, null for g(a) = a; ``b-prop-contrast``: ``cross-entropy`` for the first
+    c, ``difference`` for the second. r is the words' distribution in the collection.
+
+    Args:
+        attention: a, (N, W), not negative; a text with words has some attention on them.
+        collection: r, (N, W), in (0, 1] where there is a word.
+        word_mask: (N, W), True where there is a word.
+
+    Returns:
+        (N, W), 0 where there is no word.
+    """
+    attention = attention.masked_fill(~word_mask, 0.0)
+    raised = attention if saturation is None else attention / (attention + saturation)
+    totals = raised.sum(dim=1, keepdim=True)
+    p = raised / totals.masked_fill(totals == 0, 1.0)  # (N, W); a text without words has zeros
+    if check_contrast(contrast) == "cross-entropy":
+        return -p * collection.masked_fill(~word_mask, 1.0).log2()
+    return (p - collection).clamp(min=0).masked_fill(~word_mask, 0.0)

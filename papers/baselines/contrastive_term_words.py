@@ -1,0 +1,170 @@
+"""B-PROP as a bi-encoder: PROP with word sets that BERT's own attention picks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from papers.baselines.cls_attention import ClsAttention
+from papers.baselines.collection_words import CollectionWords
+from papers.baselines.contrastive_term_distribution import (
+    check_contrast,
+    contrastive_term_scores,
+    word_attention,
+)
+from papers.baselines.word_set_preference import PreferenceLoss
+from papers.baselines.word_sets import RESAMPLINGS, SetSampling, set_arrays
+from repro.errors import UsageError, unknown
+from repro.nn.checkpoint import save_model
+from repro.nn.masking import masked_texts
+from repro.nn.padding import padded
+from repro.nn.words import Words, distinct
+
+SETS, MASKS = 0, 1  # streams of random numbers
+PIECES = ("first", "sum")
+
+
+class ContrastiveTermWords(nn.Module):
+    """B-PROP: L = weight L_ROP + L_MLM, PROP with another distribution over a text's words (COSTA §4.3.2).
+
+    The words are those of the text. They are drawn from softmax(c / T), with c of ``contrastive_term_scores``
+    on the attention of [CLS] in the last layer of the starting model, which stays as it was; of two sets the
+    one with the higher sum of c is preferred. COSTA states no more than that the distribution comes from that
+    attention; every other choice is an option named after its reading, with the released code as evidence.
+    What a random text attends to is taken from the words' counts in the collection, where that code averages
+    the attention over all texts (reading: b-prop-random-distribution).
+
+    A text's sets depend on (seed, index), and on the epoch if ``resample`` is ``epoch``; its mask always on
+    (seed, epoch, index). The sets are drawn in ``forward``, on the unmasked text.
+
+    Args:
+        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
+        tokenizer: its WordPiece tokenizer.
+        pairs, set_size_mean, set_size, repeats: see ``SetSampling``.
+        set_most_tokens: tokens of a set, without [CLS] and [SEP].
+        resample: ``once`` or ``epoch``.
+        pieces: a word's attention is that of its ``first`` piece or the ``sum`` over its pieces.
+        saturation, contrast: see ``contrastive_term_scores``.
+        temperature: T.
+        collection, word_counts: the random distribution, see ``CollectionWords``.
+        similarity, scores, margin, weight, contrastive_input, mlm_reduction: see ``PreferenceLoss``.
+        masking: {rate, mask, random} of BERT's masking.
+        stop_words: words in no set.
+        statistics: folder of term statistics over the training texts.
+        length: tokens of a text, with [CLS] and [SEP].
+        seed: of sets and masks.
+    """
+
+    name = "b-prop"
+    version = 1
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        pairs: int,
+        set_size_mean: float,
+        set_size: str,
+        set_most_tokens: int,
+        repeats: bool,
+        resample: str,
+        pieces: str,
+        saturation: float | None,
+        contrast: str,
+        temperature: float,
+        collection: str,
+        word_counts: str,
+        similarity: str,
+        scores: str,
+        margin: float,
+        weight: float,
+        contrastive_input: str,
+        mlm_reduction: str,
+        masking: dict[str, float],
+        stop_words: list[str],
+        statistics: Path,
+        length: int,
+        seed: int,
+    ):
+        super().__init__()
+        if resample not in RESAMPLINGS:
+            raise unknown("resampling", resample, RESAMPLINGS)
+        if pieces not in PIECES:
+            raise unknown("attention of a word in pieces", pieces, PIECES)
+        if temperature <= 0:
+            raise UsageError(f"the temperature is {temperature}; give a number above 0")
+        self.encoder, self.tokenizer = model, tokenizer
+        self.cls_attention = ClsAttention(model)
+        self.loss = PreferenceLoss(similarity, scores, margin, weight, contrastive_input, mlm_reduction)
+        self.sampling = SetSampling(pairs, set_size_mean, set_size, repeats)
+        self.words = Words.of(tokenizer, stop_words)
+        self.collection = CollectionWords.of(
+            statistics, self.words, counts=collection, word_counts=word_counts
+        )
+        self.pieces, self.saturation, self.contrast = pieces, saturation, check_contrast(contrast)
+        self.temperature, self.set_most_tokens = temperature, set_most_tokens
+        self.each_epoch, self.masking, self.length, self.seed = resample == "epoch", masking, length, seed
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Token rows to the arrays of ``masked_texts``, the texts' words, and the places of the texts.
+
+        ``token_words``, (N, L), which of a text's distinct words a token counts for, -1 for none;
+        ``word_spans``, (2, N, W), first token and one past the last of a word's first occurrence in
+        ``clean_ids``, both 0 where there is no word; ``word_shares``, (N, W), P(w|C); ``places``, (N, 2),
+        epoch and index.
+        """
+        texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
+        places = [(example["epoch"], example["index"]) for example in examples]
+        masks = [np.random.default_rng((self.seed, MASKS, *place)) for place in places]
+        token_words, firsts, shares = zip(*(self._words(text) for text in texts), strict=True)
+        spans = [padded([first[:, side] for first in firsts], value=0) for side in (0, 1)]
+        word_shares = torch.ones(spans[0].shape)
+        for place, share in enumerate(shares):
+            word_shares[place, : len(share)] = torch.from_numpy(share)
+        return masked_texts(texts, tokenizer=self.tokenizer, generators=masks, **self.masking) | {
+            "token_words": padded(token_words, value=-1),
+            "word_spans": torch.stack(spans),
+            "word_shares": word_shares,
+            "places": torch.tensor(places),
+        }
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``mlm`` and ``preference`` (the weight times L_ROP); absent where there is nothing for it."""
+        return self.loss.of(self.encoder, batch | self.word_sets(batch))
+
+    def save(self, folder: Path) -> None:
+        """The encoder with its masked-language head; not the frozen copy, which is the starting model."""
+        save_model(self.encoder, self.tokenizer, folder)
+
+    def word_sets(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """The arrays of ``set_arrays`` for a batch, on its device."""
+        attention = self.cls_attention(batch["clean_ids"], batch["attention_mask"])  # (N, L)
+        first, end = batch["word_spans"]  # (N, W) each
+        there = end > 0
+        attention = word_attention(attention, batch["token_words"], words=there.shape[1])  # (N, W)
+        how = {"saturation": self.saturation, "contrast": self.contrast}
+        contrasts = contrastive_term_scores(attention, batch["word_shares"], there, **how)
+        pairs, pieces = [], []
+        numbers = (contrasts.double(), first, end, batch["clean_ids"], batch["places"])
+        for c, a, b, ids, (epoch, index) in zip(*(one.cpu().numpy() for one in numbers), strict=True):
+            words = [ids[i:j] for i, j in zip(a.tolist(), b.tolist(), strict=True) if j > 0]
+            c = c[: len(words)]
+            generator = np.random.default_rng((self.seed, SETS, epoch if self.each_epoch else 0, index))
+            pairs.append(self.sampling.drawn(c / self.temperature, c, generator=generator))
+            pieces.append(words)
+        sets = set_arrays(pairs, pieces, tokenizer=self.tokenizer, most=self.set_most_tokens)
+        return {name: array.to(first.device) for name, array in sets.items()}
+
+    def _words(self, text: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Word of each token of the framed text, (n + 2,); first occurrences in it, (W, 2); shares, (W,)."""
+        spans = self.words.spans(text)
+        first, numbers = distinct(text, spans)
+        token_words = np.full(len(text) + 2, -1)
+        for (start, end), word in zip((spans + 1).tolist(), numbers.tolist(), strict=True):
+            token_words[start : start + 1 if self.pieces == "first" else end] = word
+        shares = self.collection.probabilities([text[a:b] for a, b in first.tolist()])
+        return token_words, first + 1, np.minimum(shares, 1.0)  # [CLS] takes position 0

@@ -1,0 +1,91 @@
+"""SimCSE: a text encoded twice under different dropout is its own positive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from repro.nn.checkpoint import save_model
+from repro.nn.contrastive import in_batch_contrastive
+from repro.nn.dropout import set_dropout
+from repro.nn.masking import masked_texts
+from repro.nn.projector import Projector
+from repro.nn.similarity import check_similarity
+from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+
+
+class DropoutContrast(nn.Module):
+    """L = -1/N sum_i log( e(z_i, z'_i) / sum_j e(z_i, z'_j) ), e(a, b) = exp(sim(a, b) / tau).
+
+    z and z' are [CLS] vectors of two passes over the same texts. The papers that print a row of it name the
+    method only; what is not said is an option named after its reading.
+
+    Args:
+        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
+        tokenizer: its tokenizer.
+        temperature, similarity: of the loss.
+        dropout: rate of every dropout of the model while it is trained, whatever the checkpoint says.
+        projector: ``nonlinear``, ``linear`` or ``none``; trained along and not used afterwards.
+        mlm: {rate, mask, random} to train masked language modelling along, null for none.
+        length: tokens of a text, with [CLS] and [SEP].
+        seed: of masks; dropout and the projector come from torch's generator.
+    """
+
+    name = "simcse"
+    version = 1
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        temperature: float,
+        similarity: str,
+        dropout: float,
+        projector: str,
+        mlm: dict[str, float] | None,
+        length: int,
+        seed: int,
+    ):
+        super().__init__()
+        set_dropout(model, dropout)
+        self.encoder, self.tokenizer = model, tokenizer
+        self.projector = Projector(
+            model.config.hidden_size, architecture=projector, layers=1,
+            initializer_range=model.config.initializer_range,
+        )  # fmt: skip
+        self.temperature, self.similarity = temperature, check_similarity(similarity)
+        self.mlm, self.length, self.seed = mlm, length, seed
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Token rows to the four arrays of ``masked_texts``; without ``mlm`` nothing is masked."""
+        texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
+        generators = [np.random.default_rng((self.seed, row["epoch"], row["index"])) for row in examples]
+        masking = self.mlm or {"rate": 0.0, "mask": 0.0, "random": 0.0}
+        return masked_texts(texts, tokenizer=self.tokenizer, generators=generators, **masking)
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``contrastive`` and, if it is trained along, ``mlm``; absent where a batch has nothing for it."""
+        losses = {}
+        if len(batch["clean_ids"]) > 1:
+            twice = {name: torch.cat((batch[name], batch[name])) for name in ("clean_ids", "attention_mask")}
+            vectors = self.projector(self._hidden(twice["clean_ids"], twice)[:, 0])  # (2N, H)
+            first, second = vectors.chunk(2)
+            losses["contrastive"] = in_batch_contrastive(
+                first, second, temperature=self.temperature, similarity=self.similarity
+            )
+        masked = batch["labels"] != IGNORED
+        if masked.any():
+            logits = self.encoder.cls(self._hidden(batch["masked_ids"], batch)[masked])  # (M, V)
+            losses["mlm"] = token_cross_entropy(logits, batch["labels"][masked], reduction="mean")
+        return losses
+
+    def save(self, folder: Path) -> None:
+        """The encoder with its masked-language head, as found; the projector has done its part."""
+        save_model(self.encoder, self.tokenizer, folder)
+
+    def _hidden(self, input_ids: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        return self.encoder.base_model(input_ids, attention_mask=batch["attention_mask"]).last_hidden_state

@@ -1,0 +1,103 @@
+"""The pre-trained encoders that more than one paper compares itself with, by the name of their rows.
+
+All start from BERT. What the papers do not say of them is a reading of this folder's readings.yaml.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from papers.baselines.function_words import stop_words
+from papers.baselines.wikipedia import bert, pretrained
+from repro import recipe
+from repro.graph import Node
+from repro.recipe import Objective
+from repro.request import Request
+
+ICT = Objective("ict", 1, "papers.baselines.inverse_cloze:InverseCloze")
+PROP = Objective("prop", 1, "papers.baselines.representative_words:RepresentativeWords")
+B_PROP = Objective("b-prop", 1, "papers.baselines.contrastive_term_words:ContrastiveTermWords")
+SEED = Objective("seed", 1, "papers.baselines.weak_decoder:WeakDecoder")
+SIMCSE = Objective("simcse", 1, "papers.baselines.dropout_contrast:DropoutContrast")
+
+
+def ict(request: Request) -> Node:
+    """A sentence finds the rest of its text (COSTA §2.2, §4.3.2)."""
+    ask = request.reading
+    options = {
+        "temperature": ask("ict-temperature"), "similarity": ask("ict-similarity"),
+        "weight": ask("ict-weight"), "keep": ask("ict-pretraining"),
+        "sentence_ends": ask("sentence-splitter"), "query_tokens": ask("ict-query-length"),
+        "short_text": ask("ict-short-text"), "mlm_on": ask("ict-mlm"), "resample": ask("ict-resampling"),
+        "mlm_reduction": "mean", "mlm_head": ask("mlm-head"), "masking": ask("mlm-masking"),
+    }  # fmt: skip
+    return pretrained(request, ICT, options, **ask("baseline-pretraining"))
+
+
+def prop(request: Request) -> Node:
+    """The likelier of two word sets under the text's language model (COSTA §2.2, §4.3.2)."""
+    ask = request.reading
+    options = _preference(request, "prop") | {
+        "smoothing": ask("prop-smoothing"), "collection": ask("prop-collection-model"),
+        "candidate_words": ask("prop-candidates"), "subsampling": ask("prop-subsampling"),
+    }  # fmt: skip
+    return _bi_encoder(request, PROP, options)
+
+
+def b_prop(request: Request) -> Node:
+    """The same, with word sets from what [CLS] attends to (COSTA §4.3.2)."""
+    ask = request.reading
+    options = _preference(request, "b-prop") | {
+        "pieces": ask("b-prop-attention"), "saturation": ask("b-prop-saturation"), **ask("b-prop-contrast"),
+        "collection": ask("b-prop-random-distribution"),
+    }  # fmt: skip
+    return _bi_encoder(request, B_PROP, options)
+
+
+def seed(request: Request) -> Node:
+    """A weak auto-regressive decoder (COSTA §2.2: three layers, a span of 2). reading: seed-checkpoint."""
+    ask = request.reading
+    options = {
+        "decoder_layers": 3, **ask("seed-span"), "encoder_input": ask("seed-encoder-input"),
+        "decoder_input": ask("seed-decoder-input"), **ask("seed-sharing"), "weight": ask("seed-weight"),
+        "reconstruct_sep": ask("seed-targets"), "reduction": "mean", "masking": ask("mlm-masking"),
+        "mlm_head": ask("mlm-head"),
+    }  # fmt: skip
+    own = pretrained(request, SEED, options, **ask("baseline-pretraining"))
+    return _released(ask("seed-checkpoint"), own)
+
+
+def simcse(request: Request) -> Node:
+    """A text under two dropout masks is its own positive (CPDAE §4.1.2). reading: simcse-checkpoint."""
+    ask = request.reading
+    options = {**ask("simcse-loss"), "projector": ask("simcse-projector"), "mlm": ask("simcse-mlm")}
+    own = pretrained(request, SIMCSE, options, **ask("baseline-pretraining"))
+    return _released(ask("simcse-checkpoint"), own)
+
+
+def _preference(request: Request, name: str) -> dict[str, Any]:
+    """What PROP and B-PROP have in common."""
+    ask = request.reading
+    return {
+        "pairs": ask("word-set-pairs"), "set_size_mean": 3.0, "set_size": ask("word-set-size"),
+        "set_most_tokens": 64,  # a guard: six words seldom have ten pieces each
+        "repeats": ask("word-set-repeats")[name], "resample": ask("word-set-resampling"),
+        "word_counts": ask("word-counts-of-pieces"), "similarity": ask("preference-similarity"),
+        "scores": ask("preference-scores"), "margin": 1.0, "weight": ask("preference-weight"),
+        "contrastive_input": ask("preference-input"), "mlm_reduction": "mean", "masking": ask("mlm-masking"),
+        "stop_words": stop_words(request),
+    }  # fmt: skip
+
+
+def _bi_encoder(request: Request, objective: Objective, options: dict[str, Any]) -> Node:
+    """reading: prop-bi-encoder. The released checkpoints are cross-encoders, hence trained here."""
+    own = pretrained(request, objective, options, counts=True, **request.reading("baseline-pretraining"))
+    return _released(request.reading("prop-bi-encoder"), own)
+
+
+def _released(checkpoint: str | None, own: Node) -> Node:
+    """A released checkpoint with our own pre-training as its stand-in; the latter where a reading says so."""
+    return own if checkpoint is None else recipe.backbone(checkpoint, revision="main", stand_in=own)
+
+
+BASELINES = {"bert": bert, "ict": ict, "prop": prop, "b-prop": b_prop, "seed": seed, "simcse": simcse}

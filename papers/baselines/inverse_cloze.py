@@ -1,0 +1,163 @@
+"""ICT: pre-training by the inverse cloze task, beside masked language modelling."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from papers.baselines.sentences import sentence_ends_of, sentences
+from repro.errors import UsageError, unknown
+from repro.nn.checkpoint import save_model
+from repro.nn.contrastive import in_batch_contrastive
+from repro.nn.heads import with_head
+from repro.nn.masking import masked_texts
+from repro.nn.padding import padded
+from repro.nn.similarity import check_similarity
+from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+
+SENTENCES, MASKS = 0, 1  # streams of random numbers
+SHORT_TEXTS = ("whole", "drop")
+MLM_ON = ("context", "text")
+RESAMPLINGS = ("once", "epoch")
+
+
+class InverseCloze(nn.Module):
+    """ICT: L = weight L_ICT + L_MLM; a sentence finds the text it is from (COSTA §2.2, §4.3.2, §4.5.1).
+
+    A random sentence of a text is a pseudo query and the rest of the text its positive; the rests of the
+    batch's other texts are the negatives of ``in_batch_contrastive``. One encoder for both, [CLS] vectors.
+    COSTA states the task and that it is trained along with MLM by its own procedure; every other choice is an
+    option named after its reading.
+
+    A text's sentence depends on (seed, index), and on the epoch if ``resample`` is ``epoch``; its mask always
+    on (seed, epoch, index).
+
+    Args:
+        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
+        tokenizer: its tokenizer.
+        temperature, similarity: of ``in_batch_contrastive``.
+        weight: of L_ICT.
+        keep: probability that the positive is the whole text, its sentence included.
+        sentence_ends: tokens that end a sentence, at least one of the vocabulary.
+        query_tokens: most tokens of a pseudo query, with [CLS] and [SEP]; a longer sentence is cut.
+        short_text: a text of one sentence is its own positive (``whole``), or left out of L_ICT (``drop``).
+        mlm_on: ``context``, one pass over the masked positives serves both losses; ``text``, the positives
+            are not masked, and the masked whole texts are encoded in a pass of their own.
+        mlm_reduction: ``mean`` or ``sum`` over masked tokens.
+        mlm_head: ``checkpoint``, the model's own, or ``new``.
+        masking: {rate, mask, random} of BERT's masking.
+        resample: ``once`` or ``epoch``.
+        length: tokens of a text, with [CLS] and [SEP].
+        seed: of sentences and masks.
+    """
+
+    name = "ict"
+    version = 1
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        temperature: float,
+        similarity: str,
+        weight: float,
+        keep: float,
+        sentence_ends: list[str],
+        query_tokens: int,
+        short_text: str,
+        mlm_on: str,
+        mlm_reduction: str,
+        mlm_head: str,
+        masking: dict[str, float],
+        resample: str,
+        length: int,
+        seed: int,
+    ):
+        super().__init__()
+        _known("treatment of short texts", short_text, SHORT_TEXTS)
+        _known("text for masked language modelling", mlm_on, MLM_ON)
+        _known("reduction", mlm_reduction, ("mean", "sum"))
+        _known("resampling", resample, RESAMPLINGS)
+        if not 0 <= keep <= 1:
+            raise UsageError(f"keep is {keep}; give a probability between 0 and 1")
+        self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
+        self.temperature, self.similarity = temperature, check_similarity(similarity)
+        self.weight, self.keep, self.drop = weight, keep, short_text == "drop"
+        self.ends = sentence_ends_of(tokenizer, sentence_ends)
+        self.query_room = max(1, query_tokens - 2)  # one token, however short a scale makes it
+        self.apart, self.mlm_reduction = mlm_on == "text", mlm_reduction
+        self.masking, self.each_epoch = masking, resample == "epoch"
+        self.length, self.seed = length, seed
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Token rows to the arrays of ``masked_texts`` over the positives, or over the texts under ``mlm_on``
+        = ``text``; ``query_ids`` and ``query_attention_mask``, (N, Q); ``paired``, (N,) bool, whether a text
+        is in L_ICT; under ``text`` also ``context_ids`` and ``context_attention_mask``, (N, L).
+        """
+        texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
+        places = [(example["epoch"], example["index"]) for example in examples]
+        masks = [np.random.default_rng((self.seed, MASKS, *place)) for place in places]
+        queries, contexts, paired = zip(
+            *(self.pair(text, *place) for text, place in zip(texts, places, strict=True)), strict=True
+        )
+        masked = texts if self.apart else contexts
+        batch = masked_texts(masked, tokenizer=self.tokenizer, generators=masks, **self.masking)
+        batch |= self._framed("query", queries) | {"paired": torch.tensor(paired)}
+        return batch | (self._framed("context", contexts) if self.apart else {})
+
+    def pair(self, text: np.ndarray, epoch: int, index: int) -> tuple[np.ndarray, np.ndarray, bool]:
+        """A text's pseudo query, (q,), its positive, (c,), and whether they are in the loss."""
+        generator = np.random.default_rng((self.seed, SENTENCES, epoch if self.each_epoch else 0, index))
+        bounds = sentences(text, self.ends)
+        first, end = bounds[generator.integers(len(bounds))].tolist()
+        whole = generator.random() < self.keep or len(bounds) == 1
+        context = text if whole else np.concatenate((text[:first], text[end:]))
+        return text[first:end][: self.query_room], context, len(bounds) > 1 or not self.drop
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``mlm`` and ``contrastive`` (the weight times L_ICT); absent where there is nothing for it.
+
+        One text alone has nothing to be told from: ``contrastive`` takes two.
+        """
+        losses = {}
+        hidden = self._hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
+        masked = batch["labels"] != IGNORED
+        if masked.any():
+            logits = self.encoder.cls(hidden[masked])  # (M, V): only where something is predicted
+            losses["mlm"] = token_cross_entropy(logits, batch["labels"][masked], reduction=self.mlm_reduction)
+        paired = batch["paired"]
+        if paired.sum() > 1:
+            if self.apart:
+                hidden = self._hidden(batch["context_ids"], batch["context_attention_mask"])
+            queries = self._hidden(batch["query_ids"], batch["query_attention_mask"])[:, 0]  # (N, H)
+            losses["contrastive"] = self.weight * in_batch_contrastive(
+                queries[paired],
+                hidden[:, 0][paired],
+                temperature=self.temperature,
+                similarity=self.similarity,
+            )
+        return losses
+
+    def save(self, folder: Path) -> None:
+        """The encoder with its masked-language head."""
+        save_model(self.encoder, self.tokenizer, folder)
+
+    def _framed(self, name: str, texts: tuple[np.ndarray, ...]) -> dict[str, torch.Tensor]:
+        cls, sep = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
+        rows = [np.concatenate(([cls], text, [sep])) for text in texts]
+        return {
+            f"{name}_ids": padded(rows, value=self.tokenizer.pad_token_id),
+            f"{name}_attention_mask": padded([np.ones_like(row) for row in rows], value=0),
+        }
+
+    def _hidden(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        return self.encoder.base_model(input_ids, attention_mask=attention_mask).last_hidden_state
+
+
+def _known(kind: str, name: str, valid: tuple[str, ...]) -> None:
+    if name not in valid:
+        raise unknown(kind, name, valid)

@@ -1,0 +1,162 @@
+"""PROP as a bi-encoder: pre-training by representative words prediction and masked language modelling."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from papers.baselines.collection_words import CollectionWords
+from papers.baselines.word_set_preference import PreferenceLoss
+from papers.baselines.word_sets import RESAMPLINGS, SetSampling, set_arrays
+from repro.errors import UsageError, unknown
+from repro.nn.checkpoint import save_model
+from repro.nn.masking import masked_texts
+from repro.nn.words import Words, distinct
+
+SETS, MASKS = 0, 1  # streams of random numbers
+AVERAGE = "average"
+
+
+class RepresentativeWords(nn.Module):
+    """PROP: L = weight L_ROP + L_MLM; L_ROP prefers the likelier of two word sets (COSTA §4.3.2, §4.5.1).
+
+    The sets come from the text's unigram language model with Dirichlet smoothing,
+
+        P(w|d) = (tf(w, d) + mu P(w|C)) / (|d| + mu)
+
+    over words that are no stop words, and the likelier set is the one with the higher product of P(w|d). Text
+    and set are encoded apart, one [CLS] vector each. The two papers that print a row of it state no more than
+    this; every other choice is an option named after its reading, with PROP's released code (a cross-encoder)
+    as evidence.
+
+    A text's sets depend on (seed, index), and on the epoch if ``resample`` is ``epoch``; its mask always on
+    (seed, epoch, index).
+
+    Args:
+        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
+        tokenizer: its WordPiece tokenizer.
+        pairs, set_size_mean, set_size, repeats: see ``SetSampling``.
+        set_most_tokens: tokens of a set, without [CLS] and [SEP].
+        resample: ``once`` or ``epoch``.
+        smoothing: mu, or ``average``, the mean number of words in a text (reading: prop-smoothing).
+        collection, word_counts: P(w|C), see ``CollectionWords``.
+        candidate_words: words to draw from: the text's, filled up to about so many with words drawn from
+            P(w|C); 0 for the text's only (reading: prop-candidates).
+        subsampling: a word of relative frequency f is drawn min(1, sqrt(t/f) + t/f) times as often as P(w|d)
+            says, with t this number; null for as often (reading: prop-subsampling).
+        similarity, scores, margin, weight, contrastive_input, mlm_reduction: see ``PreferenceLoss``.
+        masking: {rate, mask, random} of BERT's masking.
+        stop_words: words in no set.
+        statistics: folder of term statistics over the training texts.
+        length: tokens of a text, with [CLS] and [SEP].
+        seed: of sets and masks.
+    """
+
+    name = "prop"
+    version = 1
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        pairs: int,
+        set_size_mean: float,
+        set_size: str,
+        set_most_tokens: int,
+        repeats: bool,
+        resample: str,
+        smoothing: float | str,
+        collection: str,
+        word_counts: str,
+        candidate_words: int,
+        subsampling: float | None,
+        similarity: str,
+        scores: str,
+        margin: float,
+        weight: float,
+        contrastive_input: str,
+        mlm_reduction: str,
+        masking: dict[str, float],
+        stop_words: list[str],
+        statistics: Path,
+        length: int,
+        seed: int,
+    ):
+        super().__init__()
+        if resample not in RESAMPLINGS:
+            raise unknown("resampling", resample, RESAMPLINGS)
+        self.encoder, self.tokenizer = model, tokenizer
+        self.loss = PreferenceLoss(similarity, scores, margin, weight, contrastive_input, mlm_reduction)
+        self.sampling = SetSampling(pairs, set_size_mean, set_size, repeats)
+        self.words = Words.of(tokenizer, stop_words)
+        self.collection = CollectionWords.of(
+            statistics, self.words, counts=collection, word_counts=word_counts
+        )
+        self.mu = _mu(smoothing, self.collection.words_a_text)
+        self.candidate_words, self.subsampling = candidate_words, subsampling
+        self.set_most_tokens, self.each_epoch = set_most_tokens, resample == "epoch"
+        self.masking, self.length, self.seed = masking, length, seed
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Token rows to the arrays of ``masked_texts`` and of ``set_arrays``."""
+        texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
+        places = [(example["epoch"], example["index"]) for example in examples]
+        masks = [np.random.default_rng((self.seed, MASKS, *place)) for place in places]
+        pairs, pieces = [], []
+        for text, (epoch, index) in zip(texts, places, strict=True):
+            generator = np.random.default_rng((self.seed, SETS, epoch if self.each_epoch else 0, index))
+            words, likelihoods, log_weights = self.candidates(text, generator=generator)
+            pairs.append(self.sampling.drawn(log_weights, likelihoods, generator=generator))
+            pieces.append(words)
+        batch = masked_texts(texts, tokenizer=self.tokenizer, generators=masks, **self.masking)
+        return batch | set_arrays(pairs, pieces, tokenizer=self.tokenizer, most=self.set_most_tokens)
+
+    def candidates(
+        self, text: np.ndarray, *, generator: np.random.Generator
+    ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+        """What the sets of a text are drawn from: words, log P(w|d), and log-weights in the draw.
+
+        Args:
+            text: (n,), token ids without special tokens around.
+
+        Returns:
+            C words as arrays of pieces, distinct, those of the text first; (C,); (C,). None for a text
+            without a word of its own.
+        """
+        spans = self.words.spans(text)
+        if len(spans) == 0:
+            return [], np.zeros(0), np.zeros(0)
+        first, numbers = distinct(text, spans)
+        words = [text[a:b] for a, b in first.tolist()]
+        missing = self.candidate_words - len(words) if self.mu > 0 else 0  # without mu they are impossible
+        others = self.collection.drawn(missing, generator=generator)
+        others = others[~np.isin(others, text[first[:, 0]][first[:, 1] - first[:, 0] == 1])]
+        counts = np.append(np.bincount(numbers), np.zeros(len(others)))
+        likely = (counts + self.mu * self.collection.probabilities(words, others)) / (len(spans) + self.mu)
+        log_weights = np.log(likely)
+        if self.subsampling is not None:
+            rare = self.subsampling / self.collection.relative_frequencies(words, others)
+            log_weights = log_weights + np.log(np.minimum(np.sqrt(rare) + rare, 1))
+        return [*words, *others[:, None]], np.log(likely), log_weights
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``mlm`` and ``preference`` (the weight times L_ROP); absent where there is nothing for it."""
+        return self.loss.of(self.encoder, batch)
+
+    def save(self, folder: Path) -> None:
+        """The encoder with its masked-language head."""
+        save_model(self.encoder, self.tokenizer, folder)
+
+
+def _mu(smoothing: float | str, average: float) -> float:
+    if smoothing == AVERAGE:
+        return average
+    if isinstance(smoothing, str):
+        raise unknown("smoothing", smoothing, (AVERAGE, "a number"))
+    if smoothing < 0:
+        raise UsageError(f"smoothing is {smoothing}; give {AVERAGE!r} or a number that is not negative")
+    return float(smoothing)

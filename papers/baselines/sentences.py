@@ -1,0 +1,46 @@
+"""Sentences of a text that is known by its tokens only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from repro.errors import UsageError
+
+
+def sentence_ends_of(tokenizer, tokens: Collection[str]) -> np.ndarray:
+    """(V,), which vocabulary entries end a sentence; a small vocabulary may lack some of the tokens.
+
+    Raises UsageError where it lacks all of them.
+    """
+    ends = np.zeros(len(tokenizer), dtype=bool)
+    for token in tokens:
+        number = tokenizer.convert_tokens_to_ids(token)
+        if number is not None and number != tokenizer.unk_token_id:
+            ends[number] = True
+    if not ends.any():
+        shown = ", ".join(map(repr, tokens)) or "none given"
+        raise UsageError(f"no token that ends a sentence ({shown}) is in the model's vocabulary")
+    return ends
+
+
+def sentences(input_ids: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Where a text's sentences are, without a gap between them.
+
+    A run of ending tokens (``. . .``, ``?!``) ends one sentence; what follows the last one is a sentence too,
+    and marks that a text begins with are part of its first. A full stop inside an abbreviation or a number
+    cannot be told from one at the end and ends a sentence (reading: ict-sentences).
+
+    Args:
+        input_ids: (n,), n >= 1, without special tokens around.
+        ends: (V,), which tokens end a sentence.
+
+    Returns:
+        (S, 2), S >= 1: first token, and one past the last.
+    """
+    ending = ends[input_ids]
+    last = ending & ~np.append(ending[1:], False)
+    last &= ~np.logical_and.accumulate(ending)  # nothing but marks so far
+    bounds = np.unique([0, *(np.flatnonzero(last) + 1).tolist(), len(input_ids)])
+    return np.stack((bounds[:-1], bounds[1:]), axis=1)

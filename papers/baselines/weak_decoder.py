@@ -1,0 +1,153 @@
+"""SEED: masked language modelling, and reconstruction by a weak auto-regressive decoder."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from repro.errors import unknown
+from repro.nn.bottleneck_decoder import BottleneckDecoder
+from repro.nn.checkpoint import save_model
+from repro.nn.heads import with_head
+from repro.nn.masking import masked_texts
+from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
+
+CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
+INPUTS = ("masked", "clean")
+PARTS = ("shared", "own")
+
+
+class WeakDecoder(nn.Module):
+    """L = L_MLM + weight * L_dec (COSTA §1, §2.2, §4.3.2; CPDAE §1, §2).
+
+        L_dec = -1/M sum_t log P(x_t | x_{t-k}, …, x_{t-1}, h)
+
+    h is the encoder's [CLS] vector and k the decoder's span: a few layers that see little are forced to lean
+    on h. The decoder reads h in the place of [CLS], then the embeddings of the text's tokens, and its output
+    at each place predicts the token of the next one. COSTA states three layers and a span of 2; every other
+    choice is an option named after its reading.
+
+    A text's mask depends on (seed, epoch, index) only.
+
+    Args:
+        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
+        tokenizer: its tokenizer.
+        decoder_layers: 3.
+        span: k, the tokens before that a place sees in each layer, itself among them.
+        sees_bottleneck: whether every place sees h in each layer, or only the first k do.
+        encoder_input: ``masked``, h comes from the pass that MLM is computed on, or ``clean``, from a pass
+            of its own over the text as it is.
+        decoder_input: tokens the decoder reads, ``clean`` or ``masked``; it predicts the clean ones.
+        embeddings, head: ``shared`` with the encoder, or the decoder's ``own``, which start as copies.
+        reconstruct_sep: whether the closing [SEP] is predicted too.
+        weight: of L_dec.
+        reduction: ``mean`` or ``sum``, of both losses.
+        masking: {rate, mask, random} of BERT's masking.
+        mlm_head: ``checkpoint`` or ``new``.
+        length: tokens of a text, with [CLS] and [SEP].
+        seed: of the masks; the decoder's weights come from torch's generator.
+    """
+
+    name = "seed"
+    version = 1
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        decoder_layers: int,
+        span: int,
+        sees_bottleneck: bool,
+        encoder_input: str,
+        decoder_input: str,
+        embeddings: str,
+        head: str,
+        reconstruct_sep: bool,
+        weight: float,
+        reduction: str,
+        masking: dict[str, float],
+        mlm_head: str,
+        length: int,
+        seed: int,
+    ):
+        super().__init__()
+        _known("input", (encoder_input, decoder_input), INPUTS)
+        _known("part of the decoder", (embeddings, head), PARTS)
+        _known("reduction", (reduction,), ("mean", "sum"))
+        self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
+        self.decoder = BottleneckDecoder.new(
+            model.config, layers=decoder_layers, attention="causal", window=span, sees_first=sees_bottleneck
+        )
+        own = copy.deepcopy((model.base_model.embeddings, model.cls))  # at once: they share a matrix
+        self.own_embeddings = own[0] if embeddings == "own" else None
+        self.own_head = own[1] if head == "own" else None
+        self.clean, self.decoder_reads = encoder_input == "clean", f"{decoder_input}_ids"
+        self.reconstruct_sep, self.weight, self.reduction = reconstruct_sep, weight, reduction
+        self.masking, self.length, self.seed = masking, length, seed
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Token rows to the four arrays of ``masked_texts``."""
+        texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
+        generators = [np.random.default_rng((self.seed, row["epoch"], row["index"])) for row in examples]
+        return masked_texts(texts, tokenizer=self.tokenizer, generators=generators, **self.masking)
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``mlm`` and ``reconstruction`` (weighted); ``mlm`` is absent where nothing is masked."""
+        hidden = self._hidden(batch["masked_ids"], batch)  # (N, L, H)
+        losses = {}
+        masked = batch["labels"] != IGNORED
+        if masked.any():
+            logits = self.encoder.cls(hidden[masked])  # (M, V): only the masked positions
+            losses["mlm"] = token_cross_entropy(logits, batch["labels"][masked], reduction=self.reduction)
+        if self.clean:
+            hidden = self._hidden(batch["clean_ids"], batch)
+        losses["reconstruction"] = self.weight * self.reconstruction(hidden[:, 0], batch)
+        return losses
+
+    def reconstruction(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """L_dec from the [CLS] vectors, (N, H)."""
+        targets = self.targets(batch)  # (N, L)
+        decoded = self.decoder(self.inputs(h_cls, batch), batch["attention_mask"])  # (N, L, H)
+        wanted = targets != IGNORED
+        head = self.own_head or self.encoder.cls
+        return chunked_token_cross_entropy(
+            decoded[wanted], head, targets[wanted], reduction=self.reduction, chunk=CHUNK
+        )
+
+    def inputs(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """h in the place of [CLS], then the tokens' embeddings: (N, L, H)."""
+        embed = self.own_embeddings or self.encoder.base_model.embeddings
+        embedded = embed(input_ids=batch[self.decoder_reads])  # (N, L, H)
+        return torch.cat((h_cls.unsqueeze(1).to(embedded.dtype), embedded[:, 1:]), dim=1)
+
+    def targets(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """The token of the next place, IGNORED where there is none to predict: (N, L)."""
+        tokens, real = batch["clean_ids"], batch["attention_mask"].bool()
+        if not self.reconstruct_sep:
+            real = real & (tokens != self.tokenizer.sep_token_id)
+        following = torch.where(real, tokens, IGNORED)[:, 1:]
+        return torch.cat((following, torch.full_like(tokens[:, :1], IGNORED)), dim=1)
+
+    def save(self, folder: Path) -> None:
+        """The encoder with its masked-language head, and the decoder's layers beside it."""
+        save_model(self.encoder, self.tokenizer, folder)
+        weights = {name: tensor.contiguous() for name, tensor in self.decoder.state_dict().items()}
+        # one key: safetensors writes several in an order that changes from process to process
+        save_file(weights, folder / "decoder.safetensors", metadata={"decoder": json.dumps({"kind": "weak"})})
+
+    def _hidden(self, input_ids: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        return self.encoder.base_model(input_ids, attention_mask=batch["attention_mask"]).last_hidden_state
+
+
+def _known(kind: str, names: tuple[str, ...], valid: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in valid:
+            raise unknown(kind, name, valid)

@@ -1,0 +1,51 @@
+"""Pre-training on English Wikipedia from BERT's weights, as two papers describe it in nearly the same words.
+
+COSTA §4.5.1, CPDAE §4.1.3: Adam, learning rate 5e-5, linear warm-up over the first tenth of the steps,
+articles in chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from repro import recipe
+from repro.graph import Node
+from repro.recipe import Objective
+from repro.request import Request
+
+
+def bert(request: Request) -> Node:
+    """The checkpoint that everything starts from, and a row of its own."""
+    return recipe.backbone(request.reading("backbone-checkpoint"), revision="main")
+
+
+def chunks(request: Request, *, length: int) -> Node:
+    """Articles of Wikipedia as chunks of token ids."""
+    return recipe.tokenize(
+        recipe.corpus("wikipedia"), model=bert(request), length=length, policy=request.reading("chunking"),
+        titles=request.reading("wikipedia-titles"), separator=" ",  # BERT reads a line's end as a space
+        fewest_tokens=request.reading("wikipedia-cleaning"),
+    )  # fmt: skip
+
+
+def pretrained(
+    request: Request,
+    objective: Objective,
+    options: Mapping[str, Any],
+    *,
+    texts_per_batch: int,
+    epochs: int,
+    length: int,
+    counts: bool = False,
+) -> Node:
+    """BERT trained further by an objective; ``counts`` gives it the corpus's term statistics."""
+    start, tokens = bert(request), chunks(request, length=length)
+    return recipe.pretrain(
+        start, tokens, objective=objective, options=options, texts_per_batch=texts_per_batch,
+        epochs=epochs, max_steps=None, learning_rate=5e-5, warmup_ratio=0.1, warmup_steps=0,
+        schedule=request.reading("pretraining-schedule"), **request.reading("pretraining-optimizer"),
+        precision=request.reading("pretraining-precision"), length=length,
+        seed=request.reading("pretraining-seed"),
+        statistics=recipe.term_statistics(tokens, model=start) if counts else None,
+    )  # fmt: skip

@@ -1,0 +1,98 @@
+"""The loss that both representative-word objectives share: a text prefers one word set of each pair."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+from torch import nn
+
+from repro.errors import unknown
+from repro.nn.contrastive import own_scores
+from repro.nn.similarity import check_similarity
+from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+
+SCORES = ("similarity", "pair-softmax")
+INPUTS = ("masked", "clean")
+
+
+@dataclasses.dataclass(frozen=True)
+class PreferenceLoss:
+    """L = weight L_ROP + L_MLM over a batch of texts with their word sets, one encoder for both.
+
+    Attributes:
+        similarity: of the [CLS] vectors of a text and a set: ``dot`` or ``cosine``.
+        scores, margin: of ``preference_hinge``.
+        weight: of L_ROP.
+        contrastive_input: whether L_ROP sees the text as masked for L_MLM (``masked``) or in a pass of its
+            own (``clean``); the released cross-encoder masks it.
+        mlm_reduction: ``mean`` or ``sum`` over masked tokens.
+    """
+
+    similarity: str
+    scores: str
+    margin: float
+    weight: float
+    contrastive_input: str
+    mlm_reduction: str
+
+    def __post_init__(self):
+        check_similarity(self.similarity)
+        if self.scores not in SCORES:
+            raise unknown("kind of preference scores", self.scores, SCORES)
+        if self.contrastive_input not in INPUTS:
+            raise unknown("contrastive input", self.contrastive_input, INPUTS)
+        if self.mlm_reduction not in ("mean", "sum"):
+            raise unknown("reduction", self.mlm_reduction, ("mean", "sum"))
+
+    def of(self, encoder: nn.Module, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``mlm`` and ``preference``, weighted; absent where the batch has nothing for them.
+
+        Args:
+            encoder: with ``base_model`` and ``cls`` like BertForMaskedLM.
+            batch: the arrays of ``masked_texts`` and of ``set_arrays``.
+        """
+        losses, mask = {}, batch["attention_mask"]
+        hidden = encoder.base_model(batch["masked_ids"], attention_mask=mask).last_hidden_state  # (N, L, H)
+        masked = batch["labels"] != IGNORED
+        if masked.any():
+            logits = encoder.cls(hidden[masked])  # (M, V): the vocabulary only where something is predicted
+            losses["mlm"] = token_cross_entropy(logits, batch["labels"][masked], reduction=self.mlm_reduction)
+        if batch["pair_mask"].any():
+            if self.contrastive_input == "clean":
+                hidden = encoder.base_model(batch["clean_ids"], attention_mask=mask).last_hidden_state
+            losses["preference"] = self.weight * self._preference(hidden[:, 0], encoder, batch)
+        return losses
+
+    def _preference(self, texts: torch.Tensor, encoder, batch) -> torch.Tensor:
+        encoded = encoder.base_model(batch["set_ids"], attention_mask=batch["set_attention_mask"])
+        sets = encoded.last_hidden_state[:, 0]  # (2NP, H)
+        scores = own_scores(texts, sets, similarity=self.similarity)  # (N, 2P)
+        return preference_hinge(
+            scores.view(*batch["pair_mask"].shape, 2),  # (N, P, 2)
+            batch["pair_mask"],
+            scores=self.scores,
+            margin=self.margin,
+        )
+
+
+def preference_hinge(
+    values: torch.Tensor, pair_mask: torch.Tensor, *, scores: str, margin: float
+) -> torch.Tensor:
+    """The preferred set of a pair above the other one by a margin, mean over the pairs of the batch.
+
+        L_ROP = mean max(0, margin - s(w+|d) + s(w-|d))
+
+    Reading ``preference-scores``: s is the similarity itself (``similarity``), or its softmax over the two
+    sets of the pair (``pair-softmax``), as in the released code of PROP; with a margin of 1 the loss is then
+    twice the other set's probability and never 0.
+
+    Args:
+        values: (N, P, 2), similarities of text and set, the preferred set first.
+        pair_mask: (N, P), True where there is a pair; at least one in the batch.
+    """
+    assert scores in SCORES, scores
+    if scores == "pair-softmax":
+        values = values.softmax(dim=-1)
+    losses = (margin - values[..., 0] + values[..., 1]).clamp(min=0)  # (N, P)
+    return losses[pair_mask].mean()

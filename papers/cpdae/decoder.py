@@ -1,0 +1,103 @@
+"""The MLP decoder (§3.1.2, Eq. 2): from one vector to a score for every word of the vocabulary."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from repro.errors import DataError, unknown
+
+LAYOUTS = ("mlm-head", "norm-last")
+STARTS = ("new", "mlm-head", "tied")
+FILE = "decoder.safetensors"
+
+
+class MLPDecoder(nn.Module):
+    """z = W2 LN(gelu(W1 h + b1)) + b2: two layers, GELU and a LayerNorm, in the order of BERT's MLM head.
+
+    Reading ``decoder-layers``; under ``norm-last`` the norm is over the scores,
+    z = LN(W2 gelu(W1 h + b1) + b2), with a gain and a bias for every word. W1 is H x H. Weights start as
+    N(0, ``initializer_range``), biases as 0.
+
+    Args:
+        config: of the encoder: ``hidden_size``, ``vocab_size``, ``layer_norm_eps``, ``initializer_range``.
+        layout: ``mlm-head`` or ``norm-last``.
+    """
+
+    def __init__(self, config, *, layout: str):
+        super().__init__()
+        if layout not in LAYOUTS:
+            raise unknown("order of the decoder's layers", layout, LAYOUTS)
+        self.layout = layout
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+        normed = config.vocab_size if layout == "norm-last" else config.hidden_size
+        self.norm = nn.LayerNorm(normed, eps=config.layer_norm_eps)
+        self.vocabulary = nn.Linear(config.hidden_size, config.vocab_size)
+        for layer in (self.dense, self.vocabulary):
+            nn.init.normal_(layer.weight, std=config.initializer_range)
+            nn.init.zeros_(layer.bias)
+
+    def forward(self, h_cls: torch.Tensor) -> torch.Tensor:
+        """(N, H) to (N, V)."""
+        inner = functional.gelu(self.dense(h_cls))  # (N, H)
+        if self.layout == "norm-last":
+            return self.norm(self.vocabulary(inner))
+        return self.vocabulary(self.norm(inner))
+
+    def save(self, folder: Path) -> None:
+        """Write ``decoder.safetensors`` beside a model."""
+        from safetensors.torch import save_file
+
+        weights = {name: tensor.contiguous() for name, tensor in self.state_dict().items()}
+        # one key: safetensors writes several in an order that changes from process to process
+        save_file(weights, folder / FILE, metadata={"decoder": json.dumps({"layout": self.layout})})
+
+
+def starting_decoder(model: nn.Module, *, layout: str, start: str) -> MLPDecoder:
+    """The decoder as pre-training begins (reading ``decoder-start``), drawn from torch's generator.
+
+    Args:
+        model: BertForMaskedLM, which is left as it is.
+        layout: see ``MLPDecoder``.
+        start: ``new``; ``mlm-head``, a copy of the model's own head, output matrix included, except for a
+            norm over the scores, which that head has not; or ``tied``, new but for its output matrix, which
+            is that of the embeddings itself.
+    """
+    if start not in STARTS:
+        raise unknown("start of the decoder", start, STARTS)
+    decoder = MLPDecoder(model.config, layout=layout)
+    words = model.base_model.embeddings.word_embeddings.weight  # (V, H)
+    if start == "mlm-head":
+        head = model.cls.predictions
+        decoder.dense.load_state_dict(head.transform.dense.state_dict())
+        if layout == "mlm-head":
+            decoder.norm.load_state_dict(head.transform.LayerNorm.state_dict())
+        with torch.no_grad():
+            decoder.vocabulary.weight.copy_(head.decoder.weight)
+            decoder.vocabulary.bias.copy_(head.bias)
+    if start == "tied":
+        decoder.vocabulary.weight = words
+    return decoder
+
+
+def saved_decoder(folder: Path, config) -> MLPDecoder:
+    """The decoder beside a model whose configuration is ``config``; raises DataError if there is none."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(folder / FILE, framework="pt") as file:
+            about = json.loads(file.metadata()["decoder"])
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        decoder = MLPDecoder(config, layout=about["layout"])
+        decoder.load_state_dict(weights)
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise DataError(
+            f"{folder / FILE}: cannot be read as a decoder of words ({reason}); give the folder of a model "
+            "that was pre-trained with one"
+        ) from error
+    return decoder

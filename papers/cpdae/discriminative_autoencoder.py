@@ -1,0 +1,191 @@
+"""Pre-training by reconstruction, contrast of two masked versions, and masked language modelling (§3)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from papers.cpdae.decoder import starting_decoder
+from papers.cpdae.distribution_contrast import (
+    DIRECTIONS,
+    NORMALISATIONS,
+    distribution_contrast,
+    representation_contrast,
+    word_distributions,
+)
+from papers.cpdae.idf import idf_weights
+from papers.cpdae.reconstruction import REDUCTIONS, SECOND_TERMS, reconstruction, word_labels
+from repro.errors import UsageError, unknown
+from repro.nn.checkpoint import save_model
+from repro.nn.heads import with_head
+from repro.nn.masking import masked_texts
+from repro.nn.similarity import check_similarity
+from repro.nn.token_cross_entropy import IGNORED
+from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
+
+CONTRASTS = ("distribution", "representation", "none")
+TARGETS = {"original": "clean_ids", "masked": "masked_ids"}
+ROWS = 2048  # logits of 2,048 positions x 30,522 words x 4 bytes = 250 MB at once
+
+
+class DiscriminativeAutoencoder(nn.Module):
+    """CPDAE: L_total = L_REC + L_MLM + lambda L_CL (Eq. 6) on two masked versions of every text.
+
+    What the paper leaves open is an option named after its reading in readings.yaml. The masks of a text
+    depend on (seed, version, epoch, index) only.
+
+    Args:
+        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
+        tokenizer: its tokenizer.
+        masking: {rate, mask, random} of BERT's masking (reading: mlm-masking).
+        mlm_head: ``checkpoint`` or ``new``; the decoder starts before it is drawn anew.
+        mlm_reduction: ``mean`` over the masked tokens of a batch, or ``sum``.
+        decoder, decoder_start: see ``starting_decoder``.
+        second_term, reconstruction_reduction: see ``reconstruction``.
+        target: a text's words are those before (``original``) or after masking (``masked``).
+        special_tokens: whether [CLS], [SEP], [MASK] and the other special tokens count as words.
+        versions: on how many of the two versions reconstruction and MLM are computed, 1 or 2.
+        idf: null, or {idf, normalise, both_terms} to weigh the reconstruction (IDF-REC); see ``idf_weights``
+            and ``reconstruction``.
+        contrast: ``distribution`` (Eq. 5), ``representation`` (CPDAE_R) or ``none``; it always has both
+            versions.
+        weight: lambda.
+        direction, contrast_reduction, temperature: see ``version_contrast``.
+        divergence_scale, normalisation: see ``distribution_contrast`` and ``word_distributions``.
+        similarity: of vectors, ``dot`` or ``cosine``; only for ``representation``.
+        length: tokens of a text, with [CLS] and [SEP].
+        seed: of the masks; new weights come from torch's generator.
+        statistics: folder of term statistics over the training texts; only for ``idf``.
+    """
+
+    name = "cpdae"
+    version = 1
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        masking: dict[str, float],
+        mlm_head: str,
+        mlm_reduction: str,
+        decoder: str,
+        decoder_start: str,
+        second_term: str,
+        target: str,
+        special_tokens: bool,
+        reconstruction_reduction: str,
+        versions: int,
+        idf: dict | None,
+        contrast: str,
+        weight: float,
+        direction: str,
+        contrast_reduction: str,
+        temperature: float,
+        divergence_scale: float,
+        normalisation: str,
+        similarity: str,
+        length: int,
+        seed: int,
+        statistics: Path | None = None,
+    ):
+        super().__init__()
+        _known("contrast", contrast, CONTRASTS)
+        _known("direction of the contrast", direction, DIRECTIONS)
+        _known("reduction of the contrast", contrast_reduction, ("mean", "sum"))
+        _known("normalisation", normalisation, NORMALISATIONS)
+        _known("second term of Eq. 4", second_term, SECOND_TERMS)
+        _known("reduction of the reconstruction", reconstruction_reduction, REDUCTIONS)
+        _known("target of the reconstruction", target, TARGETS)
+        _known("reduction of masked language modelling", mlm_reduction, ("mean", "sum"))
+        _known("number of versions", versions, (1, 2))
+        if temperature <= 0:
+            raise UsageError(f"the temperature is {temperature}; give a number above 0")
+        self.decoder = starting_decoder(model, layout=decoder, start=decoder_start)
+        self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
+        self.contrast, self.weight = contrast, weight
+        self.predicted, self.made = versions, versions if contrast == "none" else 2
+        self.contrasting = {
+            "temperature": temperature, "direction": direction, "reduction": contrast_reduction
+        }  # fmt: skip
+        self.divergence_scale, self.normalisation = divergence_scale, normalisation
+        self.similarity = check_similarity(similarity)
+        self.reconstructing = {"second_term": second_term, "reduction": reconstruction_reduction}
+        self.register_buffer("idf", _weights(idf, statistics, model.config.vocab_size), persistent=False)
+        self.both_terms = idf is not None and idf["both_terms"]
+        self.target = TARGETS[target]
+        self.left_out = [] if special_tokens else sorted(tokenizer.all_special_ids)
+        self.masking, self.mlm_reduction, self.length, self.seed = masking, mlm_reduction, length, seed
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Token rows to the four arrays of ``masked_texts``, (2m, L): all first versions, then all second.
+
+        Only the first versions, (m, L), where nothing asks for the second.
+        """
+        texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
+        generators = [
+            np.random.default_rng((self.seed, version, row["epoch"], row["index"]))
+            for version in range(self.made)
+            for row in examples
+        ]
+        return masked_texts(
+            texts * self.made, tokenizer=self.tokenizer, generators=generators, **self.masking
+        )
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``mlm``, ``reconstruction`` (Eq. 4) and ``contrastive`` (lambda times Eq. 5).
+
+        ``mlm`` is absent where nothing is masked, ``contrastive`` where a text has no other beside it.
+        """
+        encoded = self.encoder.base_model(batch["masked_ids"], attention_mask=batch["attention_mask"])
+        hidden = encoded.last_hidden_state  # (2m, L, H)
+        counted = len(hidden) // self.made * self.predicted  # m or 2m: first versions come first
+        losses = self._mlm(hidden[:counted], batch["labels"][:counted])
+        h_cls = hidden[:, 0]  # (2m, H), Eq. 1
+        z = self.decoder(h_cls if self.contrast == "distribution" else h_cls[:counted])  # (., V), Eq. 2
+        y = word_labels(
+            batch[self.target][:counted], batch["attention_mask"][:counted],
+            vocabulary_size=z.shape[1], left_out=self.left_out,
+        )  # fmt: skip
+        losses["reconstruction"] = reconstruction(
+            z[:counted], y, weights=self.idf, both_terms=self.both_terms, **self.reconstructing
+        )
+        if self.contrast != "none" and len(hidden) > 2:
+            losses["contrastive"] = self.weight * self._contrast(h_cls, z)
+        return losses
+
+    def save(self, folder: Path) -> None:
+        """The encoder with its masked-language head, and the decoder beside it."""
+        save_model(self.encoder, self.tokenizer, folder)
+        self.decoder.save(folder)
+
+    def _mlm(self, hidden: torch.Tensor, labels: torch.Tensor) -> dict[str, torch.Tensor]:
+        masked = labels != IGNORED
+        if not masked.any():
+            return {}
+        loss = chunked_token_cross_entropy(
+            hidden[masked], self.encoder.cls, labels[masked], reduction=self.mlm_reduction, chunk=ROWS
+        )
+        return {"mlm": loss}
+
+    def _contrast(self, h_cls: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+        if self.contrast == "representation":
+            return representation_contrast(*h_cls.chunk(2), similarity=self.similarity, **self.contrasting)
+        versions = word_distributions(z, normalisation=self.normalisation).chunk(2)
+        return distribution_contrast(*versions, divergence_scale=self.divergence_scale, **self.contrasting)
+
+
+def _weights(idf: dict | None, statistics: Path | None, size: int) -> torch.Tensor | None:
+    if idf is None:
+        return None
+    if statistics is None:
+        raise UsageError("idf needs the term statistics of the training texts; give them as an input")
+    return idf_weights(statistics, idf=idf["idf"], normalise=idf["normalise"], vocabulary_size=size)
+
+
+def _known(kind: str, value: object, valid) -> None:
+    if value not in valid:
+        raise unknown(kind, value, valid)

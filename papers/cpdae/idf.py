@@ -1,0 +1,45 @@
+"""Weights of words by inverse document frequency (§4.3, IDF-REC)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from repro.errors import DataError, unknown
+
+FORMULAS = ("smooth",)
+
+
+def idf_weights(statistics: Path, *, idf: str, normalise: bool, vocabulary_size: int) -> torch.Tensor:
+    """w of the weighted Eq. 4 from the counts over the training texts, (V,) float32.
+
+        idf(x) = log((1 + N) / (1 + df(x))) + 1
+
+    as scikit-learn's smooth idf, which gives a word that never occurs a weight too (reading ``idf-weights``).
+
+    Args:
+        statistics: folder with ``document_frequency.npy``, (V,), and ``counts.json``, which has N as "texts".
+        idf: ``smooth``.
+        normalise: divide by the mean over the V words, so that the weights are 1 on average; else the loss
+            as a whole grows with them, several times over on a large corpus, where most words are rare.
+        vocabulary_size: V.
+
+    Raises:
+        DataError: the counts cannot be read or are of another vocabulary.
+    """
+    if idf not in FORMULAS:
+        raise unknown("idf", idf, FORMULAS)
+    try:
+        frequency = np.load(statistics / "document_frequency.npy").astype(np.float64)  # (V,)
+        texts = json.loads((statistics / "counts.json").read_text(encoding="utf-8"))["texts"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{statistics}: cannot be read as term statistics ({error})") from error
+    if frequency.shape != (vocabulary_size,):
+        raise DataError(
+            f"{statistics}: counts of {len(frequency)} words; the model's vocabulary has {vocabulary_size}"
+        )
+    weights = np.log((1 + texts) / (1 + frequency)) + 1
+    return torch.from_numpy(weights / weights.mean() if normalise else weights).float()

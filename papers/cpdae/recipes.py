@@ -1,0 +1,114 @@
+"""How the rows of the tables are made (§4.1.3, §4.3, §4.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from papers.baselines.encoders import BASELINES
+from papers.baselines.ms_marco import FineTuning
+from papers.baselines.wikipedia import pretrained
+from repro import recipe
+from repro.graph import Node
+from repro.recipe import Objective
+from repro.request import Request, Runs
+
+CPDAE = Objective("cpdae", 1, "papers.cpdae.discriminative_autoencoder:DiscriminativeAutoencoder")
+WORD_DISTRIBUTION = Objective("word-distribution", 1, "papers.cpdae.word_distribution:view")
+
+
+def ranking_row(request: Request, *, encoder: str) -> Node:
+    """Passages after static hard negatives, documents after two rounds of mining (§4.1.3, Tables 1 and 2)."""
+    tuning, start = _tuning(request), _encoder(request, encoder)
+    if request.collection == "msmarco-document":
+        return tuning.run(tuning.document_model(start, iteration=2))
+    return tuning.run(tuning.passage_model(start))
+
+
+def few_queries_row(request: Request, *, encoder: str, queries: int) -> Runs:
+    """The mean of three samples of the training queries (§4.4, Table 3)."""
+    tuning, start = _tuning(request), _encoder(request, encoder)
+    documents = request.collection == "msmarco-document"
+    train = tuning.few_documents if documents else tuning.few_passages
+    return Runs((tuple(tuning.run(train(start, queries=queries, sample=n)) for n in range(3)),))
+
+
+def shaded_words(request: Request) -> Node:
+    """What the decoder says of each word of an article (§4.4, Table 4).
+
+    The printed sentence is not kept; the article on its subject stands in.
+    """
+    options = {"shown": request.reading("visualised-distribution")}
+    return recipe.inspect_text(
+        cpdae(request), recipe.corpus("wikipedia"), view=WORD_DISTRIBUTION, options=options,
+        title="Nanotechnology", words=40, length=request.reading("pretraining-length"),
+    )  # fmt: skip
+
+
+def cpdae(request: Request, *, contrast: str = "distribution", idf: bool = False) -> Node:
+    """Pre-training (§3, §4.1.3).
+
+    Args:
+        contrast: distribution (Eq. 5), representation (the variant CPDAE_R) or none (§4.3).
+        idf: the reconstruction weighted by idf (§4.3, IDF-REC).
+    """
+    options = _options(request) | _contrast(request, contrast)
+    options["idf"] = request.reading("idf-weights") if idf else None
+    return pretrained(
+        request, CPDAE, options, texts_per_batch=64, epochs=3, length=request.reading("pretraining-length"),
+        counts=idf,
+    )  # fmt: skip
+
+
+ENCODERS = {
+    "cpdae": cpdae,
+    "cpdae-r": lambda request: cpdae(request, contrast="representation"),
+    "without-contrast": lambda request: cpdae(request, contrast="none"),
+    "idf-rec": lambda request: cpdae(request, contrast="none", idf=True),
+}
+
+
+def _encoder(request: Request, name: str) -> Node:
+    return (ENCODERS | BASELINES)[name](request)
+
+
+def _tuning(request: Request) -> FineTuning:
+    lengths = request.reading("fine-tuning-lengths")
+    return FineTuning(request, lengths, warm_up_epochs=request.reading("warm-up-epochs"))
+
+
+def _options(request: Request) -> dict[str, Any]:
+    return {
+        "masking": request.reading("mlm-masking"),
+        "mlm_head": request.reading("mlm-head"),
+        "mlm_reduction": "mean",
+        "decoder": request.reading("decoder-layers"),
+        "decoder_start": request.reading("decoder-start"),
+        "second_term": request.reading("reconstruction-second-term"),  # Eq. 4
+        "target": request.reading("reconstruction-target"),
+        "special_tokens": request.reading("reconstruction-special-tokens"),
+        "reconstruction_reduction": request.reading("reconstruction-reduction"),
+        "versions": request.reading("masked-versions"),
+    }
+
+
+def _contrast(request: Request, contrast: str) -> dict[str, Any]:
+    """Eq. 5 and the λ of Eq. 6."""
+    if contrast == "none":
+        return {
+            "contrast": "none", "weight": 0.0, "direction": "both", "contrast_reduction": "mean",
+            "temperature": 1.0, "divergence_scale": 1.0, "normalisation": "sum", "similarity": "dot",
+        }  # fmt: skip
+    options = {
+        "contrast": contrast, "direction": request.reading("contrastive-direction"),
+        "contrast_reduction": request.reading("contrastive-reduction"),
+    }  # fmt: skip
+    if contrast == "representation":
+        return options | request.reading("representation-similarity") | {
+            "weight": request.reading("representation-loss-weight"), "divergence_scale": 1.0,
+            "normalisation": "sum",
+        }  # fmt: skip
+    return options | {
+        "weight": 0.1, "temperature": request.reading("contrastive-temperature"), "similarity": "dot",
+        "divergence_scale": request.reading("divergence-scale"),
+        "normalisation": request.reading("distribution-normalisation"),
+    }  # fmt: skip

@@ -1,0 +1,65 @@
+"""Which words a text has, predicted all at once (§3.2.1, Eqs. 3-4)."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional
+
+from repro.errors import unknown
+
+SECOND_TERMS = ("binary", "printed")
+REDUCTIONS = ("sum", "mean")
+
+
+def reconstruction(
+    z: torch.Tensor,
+    y: torch.Tensor,
+    *,
+    second_term: str,
+    reduction: str,
+    weights: torch.Tensor | None,
+    both_terms: bool,
+) -> torch.Tensor:
+    """Eq. 4, mean over the texts.
+
+        L_REC = - sum_j w_j ( y_j log s_j + (1 - y_j) log(1 - s_j) ),  s_j = sigmoid(z_j)  (Eq. 3)
+
+    As printed the second term has log s_j too, so that the labels cancel (reading
+    ``reconstruction-second-term``). ``mean`` divides by V (reading ``reconstruction-reduction``).
+
+    Args:
+        z: (N, V), any float type; the logarithm is taken in float32 at least.
+        y: (N, V), 1 or True where the text has the word, 0 elsewhere.
+        second_term: ``binary`` or ``printed``.
+        reduction: ``sum`` or ``mean``, over the vocabulary.
+        weights: w, (V,); None for 1.
+        both_terms: whether w weighs words that do not occur too (reading ``idf-weights``).
+    """
+    if second_term not in SECOND_TERMS:
+        raise unknown("second term of Eq. 4", second_term, SECOND_TERMS)
+    if reduction not in REDUCTIONS:
+        raise unknown("reduction of the reconstruction", reduction, REDUCTIONS)
+    z = z.to(torch.promote_types(z.dtype, torch.float32))
+    with torch.autocast(z.device.type, enabled=False):
+        signs = torch.where(y.bool(), 1.0, -1.0) if second_term == "binary" else 1.0
+        terms = -functional.logsigmoid(signs * z)  # (N, V): 1 - sigmoid(z) = sigmoid(-z)
+        if weights is not None:
+            terms = terms * (weights if both_terms else torch.where(y.bool(), weights, 1.0))
+        total = terms.sum(dim=1).mean()
+    return total / z.shape[1] if reduction == "mean" else total
+
+
+def word_labels(
+    input_ids: torch.Tensor, attention_mask: torch.Tensor, *, vocabulary_size: int, left_out: list[int]
+) -> torch.Tensor:
+    """y of Eq. 4: which words of the vocabulary each text has, (N, V) bool.
+
+    Args:
+        input_ids, attention_mask: (N, L).
+        vocabulary_size: V.
+        left_out: entries that are words of no text (reading ``reconstruction-special-tokens``).
+    """
+    y = input_ids.new_zeros((len(input_ids), vocabulary_size + 1), dtype=torch.bool)
+    y.scatter_(1, input_ids.masked_fill(attention_mask == 0, vocabulary_size), True)  # padding: past the end
+    y[:, left_out] = False
+    return y[:, :vocabulary_size]

@@ -1,0 +1,93 @@
+"""What the decoder says of each word of a text (§4.4, Table 4), for any text and any saved model."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from repro.errors import ReproError, unknown
+from repro.report.figures import shaded_text
+
+SHOWN = ("sigmoid", "largest", "sum")
+
+
+def view(folder: Path, text: str, *, shown: str, length: int) -> list[tuple[str, float]]:
+    """The words of a text as written, each with the sum over its pieces of the decoder's probabilities.
+
+    The text is encoded unmasked. A punctuation mark is a word; a word that the vocabulary cannot spell has
+    the value of [UNK].
+
+    Args:
+        folder: a model directory with ``decoder.safetensors``.
+        shown: reading ``visualised-distribution``: ``sigmoid``, the probabilities of Eq. 3 (their sum over
+            the pieces of a word can exceed 1); ``largest``, these divided by the largest in the vocabulary;
+            ``sum``, divided by their sum over the vocabulary, the z~ of §3.2.2.
+        length: tokens of the text, with [CLS] and [SEP]; a word that does not fit whole is left out.
+
+    Raises:
+        DataError: the folder has no model, or no such decoder beside it.
+        UsageError: ``shown`` is not known, or the model has fewer positions than ``length``.
+    """
+    import torch
+
+    from papers.cpdae.decoder import saved_decoder
+    from repro.nn.checkpoint import check_length, load_encoder, load_tokenizer
+
+    if shown not in SHOWN:
+        raise unknown("way to show a distribution", shown, SHOWN)
+    tokenizer, encoder = load_tokenizer(folder), load_encoder(folder).eval()
+    decoder = saved_decoder(folder, encoder.config).eval()
+    check_length(encoder, length)
+    encoded = tokenizer(text, return_offsets_mapping=True)
+    token_words = encoded.word_ids(0)
+    kept = _kept(token_words, length)
+    ids = [*encoded["input_ids"][:kept], tokenizer.sep_token_id]
+    with torch.inference_mode():
+        h_cls = encoder(torch.tensor([ids])).last_hidden_state[:, 0]  # (1, H)
+        probabilities = torch.sigmoid(decoder(h_cls))[0]  # (V,), Eq. 3
+    if shown == "largest":
+        probabilities = probabilities / probabilities.max()
+    if shown == "sum":
+        probabilities = probabilities / probabilities.sum()
+    words: dict[int, tuple[int, int, float]] = {}  # where each word begins and ends, and its value
+    for token, word, (begin, end) in zip(ids, token_words[:kept], encoded["offset_mapping"], strict=False):
+        if word is not None:
+            begin, _, value = words.get(word, (begin, end, 0.0))
+            words[word] = (begin, end, value + float(probabilities[token]))
+    return [(text[begin:end], value) for begin, end, value in words.values()]
+
+
+view.name, view.version = "word-distribution", 1
+
+
+def _kept(token_words: Sequence[int | None], length: int) -> int:
+    """How many of the tokens stay, [CLS] among them, before a closing [SEP]: whole words only."""
+    kept = min(length, len(token_words)) - 1
+    while kept > 1 and token_words[kept] is not None and token_words[kept] == token_words[kept - 1]:
+        kept -= 1
+    return kept
+
+
+def main(arguments: Sequence[str]) -> int:
+    """``python -m papers.cpdae.word_distribution MODEL_FOLDER TEXT``: words with shades; the exit status."""
+    from rich.console import Console
+
+    parser = argparse.ArgumentParser(prog="python -m papers.cpdae.word_distribution", description=__doc__)
+    parser.add_argument("folder", metavar="MODEL_FOLDER", type=Path)
+    parser.add_argument("text", metavar="TEXT")
+    parser.add_argument("--shown", choices=SHOWN, default="sigmoid", help="else sigmoid")
+    parser.add_argument("--length", type=int, default=512, help="tokens of the text; else 512")
+    given = parser.parse_args(arguments)
+    try:
+        words = view(given.folder, given.text, shown=given.shown, length=given.length)
+    except ReproError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+    Console().print(shaded_text(words))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

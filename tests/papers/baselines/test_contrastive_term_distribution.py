@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from papers.baselines.contrastive_term_distribution import (
+    check_contrast,
+    contrastive_term_scores,
+    word_attention,
+)
+from repro.errors import UsageError
+
+
+def numbers(n=4, w=6, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    attention = torch.rand(n, w, dtype=torch.float64, generator=generator)
+    collection = torch.rand(n, w, dtype=torch.float64, generator=generator).clamp(min=1e-3) / 3
+    return attention, collection, torch.ones(n, w, dtype=torch.bool)
+
+
+def loops(attention, collection, mask, saturation, contrast):
+    scores = []
+    for row, shares, there in zip(attention.tolist(), collection.tolist(), mask.tolist(), strict=True):
+        raised = [a if saturation is None else a / (a + saturation) for a in row]
+        total = sum(g for g, one in zip(raised, there, strict=True) if one)
+        scores.append([])
+        for g, r, one in zip(raised, shares, there, strict=True):
+            c = -g / total * math.log2(r) if contrast == "cross-entropy" else max(0.0, g / total - r)
+            scores[-1].append(c if one else 0.0)
+    return scores
+
+
+@pytest.mark.parametrize("contrast", ["cross-entropy", "difference"])
+@pytest.mark.parametrize("saturation", [None, 0.01, 2.0])
+def test_scores_are_the_equations_written_as_loops(contrast, saturation):
+    attention, collection, mask = numbers()
+    mask[1, 2:] = False
+    found = contrastive_term_scores(attention, collection, mask, saturation=saturation, contrast=contrast)
+    expected = loops(attention, collection, mask, saturation, contrast)
+    assert found.flatten().tolist() == pytest.approx([c for row in expected for c in row], rel=1e-12)
+
+
+def test_without_saturation_the_scale_of_attention_does_not_matter_and_with_it_large_values_level_out():
+    attention, collection, mask = numbers()
+    how = {"saturation": None, "contrast": "cross-entropy"}
+    found = contrastive_term_scores(attention, collection, mask, **how)
+    again = contrastive_term_scores(attention * 9, collection, mask, **how)
+    torch.testing.assert_close(again, found)
+    level = contrastive_term_scores(
+        attention * 1e9, torch.full_like(collection, 0.5), mask, saturation=0.01, contrast="cross-entropy"
+    )
+    torch.testing.assert_close(level, torch.full_like(level, 1 / 6))
+
+
+def test_a_row_without_words_has_zeros_and_nothing_masked_counts():
+    attention, collection, mask = numbers()
+    mask[0], mask[1, 0] = False, False
+    how = {"saturation": 0.01, "contrast": "cross-entropy"}
+    found = contrastive_term_scores(attention, collection, mask, **how)
+    assert (found[0] == 0).all() and found.isfinite().all()
+    attention[1, 0], collection[1, 0] = 77.0, 0.0
+    torch.testing.assert_close(contrastive_term_scores(attention, collection, mask, **how), found)
+
+
+def test_attention_of_a_word_is_the_sum_over_its_tokens():
+    attention = torch.tensor([[0.5, 0.1, 0.2, 0.15, 0.05], [0.4, 0.3, 0.2, 0.1, 0.0]], dtype=torch.float64)
+    words = torch.tensor([[-1, 0, 1, 0, -1], [-1, 1, 1, -1, -1]])
+    found = word_attention(attention, words, words=2)
+    torch.testing.assert_close(found, torch.tensor([[0.25, 0.2], [0.0, 0.5]], dtype=torch.float64))
+    assert word_attention(attention, torch.full_like(words, -1), words=0).shape == (2, 0)
+
+
+def test_an_unknown_contrast_is_a_usage_error():
+    with pytest.raises(UsageError, match="no contrast of distributions 'ratio'"):
+        check_contrast("ratio")

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from papers.baselines.dropout_contrast import DropoutContrast
+from repro.nn.checkpoint import load_masked_lm
+from repro.objective import built
+from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
+
+OPTIONS = {
+    "temperature": 0.05, "similarity": "cosine", "dropout": 0.1, "projector": "nonlinear", "mlm": None,
+    "length": 32, "seed": 7,
+}  # fmt: skip
+
+
+def objective(**changes):
+    torch.manual_seed(1)
+    return built(DropoutContrast, tiny_masked_lm(dropout=0.0), tiny_tokenizer(), OPTIONS | changes)
+
+
+def rows(count=4):
+    generator = np.random.default_rng(5)
+    texts = [tiny_text(generator, 10) for _ in range(count)]
+    ids = [tiny_tokenizer()(text, add_special_tokens=False)["input_ids"] for text in texts]
+    return [{"input_ids": np.array(text), "index": place, "epoch": 0} for place, text in enumerate(ids)]
+
+
+def test_without_dropout_the_loss_is_the_equation_written_as_loops():
+    """Both passes are then the same, so that the vectors can be had from one."""
+    simcse = objective(dropout=0.0).double()
+    batch = simcse.collate(rows())
+    hidden = simcse.encoder.base_model(batch["clean_ids"], attention_mask=batch["attention_mask"])
+    vectors = simcse.projector(hidden.last_hidden_state[:, 0]).tolist()
+
+    def cosine(a, b):
+        return sum(x * y for x, y in zip(a, b, strict=True)) / math.hypot(*a) / math.hypot(*b)
+
+    expected = 0.0
+    for i in range(4):
+        scores = [math.exp(cosine(vectors[i], vectors[j]) / 0.05) for j in range(4)]
+        expected -= math.log(scores[i] / sum(scores)) / 4
+    assert simcse(batch)["contrastive"].item() == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_two_passes_drop_different_units():
+    simcse = objective()
+    batch = simcse.collate(rows(1))
+    simcse.train()
+    ids, mask = batch["clean_ids"].repeat(2, 1), batch["attention_mask"].repeat(2, 1)
+    first, second = simcse.encoder.base_model(ids, attention_mask=mask).last_hidden_state[:, 0]
+    assert not torch.allclose(first, second)
+
+
+def test_a_text_alone_has_nothing_to_be_told_from():
+    simcse = objective()
+    assert simcse(simcse.collate(rows(1))) == {}
+
+
+def test_masked_language_modelling_is_trained_along_if_asked_for():
+    masking = {"rate": 0.3, "mask": 0.8, "random": 0.1}
+    assert set(objective()(objective().collate(rows()))) == {"contrastive"}
+    along = objective(mlm=masking)
+    assert set(along(along.collate(rows()))) == {"contrastive", "mlm"}
+
+
+def test_nothing_of_the_head_is_trained_by_the_contrast():
+    simcse = objective()
+    loss = simcse(simcse.collate(rows()))["contrastive"]
+    head = [simcse.encoder.cls.predictions.transform.dense.weight]
+    assert torch.autograd.grad(loss, head, allow_unused=True) == (None,)
+
+
+def test_the_encoder_is_saved_with_the_dropout_it_came_with(tmp_path):
+    objective().save(tmp_path)
+    assert load_masked_lm(tmp_path).config.hidden_dropout_prob == 0.0
+    assert not (tmp_path / "projector.safetensors").exists()

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from papers.baselines.inverse_cloze import InverseCloze
+from papers.baselines.sentences import sentences
+from repro.errors import UsageError
+from repro.nn.checkpoint import load_masked_lm
+from repro.objective import built
+from repro.progress import Progress
+from repro.train import Settings, train
+from tests.papers.baselines.tiny_texts import ids, rows, texts
+from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
+
+MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}
+OPTIONS = {
+    "temperature": 1.0, "similarity": "dot", "weight": 0.5, "keep": 0.1, "sentence_ends": list(".,-)?"),
+    "query_tokens": 20, "short_text": "whole", "mlm_on": "context", "mlm_reduction": "mean",
+    "mlm_head": "checkpoint", "masking": MASKING, "resample": "epoch", "length": 48, "seed": 7,
+}  # fmt: skip
+
+
+def objective(*, dropout=0.0, **changes):
+    torch.manual_seed(1)
+    return built(InverseCloze, tiny_masked_lm(dropout=dropout), tiny_tokenizer(), OPTIONS | changes)
+
+
+def vectors(ict, input_ids, attention_mask):
+    return (
+        ict.encoder.bert(input_ids, attention_mask=attention_mask).last_hidden_state[:, 0].double().tolist()
+    )
+
+
+def cross_entropy(queries, contexts):
+    total = 0.0
+    for i, query in enumerate(queries):
+        products = [sum(x * y for x, y in zip(query, context, strict=True)) for context in contexts]
+        total -= products[i] - math.log(sum(math.exp(one) for one in products))
+    return total / len(queries)
+
+
+@pytest.mark.parametrize(("mlm_on", "inputs"), [("context", "masked"), ("text", "context")])
+def test_losses_are_those_of_the_equations_over_the_encoded_batch(mlm_on, inputs):
+    ict = objective(mlm_on=mlm_on)
+    batch = ict.collate(rows())
+    losses = ict(batch)
+    mask = batch["attention_mask" if mlm_on == "context" else "context_attention_mask"]
+    contexts = vectors(ict, batch[f"{inputs}_ids"], mask)
+    queries = vectors(ict, batch["query_ids"], batch["query_attention_mask"])
+    assert losses["contrastive"].item() == pytest.approx(0.5 * cross_entropy(queries, contexts), rel=1e-5)
+    mlm = ict.encoder(
+        batch["masked_ids"], attention_mask=batch["attention_mask"], labels=batch["labels"]
+    ).loss
+    torch.testing.assert_close(losses["mlm"], mlm)
+
+
+def test_sentence_and_rest_are_the_text_and_the_whole_is_kept_as_often_as_said():
+    ict, kept, several = objective(query_tokens=100), 0, 0
+    for index, text in enumerate(texts(3000, words=60)):
+        query, context, paired = ict.pair(text, 0, index)
+        bounds = sentences(text, ict.ends)
+        assert paired and len(query) > 0 and len(context) > 0
+        if len(bounds) == 1:
+            assert (query == text).all() and (context == text).all()
+            continue
+        several += 1
+        if len(context) == len(text):
+            kept += 1
+            assert (context == text).all()
+            assert any(np.array_equal(text[a:b], query) for a, b in bounds.tolist())
+        else:
+            rests = [(text[a:b], np.concatenate((text[:a], text[b:]))) for a, b in bounds.tolist()]
+            assert any(np.array_equal(query, q) and np.array_equal(context, c) for q, c in rests)
+    assert several > 1000 and kept / several == pytest.approx(0.1, abs=0.02)
+
+
+def test_every_sentence_is_drawn_about_as_often():
+    ict = objective(keep=0.0)
+    text = ids("king . a queen . the river bridge . castle")
+    lengths = [len(ict.pair(text, epoch, 3)[0]) for epoch in range(3000)]
+    assert np.bincount(lengths)[1:] / 3000 == pytest.approx([0.25, 0.25, 0.25, 0.25], abs=0.03)
+
+
+def test_a_long_sentence_is_cut_as_a_query_but_not_left_in_its_context():
+    ict = objective(keep=0.0, query_tokens=5, length=30)
+    batch = ict.collate(rows(count=20))
+    assert batch["query_ids"].shape[1] <= 5 and batch["clean_ids"].shape[1] <= 30
+    text = ids("king queen king queen king . river . bridge")
+    for epoch in range(20):
+        query, context, _ = ict.pair(text, epoch, 0)
+        assert len(query) <= 3 and len(context) in (3, 7, 8)
+    assert len(objective(query_tokens=1).pair(text, 0, 0)[0]) == 1
+
+
+def test_under_the_text_reading_whole_texts_are_masked_and_contexts_are_not():
+    ict = objective(mlm_on="text", keep=0.0, masking=MASKING | {"rate": 1.0, "mask": 1.0, "random": 0.0})
+    batch = ict.collate(rows())
+    mask_id = tiny_tokenizer().mask_token_id
+    assert (batch["masked_ids"] == mask_id).any() and not (batch["context_ids"] == mask_id).any()
+    examples = rows()
+    for clean, mask, row in zip(batch["clean_ids"], batch["attention_mask"], examples, strict=True):
+        assert clean[1 : int(mask.sum()) - 1].tolist() == row["input_ids"][:46].tolist()
+    assert (batch["context_attention_mask"].sum(dim=1) < batch["attention_mask"].sum(dim=1)).all()
+    before = ict(batch)["contrastive"]
+    other = batch | {"masked_ids": torch.full_like(batch["masked_ids"], 9)}
+    assert ict(other)["contrastive"] == before
+
+
+def test_texts_of_one_sentence_may_be_left_out_as_query_and_as_negative():
+    one = {"input_ids": ids("king queen river"), "index": 9, "epoch": 0}
+    ict = objective(short_text="drop")
+    batch = ict.collate([*rows(), one])
+    assert batch["paired"].tolist() == [True] * 5 + [False]
+    alone = ict.collate(rows())
+    torch.testing.assert_close(ict(batch)["contrastive"], ict(alone)["contrastive"])
+    assert objective(short_text="whole").collate([*rows(), one])["paired"].all()
+
+
+def test_a_left_out_text_gets_no_gradient_from_the_contrastive_loss():
+    one = {"input_ids": ids("museum museum"), "index": 9, "epoch": 0}
+    few = [
+        {"input_ids": ids(text), "index": i, "epoch": 0} for i, text in enumerate(["king . the", "ship . a"])
+    ]
+    for short_text, none in (("drop", True), ("whole", False)):
+        ict = objective(short_text=short_text, masking=MASKING | {"rate": 0.0})
+        ict(ict.collate([*few, one]))["contrastive"].backward()
+        gradient = ict.encoder.bert.embeddings.word_embeddings.weight.grad[ids("museum")[0]]
+        assert bool((gradient == 0).all()) is none
+
+
+def test_a_loss_that_nothing_in_the_batch_is_for_is_absent():
+    ict = objective(short_text="drop")
+    single = [{"input_ids": ids("king queen"), "index": i, "epoch": 0} for i in range(3)]
+    assert set(ict(ict.collate(single))) <= {"mlm"}
+    assert set(ict(ict.collate(rows(count=1)))) <= {"mlm"}  # nothing to tell one text from
+    unmasked = objective(masking=MASKING | {"rate": 0.0})
+    assert set(unmasked(unmasked.collate(rows()))) == {"contrastive"}
+
+
+def test_a_text_gives_the_same_sentence_and_mask_in_every_batch_and_others_in_other_epochs():
+    ict, examples = objective(), rows()
+    whole, part = ict.collate(examples), ict.collate(examples[3:4])
+    for name in ("masked_ids", "labels", "query_ids"):
+        size = part[name].shape[1]
+        assert (whole[name][3, :size] == part[name][0]).all()
+    for resample, same in (("epoch", False), ("once", True)):
+        ict = objective(resample=resample)
+        first = [ict.pair(row["input_ids"], 0, row["index"])[0].tolist() for row in examples]
+        later = [ict.pair(row["input_ids"], 5, row["index"])[0].tolist() for row in examples]
+        assert (first == later) is same
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"short_text": "pad"}, "no treatment of short texts 'pad'"),
+        ({"mlm_on": "query"}, "no text for masked language modelling 'query'"),
+        ({"mlm_reduction": "max"}, "no reduction 'max'"),
+        ({"mlm_head": "old"}, "no start of the masked-language head 'old'"),
+        ({"similarity": "l2"}, "no similarity 'l2'"),
+        ({"resample": "never"}, "no resampling 'never'"),
+        ({"keep": 1.5}, "keep is 1.5; give a probability"),
+        ({"tau": 1}, "unexpected keyword argument 'tau'"),
+    ],
+)
+def test_a_wrong_option_is_a_usage_error(changes, said):
+    with pytest.raises(UsageError, match=said):
+        objective(**changes)
+
+
+@pytest.mark.parametrize("mlm_on", ["context", "text"])
+def test_it_trains_and_what_it_saves_can_be_loaded(tmp_path, mlm_on):
+    ict = objective(mlm_on=mlm_on, dropout=0.1)
+    settings = Settings(
+        batch_size=16, epochs=None, max_steps=40, learning_rate=3e-3, warmup_ratio=0.1, warmup_steps=0,
+        schedule="linear", weight_decay=0.0, max_grad_norm=1.0, precision="fp32", seed=1,
+    )  # fmt: skip
+    train(ict, _Rows(rows(count=48)), settings, out=tmp_path, progress=Progress())
+    log = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
+    for name in ("mlm", "contrastive"):
+        assert np.mean([line[name] for line in log[-8:]]) < np.mean([line[name] for line in log[:8]])
+    ict.save(tmp_path / "model")
+    again = load_masked_lm(tmp_path / "model").state_dict()
+    assert all((again[name] == tensor).all() for name, tensor in ict.encoder.state_dict().items())
+
+
+class _Rows:
+    def __init__(self, examples):
+        self.examples = examples
+
+    def __len__(self):
+        return len(self.examples)
+
+    def __getitems__(self, places):
+        return [self.examples[index] | {"epoch": epoch, "index": index} for epoch, index in places]

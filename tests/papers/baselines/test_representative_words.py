@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from papers.baselines.function_words import FUNCTION_WORDS
+from papers.baselines.representative_words import RepresentativeWords
+from repro.errors import UsageError
+from repro.nn.checkpoint import load_masked_lm
+from repro.objective import built
+from repro.progress import Progress
+from repro.stages import pretrain
+from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts, written
+from tests.tiny_models import MARKS, save_tiny_model, tiny_masked_lm, tiny_tokenizer
+
+OPTIONS = {
+    "pairs": 5, "set_size_mean": 3.0, "set_size": "positive", "set_most_tokens": 16, "repeats": True,
+    "resample": "epoch", "smoothing": "average", "collection": "document-frequency",
+    "word_counts": "rarest-piece", "candidate_words": 30, "subsampling": 0.01, "similarity": "dot",
+    "scores": "pair-softmax", "margin": 1.0, "weight": 1.0, "contrastive_input": "masked",
+    "mlm_reduction": "mean", "masking": {"rate": 0.15, "mask": 0.8, "random": 0.1},
+    "stop_words": list(FUNCTION_WORDS), "length": 48, "seed": 7,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def statistics(tmp_path_factory):
+    return save_statistics(tmp_path_factory.mktemp("statistics"), texts(300))
+
+
+def objective(statistics, *, dropout=0.0, **changes):
+    torch.manual_seed(1)
+    options = OPTIONS | {"statistics": statistics} | changes
+    return built(RepresentativeWords, tiny_masked_lm(dropout=dropout), tiny_tokenizer(), options)
+
+
+def test_the_language_model_is_dirichlet_smoothed_as_loops_say(statistics):
+    prop = objective(statistics, smoothing=7.0, subsampling=0.05)
+    occurrences = np.load(statistics / "collection_frequency.npy")
+    in_texts = np.load(statistics / "document_frequency.npy")
+    alone = [entry for entry in range(len(tiny_tokenizer())) if prop.words.alone[entry]]
+    text = ids("kings of the castle , kings and king , the queen .")
+    words, log_likely, log_weights = prop.candidates(text, generator=np.random.default_rng(0))
+    assert [written(word) for word in words[:4]] == ["kings", "castle", "king", "queen"]
+    counts = {"kings": 2, "castle": 1, "king": 1, "queen": 1}
+    for word, likely, weight in zip(words, log_likely, log_weights, strict=True):
+        share = min(in_texts[piece] for piece in word) / sum(in_texts[entry] for entry in alone)
+        expected = (counts.get(written(word), 0) + 7.0 * share) / (5 + 7.0)
+        assert math.exp(likely) == pytest.approx(expected, rel=1e-9)
+        often = min(occurrences[piece] for piece in word) / sum(occurrences[entry] for entry in alone)
+        kept = min(1.0, math.sqrt(0.05 / often) + 0.05 / often)
+        assert math.exp(weight) == pytest.approx(expected * kept, rel=1e-9)
+
+
+def test_candidates_are_distinct_words_of_the_text_and_then_of_the_collection(statistics):
+    prop = objective(statistics)
+    for seed, text in enumerate(texts(1000, seed=8)):
+        words, likely, _ = prop.candidates(text, generator=np.random.default_rng(seed))
+        names = [written(word) for word in words]
+        own = {written(text[a:b]) for a, b in prop.words.spans(text).tolist()}
+        assert len(set(names)) == len(names) <= max(30, len(own)) and set(names[: len(own)]) == own
+        assert not set(names) & (set(FUNCTION_WORDS) | set(MARKS))
+        assert np.isfinite(likely).all()
+        if not 0 < len(own) < 30:
+            assert len(names) == len(own)
+        elif len(own) < 15:
+            assert len(names) > len(own)
+    for changes in ({"candidate_words": 0}, {"smoothing": 0.0}):
+        words, likely, weights = objective(statistics, subsampling=None, **changes).candidates(
+            ids("king queen king the river"), generator=np.random.default_rng(0)
+        )
+        assert [written(word) for word in words] == ["king", "queen", "river"] and (likely == weights).all()
+
+
+def test_mu_is_the_mean_number_of_words_or_the_number_given(statistics):
+    prop = objective(statistics, stop_words=[])  # one that begins a longer word is not counted
+    expected = np.mean([len(prop.words.spans(text)) for text in texts(300)])
+    assert prop.mu == pytest.approx(expected, rel=1e-12)
+    assert objective(statistics, smoothing=3).mu == 3.0
+
+
+def test_the_preferred_set_is_the_likelier_one(statistics):
+    prop = objective(statistics, set_most_tokens=100)
+    examples = rows(count=30)
+    batch = prop.collate(examples)
+    sets = batch["set_ids"].view(30, 5, 2, -1)
+    for n, example in enumerate(examples):
+        generator = np.random.default_rng((7, 0, 0, n))
+        words, likely, _ = prop.candidates(example["input_ids"][:46], generator=generator)
+        of = {written(word): value for word, value in zip(words, likely, strict=True)}
+        for pair in sets[n][batch["pair_mask"][n]]:
+            preferred, other = (
+                [of[word] for word in written(row[row > 4].tolist()).split()] for row in pair
+            )  # 0..4 are special
+            assert len(preferred) == len(other) and sum(preferred) > sum(other)
+
+
+def test_sets_depend_on_seed_index_and_epoch_only(statistics):
+    for resample, same in (("once", True), ("epoch", False)):
+        prop = objective(statistics, resample=resample)
+        first, later = prop.collate(rows()), prop.collate(rows(epoch=3))
+        assert torch.equal(first["set_ids"], later["set_ids"]) is same
+        assert (first["labels"] != later["labels"]).any()
+        part = prop.collate(rows()[3:4])
+        size = part["set_ids"].shape[1]
+        assert torch.equal(first["set_ids"].view(5, 10, -1)[3, :, :size], part["set_ids"])
+    assert objective(statistics, set_most_tokens=2).collate(rows())["set_ids"].shape[1] <= 4
+
+
+def test_texts_without_words_have_no_pairs(statistics):
+    prop = objective(statistics, masking=OPTIONS["masking"] | {"rate": 0.0})
+    empty = {"input_ids": ids("the of , and ."), "index": 0, "epoch": 0}
+    batch = prop.collate([empty, empty])
+    assert not batch["pair_mask"].any() and prop(batch) == {}
+    mixed = prop.collate([empty, rows(count=2)[1]])
+    assert mixed["pair_mask"].any(dim=1).tolist() == [False, True] and prop(mixed)["preference"] > 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"resample": "never"}, "no resampling 'never'"),
+        ({"smoothing": "median"}, "no smoothing 'median'"),
+        ({"smoothing": -1}, "smoothing is -1"),
+        ({"collection": "tf"}, "no count of words 'tf'"),
+        ({"scores": "raw"}, "no kind of preference scores 'raw'"),
+        ({"set_size": "zero"}, "no size of a word set 'zero'"),
+        ({"tau": 1}, "unexpected keyword argument 'tau'"),
+    ],
+)
+def test_a_wrong_option_is_a_usage_error(statistics, changes, said):
+    with pytest.raises(UsageError, match=said):
+        objective(statistics, **changes)
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    from datasets import Dataset
+
+    from repro.stages import term_statistics
+
+    folder = tmp_path_factory.mktemp("inputs")
+    Dataset.from_dict({"input_ids": texts(60, seed=3)}).save_to_disk(str(folder / "tokens/arrow"))
+    save_tiny_model(folder / "model", layers=2)
+    made = {"tokens": folder / "tokens", "model": folder / "model", "statistics": folder / "statistics"}
+    made["statistics"].mkdir()
+    term_statistics.run({}, {k: made[k] for k in ("tokens", "model")}, made["statistics"], Progress())
+    return made
+
+
+def test_it_trains_in_the_stage_and_what_it_saves_can_be_loaded(inputs, tmp_path):
+    given = {
+        "objective": {
+            "name": "prop", "version": 1, "path": "papers.baselines.representative_words:RepresentativeWords",
+        },
+        "options": {key: value for key, value in OPTIONS.items() if key not in ("length", "seed")},
+        "texts_per_batch": 16, "epochs": None, "max_steps": 60, "learning_rate": 5e-3, "warmup_ratio": 0.1,
+        "warmup_steps": 0, "schedule": "linear", "weight_decay": 0.0, "max_grad_norm": 1.0,
+        "precision": "fp32", "length": 48, "seed": 42,
+    }  # fmt: skip
+    pretrain.run(given, inputs, tmp_path, Progress())
+    log = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
+    for name in ("mlm", "preference"):
+        assert np.mean([line[name] for line in log[-10:]]) < np.mean([line[name] for line in log[:10]])
+    assert load_masked_lm(tmp_path / "model").config.vocab_size == len(tiny_tokenizer())

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from papers.baselines.weak_decoder import WeakDecoder
+from repro.errors import UsageError
+from repro.nn.checkpoint import load_masked_lm
+from repro.nn.token_cross_entropy import IGNORED
+from repro.objective import built
+from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
+
+OPTIONS = {
+    "decoder_layers": 3, "span": 2, "sees_bottleneck": True, "encoder_input": "masked",
+    "decoder_input": "clean", "embeddings": "shared", "head": "shared", "reconstruct_sep": False,
+    "weight": 1.0,
+    "reduction": "mean", "masking": {"rate": 0.3, "mask": 0.8, "random": 0.1}, "mlm_head": "checkpoint",
+    "length": 32, "seed": 7,
+}  # fmt: skip
+
+WEIGHTS = torch.linspace(
+    -1, 1, 32, dtype=torch.float64
+)  # the plain sum of a LayerNorm's output has no gradient
+
+
+def objective(**changes):
+    torch.manual_seed(1)
+    return built(WeakDecoder, tiny_masked_lm(dropout=0.0), tiny_tokenizer(), OPTIONS | changes).double()
+
+
+def rows(count=3):
+    generator = np.random.default_rng(5)
+    texts = [tiny_text(generator, words) for words in (12, 20, 7)[:count]]
+    ids = [tiny_tokenizer()(text, add_special_tokens=False)["input_ids"] for text in texts]
+    return [{"input_ids": np.array(text), "index": place, "epoch": 0} for place, text in enumerate(ids)]
+
+
+def by_loops(seed, batch):
+    """Every predicted place on its own: h, the tokens before it, and the token that follows."""
+    encoder, total, count = seed.encoder, 0.0, 0
+    hidden = encoder.base_model(batch["masked_ids"], attention_mask=batch["attention_mask"]).last_hidden_state
+    for text in range(len(batch["clean_ids"])):
+        ids = batch["clean_ids"][text][: int(batch["attention_mask"][text].sum())]
+        embedded = encoder.base_model.embeddings(ids[None])[0]
+        states = torch.cat((hidden[text, :1], embedded[1:]))[None]
+        decoded = seed.decoder(states, torch.ones(1, len(ids), dtype=torch.long))[0]
+        for place in range(len(ids) - 2):  # the last word is predicted from the one before it; [SEP] is not
+            logits = encoder.cls(decoded[place][None])[0]
+            total -= (logits[ids[place + 1]] - torch.logsumexp(logits, dim=0)).item()
+            count += 1
+    return total, count
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_the_reconstruction_is_the_equation_written_as_loops(reduction):
+    seed = objective(reduction=reduction, weight=0.5)
+    batch = seed.collate(rows())
+    total, count = by_loops(seed, batch)
+    expected = 0.5 * (total / count if reduction == "mean" else total)
+    assert seed(batch)["reconstruction"].item() == pytest.approx(expected, rel=1e-9)
+    assert count == sum(len(row["input_ids"]) for row in rows())
+
+
+def test_every_place_predicts_the_next_token_and_only_words_unless_sep_is_asked_for():
+    for reconstruct_sep in (False, True):
+        seed = objective(reconstruct_sep=reconstruct_sep)
+        batch = seed.collate(rows())
+        targets = seed.targets(batch)
+        for text, row in enumerate(rows()):
+            wanted = targets[text][targets[text] != IGNORED].tolist()
+            closing = [tiny_tokenizer().sep_token_id] if reconstruct_sep else []
+            assert wanted == row["input_ids"].tolist() + closing
+            assert targets[text, 0] == row["input_ids"][0]
+
+
+def test_the_reconstruction_reaches_the_encoders_layers_through_cls_only():
+    seed = objective()
+    batch = seed.collate(rows())
+    states = seed.encoder.base_model(
+        batch["masked_ids"], attention_mask=batch["attention_mask"]
+    ).last_hidden_state
+    states = states.detach().requires_grad_()
+    (gradient,) = torch.autograd.grad(seed.reconstruction(states[:, 0], batch), states)
+    assert gradient[:, 0].abs().sum(dim=-1).all() and not gradient[:, 1:].any()
+    layers = [p for p in seed.encoder.base_model.encoder.parameters() if p.requires_grad]
+    detached = torch.autograd.grad(
+        seed.reconstruction(states[:, 0].detach(), batch), layers, allow_unused=True
+    )
+    assert all(found is None for found in detached)
+
+
+@pytest.mark.parametrize("layers, reach", [(1, 2), (3, 4)])
+def test_a_place_depends_on_no_token_before_its_span_nor_on_its_own(layers, reach):
+    """Every layer widens what is seen by span - 1 tokens: 1 + layers of them for a span of 2."""
+    seed = objective(decoder_layers=layers)
+    batch = seed.collate(rows())
+    inputs = seed.inputs(torch.randn(3, 32, dtype=torch.float64), batch).detach().requires_grad_()
+    decoded = seed.decoder(inputs, batch["attention_mask"])
+    (gradient,) = torch.autograd.grad(decoded[0, 9] @ WEIGHTS, inputs)
+    touched = gradient[0].abs().sum(dim=-1).nonzero().flatten().tolist()
+    assert touched == [0, *range(10 - reach, 10)]
+
+
+def test_without_sight_of_the_bottleneck_the_vector_reaches_its_own_span_only():
+    seed = objective(sees_bottleneck=False, decoder_layers=1)
+    batch = seed.collate(rows())
+    h_cls = torch.randn(3, 32, dtype=torch.float64, requires_grad=True)
+    decoded = seed.decoder(seed.inputs(h_cls, batch), batch["attention_mask"])
+    assert torch.autograd.grad(decoded[0, 1] @ WEIGHTS, h_cls, retain_graph=True)[0].any()
+    assert not torch.autograd.grad(decoded[0, 2] @ WEIGHTS, h_cls)[0].any()
+
+
+def test_the_order_of_the_texts_and_padding_change_nothing():
+    seed = objective()
+    there = seed(seed.collate(rows()))
+    back = seed(seed.collate(rows()[::-1]))
+    for name, loss in there.items():
+        torch.testing.assert_close(loss, back[name])
+
+
+def test_an_own_head_and_own_embeddings_start_as_the_encoders_and_are_trained_apart():
+    batch = objective().collate(rows())
+    shared, own = objective(), objective(head="own", embeddings="own")
+    torch.testing.assert_close(shared(batch)["reconstruction"], own(batch)["reconstruction"])
+    own.reconstruction(torch.randn(3, 32, dtype=torch.float64), batch).backward()
+    assert own.encoder.base_model.embeddings.word_embeddings.weight.grad is None
+    assert own.own_embeddings.word_embeddings.weight.grad.any()
+
+
+def test_reading_the_masked_text_and_encoding_the_clean_one_change_the_loss():
+    batch = objective().collate(rows())
+    usual = objective()(batch)["reconstruction"]
+    for changes in ({"decoder_input": "masked"}, {"encoder_input": "clean"}):
+        assert objective(**changes)(batch)["reconstruction"] != usual
+
+
+def test_encoder_and_decoder_can_be_read_back(tmp_path):
+    seed = objective().float()
+    seed.save(tmp_path)
+    again = load_masked_lm(tmp_path).state_dict()
+    assert all(torch.equal(again[name], value) for name, value in seed.encoder.state_dict().items())
+    weights = load_file(tmp_path / "decoder.safetensors")
+    assert all(torch.equal(weights[name], value) for name, value in seed.decoder.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    "changes", [{"encoder_input": "all"}, {"head": "new"}, {"reduction": "max"}, {"span": 0}]
+)
+def test_a_wrong_option_is_a_usage_error(changes):
+    with pytest.raises(UsageError):
+        objective(**changes)

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from scipy.spatial.distance import jensenshannon
+
+from papers.cpdae import distribution_contrast as module
+from papers.cpdae.distribution_contrast import (
+    distribution_contrast,
+    jensen_shannon,
+    representation_contrast,
+    version_contrast,
+    word_distributions,
+)
+from repro.errors import UsageError
+
+
+def scores(count=6, size=37, seed=0, spread=3.0):
+    generator = torch.Generator().manual_seed(seed)
+    return spread * torch.randn(count, size, dtype=torch.float64, generator=generator)
+
+
+def naive(p):
+    """Every pair at once, through entropies."""
+    m = (p[:, None] + p[None, :]) / 2  # (N, N, V)
+    own = torch.special.entr(p).sum(dim=-1)
+    return torch.special.entr(m).sum(dim=-1) - (own[:, None] + own[None, :]) / 2
+
+
+def equation_5(sim, *, temperature, direction, reduction):
+    """Eq. 5 as loops over the 2m versions, the second of text i at m + i."""
+    total = len(sim)
+    m, losses = total // 2, []
+    for i in range(total if direction == "both" else m):
+        other = i + m if i < m else i - m
+        denominator = sum(math.exp(sim[i][k] / temperature) for k in range(total) if k != i)
+        losses.append(-math.log(math.exp(sim[i][other] / temperature) / denominator))
+    return sum(losses) / len(losses) if reduction == "mean" else sum(losses)
+
+
+@pytest.mark.parametrize("block", [1, 100, 2**24])
+def test_divergences_and_their_gradient_are_those_of_all_pairs_at_once(monkeypatch, block):
+    monkeypatch.setattr(module, "BLOCK", block)
+    p = word_distributions(scores(), normalisation="sum").requires_grad_()
+    weights = scores(6, 6, seed=1)  # not symmetric, as Eq. 5's are not
+    blocks, whole = jensen_shannon(p), naive(p)
+    torch.testing.assert_close(blocks, whole, rtol=1e-12, atol=1e-14)
+    (by_blocks,) = torch.autograd.grad((blocks * weights).sum(), p)
+    (at_once,) = torch.autograd.grad((whole * weights).sum(), p)
+    # those of ``naive`` hold a constant for every row, which no distribution can follow
+    centred = (by_blocks - by_blocks.mean(1, True)) - (at_once - at_once.mean(1, True))
+    assert centred.abs().max() < 1e-12
+    assert torch.autograd.gradcheck(lambda z: jensen_shannon(z.softmax(dim=1)), scores(4, 5).requires_grad_())
+
+
+def test_a_divergence_is_that_of_scipy_and_between_0_and_ln_2():
+    p = word_distributions(scores(), normalisation="softmax")
+    found = jensen_shannon(p)
+    for i in range(6):
+        for j in range(6):
+            assert found[i, j].item() == pytest.approx(jensenshannon(p[i], p[j]) ** 2, abs=1e-12)
+    apart = jensen_shannon(torch.eye(3, dtype=torch.float64))
+    torch.testing.assert_close(apart, math.log(2) * (1 - torch.eye(3, dtype=torch.float64)))
+
+
+def test_equal_distributions_have_exactly_no_divergence_and_no_gradient():
+    p = word_distributions(scores(1).float(), normalisation="sum").repeat(4, 1).requires_grad_()
+    found = jensen_shannon(p)
+    assert (found == 0).all()
+    found.sum().backward()
+    assert (p.grad == 0).all()
+
+
+def test_zeros_and_numbers_near_zero_leave_value_and_gradient_finite():
+    z = torch.tensor([[200.0, -200, -200, 0], [1, 2, -200, -60], [-200, -200, 90, -90]]).requires_grad_()
+    for normalisation in ("sum", "softmax"):
+        p = word_distributions(z, normalisation=normalisation)
+        found = jensen_shannon(p)
+        assert (p == 0).any() and found.isfinite().all() and (found <= math.log(2) + 1e-6).all()
+        (gradient,) = torch.autograd.grad(found.sum(), z)
+        assert gradient.isfinite().all() and (gradient != 0).any()
+
+
+def test_single_precision_is_near_double_precision_where_distributions_hardly_differ():
+    z = scores(8, 4000, spread=0.02)
+    exact = jensen_shannon(word_distributions(z, normalisation="sum"))
+    found = jensen_shannon(word_distributions(z.float(), normalisation="sum"))
+    assert exact.max() < 1e-4 and (found - exact).abs().max() < 2e-8
+
+
+def test_no_array_over_all_pairs_and_all_words_is_kept_for_the_gradient():
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: kept.append(tensor.numel()), lambda _: None):
+        jensen_shannon(word_distributions(scores(10, 50), normalisation="sum").requires_grad_())
+    assert max(kept) <= 10 * 50
+
+
+@pytest.mark.parametrize("normalisation", ["sum", "softmax"])
+def test_distributions_sum_to_one_even_where_every_sigmoid_is_zero(normalisation):
+    z = torch.tensor([[-300.0, -301, -400], [5, 0, -5]])
+    p = word_distributions(z, normalisation=normalisation)
+    torch.testing.assert_close(p.sum(dim=1), torch.ones(2))
+    expected = z[1].sigmoid() / z[1].sigmoid().sum() if normalisation == "sum" else z[1].softmax(dim=0)
+    torch.testing.assert_close(p[1], expected)
+    assert word_distributions(z.half(), normalisation=normalisation).dtype == torch.float32
+
+
+SETTINGS = [
+    {"temperature": tau, "direction": direction, "reduction": reduction}
+    for tau in (1.0, 0.1) for direction in ("both", "first") for reduction in ("mean", "sum")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+def test_the_loss_is_equation_5_written_as_loops(settings, scale):
+    first, second = word_distributions(scores(), normalisation="sum").chunk(2)
+    loss = distribution_contrast(first, second, divergence_scale=scale, **settings)
+    sim = (-scale * naive(torch.cat((first, second)))).tolist()
+    assert loss.item() == pytest.approx(equation_5(sim, **settings), rel=1e-11)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("similarity", ["dot", "cosine"])
+def test_the_variant_is_equation_5_with_another_similarity(settings, similarity):
+    first, second = scores(6, 5, spread=0.5).chunk(2)
+    loss = representation_contrast(first, second, similarity=similarity, **settings)
+    rows = torch.cat((first, second))
+    if similarity == "cosine":
+        rows = rows / rows.norm(dim=1, keepdim=True)
+    assert loss.item() == pytest.approx(equation_5((rows @ rows.T).tolist(), **settings), rel=1e-11)
+
+
+def test_the_order_of_texts_does_not_matter_and_that_of_versions_only_to_one_direction():
+    first, second = word_distributions(scores(), normalisation="sum").chunk(2)
+    for direction in ("both", "first"):
+        settings = SETTINGS[0] | {"direction": direction, "divergence_scale": 1.0}
+        loss = distribution_contrast(first, second, **settings).item()
+        texts = [2, 0, 1]
+        assert distribution_contrast(first[texts], second[texts], **settings).item() == pytest.approx(loss)
+        swapped = distribution_contrast(second, first, **settings).item()
+        assert (swapped == pytest.approx(loss)) == (direction == "both")
+
+
+def test_a_version_is_no_negative_of_itself_and_its_other_version_stays_in_the_denominator():
+    sim = scores(6, 6).requires_grad_()
+    version_contrast(sim, temperature=1.0, direction="both", reduction="mean").backward()
+    assert (sim.grad.diagonal() == 0).all()
+    off = ~torch.eye(6, dtype=torch.bool)
+    assert (sim.grad[off] != 0).all()
+    torch.testing.assert_close(sim.grad.sum(dim=1), torch.zeros(6, dtype=torch.float64), atol=1e-12, rtol=0)
+
+
+def test_second_versions_are_no_anchors_of_the_printed_sum_but_negatives():
+    sim = scores(6, 6).requires_grad_()
+    version_contrast(sim, temperature=1.0, direction="first", reduction="sum").backward()
+    assert (sim.grad[3:] == 0).all() and (sim.grad[:3, 3:] != 0).all()
+
+
+def test_low_precision_around_it_does_not_reach_it():
+    z = scores().float()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        first, second = word_distributions(z, normalisation="sum").chunk(2)
+        loss = distribution_contrast(first, second, divergence_scale=1.0, **SETTINGS[0])
+    first, second = word_distributions(z, normalisation="sum").chunk(2)
+    assert loss == distribution_contrast(first, second, divergence_scale=1.0, **SETTINGS[0])
+
+
+def test_a_wrong_setting_is_a_usage_error():
+    sim = scores(4, 4)
+    with pytest.raises(UsageError, match="no normalisation 'max'"):
+        word_distributions(sim, normalisation="max")
+    with pytest.raises(UsageError, match="no direction of the contrast 'second'"):
+        version_contrast(sim, temperature=1.0, direction="second", reduction="mean")
+    with pytest.raises(UsageError, match="above 0"):
+        version_contrast(sim, temperature=0.0, direction="both", reduction="mean")

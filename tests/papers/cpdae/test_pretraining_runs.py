@@ -1,0 +1,127 @@
+"""Options, and the objective through the stage that trains it."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from papers.cpdae.decoder import saved_decoder
+from repro.errors import UsageError
+from repro.nn.checkpoint import load_masked_lm
+from repro.progress import Progress
+from repro.stages import pretrain
+from tests.papers.baselines.tiny_texts import rows, save_statistics, texts
+from tests.papers.cpdae.test_discriminative_autoencoder import OPTIONS, objective
+from tests.tiny_models import save_tiny_model
+
+
+@pytest.fixture(scope="module")
+def statistics(tmp_path_factory):
+    return save_statistics(tmp_path_factory.mktemp("statistics"), texts(100))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"contrast": "words"}, "no contrast 'words'"),
+        ({"direction": "second"}, "no direction of the contrast 'second'"),
+        ({"contrast_reduction": "max"}, "no reduction of the contrast 'max'"),
+        ({"normalisation": "l2"}, "no normalisation 'l2'"),
+        ({"second_term": "none"}, "no second term of Eq. 4 'none'"),
+        ({"reconstruction_reduction": "max"}, "no reduction of the reconstruction 'max'"),
+        ({"target": "clean"}, "no target of the reconstruction 'clean'"),
+        ({"mlm_reduction": "none"}, "no reduction of masked language modelling 'none'"),
+        ({"mlm_head": "old"}, "no start of the masked-language head 'old'"),
+        ({"versions": 3}, "no number of versions '3'"),
+        ({"decoder": "rnn"}, "no order of the decoder's layers 'rnn'"),
+        ({"decoder_start": "old"}, "no start of the decoder 'old'"),
+        ({"similarity": "l2"}, "no similarity 'l2'"),
+        ({"temperature": 0.0}, "the temperature is 0.0"),
+        ({"idf": {"idf": "smooth", "normalise": True, "both_terms": True}}, "needs the term statistics"),
+        ({"tau": 1}, "unexpected keyword argument 'tau'"),
+    ],
+)
+def test_a_wrong_option_is_a_usage_error(changes, said):
+    with pytest.raises(UsageError, match=said):
+        objective(**changes)
+
+
+def test_what_collates_can_be_sent_to_another_process():
+    cpdae = objective()
+    batch, again = cpdae.collate(rows()), pickle.loads(pickle.dumps(cpdae.collate))(rows())
+    assert all((tensor == again[name]).all() for name, tensor in batch.items())
+
+
+IDF_REC = {"contrast": "none", "idf": {"idf": "smooth", "normalise": True, "both_terms": True}}
+VARIANTS = {
+    "cpdae": {},
+    "cpdae-r": {"contrast": "representation", "similarity": "cosine", "temperature": 0.05},
+    "without-contrast": {"contrast": "none"},
+    "idf-rec": IDF_REC,
+    "tied-norm-last": {"decoder_start": "tied", "decoder": "norm-last"},
+}
+
+
+def params(changes, **settings):
+    options = {name: value for name, value in OPTIONS.items() if name not in ("length", "seed")} | changes
+    path = "papers.cpdae.discriminative_autoencoder:DiscriminativeAutoencoder"
+    return {
+        "objective": {"name": "cpdae", "version": 1, "path": path}, "options": options, "texts_per_batch": 8,
+        "epochs": None, "max_steps": 10, "learning_rate": 1e-3, "warmup_ratio": 0.1, "warmup_steps": 0,
+        "schedule": "linear", "weight_decay": 0.0, "max_grad_norm": 1.0, "precision": "fp32", "length": 24,
+        "seed": 42,
+    } | settings  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    from datasets import Dataset
+
+    folder = tmp_path_factory.mktemp("inputs")
+    save_tiny_model(folder / "model")
+    written = [row["input_ids"].tolist() for row in rows(40, words=12)]
+    Dataset.from_dict({"input_ids": written}).save_to_disk(str(folder / "tokens/arrow"))
+    return {"model": folder / "model", "tokens": folder / "tokens"}
+
+
+@pytest.mark.parametrize("name", list(VARIANTS))
+def test_losses_fall_and_encoder_and_decoder_load_again(name, inputs, statistics, tmp_path):
+    given = inputs | ({"statistics": statistics} if name == "idf-rec" else {})
+    pretrain.run(params(VARIANTS[name], max_steps=60, learning_rate=0.01), given, tmp_path, Progress())
+    lines = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
+    losses = [line["reconstruction"] for line in lines]
+    assert np.mean(losses[-10:]) < 0.8 * np.mean(losses[:10])
+    model = load_masked_lm(tmp_path / "model")
+    decoder = saved_decoder(tmp_path / "model", model.config)
+    if name == "tied-norm-last":
+        assert (decoder.vocabulary.weight == model.bert.embeddings.word_embeddings.weight).all()
+
+
+@pytest.mark.parametrize("name", ["cpdae", "tied-norm-last"])
+def test_a_pre_training_killed_at_step_7_ends_with_the_same_bytes(name, inputs, tmp_path, monkeypatch):
+    from repro.trainer import ObjectiveTrainer
+
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
+    given = params(VARIANTS[name])
+    (tmp_path / "straight").mkdir()
+    facts = pretrain.run(given, inputs, tmp_path / "straight", Progress())
+    calls, compute_loss = [], ObjectiveTrainer.compute_loss
+
+    def killed(self, *arguments, **named):
+        calls.append(1)
+        if len(calls) == 7:
+            raise KeyboardInterrupt
+        return compute_loss(self, *arguments, **named)
+
+    (tmp_path / "killed").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(ObjectiveTrainer, "compute_loss", killed)
+        with pytest.raises(KeyboardInterrupt):
+            pretrain.run(given, inputs, tmp_path / "killed", Progress())
+    resumed = pretrain.run(given, inputs, tmp_path / "killed", Progress())
+    assert resumed["resumed_at"] == 6 and resumed["losses"] == facts["losses"]
+    for file in ("model/model.safetensors", "model/decoder.safetensors"):
+        assert (tmp_path / "killed" / file).read_bytes() == (tmp_path / "straight" / file).read_bytes()

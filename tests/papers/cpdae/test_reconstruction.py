@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional
+
+from papers.cpdae.reconstruction import reconstruction, word_labels
+from repro.errors import UsageError
+
+
+def texts(count=4, size=9, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    z = 3 * torch.randn(count, size, dtype=torch.float64, generator=generator)
+    y = torch.rand(count, size, generator=generator) < 0.4
+    return z, y, 0.5 + torch.rand(size, dtype=torch.float64, generator=generator)
+
+
+def equation_4(z, y, *, second_term, reduction, weights, both_terms):
+    """Eq. 4, one word of one text after the other."""
+    total = 0.0
+    for text in range(len(z)):
+        for j in range(z.shape[1]):
+            s = 1 / (1 + math.exp(-z[text, j].item()))
+            weight = weights[j].item() if weights is not None and (both_terms or y[text, j]) else 1.0
+            second = math.log(1 - s) if second_term == "binary" else math.log(s)
+            label = int(y[text, j])
+            total -= weight * (label * math.log(s) + (1 - label) * second)
+    return total / len(z) / (z.shape[1] if reduction == "mean" else 1)
+
+
+@pytest.mark.parametrize("second_term", ["binary", "printed"])
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+@pytest.mark.parametrize(("weighted", "both_terms"), [(False, False), (True, False), (True, True)])
+def test_the_loss_is_equation_4_written_as_loops(second_term, reduction, weighted, both_terms):
+    z, y, weights = texts()
+    settings = {
+        "second_term": second_term, "reduction": reduction, "weights": weights if weighted else None,
+        "both_terms": both_terms,
+    }  # fmt: skip
+    loss = reconstruction(z, y, **settings)
+    assert loss.item() == pytest.approx(equation_4(z, y, **settings), rel=1e-12)
+
+
+PLAIN = {"second_term": "binary", "reduction": "sum", "weights": None, "both_terms": False}
+
+
+def test_it_is_torchs_binary_cross_entropy():
+    z, y, _ = texts()
+    expected = functional.binary_cross_entropy_with_logits(z, y.double(), reduction="sum") / len(z)
+    torch.testing.assert_close(reconstruction(z, y, **PLAIN), expected)
+
+
+def test_as_printed_the_labels_have_no_say_and_every_word_is_raised():
+    z, y, _ = texts()
+    z.requires_grad_()
+    printed = PLAIN | {"second_term": "printed"}
+    assert reconstruction(z, y, **printed) == reconstruction(z, ~y, **printed)
+    reconstruction(z, y, **printed).backward()
+    assert (z.grad < 0).all()
+
+
+def test_a_weight_on_occurring_words_leaves_the_gradient_of_the_others_alone():
+    z, y, weights = texts()
+    z.requires_grad_()
+    (plain,) = torch.autograd.grad(reconstruction(z, y, **PLAIN), z)
+    one = PLAIN | {"weights": weights, "both_terms": False}
+    (weighted,) = torch.autograd.grad(reconstruction(z, y, **one), z)
+    torch.testing.assert_close(weighted, torch.where(y, plain * weights, plain))
+
+
+def test_the_order_of_words_does_not_matter_and_sure_scores_stay_finite():
+    z, y, _ = texts()
+    order = torch.randperm(9, generator=torch.Generator().manual_seed(1))
+    loss = reconstruction(z, y, **PLAIN)
+    torch.testing.assert_close(reconstruction(z[:, order], y[:, order], **PLAIN), loss)
+    sure = torch.tensor([[60000.0, -60000]]).half()
+    loss = reconstruction(sure, torch.tensor([[False, True]]), **PLAIN)
+    assert loss.dtype == torch.float32 and loss.isfinite()
+
+
+def test_labels_are_the_distinct_words_without_padding_and_what_is_left_out():
+    input_ids = torch.tensor([[2, 5, 7, 5, 3, 0], [2, 4, 3, 0, 0, 0]])
+    attention_mask = torch.tensor([[1, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0]])
+    y = word_labels(input_ids, attention_mask, vocabulary_size=8, left_out=[0, 2, 3, 4])
+    assert [row.nonzero().flatten().tolist() for row in y] == [[5, 7], []]
+    y = word_labels(input_ids, attention_mask, vocabulary_size=8, left_out=[])
+    assert [row.nonzero().flatten().tolist() for row in y] == [[2, 3, 5, 7], [2, 3, 4]]
+    assert y.shape == (2, 8)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [({"second_term": "third"}, "no second term"), ({"reduction": "max"}, "no reduction of the recon")],
+)
+def test_a_wrong_setting_is_a_usage_error(changes, said):
+    z, y, _ = texts()
+    with pytest.raises(UsageError, match=said):
+        reconstruction(z, y, **PLAIN | changes)

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from papers.cpdae import word_distribution
+from papers.cpdae.decoder import starting_decoder
+from papers.cpdae.word_distribution import view
+from repro.errors import DataError, UsageError
+from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
+
+TEXT = "Bridges, and the zither winter-storms ended"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A model with a decoder whose scores differ from word to word."""
+    place = tmp_path_factory.mktemp("model")
+    save_tiny_model(place)
+    torch.manual_seed(2)
+    decoder = starting_decoder(tiny_masked_lm(), layout="mlm-head", start="new")
+    with torch.no_grad():
+        decoder.vocabulary.bias.normal_(-2, 2)
+    decoder.save(place / "model")
+    return place / "model"
+
+
+def probabilities(folder, ids):
+    """Eq. 3 for a text of these tokens, through the pieces of the model."""
+    from safetensors.torch import load_file
+
+    weights = load_file(folder / "decoder.safetensors")
+    encoder = tiny_masked_lm().bert.eval()
+    with torch.no_grad():
+        h = encoder(torch.tensor([ids])).last_hidden_state[0, 0]
+        inner = torch.nn.functional.gelu(weights["dense.weight"] @ h + weights["dense.bias"])
+        inner = (inner - inner.mean()) / (inner.var(correction=0) + 1e-12).sqrt()
+        return torch.sigmoid(weights["vocabulary.weight"] @ inner + weights["vocabulary.bias"])
+
+
+def test_words_are_those_written_each_with_the_sum_over_its_pieces(folder):
+    found = view(folder, TEXT, shown="sigmoid", length=32)
+    written = ["Bridges", ",", "and", "the", "zither", "winter", "-", "storms", "ended"]
+    assert [word for word, _ in found] == written
+    tokenizer = tiny_tokenizer()
+    s = probabilities(folder, tokenizer(TEXT)["input_ids"])
+    for word, value in found:
+        pieces = tokenizer(word, add_special_tokens=False)["input_ids"]
+        assert value == pytest.approx(s[pieces].sum().item(), rel=1e-5)
+    assert len(tokenizer("Bridges", add_special_tokens=False)["input_ids"]) == 2
+
+
+def test_other_scales_are_the_same_values_divided(folder):
+    s = probabilities(folder, tiny_tokenizer()(TEXT)["input_ids"])
+    plain = view(folder, TEXT, shown="sigmoid", length=32)
+    for shown, divisor in (("largest", s.max()), ("sum", s.sum())):
+        found = view(folder, TEXT, shown=shown, length=32)
+        assert [word for word, _ in found] == [word for word, _ in plain]
+        expected = [(value / divisor).item() for _, value in plain]
+        assert [value for _, value in found] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_text_is_cut_to_the_length_between_words(folder):
+    tokens = tiny_tokenizer()(TEXT)["input_ids"]
+    for length in range(2, len(tokens) + 3):
+        words = [word for word, _ in view(folder, TEXT, shown="sigmoid", length=length)]
+        cut = TEXT if len(words) == 9 else TEXT[: TEXT.index(words[-1]) + len(words[-1])] if words else ""
+        assert len(tiny_tokenizer()(cut)["input_ids"]) <= length
+    assert view(folder, TEXT, shown="sigmoid", length=3) == []  # the first word has two pieces
+
+
+def test_an_empty_text_has_no_words(folder):
+    assert view(folder, "", shown="sigmoid", length=8) == []
+
+
+def test_a_model_without_decoder_and_a_wrong_scale_are_errors(folder, tmp_path):
+    save_tiny_model(tmp_path)
+    with pytest.raises(DataError, match=r"decoder\.safetensors: cannot be read"):
+        view(tmp_path / "model", TEXT, shown="sigmoid", length=8)
+    with pytest.raises(DataError, match="cannot be read as a model"):
+        view(tmp_path / "none", TEXT, shown="sigmoid", length=8)
+    with pytest.raises(UsageError, match="no way to show a distribution 'softmax'"):
+        view(folder, TEXT, shown="softmax", length=8)
+    with pytest.raises(UsageError, match="more than the model's 64 positions"):
+        view(folder, TEXT, shown="sigmoid", length=65)
+
+
+def test_the_command_prints_words_or_one_sentence(folder, tmp_path, capsys):
+    assert word_distribution.main([str(folder), TEXT, "--length", "32"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith("Bridges , and the zither winter - storms ended probability: 0 0.1")
+    assert word_distribution.main([str(tmp_path), TEXT]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "cannot be read as a model directory" in said

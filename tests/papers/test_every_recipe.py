@@ -1,0 +1,177 @@
+"""Which readings the recipes ask for, and that every choice changes something."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import pytest
+
+from repro.graph import walk
+from repro.manifest.cells import cells_of, exhibits, figure_tables
+from repro.papers import load, papers
+from repro.plan import readings_for, recipe_path
+from repro.request import Choices, Request, Runs
+
+DONE = ("costa", "cpdae")  # papers whose rows all have a recipe
+PRINTED = {"second-iteration-recall"}  # numbers of print, not of a run
+
+
+@functools.cache
+def rows(name: str) -> dict[str, object]:
+    """One cell for every distinct call of a recipe, and every exhibit."""
+    source, found = papers()[name], {}
+    for cell in cells_of(source, (*source.manifest.tables, *figure_tables(source))):
+        if cell.recipe:
+            documents = "document" in cell.column.dataset
+            found.setdefault(
+                (recipe_path(cell), repr(cell.options), documents, "dev" in cell.column.dataset), cell
+            )
+    return {cell.id: cell for cell in found.values()} | {shown.id: shown for shown in exhibits((name,), ())}
+
+
+def called(name: str, row: str, data=None, **overrides: str):
+    """What a row's recipe gives and the choices it used; readings are written with _ for -."""
+    cell, overrides = rows(name)[row], {key.replace("_", "-"): choice for key, choice in overrides.items()}
+    choices = Choices(readings_for(papers()[name], recipe_path(cell)), overrides, data)
+    dataset = cell.exhibit.dataset if hasattr(cell, "exhibit") else cell.column.dataset
+    return load(recipe_path(cell))(Request(dataset or "", choices), **cell.options), choices
+
+
+def runs(made) -> tuple:
+    return made.all if isinstance(made, Runs) else (made,)
+
+
+def identity(made, choices) -> tuple:
+    groups = made.groups if isinstance(made, Runs) else ((made,),)
+    return tuple(tuple(n.fingerprint for n in g) for g in groups), tuple(sorted(choices.measured_as.items()))
+
+
+def switches(name: str) -> set[str]:
+    """Readings with a choice that says something to a program."""
+    own = papers()[name].readings.items()
+    return {key for key, reading in own if any(value is not None for value in reading.choices.values())}
+
+
+@functools.cache
+def asked_for(name: str) -> set[str]:
+    """Every reading that some row asks for under the defaults or one other choice."""
+    found, tried = set(), set()
+    for row in rows(name):
+        _, choices = called(name, row)
+        found |= set(choices.used)
+        for key in set(choices.used) - tried:
+            tried.add(key)
+            for choice in choices.readings[key].choices:
+                found |= set(called(name, row, **{key: choice})[1].used)
+    return found
+
+
+@pytest.mark.parametrize("name", DONE)
+def test_every_reading_that_could_be_switched_is_asked_for_or_said_not_to_be(name):
+    page = (papers()[name].folder / "README.md").read_text(encoding="utf-8")
+    section = page.partition("### Readings with one choice built in")[2].partition("\n## ")[0]
+    assert (
+        set(re.findall(r"`([a-z0-9-]+)`", section)) & switches(name)
+        == switches(name) - asked_for(name) - PRINTED
+    )
+
+
+@pytest.mark.parametrize("name", DONE)
+def test_every_choice_that_is_asked_for_changes_what_is_run_or_how_it_is_scored(name):
+    """In some row that asks for it: a row of documents, say, is not changed by how passages are titled."""
+    changed, offered = set(), set()
+    for row in rows(name):
+        made, choices = called(name, row)
+        usual = identity(made, choices)
+        for key in choices.used:
+            reading = choices.readings[key]
+            for choice, value in reading.choices.items():
+                if key in choices.substitutes or value == reading.choices[reading.default]:
+                    continue
+                offered.add((key, choice))
+                if (key, choice) not in changed and identity(*called(name, row, **{key: choice})) != usual:
+                    changed.add((key, choice))
+    assert offered - changed == set()
+
+
+@pytest.mark.parametrize("name", DONE)
+def test_all_rows_that_the_authors_ran_have_a_recipe(name):
+    source = papers()[name]
+    missing = {
+        f"{c.table.id}/{c.row.id}"
+        for c in cells_of(source)
+        if c.is_numeric and c.role != "cited" and not c.recipe
+    }
+    assert missing == set()
+    assert all(figure.is_measured for figure in source.manifest.figures)
+
+
+def stages(made, name: str) -> list:
+    return [found for found in walk(runs(made)) if found.stage == name]
+
+
+def _row(name: str, table: str, row: str, dataset: str) -> str:
+    return next(key for key, cell in rows(name).items() if key.startswith(f"{name}/{table}/{row}/{dataset}"))
+
+
+def test_bert_has_no_projector_to_keep():
+    kept = {"fine_tuning_projector": "kept", "fine_tuning_projector_start": "new"}
+    for system, projector in (("bert", "none"), ("costa", "nonlinear")):
+        made, _ = called("costa", _row("costa", "1", f"bm25neg.{system}", "dev"), **kept)
+        (tuning,) = stages(made, "finetune")
+        assert tuning.params["options"]["projector"] == projector
+
+
+def test_lengths_with_special_tokens_counted_are_the_printed_ones():
+    for choice, lengths in (("counted", {32, 128}), ("not-counted", {34, 130})):
+        made, _ = called("costa", _row("costa", "1", "bm25neg.bert", "dev"), length_special_tokens=choice)
+        assert {found.params["length"] for found in stages(made, "encode")} == lengths
+        (tuning,) = stages(made, "finetune")
+        assert {tuning.params["query_length"], tuning.params["passage_length"]} == lengths
+
+
+def test_documents_are_ranked_by_two_rounds_that_begin_with_the_passage_model():
+    made, _ = called("costa", _row("costa", "2", "second.costa", "dev"))
+    trainings = stages(made, "finetune")
+    assert [t.params["epochs"] for t in trainings] == [3, 2, 1, 1]
+    assert [t.params["passage_length"] for t in trainings] == [128, 128, 512, 512]
+    mined = [
+        n for n in stages(made, "encode") if n.params["kind"] == "passages" and n.params["length"] == 128
+    ]
+    assert len(mined) == 3  # passages once, documents twice: the mining script cuts them there
+    assert [t.inputs["model"].fingerprint for t in trainings[1:]] == [t.fingerprint for t in trainings[:-1]]
+
+
+def test_few_queries_are_three_samples_at_six_points_of_a_grid():
+    cell = next(key for key in rows("costa") if key.startswith("costa/figure-4/costa.1000/"))
+    best, _ = called("costa", cell)
+    mean, _ = called("costa", cell, low_resource_selection="mean")
+    assert [len(group) for group in best.groups] == [3] * 6 and [len(group) for group in mean.groups] == [18]
+    assert len(stages(best, "finetune")) == 18 and len(stages(best, "sample")) == 3
+    tuned = {(t.params["queries_per_batch"], t.params["learning_rate"]) for t in stages(best, "finetune")}
+    assert tuned == {(b, r) for b in (4, 8, 16) for r in (5e-6, 1e-5)}
+
+
+def test_ablations_change_one_thing_of_three_spans_three_epochs_and_bm25_negatives():
+    def pretraining(row):
+        made, _ = called("costa", row)
+        assert len(stages(made, "finetune")) == 1
+        return next(n for n in stages(made, "pretrain")).params
+
+    base = pretraining(_row("costa", "4", "base", "dev"))
+    assert base["epochs"] == 3 and base["options"]["spans"] == dict.fromkeys(base["options"]["spans"], 3)
+    assert base["options"]["temperature"] == 0.1
+    for row in [key for key in rows("costa") if key.split("/")[1] in "4567"]:
+        params = pretraining(row)
+        changed = {key for key, value in params["options"].items() if value != base["options"][key]}
+        assert len(changed) <= 1 and params["epochs"] == 3, row
+        if row.startswith("costa/4"):
+            assert sum(params["options"]["spans"].values()) == 12
+
+
+def test_idf_weights_come_with_the_corpus_counts_they_need():
+    made, _ = called("cpdae", _row("cpdae", "2", "idf-rec", "dev-passage"))
+    assert len(stages(made, "term_statistics")) == 1
+    made, _ = called("cpdae", _row("cpdae", "2", "without-contrast", "dev-passage"))
+    assert not stages(made, "term_statistics")
