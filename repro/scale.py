@@ -172,6 +172,8 @@ def _scaled(value: Any, ratio: float) -> Any:
         return {k: _scaled(v, ratio) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_scaled(v, ratio) for v in value]
+    if isinstance(value, bool):  # whether, not how many
+        return value
     return max(1, round(value * ratio))
 
 

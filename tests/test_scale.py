@@ -75,6 +75,13 @@ def test_lengths_inside_a_text_shrink_in_proportion_to_it():
     assert min(small.params["options"]["span_tokens"]["phrase"]) >= 1
 
 
+def test_a_switch_that_is_named_like_a_length_stays_a_switch():
+    options = {"special_tokens": False, "other_tokens": True, "span_tokens": 64}
+    node = Node("pretrain", {**TRAINED.params, "options": options}, TRAINED.inputs)
+    small = scale("tiny").rewriter()(node).params["options"]
+    assert small["special_tokens"] is False and small["other_tokens"] is True and small["span_tokens"] < 64
+
+
 def test_a_cap_never_raises_a_cost():
     cheap = Node("search", {"depth": 7}, TRAINED.inputs)
     assert scale("tiny").rewriter()(cheap).params["depth"] == 7

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from repro.errors import UsageError
+from repro.errors import DataError, StageError, UsageError
 from repro.stages import inspect_text
 
 
@@ -22,13 +22,6 @@ def _run(model, corpus, out, progress, **changes):
     params = {"view": VIEW, "options": {"factor": 0.5}, "title": "none has it", "words": 5, "length": 24}
     facts = inspect_text.run(params | changes, {"model": model, "corpus": corpus}, out, progress)
     return facts, json.loads((out / "exhibit.json").read_text())
-
-
-@pytest.fixture(autouse=True)
-def importable(monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or __import__(__name__))
 
 
 def test_the_first_words_of_the_titled_document_are_viewed(model, corpus, tmp_path, progress):
@@ -51,3 +44,23 @@ def test_without_a_document_of_that_title_the_first_one_stands_in_and_it_says_so
 def test_a_view_that_is_not_the_planned_one_is_refused(model, corpus, tmp_path, progress):
     with pytest.raises(UsageError, match="version"):
         _run(model, corpus, tmp_path, progress, view=VIEW | {"version": 2})
+
+
+def test_options_that_the_view_does_not_take_are_told_in_a_sentence(model, corpus, tmp_path, progress):
+    with pytest.raises(UsageError, match="'lengths'.*colour"):
+        _run(model, corpus, tmp_path, progress, options={"factor": 1.0, "colour": "red"})
+
+
+def test_a_value_that_is_not_finite_is_refused(model, corpus, tmp_path, progress):
+    with pytest.raises(StageError, match="not finite"):
+        _run(model, corpus, tmp_path, progress, options={"factor": float("nan")})
+    assert not (tmp_path / "exhibit.json").exists()
+
+
+def test_an_empty_corpus_has_nothing_to_look_at(model, tmp_path, progress):
+    from datasets import Dataset
+
+    empty = Dataset.from_dict({"id": [], "title": [], "text": []})
+    empty.save_to_disk(str(tmp_path / "arrow"))
+    with pytest.raises(DataError, match="no document"):
+        _run(model, tmp_path, tmp_path, progress)

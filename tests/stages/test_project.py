@@ -32,6 +32,7 @@ def inputs(tmp_path):
     for name in ("run", "qrels"):
         (tmp_path / name).mkdir()
     lines = [f"q1 Q0 d{n} {rank} {100 - rank} x" for rank, n in enumerate(order.tolist(), 1)]
+    lines += [f"q2 Q0 d{n} {n + 1} {100 - n} x" for n in range(9)]
     (tmp_path / "run/run.trec").write_text("\n".join(lines) + "\n")
     (tmp_path / "qrels/qrels.trec").write_text("".join(f"q1 0 d{n} {3 if n < 5 else 0}\n" for n in range(12)))
     return {
@@ -62,12 +63,18 @@ def test_what_the_vectors_say_is_measured_before_they_are_projected(inputs, tmp_
     _, exhibit = _run(inputs, tmp_path / "out", progress)
     found = exhibit["measured"]
     assert found["auc"] == 1.0 and found["similarity_to_relevant"] > found["similarity_to_others"]
+    vectors = np.load(inputs["passages"] / "vectors.npy").astype(np.float64)
+    assert found["similarity_to_relevant"] == pytest.approx(vectors[:5].sum(axis=1).mean())
 
 
 def test_the_auc_counts_pairs_and_half_of_ties():
     scores = np.array([3.0, 1.0, 1.0, 0.0])
     assert measured(scores, np.array([True, True, False, False]))["auc"] == (1 + 1 + 0.5 + 1) / 4
-    assert measured(scores, np.array([False] * 4))["auc"] is None
+
+
+def test_without_a_relevant_candidate_only_the_others_similarity_is_known():
+    found = measured(np.array([3.0, 1.0]), np.array([False, False]))
+    assert found == {"similarity_to_relevant": None, "similarity_to_others": 2.0, "auc": None}
 
 
 def test_a_perplexity_too_large_for_the_points_is_lowered_and_noted(inputs, tmp_path, progress):
@@ -94,6 +101,7 @@ def test_another_process_makes_the_same_bytes(inputs, tmp_path, progress):
     "changes, error, said",
     [
         ({"query": "q9"}, DataError, "'q9' is not in the run"),
+        ({"query": "q2"}, DataError, "'q2' has no vector"),
         ({"candidates": 3}, DataError, "3 candidates"),
         ({"method": "umap"}, UsageError, "'umap'"),
     ],
@@ -107,3 +115,26 @@ def test_a_candidate_without_a_vector_is_named(inputs, tmp_path, progress):
     (inputs["passages"] / "ids.txt").write_text("".join(f"e{n}\n" for n in range(30)))
     with pytest.raises(DataError, match="has no vector"):
         _run(inputs, tmp_path / "out", progress)
+
+
+def test_a_vector_that_is_not_finite_is_named(inputs, tmp_path, progress):
+    vectors = np.load(inputs["passages"] / "vectors.npy")
+    vectors[2, 0] = np.nan
+    np.save(inputs["passages"] / "vectors.npy", vectors)
+    with pytest.raises(DataError, match="'d2' is not finite"):
+        _run(inputs, tmp_path / "out", progress)
+
+
+def test_vectors_of_different_sizes_cannot_be_compared(inputs, tmp_path, progress):
+    np.save(inputs["queries"] / "vectors.npy", np.ones((2, 4), np.float32))
+    with pytest.raises(DataError, match="8 dimensions, queries 4"):
+        _run(inputs, tmp_path / "out", progress)
+
+
+@pytest.mark.parametrize("width", [1, 8])
+def test_vectors_that_are_all_alike_still_have_places_and_tie(inputs, tmp_path, progress, width):
+    for name, rows in (("passages", 30), ("queries", 2)):
+        np.save(inputs[name] / "vectors.npy", np.full((rows, width), 0.1, np.float16))
+    _, exhibit = _run(inputs, tmp_path / "out", progress)
+    assert all(np.isfinite((point["x"], point["y"])).all() for point in exhibit["points"])
+    assert exhibit["measured"]["auc"] == 0.5
