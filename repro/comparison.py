@@ -193,7 +193,7 @@ def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
     runs: dict[tuple[str, str, str], dict[str, Node]] = {}
     measures: dict[tuple[str, str, str], set[str]] = {}
     for m in plan.measurements:
-        if len(m.parts) > 1 or m.parts[0].params["judgements"] != "qrels":
+        if len(m.parts) > 1 or m.parts[0].params.get("judgements") != "qrels":
             continue
         if plan.states[m.parts[0].fingerprint] != "stored" or store.state(m.runs[0]) != "stored":
             continue

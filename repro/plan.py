@@ -23,6 +23,8 @@ from repro.requirements import Machine, Obstacle
 from repro.scale import Scale
 from repro.store import Store
 
+COMPUTED = ("index-size",)  # kinds of column whose recipe gives the scores themselves
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -50,8 +52,8 @@ class Measurement:
 
     @property
     def runs(self) -> tuple[Node, ...]:
-        """The runs these evaluations score, in the order of ``parts``."""
-        return tuple(part.inputs["run"] for part in self.parts)
+        """The runs these evaluations score, in the order of ``parts``; none where nothing is searched."""
+        return tuple(part.inputs["run"] for part in self.parts if "run" in part.inputs)
 
     @property
     def fingerprint(self) -> str:
@@ -193,6 +195,9 @@ class _Builder:
         calls = [self._call(cell, member.id, seed) for member in members]
         choices = calls[0][1]
         measure = choices.measured_as.get(cell.column.measure, cell.column.measure)
+        if cell.column.kind in COMPUTED:
+            part = self._finish(calls[0][0])
+            return Measurement(cell, seed, ((part,),), measure, choices.departures(), {})
         runs = [made if isinstance(made, Runs) else Runs(((made,),)) for made, _ in calls]
         groups = tuple(
             tuple(
@@ -277,7 +282,8 @@ def _catalogued(cell: Cell) -> Dataset:
     """The dataset of a cell whose measure is known too. Raises ManifestError when one of them is not."""
     key = "measure"
     try:
-        parse_measure(cell.column.measure)
+        if cell.column.kind not in COMPUTED:
+            parse_measure(cell.column.measure)
         key = "dataset"
         return dataset(cell.column.dataset)
     except UsageError as error:

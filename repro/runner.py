@@ -134,7 +134,8 @@ def measured(measurement: Measurement, scale: str, store: Store) -> Record:
     queries: dict[str, int] = {}
     missing: dict[str, int] = {}
     for part in measurement.parts:
-        scores, judged = _scores(store.path(part) / "scores.json"), part.inputs["qrels"].fingerprint
+        scores = _scores(store.path(part) / "scores.json")
+        judged = part.inputs.get("qrels", part).fingerprint
         values = scores["measures"][measurement.measure]
         means[part.fingerprint] = sum(values) / len(values)
         queries[judged] = len(values)

@@ -84,6 +84,8 @@ class Scale:
             return node.inputs.get("stand_in", self._backbone)
         if node.stage == "official_negatives":
             return self._negatives(node)
+        if node.stage == "judged_examples":
+            return self._examples(node)
         return Node(node.stage, self._params(node), node.inputs)
 
     def _params(self, node: Node) -> dict[str, Any]:
@@ -93,8 +95,10 @@ class Scale:
             params["dataset"] = _corpus(stand_in) if node.stage == "corpus" else stand_in
         if node.stage in self.facts.steps:
             params |= {"epochs": None, "max_steps": self.facts.steps[node.stage]}
-        if node.stage in self.facts.learning_rate:
-            rate = self.facts.learning_rate[node.stage]
+        rates = self.facts.learning_rate
+        objective = params.get("objective", {}).get("name")
+        rate = rates.get(objective, rates.get(node.stage))
+        if rate and "learning_rate" in params:
             params["learning_rate"] = min(params["learning_rate"] * rate.factor, rate.most)
         if "options" in params and "length" in params:
             shrink = params["length"] / node.params["length"]
@@ -102,7 +106,7 @@ class Scale:
         return params
 
     def _value(self, name: str, value: Any) -> Any:
-        if name in self.facts.caps:
+        if name in self.facts.caps and not isinstance(value, list):
             cap = self.facts.caps[name]
             return cap if value is None else min(value, cap)
         return self.facts.replace.get(name, value)
@@ -145,6 +149,21 @@ class Scale:
             "seed": node.params["seed"],
         }
         return Node("mine", params, {"run": run, "qrels": Node("qrels", {"dataset": topics})})
+
+    def _examples(self, node: Node) -> Node:
+        """Hard negatives of questions by BM25 and their answers: the stand-ins' judgements name none."""
+        topics = self.dataset(node.params["dataset"])
+        documents = Node("corpus", {"dataset": _corpus(topics)})
+        index = Node("lucene_index", {"multifield": False}, {"corpus": documents})
+        depth, questions = self.facts.caps["depth"], Node("queries", {"dataset": topics})
+        run = Node("bm25", {**OFFICIAL_BM25, "depth": depth}, {"index": index, "queries": questions})
+        params = {
+            "depth": depth, "per_query": self._value("per_query", depth), "seed": 0, "extra_positives": False
+        }  # fmt: skip
+        inputs = {
+            "run": run, "qrels": Node("qrels", {"dataset": topics}), "queries": questions, "corpus": documents
+        }  # fmt: skip
+        return Node("mine_answers", params, inputs)
 
 
 def _at_full(node: Node) -> Node:

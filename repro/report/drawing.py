@@ -70,6 +70,10 @@ def _draw(pairs: list[tuple[str, dict]], stem: Path, note: str) -> Iterator[Path
         path = stem.with_suffix(".svg")
         figures.scatter(pairs, path, note=note)
         yield path
+    elif kind == "passages":
+        path = stem.with_suffix(".md")
+        figures.passages(pairs, path, note=note)
+        yield path
     else:
         for number, (_, exhibit) in enumerate(pairs, 1):
             path = stem.with_name(f"{stem.name}{'' if len(pairs) == 1 else f'-{number}'}.html")

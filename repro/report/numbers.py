@@ -8,6 +8,7 @@ from repro.manifest.cells import Cell
 
 
 def shown(value: float, cell: Cell) -> str:
-    """A measured value with as many decimals as print gives the cell, rounded half up."""
-    places = Decimal(1).scaleb(-(cell.printed.decimals or 0))
+    """A measured value with as many decimals as print gives the cell, half up; three without print."""
+    decimals = cell.printed.decimals if cell.printed.value is not None else 3
+    places = Decimal(1).scaleb(-(decimals or 0))
     return str(Decimal(repr(value)).quantize(places, rounding=ROUND_HALF_UP))

@@ -67,11 +67,31 @@ STAGES: dict[str, StageSpec] = {
     "lucene_index": _spec("lucene_index", {"corpus": "corpus"}, needs=("java",)),
     "bm25": _spec("run", {"index": "lucene_index", "queries": "queries"}, needs=("java",)),
     "union": _spec("training_set", {"training_sets": "training_set"}),
-    "mine": _spec("training_set", {"run": "run", "qrels": "qrels"}),
+    "mine": _spec("training_set", {"run": "run", "qrels": "qrels", "corpus?": "corpus"}),
+    "judged_examples": _spec("training_set", {"qrels": "qrels"}, ignored=("dataset",)),
+    "mine_answers": _spec(
+        "training_set", {"run": "run", "qrels": "qrels", "queries": "queries", "corpus": "corpus"}
+    ),
+    "score_pairs": _spec(
+        "training_set",
+        {"model": "model", "training_set": "training_set", "corpus": "corpus", "queries": "queries"},
+        needs=("precision",),
+        heavy=True,
+    ),
+    "rerank": _spec(
+        "run",
+        {"run": "run", "model": "model", "corpus": "corpus", "queries": "queries"},
+        needs=("precision",),
+        heavy=True,
+    ),
     "evaluate": _spec("scores", {"run": "run", "qrels": "qrels", "queries?": "queries", "corpus?": "corpus"}),
+    "index_size": _spec("scores", {"passages": "embeddings"}),
     "project": _spec(
         "exhibit", {"passages": "embeddings", "queries": "embeddings", "run": "run", "qrels": "qrels"}
     ),
     "inspect_text": _spec("exhibit", {"model": "model", "corpus": "corpus"}),
+    "top_passages": _spec(
+        "exhibit", {"run": "run", "corpus": "corpus", "queries": "queries", "qrels?": "qrels"}
+    ),
     "compare": _spec("significance", {"runs": "run", "qrels": "qrels"}),
 }

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 
-from repro.errors import DataError, StageError, UsageError
+from repro.errors import StageError, UsageError
 from repro.progress import Progress
+
+View = Callable[..., list[tuple[str, float]]]
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -19,39 +23,56 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     the text, with ``length`` and ``options``.
 
     Raises:
-        UsageError: there is no such view, or its options are others.
-        DataError: the corpus is empty, or the model is none that the view can read.
+        UsageError: there is no such view, it is not the planned one, or it takes other options.
+        DataError: the model is none that the view can read.
         StageError: a value is not finite.
     """
     from datasets import load_from_disk
 
-    from repro.objective import import_objective
-
-    view = import_objective(params["view"])
+    view = _view(params["view"])
     corpus = load_from_disk(str(inputs["corpus"] / "arrow"))
-    if len(corpus) == 0:
-        raise DataError(f"{inputs['corpus']}: no document to look at")
     place, found = _place(corpus, params["title"])
     document = corpus[place]
     text = " ".join(document["text"].split()[: params["words"]])
-    try:
-        inspect.signature(view).bind("", text, length=params["length"], **params["options"])
-    except TypeError as error:
-        raise UsageError(f"view {view.name!r}: {error}") from error
-    words = view(inputs["model"] / "model", text, length=params["length"], **params["options"])
-    if not all(math.isfinite(value) for _, value in words):
-        raise StageError(f"view {view.name!r} gives a word a value that is not finite")
+    given = {"length": params["length"], **params["options"]}
+    _check_options(view, params["view"]["path"], inputs["model"] / "model", text, given)
+    words = [[word, float(value)] for word, value in view(inputs["model"] / "model", text, **given)]
+    bad = next((word for word, value in words if not math.isfinite(value)), None)
+    if bad is not None:
+        raise StageError(f"the value of {bad!r} is not finite: the model's weights are not, or overflow")
     exhibit = {
-        "kind": "shaded-words", "title": document["title"], "found": found,
-        "words": [[word, float(value)] for word, value in words],
+        "kind": "shaded-words", "title": document["title"], "wanted": params["title"], "found": found,
+        "words": words,
     }  # fmt: skip
-    text = json.dumps(exhibit, ensure_ascii=False, sort_keys=True)
-    (out / "exhibit.json").write_text(text, encoding="utf-8")
+    written = json.dumps(exhibit, ensure_ascii=False, sort_keys=True)
+    (out / "exhibit.json").write_text(written, encoding="utf-8")
     return {"document": document["id"], "found": found, "words": len(words)}
 
 
+def _view(declared: dict) -> View:
+    """The function at ``path``; where it states a name and a version, they must be the declared ones."""
+    path = declared["path"]
+    module, _, attribute = path.partition(":")
+    try:
+        view = getattr(importlib.import_module(module), attribute)
+    except (ModuleNotFoundError, AttributeError, ValueError) as error:
+        raise UsageError(f"there is no view at {path!r} ({error})") from error
+    for key in ("name", "version"):
+        stated = getattr(view, key, declared[key])
+        if stated != declared[key]:
+            raise UsageError(f"{path} has {key} {stated!r}, the plan says {declared[key]!r}; plan again")
+    return view
+
+
+def _check_options(view: View, path: str, folder: Path, text: str, given: dict) -> None:
+    try:
+        inspect.signature(view).bind(folder, text, **given)
+    except TypeError as error:
+        raise UsageError(f"view {path!r}: {error}") from error
+
+
 def _place(corpus, title: str) -> tuple[int, bool]:
-    """The row of the document with a title, joined inside Arrow: there are millions."""
+    """The row of the document with a title, looked up inside Arrow: there are millions."""
     import pyarrow.compute as pc
 
     place = pc.index(corpus.data.column("title"), title).as_py()

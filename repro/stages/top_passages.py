@@ -1,98 +1,99 @@
-"""Stage ``top_passages``: what a run ranks first for a few queries, in words."""
+"""Stage ``top_passages``: what a run shows first for a few queries given by their words."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
+from repro.datasets.lookup import document_rows
 from repro.errors import DataError, UsageError
-from repro.evaluation.qrels import Qrels, read_qrels
-from repro.evaluation.runs import Run, read_run
+from repro.evaluation.qrels import read_qrels
+from repro.evaluation.runs import read_run
 from repro.progress import Progress
+
+Query = dict[str, str]
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``exhibit.json``: for each of ``queries``, which are texts, its first ``depth`` passages.
+    """Write ``exhibit.json``: the first ``depth`` passages for each of ``queries``.
 
-    A text is looked for without regard to case and white space. Where no query of the run has it, the run's
-    first query that is not shown otherwise stands in, and ``found`` is false; the text is left out if there
-    is none. Grades are null without the input ``qrels``, and for what is not judged.
+    Queries are known by their text, whatever its capitals and spaces. In place of one that is not there
+    stands the first query of the collection not yet used, with ``found`` false: which one depends on the
+    queries alone, so that systems can be laid side by side. A query for which the run has nothing has no
+    passages. A grade is null where the document is not judged, or no judgements (input ``qrels``) are given.
 
     Raises:
         UsageError: ``depth`` is below 1.
-        DataError: the run is empty, or names a query or passage that does not exist.
+        DataError: an input is malformed, a passage is missing from the corpus, or there are too few
+            queries.
     """
     if params["depth"] < 1:
         raise UsageError(f"depth is {params['depth']}; at least one passage has to be shown")
-    ranking = read_run(inputs["run"] / "run.trec")
-    if not ranking:
-        raise DataError(f"{inputs['run']}: the run is empty")
+    chosen = chosen_queries(params["queries"], _queries(inputs["queries"]), source=inputs["queries"])
+    source = inputs["run"] / "run.trec"
+    ranking = read_run(source)
     judged = read_qrels(inputs["qrels"] / "qrels.trec") if "qrels" in inputs else {}
-    texts = _query_texts(inputs["queries"], ranking)
-    chosen = _chosen(params["queries"], texts)
-    firsts = {query: ranking[query][: params["depth"]] for _, query, _ in chosen}
-    passages = _passages(inputs["corpus"], {d for first in firsts.values() for d, _ in first}, progress)
-    shown = [
-        {
-            "wanted": wanted, "id": query, "text": texts[query], "found": found,
-            "passages": _ranked(query, firsts[query], passages, judged),
-        }
-        for wanted, query, found in chosen
-    ]  # fmt: skip
-    text = json.dumps({"kind": "passages", "queries": shown}, ensure_ascii=False, sort_keys=True)
+    shown = {query["id"]: ranking.get(query["id"], [])[: params["depth"]] for query, _ in chosen}
+    passages = _passages(sorted({d for found in shown.values() for d, _ in found}), inputs["corpus"], source)
+    entries = []
+    for wanted, (query, found) in zip(params["queries"], chosen, strict=True):
+        grades = judged.get(query["id"], {})
+        listed = [
+            {"rank": rank, "id": document, "score": score, "grade": grades.get(document)} | passages[document]
+            for rank, (document, score) in enumerate(shown[query["id"]], start=1)
+        ]
+        entries.append({"wanted": wanted, **query, "found": found, "passages": listed})
+    exhibit = {"kind": "passages", "queries": entries}
+    text = json.dumps(exhibit, ensure_ascii=False, sort_keys=True, allow_nan=False)
     (out / "exhibit.json").write_text(text, encoding="utf-8")
-    return {"queries": len(shown), "found": sum(query["found"] for query in shown)}
+    return {
+        "queries": len(entries),
+        "found": sum(found for _, found in chosen),
+        "passages": sum(len(entry["passages"]) for entry in entries),
+    }
 
 
-def _query_texts(folder: Path, ranking: Run) -> dict[str, str]:
-    """The texts of the run's queries, in the run's order."""
+def chosen_queries(
+    wanted: Sequence[str], queries: Sequence[Query], *, source: Path
+) -> list[tuple[Query, bool]]:
+    """For each wanted text a query, and whether it is the one that was wanted.
+
+    Of several queries with the same text the first is taken. A query that is wanted further on stands in for
+    no other.
+    """
+    by_text: dict[str, Query] = {}
+    for query in queries:
+        by_text.setdefault(_words(query["text"]), query)
+    used = {by_text[_words(text)]["id"] for text in wanted if _words(text) in by_text}
+    spare = (query for query in queries if query["id"] not in used)
+    chosen = []
+    for text in wanted:
+        query = by_text.get(_words(text))
+        stand_in = next(spare, None) if query is None else None
+        if query is None and stand_in is None:
+            raise DataError(f"{source}: {len(queries)} queries, too few to show {len(wanted)} different ones")
+        chosen.append((query or stand_in, query is not None))
+    return chosen
+
+
+def _words(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _queries(folder: Path) -> list[Query]:
     with open(folder / "queries.jsonl", encoding="utf-8") as file:
-        texts = {query["id"]: query["text"] for query in map(json.loads, file)}
-    lost = next((query for query in ranking if query not in texts), None)
-    if lost is not None:
-        raise DataError(f"{folder}: query {lost!r} of the run is not among the queries")
-    return {query: texts[query] for query in ranking}
+        records = [json.loads(line) for line in file]
+    return [{"id": record["id"], "text": record["text"]} for record in records]
 
 
-def _chosen(wanted: list[str], texts: dict[str, str]) -> list[tuple[str, str, bool]]:
-    """(wanted text, query id, whether it has that text); those found are taken before any stands in."""
-    ids = {_folded(text): query for query, text in reversed(texts.items())}  # of equal texts the first
-    found = {text: ids[_folded(text)] for text in wanted if _folded(text) in ids}
-    spare = (query for query in texts if query not in found.values())
-    pairs = [(text, found.get(text) or next(spare, None), text in found) for text in wanted]
-    return [(text, query, known) for text, query, known in pairs if query is not None]
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split()).casefold()
-
-
-def _passages(folder: Path, wanted: set[str], progress: Progress) -> dict[str, tuple[str, str]]:
-    """Titles and texts by id."""
+def _passages(wanted: list[str], corpus: Path, source: Path) -> dict[str, dict[str, str]]:
+    """Title and text of each wanted document; only their rows are read."""
     import pyarrow as pa
-    import pyarrow.compute as pc
     from datasets import load_from_disk
 
-    corpus = load_from_disk(str(folder / "arrow")).with_format("arrow", columns=["id", "title", "text"])
-    passages: dict[str, tuple[str, str]] = {}
-    with progress.task("passages to show", total=len(corpus)) as advance:
-        for batch in corpus.iter(batch_size=100_000):
-            ids = batch["id"]
-            rows = batch.filter(pc.is_in(ids, value_set=pa.array(sorted(wanted), type=ids.type))).to_pylist()
-            passages |= {row["id"]: (row["title"], row["text"]) for row in rows}
-            advance(len(batch))
-    lost = sorted(wanted - passages.keys())
-    if lost:
-        raise DataError(f"{folder}: {len(lost)} passages of the run are missing, the first is {lost[0]!r}")
-    return passages
-
-
-def _ranked(query: str, first: list[tuple[str, float]], passages: dict, judged: Qrels) -> list[dict]:
-    grades = judged.get(query, {})
-    return [
-        {
-            "rank": rank, "id": document, "title": passages[document][0], "text": passages[document][1],
-            "score": score, "grade": grades.get(document),
-        }
-        for rank, (document, score) in enumerate(first, 1)
-    ]  # fmt: skip
+    rows = document_rows(pa.array(wanted, pa.string()), corpus, source=source)
+    texts = load_from_disk(str(corpus / "arrow")).select_columns(["title", "text"])
+    found = texts[rows.tolist()]
+    columns = zip(wanted, found["title"], found["text"], strict=True)
+    return {document: {"title": title, "text": text} for document, title, text in columns}

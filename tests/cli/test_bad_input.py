@@ -40,7 +40,7 @@ REFUSED = {
     "run --cell costa/1/sparse.bm25/dev.rr11": "there is no column of costa/1",
     "run --cell costa/1/sparse.deepct/dl19.r1000": "prints '-', which is no measured number",
     "run cotmae_v2 --table 6": "what is selected prints no number that could be measured",
-    "run simlm --figure 3": "figure 3 of simlm has no recipe yet; `repro show simlm --figure 3` describes it",
+    "run cotmae_v2 --figure 3": "figure 3 of cotmae_v2 has no recipe yet; `repro show cotmae_v2 --figure 3` describes it",
     "run costa --figure 99": "there is no figure of costa '99'",
     "run costa --scale huge": "there is no scale 'huge'; known: full, small, tiny",
     "run costa --scale tny": r"did you mean 'tiny'",

@@ -9,7 +9,7 @@ KEYS = {"id", "printed", "measured", "verdict", "scale", "seeds", "fingerprint"}
 
 
 def test_every_cell_has_a_record_and_rows_without_a_recipe_no_number(table):
-    assert len(table.cells) == 58
+    assert len(table.cells) == 5 * 4 + 3
     for cell in table.cells:
         assert set(cell) >= KEYS
         ran = cell["id"].split("/")[2].split(".")[-1] in ("bm25", "bert", "costa")
@@ -22,11 +22,11 @@ def test_a_trained_model_beats_an_untrained_one_and_bm25_is_not_perfect(table):
     measured = {c["id"].split("/", 2)[2]: c["measured"] for c in table.cells}
     assert 0.2 < measured["sparse.bm25/dev.rr10"] < 0.6
     for row in ("bm25neg.bert", "hardneg.bert", "bm25neg.costa", "hardneg.costa"):
-        assert measured[f"{row}/dev.r1000"] > 0.4, row
+        assert measured[f"{row}/dev.r1000"] > 0.2, row
 
 
 def test_the_second_time_nothing_runs_and_nothing_changes(table, command_line):
-    again = command_line("run", "costa", "--table", "1", "--scale", "tiny", "--json",
+    again = command_line("run", *table.selection, "--json",
                          store=table.store, results=table.results)  # fmt: skip
     assert again.returncode == 0
     assert again.stdout == table.done.stdout
@@ -34,20 +34,20 @@ def test_the_second_time_nothing_runs_and_nothing_changes(table, command_line):
 
 
 def test_compare_says_the_same_without_running_anything(table, command_line):
-    said = command_line("compare", "costa", "--table", "1", "--scale", "tiny", "--json",
+    said = command_line("compare", *table.selection, "--json",
                         store=table.store, results=table.results)  # fmt: skip
     assert said.stdout == table.done.stdout
 
 
 def test_records_alone_are_enough_to_compare(table, command_line, tmp_path):
-    said = command_line("compare", "costa", "--table", "1", "--scale", "tiny", "--json",
+    said = command_line("compare", *table.selection, "--json",
                         store=tmp_path / "empty", results=table.results)  # fmt: skip
     assert said.stdout == table.done.stdout
 
 
 def test_tests_between_rows_are_shown_with_the_table(table, command_line):
     shown = command_line(
-        "compare", "costa", "--table", "1", "--scale", "tiny", store=table.store, results=table.results
+        "compare", *table.selection, store=table.store, results=table.results
     )
     assert "ranx student" in shown.stdout
     assert "not compared with print" in shown.stdout
@@ -58,7 +58,7 @@ def test_latex_of_what_was_measured_compiles(table, command_line, tmp_path):
         pytest.skip(
             "no pdflatex on this machine: apt-get install texlive-latex-base texlive-latex-recommended"
         )
-    wanted = ("tables", "costa", "--table", "1", "--scale", "tiny", "--document", str(tmp_path / "t.tex"))
+    wanted = ("tables", *table.selection, "--document", str(tmp_path / "t.tex"))
     made = command_line(*wanted,
                         store=table.store, results=table.results)  # fmt: skip
     assert made.returncode == 0, made.stderr

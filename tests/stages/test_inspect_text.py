@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from repro.errors import DataError, StageError, UsageError
+from repro.errors import StageError, UsageError
 from repro.stages import inspect_text
 
 
@@ -47,7 +47,7 @@ def test_a_view_that_is_not_the_planned_one_is_refused(model, corpus, tmp_path, 
 
 
 def test_options_that_the_view_does_not_take_are_told_in_a_sentence(model, corpus, tmp_path, progress):
-    with pytest.raises(UsageError, match="'lengths'.*colour"):
+    with pytest.raises(UsageError, match=r"lengths'.*colour"):
         _run(model, corpus, tmp_path, progress, options={"factor": 1.0, "colour": "red"})
 
 
@@ -57,10 +57,17 @@ def test_a_value_that_is_not_finite_is_refused(model, corpus, tmp_path, progress
     assert not (tmp_path / "exhibit.json").exists()
 
 
-def test_an_empty_corpus_has_nothing_to_look_at(model, tmp_path, progress):
-    from datasets import Dataset
+@pytest.mark.parametrize("path", ["no.such.module:view", f"{__name__}:absent", "json", ":view"])
+def test_a_view_that_does_not_exist_is_told_in_a_sentence(model, corpus, tmp_path, progress, path):
+    with pytest.raises(UsageError, match="there is no view at"):
+        _run(model, corpus, tmp_path, progress, view=VIEW | {"path": path})
 
-    empty = Dataset.from_dict({"id": [], "title": [], "text": []})
-    empty.save_to_disk(str(tmp_path / "arrow"))
-    with pytest.raises(DataError, match="no document"):
-        _run(model, tmp_path, tmp_path, progress)
+
+def test_a_function_that_states_neither_name_nor_version_is_a_view_too(model, corpus, tmp_path, progress):
+    view = {"name": "plain", "version": 1, "path": f"{__name__}:plain"}
+    facts, exhibit = _run(model, corpus, tmp_path, progress, view=view, options={})
+    assert facts["words"] == len(exhibit["words"]) > 0 and exhibit["wanted"] == "none has it"
+
+
+def plain(folder, text: str, *, length: int) -> list[tuple[str, float]]:
+    return [(word, 1.0) for word in text.split()]

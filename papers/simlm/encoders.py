@@ -1,0 +1,171 @@
+"""Pre-training of SimLM and of what Table 7 compares it with (§3.1, §5, Tables 7, 8, 10-12, Figure 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from repro import recipe
+from repro.graph import Node
+from repro.recipe import Objective
+from repro.request import Request
+
+SIMLM = Objective("simlm", 1, "papers.simlm.replaced_language_modelling:ReplacedLanguageModelling")
+ENC_DEC_MLM = Objective("enc-dec-mlm", 1, "papers.simlm.enc_dec_mlm:EncoderDecoderMaskedLanguageModel")
+ENC_DEC_RTD = Objective("enc-dec-rtd", 1, "papers.simlm.enc_dec_rtd:EncoderDecoderReplacedTokenDetection")
+AUTOENCODER = Objective("autoencoder", 1, "papers.simlm.autoencoder:AutoEncoder")
+CONDENSER = Objective("condenser", 1, "papers.baselines.condenser:Condenser")
+MLM = Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel")
+ENCODER_RATE, DECODER_RATE = 0.3, 0.5  # Table 11
+LENGTH = 144  # Table 11
+
+
+def bert(request: Request) -> Node:
+    """BERT_base, which everything starts from (Table 11)."""
+    return recipe.backbone(request.reading("backbone-models")["bert"], revision="main")
+
+
+def roberta(request: Request) -> Node:
+    """RoBERTa_base (Table 1)."""
+    return recipe.backbone(request.reading("backbone-models")["roberta"], revision="main")
+
+
+def electra(request: Request) -> Node:
+    """ELECTRA_base's discriminator (Tables 1 and 5)."""
+    return recipe.backbone(request.reading("electra-models")["discriminator"], revision="main")
+
+
+def simlm(
+    request: Request,
+    *,
+    corpus: str = "msmarco",
+    encoder_rate: float = ENCODER_RATE,
+    decoder_rate: float = DECODER_RATE,
+    training: str = "frozen",
+    steps: int | None = None,
+) -> Node:
+    """Replaced language modelling through the bottleneck (§3.1).
+
+    Args:
+        corpus: msmarco or wikipedia, which differ in passages and steps (Table 11).
+        encoder_rate, decoder_rate: replace rates (Table 8).
+        training: of the generator: frozen, joint or joint-from-random (Table 12).
+        steps: another number than Table 11's (Figure 3).
+    """
+    ask = request.reading
+    masks = _masks(request, ask("generator-input"), unit=ask("masking-unit"))
+    options = {
+        "masks": masks | {"encoder_rate": encoder_rate, "decoder_rate": decoder_rate},
+        "replacement": {
+            "training": training, "dropout": ask("generator-dropout"), "draws": ask("replacement-draws")
+        },
+        "generator_weight": ask("generator-loss-weight") if training != "frozen" else 0.0,
+        "decoder": _decoder(request), "token_loss": ask("token-loss-reduction"),
+    }  # fmt: skip
+    own = _pretrained(request, SIMLM, options, corpus=corpus, steps=steps, generator=_generator(request))
+    plain = (encoder_rate, decoder_rate, training, steps) == (ENCODER_RATE, DECODER_RATE, "frozen", None)
+    released = ask("pretrained-model")[corpus] if plain else None
+    return own if released is None else recipe.backbone(released, revision="main", stand_in=own)
+
+
+def enc_dec_mlm(request: Request) -> Node:
+    """The same two networks with masked language modelling in both (§5.1)."""
+    unit = request.reading("variant-masking-unit")
+    masks = _masks(request, request.reading("variant-masking"), unit=unit)
+    options = {
+        "masks": masks | {"encoder_rate": ENCODER_RATE, "decoder_rate": DECODER_RATE},
+        "decoder": _decoder(request), "per": request.reading("token-loss-reduction")["per"],
+    }  # fmt: skip
+    return _pretrained(request, ENC_DEC_MLM, options)
+
+
+def enc_dec_rtd(request: Request) -> Node:
+    """The same two networks with replaced token detection in both (§5.1)."""
+    ask = request.reading
+    masks = _masks(request, ask("generator-input"), unit=ask("masking-unit"))
+    options = {
+        "masks": masks | {"encoder_rate": ENCODER_RATE, "decoder_rate": DECODER_RATE},
+        "dropout": ask("generator-dropout"), "draws": ask("replacement-draws"), "decoder": _decoder(request),
+        "token_loss": ask("token-loss-reduction"), "weight": ask("rtd-loss"),
+    }  # fmt: skip
+    return _pretrained(request, ENC_DEC_RTD, options, generator=_generator(request))
+
+
+def autoencoder(request: Request) -> Node:
+    """The text rebuilt from the bottleneck alone (§5.1)."""
+    options = {"decoder": _decoder(request), "token_loss": request.reading("token-loss-reduction")}
+    return _pretrained(request, AUTOENCODER, options)
+
+
+def condenser(request: Request) -> Node:
+    """Condenser, trained anew with a mask rate of 30 % (§5.1)."""
+    ask = request.reading
+    options = {
+        "masking": {"rate": 0.3, **ask("variant-masking")}, "unit": ask("variant-masking-unit"),
+        **ask("condenser-variant"), "late": ask("condenser-late-loss"),
+    }  # fmt: skip
+    return _pretrained(request, CONDENSER, options)
+
+
+def mlm(request: Request, *, steps: int | None = None) -> Node:
+    """BERT's own objective with a mask rate of 30 % (§5.1)."""
+    options = {"masking": {"rate": 0.3, **request.reading("variant-masking")}, "reduction": "mean"}
+    return _pretrained(request, MLM, options, steps=steps)
+
+
+ENCODERS = {
+    "bert": bert, "roberta": roberta, "electra": electra, "simlm": simlm, "enc-dec-mlm": enc_dec_mlm,
+    "enc-dec-rtd": enc_dec_rtd, "autoencoder": autoencoder, "condenser": condenser, "mlm": mlm,
+}  # fmt: skip
+
+
+def marco_passages(request: Request) -> Node:
+    """reading: passage-titles. The titles given out with RocketQA, where they are at hand."""
+    titled = "msmarco-passage/rocketqa"
+    if request.reading("passage-titles") == "rocketqa" and request.choices.original(
+        "passage-titles", f"{titled}/corpus.jsonl", otherwise="none"
+    ):
+        return recipe.corpus(titled)
+    return recipe.corpus("msmarco-passage")
+
+
+def _pretrained(
+    request: Request,
+    objective: Objective,
+    options: Mapping[str, Any],
+    *,
+    corpus: str = "msmarco",
+    steps: int | None = None,
+    generator: Node | None = None,
+) -> Node:
+    """Table 11: batch 2048, 3e-4, 4,000 steps of warm-up, 80k or 200k steps, from BERT's weights."""
+    ask, start = request.reading, bert(request)
+    passages = marco_passages(request) if corpus == "msmarco" else recipe.corpus("dpr-w100")
+    length = LENGTH if corpus == "msmarco" else ask("nq-lengths")["pretraining"]
+    tokens = recipe.tokenize(
+        passages, model=start, length=length, policy="truncate", titles=ask("pretraining-input") == "pair",
+        separator="[SEP]",
+    )  # fmt: skip
+    return recipe.pretrain(
+        start, tokens, objective=objective, options=options, texts_per_batch=2048, epochs=None,
+        max_steps=steps or ask("pretraining-epochs")[corpus], learning_rate=3e-4, warmup_ratio=0.0,
+        warmup_steps=4000, schedule=ask("warm-up-shape"), **ask("optimiser"), length=length,
+        seed=ask("pretraining-seed"), generator=generator,
+    )  # fmt: skip
+
+
+def _generator(request: Request) -> Node:
+    return recipe.backbone(request.reading("electra-models")["generator"], revision="main")
+
+
+def _masks(request: Request, replaced: Mapping[str, float], *, unit: str) -> dict[str, Any]:
+    return {"unit": unit, "superset": request.reading("decoder-mask"), **replaced}
+
+
+def _decoder(request: Request) -> dict[str, Any]:
+    """Two layers, copied from BERT's last two (§4.1)."""
+    ask = request.reading
+    return {
+        "layers": 2, "segments": ask("decoder-segments"), "slot": ask("bottleneck-slot"),
+        "shared_head": ask("shared-head"),
+    }  # fmt: skip

@@ -1,0 +1,111 @@
+"""How the rows of the tables and figures are made (§3.2, §4, §5, App. A-C, and the released scripts)."""
+
+from __future__ import annotations
+
+from papers.simlm.encoders import ENCODERS, electra, marco_passages, mlm, simlm
+from papers.simlm.marco import Marco
+from papers.simlm.questions import Questions
+from repro import recipe
+from repro.graph import Node
+from repro.request import Request
+
+# App. A: ELECTRA needs six epochs at 4e-5 to converge
+TUNED = {"electra": {"epochs": 6, "learning_rate": 4e-5}}
+
+
+def retriever_row(request: Request, *, encoder: str) -> Node:
+    """An encoder fine-tuned on BM25 negatives (Tables 1, 7 and 10)."""
+    marco = Marco(request)
+    return marco.run(marco.retriever_1(ENCODERS[encoder](request), **TUNED.get(encoder, {})))
+
+
+def stage_row(request: Request, *, stage: str, encoder: str = "simlm") -> Node:
+    """One stage of the pipeline (Tables 2, 4 and 6).
+
+    Args:
+        stage: retriever-1, retriever-2 or retriever-distilled.
+        encoder: simlm, or cocondenser for the released encoder (reading: cocondenser-distillation).
+    """
+    if request.collection == "dpr-w100":
+        questions = Questions(request)
+        return questions.run(questions.pipeline(simlm(request, corpus="wikipedia")))
+    marco, start = Marco(request), _start(request, encoder)
+    if stage == "retriever-1":
+        return marco.run(marco.retriever_1(start))
+    if stage == "retriever-2":
+        return marco.run(marco.retriever_2(start))
+    if encoder == "simlm":
+        return marco.run(marco.pipeline(start))
+    mined = marco.mined(marco.retriever_2(simlm(request)))
+    teacher = marco.reranker(electra(request), mined)
+    return marco.run(marco.distilled(start, negatives=mined, teacher=teacher))
+
+
+def reranker_row(request: Request, *, encoder: str) -> Node:
+    """The top of retriever 2's ranking, ordered by a cross-encoder (Tables 5 and 6)."""
+    marco, own = Marco(request), ENCODERS[encoder](request)
+    rate = 3e-5 if encoder == "electra" else request.reading("reranker-variants")
+    second = marco.retriever_2(simlm(request))
+    reranker = marco.reranker(own, marco.mined(second), learning_rate=rate)
+    if request.reading("reranker-candidates") == "own":
+        second = marco.retriever_1(own)
+    return marco.reranked(second, reranker)
+
+
+def rates_row(request: Request, *, row: int, decoder_rate: float) -> Node:
+    """Replace rates (Table 8); the encoder's are those of a reading."""
+    encoder_rate = request.reading("encoder-rates")[row]
+    marco = Marco(request)
+    return marco.run(
+        marco.retriever_1(simlm(request, encoder_rate=encoder_rate, decoder_rate=decoder_rate))
+    )
+
+
+def corpus_row(request: Request, *, corpus: str | None) -> Node:
+    """Pre-trained on one corpus or the other, or not at all (Table 10)."""
+    start = ENCODERS["bert"](request) if corpus is None else simlm(request, corpus=corpus)
+    if request.collection == "dpr-w100":
+        questions = Questions(request)
+        return questions.run(questions.retriever(start))
+    marco = Marco(request)
+    return marco.run(marco.retriever_1(start))
+
+
+def generator_row(request: Request, *, training: str) -> Node:
+    """A frozen generator, or one trained along (Table 12)."""
+    marco = Marco(request)
+    return marco.run(marco.retriever_1(simlm(request, training=training)))
+
+
+def steps_point(request: Request, *, objective: str, steps: int) -> Node:
+    """Quality after so many steps of pre-training (Figure 3), a run of its own for every point."""
+    start = {"simlm": simlm, "mlm": mlm}[objective](request, steps=steps)
+    marco = Marco(request)
+    return marco.run(marco.retriever_1(start))
+
+
+def passages_shown(request: Request, *, encoder: str, queries: list[str]) -> Node:
+    """The first passages that a fine-tuned encoder finds for some queries (Tables 9 and 14)."""
+    marco = Marco(request)
+    model = marco.retriever_1(ENCODERS[encoder](request)) if encoder == "bert" else marco.pipeline(
+        ENCODERS[encoder](request)
+    )  # fmt: skip
+    return recipe.top_passages(
+        marco.run(model), documents=marco_passages(request), topics=recipe.queries(request.dataset),
+        judgements=recipe.qrels(request.dataset), wanted=queries, depth=3,
+    )  # fmt: skip
+
+
+def index_size(request: Request) -> Node:
+    """The size of the passages' vectors (Table 3; reading: index-size-unit)."""
+    marco = Marco(request)
+    run = marco.run(marco.retriever_1(simlm(request)))
+    return recipe.index_size(run.inputs["passages"], **request.reading("index-size-unit"))
+
+
+def _start(request: Request, encoder: str) -> Node:
+    if encoder == "simlm":
+        return simlm(request)
+    return recipe.backbone(request.reading("cocondenser-distillation"), revision="main")
+
+

@@ -1,0 +1,50 @@
+"""The verbs of recipes: each builds a node, none runs anything, none knows the scale.
+
+A recipe is a function ``recipe(request, *, option=…) -> Node`` in a paper's ``recipes.py``. It returns the
+node whose artefact is measured: a run over ``request.dataset`` (or several, as ``Runs``). Every value a paper
+leaves open comes from ``request.reading(id)``; no verb has a default for a hyper-parameter.
+"""
+
+from repro.recipe.data import corpus, official_negatives, qrels, queries, sample, term_statistics, tokenize
+from repro.recipe.ranking import (
+    bm25,
+    encode,
+    index_size,
+    judged_examples,
+    mine,
+    mine_answers,
+    rerank,
+    score_pairs,
+    search,
+    union,
+)
+from repro.recipe.showing import inspect_text, project, top_passages
+from repro.recipe.training import Objective, backbone, finetune, finetune_pairs, pretrain
+
+__all__ = [
+    "Objective",
+    "backbone",
+    "bm25",
+    "corpus",
+    "encode",
+    "finetune",
+    "finetune_pairs",
+    "index_size",
+    "inspect_text",
+    "judged_examples",
+    "mine",
+    "mine_answers",
+    "official_negatives",
+    "pretrain",
+    "project",
+    "qrels",
+    "queries",
+    "rerank",
+    "sample",
+    "score_pairs",
+    "search",
+    "term_statistics",
+    "tokenize",
+    "top_passages",
+    "union",
+]

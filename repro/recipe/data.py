@@ -1,0 +1,66 @@
+"""Verbs for texts, topics, judgements and training sets."""
+
+from __future__ import annotations
+
+from repro.graph import Node
+
+
+def corpus(identifier: str, *, text: str = "{text}", untitled: str = "") -> Node:
+    """The documents of a collection.
+
+    ``text`` says what is read as a document's text, from its fields url and text; ``untitled`` stands for an
+    empty title.
+    """
+    fields = {} if (text, untitled) == ("{text}", "") else {"text": text, "untitled": untitled}
+    return Node("corpus", {"dataset": identifier, **fields})
+
+
+def queries(identifier: str) -> Node:
+    """The topics of a dataset, with answers where it is judged by answers."""
+    return Node("queries", {"dataset": identifier})
+
+
+def qrels(identifier: str) -> Node:
+    """The judgements of a dataset."""
+    return Node("qrels", {"dataset": identifier})
+
+
+def official_negatives(identifier: str, *, per_query: int, seed: int, judgements: Node | None) -> Node:
+    """The negatives a collection's makers distribute, sampled per query.
+
+    With ``judgements`` the positives are theirs, all of them; without, those that the triples name.
+    """
+    inputs = {"qrels": judgements} if judgements else {}
+    return Node("official_negatives", {"dataset": identifier, "per_query": per_query, "seed": seed}, inputs)
+
+
+def sample(training_set: Node, *, queries: int, sample: int, method: str, seed: int) -> Node:
+    """A few queries of a training set, sample by sample; ``method`` is random or block."""
+    params = {"queries": queries, "sample": sample, "method": method, "seed": seed}
+    return Node("sample", params, {"training_set": training_set})
+
+
+def tokenize(
+    documents: Node,
+    *,
+    model: Node,
+    length: int,
+    policy: str,
+    titles: bool,
+    separator: str,
+    fewest_tokens: int = 0,
+) -> Node:
+    """Texts, titled or not, as token ids in chunks or truncated; ``length`` counts special tokens.
+
+    Documents of fewer than ``fewest_tokens`` tokens are left out.
+    """
+    params = {
+        "length": length, "policy": policy, "titles": titles, "separator": separator,
+        "fewest_tokens": fewest_tokens,
+    }  # fmt: skip
+    return Node("tokenize", params, {"corpus": documents, "model": model})
+
+
+def term_statistics(tokens: Node, *, model: Node) -> Node:
+    """How often each entry of the vocabulary occurs, and in how many texts."""
+    return Node("term_statistics", {}, {"tokens": tokens, "model": model})

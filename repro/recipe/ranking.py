@@ -1,0 +1,111 @@
+"""Verbs for vectors, rankings, and what is mined from them."""
+
+from __future__ import annotations
+
+from repro.graph import Node
+
+
+def encode(
+    model: Node,
+    texts: Node,
+    *,
+    kind: str,
+    length: int,
+    separator: str,
+    pooling: str,
+    normalize: bool,
+    precision: str,
+) -> Node:
+    """One vector a text. ``kind`` is passages or queries; queries have no title and so no separator."""
+    params = {
+        "kind": kind, "length": length, "separator": separator if kind == "passages" else "",
+        "pooling": pooling, "normalize": normalize, "precision": precision,
+    }  # fmt: skip
+    return Node("encode", params, {"model": model, "texts": texts})
+
+
+def search(passages: Node, topics: Node, *, depth: int) -> Node:
+    """Exact inner-product search of encoded queries over encoded passages."""
+    return Node("search", {"depth": depth}, {"passages": passages, "queries": topics})
+
+
+def bm25(documents: Node, topics: Node, *, k1: float, b: float, multifield: bool, depth: int) -> Node:
+    """A BM25 run by Lucene over titles and texts, in one field or two."""
+    index = Node("lucene_index", {"multifield": multifield}, {"corpus": documents})
+    params = {"k1": k1, "b": b, "multifield": multifield, "depth": depth}
+    return Node("bm25", params, {"index": index, "queries": topics})
+
+
+def mine(
+    run: Node,
+    judgements: Node,
+    *,
+    depth: int,
+    per_query: int,
+    seed: int,
+    random_added: int = 0,
+    documents: Node | None = None,
+) -> Node:
+    """Hard negatives: the top of a run without its positives, ``per_query`` of them kept.
+
+    ``random_added`` passages of ``documents`` are added to them.
+    """
+    params, inputs = {"depth": depth, "per_query": per_query, "seed": seed}, {"run": run, "qrels": judgements}
+    if random_added:
+        params["random_added"], inputs["corpus"] = random_added, documents
+    return Node("mine", params, inputs)
+
+
+def union(*training_sets: Node) -> Node:
+    """Several training sets as one: each query's negatives side by side."""
+    return Node("union", {}, {"training_sets": training_sets})
+
+
+def score_pairs(
+    model: Node, training_set: Node, *, documents: Node, topics: Node, per_query: int, length: int,
+    separator: str, decimals: int | None, precision: str,
+) -> Node:  # fmt: skip
+    """A cross-encoder's scores of a training set's positives and first ``per_query`` negatives."""
+    params = {
+        "per_query": per_query, "length": length, "separator": separator, "decimals": decimals,
+        "precision": precision,
+    }  # fmt: skip
+    inputs = {"model": model, "training_set": training_set, "corpus": documents, "queries": topics}
+    return Node("score_pairs", params, inputs)
+
+
+def rerank(
+    model: Node, run: Node, *, documents: Node, topics: Node, depth: int, keep: int, length: int,
+    separator: str, decimals: int | None, precision: str,
+) -> Node:  # fmt: skip
+    """A run whose first ``depth`` passages a cross-encoder orders anew; the others up to ``keep`` below."""
+    params = {
+        "depth": depth, "keep": keep, "length": length, "separator": separator, "decimals": decimals,
+        "precision": precision,
+    }  # fmt: skip
+    return Node("rerank", params, {"run": run, "model": model, "corpus": documents, "queries": topics})
+
+
+def judged_examples(judgements: Node, *, dataset: str, negative_grade: int) -> Node:
+    """Positives and hard negatives as judgements name them; ``dataset`` says whose they are."""
+    return Node(
+        "judged_examples", {"dataset": dataset, "negative_grade": negative_grade}, {"qrels": judgements}
+    )
+
+
+def mine_answers(
+    run: Node, judgements: Node, *, documents: Node, topics: Node, depth: int, per_query: int, seed: int,
+    extra_positives: bool,
+) -> Node:  # fmt: skip
+    """Hard negatives of answer-judged questions: the top of a run without an answer."""
+    params = {
+        "depth": depth, "per_query": per_query, "seed": seed, "extra_positives": extra_positives
+    }  # fmt: skip
+    inputs = {"run": run, "qrels": judgements, "queries": topics, "corpus": documents}
+    return Node("mine_answers", params, inputs)
+
+
+def index_size(passages: Node, *, bytes_per_number: int, bytes_per_gb: int) -> Node:
+    """How large a collection's vectors are."""
+    params = {"bytes_per_number": bytes_per_number, "bytes_per_gb": bytes_per_gb}
+    return Node("index_size", params, {"passages": passages})

@@ -1,0 +1,61 @@
+"""Verbs for what is shown rather than measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from repro.graph import Node
+from repro.recipe.training import Objective
+
+
+def project(
+    passages: Node,
+    topics: Node,
+    run: Node,
+    judgements: Node,
+    *,
+    query: str,
+    candidates: int,
+    perplexity: float,
+    seed: int,
+) -> Node:
+    """One query and its first candidates in a plane, by t-SNE."""
+    params = {
+        "query": query,
+        "candidates": candidates,
+        "perplexity": perplexity,
+        "seed": seed,
+        "method": "t-sne",
+    }
+    inputs = {"passages": passages, "queries": topics, "run": run, "qrels": judgements}
+    return Node("project", params, inputs)
+
+
+def inspect_text(
+    model: Node,
+    documents: Node,
+    *,
+    view: Objective,
+    options: Mapping[str, Any],
+    title: str,
+    words: int,
+    length: int,
+) -> Node:
+    """What a model says of each word of one document."""
+    params = {
+        "view": view.as_param(),
+        "options": dict(options),
+        "title": title,
+        "words": words,
+        "length": length,
+    }
+    return Node("inspect_text", params, {"model": model, "corpus": documents})
+
+
+def top_passages(
+    run: Node, *, documents: Node, topics: Node, judgements: Node, wanted: Sequence[str], depth: int
+) -> Node:
+    """The first passages of a run for queries given by their text."""
+    inputs = {"run": run, "corpus": documents, "queries": topics, "qrels": judgements}
+    return Node("top_passages", {"queries": list(wanted), "depth": depth}, inputs)

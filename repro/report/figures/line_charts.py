@@ -1,0 +1,96 @@
+"""Effectiveness over an x-axis, one panel a measure."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from repro.report.figures.canvas import COLOURS, LINES, MARKERS, canvas, foot, legend, write_csv
+
+Point = tuple[float | None, float, float | None, float | None]  # x, y, low, high
+
+
+def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
+    """Lines over an x-axis, a panel beside another.
+
+    Args:
+        panels: {"title", "x_label", "y_label", "series": [{"label", "points": [(x, y, low, high), …]}]}. A
+            series of one point with x None is a level line; low and high, where given, are drawn as a band.
+            The x-axis is logarithmic where it spans a decade or more.
+        path: of the SVG; the numbers go into a .csv of the same name.
+        note: small print on the face of it; empty for none.
+    """
+    names = list(dict.fromkeys(series["label"] for panel in panels for series in panel["series"]))
+    below = {panel["x_label"] for panel in panels}
+    with canvas(path, panels=len(panels), panel_height=1.9 if len(panels) == 1 else 1.5) as (figure, grid):
+        for axes, panel in zip(grid, panels, strict=True):
+            for series in panel["series"]:
+                _series(axes, series, names.index(series["label"]))
+            axes.set(title=_title(panel, 40 if len(panels) == 1 else 20))
+            if len(below) > 1:
+                axes.set_xlabel(panel["x_label"])
+            _scales(axes, [point[0] for series in panel["series"] for point in series["points"]])
+        legend(figure, handle_length=2.2)
+        bands = "bands: lowest to highest" if _has_bands(panels) else ""
+        foot(figure, below.pop() if len(below) == 1 else "", bands, note)
+    rows = [
+        (panel["title"], panel["y_label"], series["label"], *point)
+        for panel in panels for series in panel["series"] for point in series["points"]
+    ]  # fmt: skip
+    write_csv(path, ("panel", "measure", "series", "x", "y", "low", "high"), rows)
+
+
+def _series(axes, series: dict, number: int) -> None:
+    colour = COLOURS[number % len(COLOURS)]
+    look = {"color": colour, "linestyle": LINES[number % len(LINES)], "linewidth": 1.2}
+    x, y, low, high = zip(*sorted(series["points"], key=lambda point: (point[0] or 0.0)), strict=True)
+    banded = any(_banded(point) for point in series["points"])
+    low = [value if bound is None else bound for value, bound in zip(y, low, strict=True)]
+    high = [value if bound is None else bound for value, bound in zip(y, high, strict=True)]
+    faint = {"color": colour, "alpha": 0.2, "linewidth": 0}
+    if x[0] is None:
+        axes.axhline(y[0], label=series["label"], **look)
+        if banded:
+            axes.axhspan(low[0], high[0], **faint)
+        return
+    axes.plot(x, y, marker=MARKERS[number % len(MARKERS)], markersize=4, label=series["label"], **look)
+    if banded and len(x) > 1:
+        axes.fill_between(x, low, high, **faint)
+    elif banded:
+        axes.vlines(x, low, high, color=colour, linewidth=1.2)  # a band would have no width
+
+
+def _title(panel: dict, letters: int) -> str:
+    """What is measured above its measure, in lines that fit a panel: an axis label would cost it width."""
+    return "\n".join([*textwrap.wrap(panel["title"], letters), panel["y_label"]])
+
+
+def _banded(point: Point) -> bool:
+    return point[2] is not None and point[3] is not None
+
+
+def _has_bands(panels: Sequence[dict]) -> bool:
+    return any(_banded(point) for panel in panels for series in panel["series"] for point in series["points"])
+
+
+def _scales(axes, places: Sequence[float | None]) -> None:
+    """Few round ticks upwards; across, a tick at every place that was measured."""
+    from matplotlib.ticker import MaxNLocator, NullLocator
+
+    axes.yaxis.set_major_locator(MaxNLocator(4))
+    axes.ticklabel_format(axis="y", useOffset=False)
+    axes.margins(y=0.12)
+    ticks = sorted({place for place in places if place is not None})
+    if not ticks:
+        axes.set_xticks([])
+        return
+    if ticks[0] > 0 and ticks[-1] / ticks[0] >= 10:
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(ticks, [_short(tick) for tick in ticks])
+
+
+def _short(tick: float) -> str:
+    """Thousands as k, as four digits beside each other would run together."""
+    return f"{tick / 1000:g}k" if tick >= 1000 else f"{tick:g}"

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace as Made
+
+import pytest
+
+from repro.report import drawing
+
+SCATTER = {"kind": "scatter", "points": [{"id": "q", "x": 0.0, "y": 0.0, "role": "query", "grade": None}]}
+WORDS = {"kind": "shaded-words", "title": "t", "found": True, "words": [["a", 0.5]]}
+
+
+@pytest.fixture
+def drawn(tmp_path):
+    """Draws exhibits given as (owner, label, exhibit, state); returns the names of the files."""
+
+    def draw(*given, scale="tiny"):
+        exhibits, states = {}, {}
+        for number, (owner, label, exhibit, state) in enumerate(given):
+            (tmp_path / str(number)).mkdir(exist_ok=True)
+            (tmp_path / str(number) / "exhibit.json").write_text(json.dumps(exhibit))
+            shown = drawing.Shown(Made(name="paper"), owner, Made(id=label, label=label))
+            exhibits[shown] = Made(fingerprint=str(number))
+            states[str(number)] = state
+        plan = Made(exhibits=exhibits, states=states, scale=Made(name=scale))
+        store = Made(path=lambda node: tmp_path / node.fingerprint)
+        return [path.name for path in drawing.draw_exhibits(plan, store, tmp_path)]
+
+    return draw
+
+
+def test_the_systems_of_a_figure_share_one_drawing(drawn):
+    assert drawn(*[("figure-3", label, SCATTER, "stored") for label in "ab"]) == ["paper-figure3.svg"]
+
+
+def test_what_is_not_stored_is_not_drawn(drawn, tmp_path):
+    assert drawn(("figure-3", "a", SCATTER, "missing")) == []
+    drawn(("figure-3", "a", SCATTER, "missing"), ("figure-3", "b", SCATTER, "stored"))
+    lines = (tmp_path / "paper-figure3.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines] == ["system", "b"]
+
+
+def test_each_text_of_a_table_has_its_page(drawn):
+    assert drawn(("4", "a", WORDS, "stored")) == ["paper-table4.html"]
+    pages = drawn(*[("4", label, WORDS, "stored") for label in "ab"])
+    assert pages == ["paper-table4-1.html", "paper-table4-2.html"]
+
+
+@pytest.mark.parametrize("scale, said", [("tiny", True), ("full", False)])
+def test_a_scale_other_than_full_stands_on_the_face(drawn, tmp_path, scale, said):
+    drawn(("4", "a", WORDS, "stored"), scale=scale)
+    assert ("measured at scale" in (tmp_path / "paper-table4.html").read_text()) is said
+
+
+@pytest.mark.parametrize(
+    "measured, spread", [([0.2], (None, None)), ([0.2, 0.5, 0.3], (0.2, 0.5))], ids=["one seed", "three"]
+)
+def test_a_point_has_the_extremes_over_seeds_as_its_band(measured, spread):
+    records = [Made(measured=value) for value in measured]
+    compared = Made(cell=Made(row=Made(with_={"queries": 500})), measured=0.3, records=records)
+    assert drawing._point(compared, "queries") == (500.0, 0.3, *spread)
+    assert drawing._point(compared, None)[0] is None
