@@ -1,7 +1,8 @@
 """Whether learning is visible: random initialisation, fine-tuning alone, and pre-training before it.
 
 Runs at scale tiny-long on BM25 negatives and writes RESULTS/learning/tiny-long.json. About a minute a row and
-seed on two cores; artefacts are kept in the store, so that it continues when interrupted.
+seed on two cores; seeds are of fine-tuning, pre-training keeps its own. Artefacts are kept in the store,
+so that it continues when interrupted.
 """
 
 from __future__ import annotations
@@ -69,6 +70,8 @@ def main() -> None:
     make_writable(store.root)
     found = {"random initialisation": measured(untuned, "costa", seeds[:1], store, trained=False)}
     for name in chosen.rows.split(","):
+        if name not in ROWS:
+            parser.error(f"there is no row {name!r}; known: {', '.join(ROWS)}")
         paper, row = ROWS[name]
         found[name] = measured(row, paper, seeds[:1] if row is untuned else seeds, store)
     for name, scores in found.items():

@@ -82,6 +82,7 @@ class Plan:
     measurements: list[Measurement]
     machine: Machine
     exhibits: dict[Shown, Node] = field(default_factory=dict)
+    departures: dict[Shown, dict[str, str]] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -164,8 +165,11 @@ def plan(
         for seed in seeds or (None,)
     ]
     shown = {item: builder.exhibit(item, seeds[0] if seeds else None) for item in exhibits}
+    departed = {item: departures for item, (_, departures) in shown.items()}
     _check_overrides_matter(overrides or {}, builder.asked_for())
-    return Plan(scale, cells, measurements, machine, shown)
+    return Plan(
+        scale, cells, measurements, machine, {item: node for item, (node, _) in shown.items()}, departed
+    )
 
 
 def _with_members(cells: list[Cell]) -> list[Cell]:
@@ -208,12 +212,17 @@ class _Builder:
             for number in range(len(runs[0].groups))
         )
         # at other scales every collection is a stand-in: that one more is missing says nothing
-        substitutes = choices.substitutes if self.scale.compares_with_print else {}
-        return Measurement(cell, seed, groups, measure, choices.departures(), substitutes)
+        at_full = self.scale.compares_with_print
+        substitutes = choices.substitutes if at_full else {}
+        hidden = () if at_full else choices.substitutes
+        departures = {k: v for k, v in choices.departures().items() if k not in hidden}
+        return Measurement(cell, seed, groups, measure, departures, substitutes)
 
-    def exhibit(self, shown: Shown, seed: int | None) -> Node:
-        """The finished node of something shown."""
-        return self._finish(self._call(shown, shown.exhibit.dataset or "", seed)[0])
+    def exhibit(self, shown: Shown, seed: int | None) -> tuple[Node, dict[str, str]]:
+        """The finished node of something shown, and the choices it used that are not the default."""
+        made, choices = self._call(shown, shown.exhibit.dataset or "", seed)
+        hidden = () if self.scale.compares_with_print else choices.substitutes
+        return self._finish(made), {k: v for k, v in choices.departures().items() if k not in hidden}
 
     def asked_for(self) -> set[str]:
         """Every reading that some recipe asked for."""

@@ -29,7 +29,8 @@ def ict(request: Request) -> Node:
         "weight": ask("ict-weight"), "keep": ask("ict-pretraining"),
         "sentence_ends": ask("sentence-splitter"), "query_tokens": ask("ict-query-length"),
         "short_text": ask("ict-short-text"), "mlm_on": ask("ict-mlm"), "resample": ask("ict-resampling"),
-        "mlm_reduction": "mean", "mlm_head": ask("mlm-head"), "masking": ask("mlm-masking"),
+        "mlm_reduction": ask("baseline-mlm-reduction"), "mlm_head": ask("mlm-head"),
+        "masking": ask("mlm-masking"),
     }  # fmt: skip
     return pretrained(request, ICT, options, **ask("baseline-pretraining"))
 
@@ -41,7 +42,8 @@ def prop(request: Request) -> Node:
         "smoothing": ask("prop-smoothing"), "collection": ask("prop-collection-model"),
         "candidate_words": ask("prop-candidates"), "subsampling": ask("prop-subsampling"),
     }  # fmt: skip
-    return _bi_encoder(request, PROP, options)
+    own = _bi_encoder(request, PROP, options)
+    return _released(request.reading("prop-bi-encoder"), own)  # the checkpoint is a cross-encoder
 
 
 def b_prop(request: Request) -> Node:
@@ -60,7 +62,8 @@ def seed(request: Request) -> Node:
     options = {
         "decoder_layers": 3, **ask("seed-span"), "encoder_input": ask("seed-encoder-input"),
         "decoder_input": ask("seed-decoder-input"), **ask("seed-sharing"), "weight": ask("seed-weight"),
-        "reconstruct_sep": ask("seed-targets"), "reduction": "mean", "masking": ask("mlm-masking"),
+        "reconstruct_sep": ask("seed-targets"), "reduction": ask("baseline-mlm-reduction"),
+        "masking": ask("mlm-masking"),
         "mlm_head": ask("mlm-head"),
     }  # fmt: skip
     own = pretrained(request, SEED, options, **ask("baseline-pretraining"))
@@ -84,15 +87,15 @@ def _preference(request: Request, name: str) -> dict[str, Any]:
         "repeats": ask("word-set-repeats")[name], "resample": ask("word-set-resampling"),
         "word_counts": ask("word-counts-of-pieces"), "similarity": ask("preference-similarity"),
         "scores": ask("preference-scores"), "margin": 1.0, "weight": ask("preference-weight"),
-        "contrastive_input": ask("preference-input"), "mlm_reduction": "mean", "masking": ask("mlm-masking"),
+        "contrastive_input": ask("preference-input"), "mlm_reduction": ask("baseline-mlm-reduction"),
+        "masking": ask("mlm-masking"),
         "stop_words": stop_words(request),
     }  # fmt: skip
 
 
 def _bi_encoder(request: Request, objective: Objective, options: dict[str, Any]) -> Node:
-    """reading: prop-bi-encoder. The released checkpoints are cross-encoders, hence trained here."""
-    own = pretrained(request, objective, options, counts=True, **request.reading("baseline-pretraining"))
-    return _released(request.reading("prop-bi-encoder"), own)
+    """Pre-trained here: B-PROP has no public checkpoint at all (reading: prop-bi-encoder)."""
+    return pretrained(request, objective, options, counts=True, **request.reading("baseline-pretraining"))
 
 
 def _released(checkpoint: str | None, own: Node) -> Node:

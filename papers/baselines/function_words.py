@@ -34,5 +34,6 @@ def stop_words(request: Request) -> list[str]:
     if request.reading("word-stop-list") == "nltk-and-inquery":
         file = request.choices.original("word-stop-list", "lists/stopwords.txt", otherwise="function-words")
         if file is not None:
-            return sorted({line.strip().lower() for line in file.read_text().splitlines() if line.strip()})
+            lines = file.read_text(encoding="utf-8").splitlines()
+            return sorted({line.strip().lower() for line in lines if line.strip()})
     return sorted(FUNCTION_WORDS)

@@ -44,23 +44,23 @@ def ablation_row(
     spans: dict[str, int] | None = None,
     temperature: float | None = None,
     projector: str = "nonlinear",
-    phase: str = "pre-training",
+    phase: str | None = None,
 ) -> Node:
     """§5.3, Tables 4-7: three spans of each kind, three epochs, BM25 negatives only, one thing changed.
 
     Args:
         projector, phase: Table 6 changes it in pre-training, dropped afterwards, or in fine-tuning, after
-            pre-training with the nonlinear one.
+            pre-training with the nonlinear one; elsewhere what fine-tuning keeps is a reading.
     """
-    in_pretraining = phase == "pre-training"
+    kept = {None: "", "pre-training": "none", "fine-tuning": projector}[phase]
     encoder = costa(
         request,
         spans=spans or FEW_SPANS,
         temperature=request.reading("ablation-temperature") if temperature is None else temperature,
-        projector=projector if in_pretraining else "nonlinear",
+        projector="nonlinear" if phase == "fine-tuning" else projector,
         epochs=3,
     )
-    head = _head(request, request.reading("fine-tuning-projector") if in_pretraining else projector)
+    head = _head(request, kept or request.reading("fine-tuning-projector"))
     tuning = FineTuning(request, LENGTHS, warm_up_epochs=3, head=head)
     return tuning.run(tuning.warm_up(encoder))
 
@@ -81,10 +81,11 @@ def few_queries(request: Request, *, encoder: str, queries: int) -> Runs:
 
 def candidates_map(request: Request, *, encoder: str) -> Node:
     """§5.4, Figure 3: one query and its hundred candidates, after fine-tuning on a thousand queries."""
-    dataset = request.reading("figure-3-query")
+    dataset = "msmarco-passage/trec-dl-2019/judged"  # reading: figure-3-query
     request = Request(dataset, request.choices, request.seed)
     tuning = _tuning(request, encoder)
-    model = tuning.few_passages(_encoder(request, encoder), queries=1000, sample=0)
+    how = request.reading("figure-3-training")
+    model = tuning.few_passages(_encoder(request, encoder), queries=1000, sample=0, **how)
     passages, topics = tuning.encoded(model, tuning.passages(), dataset)
     if request.reading("figure-3-candidates") == "own":
         run = recipe.search(passages, topics, depth=1000)
@@ -93,8 +94,11 @@ def candidates_map(request: Request, *, encoder: str) -> Node:
             recipe.corpus("msmarco-passage"), recipe.queries(dataset), **request.reading("bm25-parameters"),
             depth=1000,
         )  # fmt: skip
-    how = request.reading("t-sne-settings")
-    return recipe.project(passages, topics, run, recipe.qrels(dataset), query="47923", candidates=100, **how)
+    grade = request.reading("trec-recall-grade")["passage"]
+    return recipe.project(
+        passages, topics, run, recipe.qrels(dataset), query="47923", candidates=100, grade=grade,
+        **request.reading("t-sne-settings"),
+    )  # fmt: skip
 
 
 def costa(
@@ -129,7 +133,7 @@ def _head(request: Request, projector: str) -> dict[str, str]:
 def _options(request: Request, spans: dict[str, int], temperature: float, projector: str) -> dict[str, Any]:
     return {
         "temperature": temperature,  # τ of Eq. 8
-        "weight": 0.1 * request.reading("contrastive-loss-scale"),  # λ of the total loss, §4.5.1
+        "weight": _weight(request, temperature),
         "spans": spans,
         "span_tokens": {"phrase": [4, 16], "sentence": [16, 64], "paragraph": [64, 128]},
         "beta": [4, 2],
@@ -147,3 +151,9 @@ def _options(request: Request, spans: dict[str, int], temperature: float, projec
         "mlm_head": request.reading("mlm-head"),
         "stop_words": stop_words(request),
     }
+
+
+def _weight(request: Request, temperature: float) -> float:
+    """λ of the total loss, §4.5.1; times τ over a base temperature if contrastive-loss-scale names one."""
+    base = request.reading("contrastive-loss-scale")
+    return 0.1 if base is None else 0.1 * temperature / base

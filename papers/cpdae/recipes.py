@@ -80,7 +80,7 @@ def _options(request: Request) -> dict[str, Any]:
     return {
         "masking": request.reading("mlm-masking"),
         "mlm_head": request.reading("mlm-head"),
-        "mlm_reduction": "mean",
+        "mlm_reduction": request.reading("mlm-reduction"),
         "decoder": request.reading("decoder-layers"),
         "decoder_start": request.reading("decoder-start"),
         "second_term": request.reading("reconstruction-second-term"),  # Eq. 4

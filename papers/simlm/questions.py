@@ -54,8 +54,9 @@ class Questions:
             objective=RERANKER, options=options, queries_per_batch=64, passages_per_query=how["scored"],
             epochs=None, max_steps=how["steps"], learning_rate=how["learning_rate"], warmup_ratio=0.0,
             warmup_steps=1000, schedule=ask("warm-up-shape"), **ask("optimiser"),
-            passage_length=how["length"], separator=ask("title-joining")["reranker"], negative_choice=self._choice(),
-            positive_choice=self._positives(), seed=self.request.seed_or(how["seed"]),
+            passage_length=how["length"], separator=ask("title-joining")["reranker"],
+            negative_choice=self._choice(), positive_choice=self._positives(),
+            seed=self.request.seed_or(how["seed"]),
         )  # fmt: skip
 
     def distilled(self, encoder: Node, *, negatives: Node, teacher: Node) -> Node:

@@ -18,12 +18,12 @@ def project(
     query: str,
     candidates: int,
     perplexity: float,
+    grade: int,
     seed: int,
 ) -> Node:
     """One query and its first candidates in a plane, by t-SNE."""
     params = {
-        "query": query,
-        "candidates": candidates,
+         "query": query, "candidates": candidates, "grade": grade,
         "perplexity": perplexity,
         "seed": seed,
         "method": "t-sne",

@@ -20,7 +20,7 @@ def draw_curves(compared: Sequence[Compared], folder: Path) -> Iterator[Path]:
         points = list(group)
         if any(c.measured is not None for c in points):
             path = folder / f"{name}-{identifier.replace('-', '')}.svg"
-            figures.curves(_panels(points), path, note=_note(points[0].scale))
+            figures.curves(_panels(points), path, note=_note(points[0].scale, _readings(points)))
             yield path
 
 
@@ -54,10 +54,11 @@ def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:
     """Every selected exhibit that is stored, those of one table or figure together."""
     for (name, owner), group in groupby(plan.exhibits, key=lambda shown: (shown.paper.name, shown.owner)):
         stored = [s for s in group if plan.states[plan.exhibits[s].fingerprint] == "stored"]
+        departures = {k: v for s in stored for k, v in plan.departures[s].items()}
         pairs = [(s.exhibit.label, _exhibit(plan, store, s)) for s in stored]
         if pairs:
             place = f"table{owner}" if not owner.startswith("figure-") else owner.replace("-", "")
-            yield from _draw(pairs, folder / f"{name}-{place}", _note(plan.scale.name))
+            yield from _draw(pairs, folder / f"{name}-{place}", _note(plan.scale.name, departures))
 
 
 def _exhibit(plan: Plan, store: Store, shown: Shown) -> dict:
@@ -81,5 +82,11 @@ def _draw(pairs: list[tuple[str, dict]], stem: Path, note: str) -> Iterator[Path
             yield path
 
 
-def _note(scale: str) -> str:
-    return "" if scale == "full" else f"measured at scale {scale}"
+def _readings(points: list[Compared]) -> dict[str, str]:
+    return {k: v for c in points for record in c.records for k, v in record.readings.items()}
+
+
+def _note(scale: str, departures: dict[str, str]) -> str:
+    """What the face of a drawing says of how it was measured."""
+    told = [] if scale == "full" else [f"measured at scale {scale}"]
+    return "; ".join(told + [f"{reading}: {choice}" for reading, choice in sorted(departures.items())])

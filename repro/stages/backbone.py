@@ -35,7 +35,10 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
             )
             whole = not report["missing_keys"]
             if not whole:
-                model = AutoModel.from_pretrained(where, dtype="float32", **options)
+                model, report = AutoModel.from_pretrained(
+                    where, dtype="float32", output_loading_info=True, **options
+                )
+                _check_whole(report["missing_keys"])
         except (OSError, ValueError, KeyError) as error:
             raise _unreadable(name, where, source["kind"], error) from error
     save_model(model, tokenizer, out / "model")
@@ -47,12 +50,24 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     }
 
 
+def _check_whole(missing) -> None:
+    """A weight that the checkpoint lacks would be drawn at random: only a pooler, unused here, may be."""
+    lost = sorted(key for key in missing if not key.startswith("pooler"))
+    if lost:
+        raise ValueError(f"its weights do not fit the architecture it names, {lost[0]} is not among them")
+
+
 def _unreadable(name: str, where: str, kind: str, error: Exception) -> BlockedError:
     reason = str(error).strip().split("\n")[0].rstrip(".")
     if kind == "folder":
         return BlockedError(
             f"{where} is not a checkpoint of {name} that transformers can read ({reason})",
             "put config.json, the weights and the tokenizer's files there",
+        )
+    if isinstance(error, (ValueError, KeyError)):
+        return BlockedError(
+            f"the checkpoint {name} is of a kind that transformers cannot read ({reason})",
+            "convert it and put it into $REPRO_DATA/models, or choose another reading of the row",
         )
     return BlockedError(
         f"the checkpoint {name} could not be fetched from the hub ({reason})",

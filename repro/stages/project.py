@@ -21,7 +21,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     The places come from scikit-learn's t-SNE, started from the principal components; a perplexity too large
     for the points is lowered to a third of them. As such a picture proves nothing, the exhibit holds what the
-    vectors themselves say: mean inner products of the query with relevant (grade 1 and above) and other
+    vectors themselves say: mean inner products of the query with relevant (``grade`` and above) and other
     candidates, and the AUC, the probability that a relevant one is more similar to it than another one; null
     where a kind is absent.
 
@@ -38,7 +38,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         raise DataError(f"passages have {of_candidates.shape[1]} dimensions, queries {of_query.shape[1]}")
     vectors = np.concatenate([of_query, of_candidates])  # (1 + C, H)
     grades = read_qrels(inputs["qrels"] / "qrels.trec").get(query, {})
-    relevant = np.array([grades.get(document, 0) >= 1 for document in candidates])
+    relevant = np.array([grades.get(document, 0) >= params["grade"] for document in candidates])
     perplexity = min(params["perplexity"], len(candidates) / 3)  # a third of the points other than one
     points = _t_sne(vectors, perplexity=perplexity, seed=params["seed"])
     exhibit = {

@@ -15,7 +15,7 @@ WORDS = {"kind": "shaded-words", "title": "t", "found": True, "words": [["a", 0.
 def drawn(tmp_path):
     """Draws exhibits given as (owner, label, exhibit, state); returns the names of the files."""
 
-    def draw(*given, scale="tiny"):
+    def draw(*given, scale="tiny", **departures):
         exhibits, states = {}, {}
         for number, (owner, label, exhibit, state) in enumerate(given):
             (tmp_path / str(number)).mkdir(exist_ok=True)
@@ -23,7 +23,10 @@ def drawn(tmp_path):
             shown = drawing.Shown(Made(name="paper"), owner, Made(id=label, label=label))
             exhibits[shown] = Made(fingerprint=str(number))
             states[str(number)] = state
-        plan = Made(exhibits=exhibits, states=states, scale=Made(name=scale))
+        plan = Made(
+            exhibits=exhibits, states=states, scale=Made(name=scale),
+            departures=dict.fromkeys(exhibits, departures),
+        )  # fmt: skip
         store = Made(path=lambda node: tmp_path / node.fingerprint)
         return [path.name for path in drawing.draw_exhibits(plan, store, tmp_path)]
 
@@ -51,6 +54,11 @@ def test_each_text_of_a_table_has_its_page(drawn):
 def test_a_scale_other_than_full_stands_on_the_face(drawn, tmp_path, scale, said):
     drawn(("4", "a", WORDS, "stored"), scale=scale)
     assert ("measured at scale" in (tmp_path / "paper-table4.html").read_text()) is said
+
+
+def test_another_reading_than_the_default_stands_on_the_face(drawn, tmp_path):
+    drawn(("4", "a", WORDS, "stored"), scale="full", titles="none")
+    assert "titles: none" in (tmp_path / "paper-table4.html").read_text()
 
 
 @pytest.mark.parametrize(

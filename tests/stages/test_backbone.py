@@ -5,7 +5,7 @@ import pytest
 from repro.errors import BlockedError
 from repro.nn.checkpoint import load_encoder, load_masked_lm
 from repro.stages import backbone
-from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
+from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
 
 
 def params(path=None):
@@ -60,3 +60,18 @@ def test_a_hub_that_cannot_be_reached_is_blocked_with_a_remedy(tmp_path, progres
     assert "\n" not in str(caught.value)
     assert "someone/checkpoint could not be fetched" in caught.value.cause
     assert "$REPRO_DATA/models/someone/checkpoint" in caught.value.remedy
+
+
+def test_a_checkpoint_whose_weights_do_not_fit_is_blocked_and_never_filled_up_at_random(tmp_path, progress):
+    """A folder that names BERT and holds another model's weights."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    folder = tmp_path / "foreign"
+    save_tiny_model(folder)
+    weights = load_file(folder / "model" / "model.safetensors")
+    renamed = {f"encoder_{name}": torch.clone(tensor) for name, tensor in weights.items()}
+    save_file(renamed, folder / "model" / "model.safetensors", metadata={"format": "pt"})
+    (tmp_path / "out").mkdir()
+    with pytest.raises(BlockedError, match="do not fit"):
+        backbone.run(params(folder / "model"), {}, tmp_path / "out", progress)

@@ -11,7 +11,7 @@ from repro.errors import DataError, UsageError
 from repro.stages import project
 from repro.stages.project import measured
 
-PARAMS = {"query": "q1", "candidates": 20, "perplexity": 30.0, "seed": 42, "method": "t-sne"}
+PARAMS = {"query": "q1", "candidates": 20, "perplexity": 30.0, "seed": 42, "method": "t-sne", "grade": 1}
 
 
 def _embeddings(folder, ids, vectors):
@@ -138,3 +138,9 @@ def test_vectors_that_are_all_alike_still_have_places_and_tie(inputs, tmp_path, 
     _, exhibit = _run(inputs, tmp_path / "out", progress)
     assert all(np.isfinite((point["x"], point["y"])).all() for point in exhibit["points"])
     assert exhibit["measured"]["auc"] == 0.5
+
+
+def test_what_is_relevant_begins_at_the_grade_asked_for(inputs, tmp_path, progress):
+    (inputs["qrels"] / "qrels.trec").write_text("".join(f"q1 0 d{n} {1 if n < 3 else 2}\n" for n in range(5)))
+    _, exhibit = _run(inputs, tmp_path / "out", progress, grade=2)
+    assert {point["id"] for point in exhibit["points"] if point["role"] == "relevant"} == {"d3", "d4"}
