@@ -20,8 +20,8 @@ from papers.cpdae.recipes import cpdae
 from repro.datasets.catalog import dataset
 from repro.engines.inline import run_node
 from repro.graph import Node, rewrite, walk
+from repro.measurement import evaluation
 from repro.papers import papers
-from repro.plan import evaluation
 from repro.progress import TerminalProgress
 from repro.request import Choices, Request
 from repro.requirements import Machine

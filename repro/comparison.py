@@ -11,7 +11,8 @@ from repro.evaluation.tolerance import UNITS, Tolerance, tolerance
 from repro.evaluation.verdict import Verdict, verdict
 from repro.graph import Node, walk
 from repro.manifest.cells import Cell
-from repro.plan import Measurement, Plan
+from repro.measurement import Measurement
+from repro.plan import Plan
 from repro.progress import Progress
 from repro.requirements import Obstacle
 from repro.results import Record, Results

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from repro.errors import BlockedError, ReproError, StoreError
 from repro.graph import Node
-from repro.plan import Measurement, Plan
+from repro.measurement import Measurement
+from repro.plan import Plan
 from repro.progress import Progress
 from repro.requirements import Obstacle
 from repro.results import Record, Results

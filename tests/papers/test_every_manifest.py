@@ -62,8 +62,8 @@ def test_every_reading_affects_something_that_exists(name):
 def test_every_recipe_exists_and_takes_its_options(name):
     import inspect
 
+    from repro.measurement import recipe_path
     from repro.papers import load
-    from repro.plan import recipe_path
 
     for c in numeric_cells(papers()[name]):
         if c.recipe:

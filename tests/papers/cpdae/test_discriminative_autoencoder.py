@@ -196,6 +196,45 @@ def test_only_the_losses_a_weight_is_in_reach_it():
         assert [gradient is not None for gradient in found] == [reaches_decoder, reaches_head]
 
 
+@pytest.mark.parametrize("contrast", ["distribution", "representation"])
+def test_reconstruction_and_contrast_reach_no_token_vector_but_cls(contrast):
+    cpdae, seen = objective(contrast=contrast), []
+    cpdae.encoder.bert.register_forward_hook(lambda module, given, out: seen.append(out.last_hidden_state))
+    batch = cpdae.collate(rows())
+    losses = cpdae(batch)
+    for name in ("reconstruction", "contrastive"):
+        (gradient,) = torch.autograd.grad(losses[name], seen[0], retain_graph=True)
+        assert (gradient[:, 1:] == 0).all() and (gradient[:, 0] != 0).any(dim=1).all()
+    (gradient,) = torch.autograd.grad(losses["mlm"], seen[0])
+    assert ((gradient != 0).any(dim=2) == (batch["labels"] >= 0)).all()
+
+
+def test_second_versions_get_nothing_from_reconstruction_and_mlm_where_only_first_ones_are_predicted():
+    cpdae, seen = objective(versions=1), []
+    cpdae.encoder.bert.register_forward_hook(lambda module, given, out: seen.append(out.last_hidden_state))
+    losses = cpdae(cpdae.collate(rows()))
+    for name, reaches in (("mlm", False), ("reconstruction", False), ("contrastive", True)):
+        (gradient,) = torch.autograd.grad(losses[name], seen[0], retain_graph=True)
+        assert bool((gradient[5:] != 0).any()) is reaches and (gradient[:5] != 0).any()
+
+
+@pytest.mark.parametrize("contrast", ["distribution", "representation"])
+def test_more_padding_and_another_order_of_texts_leave_every_loss_as_it_was(contrast):
+    cpdae = objective(contrast=contrast)
+    batch = cpdae.collate([*rows(), rows(words=5)[0] | {"index": 9}])
+    fills = {"clean_ids": 0, "masked_ids": 0, "labels": -100, "attention_mask": 0}
+    order = [3, 0, 5, 1, 4, 2]
+    places = [*order, *(6 + text for text in order)]
+    other = {
+        name: torch.nn.functional.pad(tensor, (0, 7), value=fills[name])[places]
+        for name, tensor in batch.items()
+    }
+    losses, again = cpdae(batch), cpdae(other)
+    assert set(losses) == {"mlm", "reconstruction", "contrastive"}
+    for name in losses:
+        torch.testing.assert_close(again[name], losses[name])
+
+
 def test_a_new_mlm_head_comes_after_the_decoder_has_started_from_the_old_one():
     cpdae = objective(mlm_head="new", decoder_start="mlm-head")
     head = tiny_masked_lm().cls.predictions.transform.dense.weight

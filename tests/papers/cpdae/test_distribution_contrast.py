@@ -65,6 +65,37 @@ def test_a_divergence_is_that_of_scipy_and_between_0_and_ln_2():
     torch.testing.assert_close(apart, math.log(2) * (1 - torch.eye(3, dtype=torch.float64)))
 
 
+@pytest.mark.parametrize("block", [1, 2**24])
+def test_rows_with_zeros_have_the_divergence_of_scipy_and_the_gradient_of_loops(monkeypatch, block):
+    monkeypatch.setattr(module, "BLOCK", block)
+    p = word_distributions(scores(5, 12), normalisation="sum")
+    p[0, :6] = p[1, 6:] = p[2, ::2] = p[:, 5] = 0  # 0 and 1 share no word; word 5 is nobody's
+    p = (p / p.sum(dim=1, keepdim=True)).requires_grad_()
+    found, weights = jensen_shannon(p), scores(5, 5, seed=1)
+    (gradient,) = torch.autograd.grad((found * weights).sum(), p)
+    assert found[0, 1].item() == pytest.approx(math.log(2), rel=1e-12)
+    for i in range(5):
+        for j in range(5):
+            expected = jensenshannon(p[i].detach(), p[j].detach()) ** 2
+            assert found[i, j].item() == pytest.approx(expected, abs=1e-12)
+        for x in range(12):
+            at, slope = p[i, x].item(), 0.0
+            for j in range(5):
+                if at > 0:
+                    pushed = (weights[i, j] + weights[j, i]).item()
+                    slope += pushed * math.log(2 * at / (at + p[j, x].item())) / 2
+            assert gradient[i, x].item() == pytest.approx(slope, abs=1e-12)
+    assert (gradient[p == 0] == 0).all()
+
+
+def test_the_order_of_words_does_not_matter():
+    z, order = scores(), torch.randperm(37, generator=torch.Generator().manual_seed(1))
+    for normalisation in ("sum", "softmax"):
+        p, q = (word_distributions(one, normalisation=normalisation) for one in (z, z[:, order]))
+        torch.testing.assert_close(q, p[:, order])
+        torch.testing.assert_close(jensen_shannon(q), jensen_shannon(p))
+
+
 def test_equal_distributions_have_exactly_no_divergence_and_no_gradient():
     p = word_distributions(scores(1).float(), normalisation="sum").repeat(4, 1).requires_grad_()
     found = jensen_shannon(p)

@@ -48,6 +48,14 @@ def test_normalised_weights_are_1_on_average_and_in_the_same_proportion(statisti
     torch.testing.assert_close(normalised / normalised[0], plain / plain[0])
 
 
+def test_another_order_of_the_vocabulary_gives_the_same_weights_in_that_order(counted, statistics, tmp_path):
+    place = np.random.default_rng(0).permutation(SIZE)
+    moved = save_statistics(tmp_path / "moved", [place[one] for one in counted])
+    for normalise in (True, False):
+        found = weights(moved, normalise=normalise)
+        torch.testing.assert_close(found[place], weights(statistics, normalise=normalise))
+
+
 def test_an_unknown_formula_and_unusable_counts_are_errors(statistics, tmp_path):
     with pytest.raises(UsageError, match="no idf 'bm25'"):
         weights(statistics, idf="bm25")

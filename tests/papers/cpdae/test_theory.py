@@ -111,6 +111,24 @@ def test_a_common_word_itself_gets_no_gradient_and_is_lowered_by_the_normalisati
     torch.testing.assert_close(ratio, torch.full_like(ratio, 0.02 * 0.98 / (0.9 * 0.1)))
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("direction", ["both", "first"])
+@pytest.mark.parametrize("temperature", [1.0, 0.1])
+def test_so_it_is_where_versions_and_probabilities_differ_a_little(seed, direction, temperature):
+    """Logits moved by N(0, 0.3): common words still down, own words up; of absent words only most go down."""
+    z, generator = idealised(), torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        z += 0.3 * torch.randn(z.shape, generator=generator, dtype=z.dtype)
+    versions = word_distributions(z, normalisation="sum").chunk(2)
+    settings = {"direction": direction, "temperature": temperature, "reduction": "mean"}
+    distribution_contrast(*versions, divergence_scale=1.0, **settings).backward()
+    y = occurrences().repeat(2, 1)
+    own = y.clone()
+    own[:, :COMMON] = False
+    assert (z.grad[:, :COMMON] > 0).all() and (z.grad[own] < 0).all()
+    assert 0.6 < (z.grad[~y] > 0).double().mean() < 1
+
+
 def test_two_equal_versions_do_not_hold_a_common_word_up():
     """Against the count of 2m - 2 texts to 1: the one positive pair has no gradient at all."""
     z = idealised()
@@ -190,6 +208,34 @@ def test_beside_the_reconstruction_it_has_no_say_over_common_words_unless_eq_4_i
     torch.testing.assert_close(-up[:, :COMMON] * len(z), per_text[:, :COMMON])
     bound = 0.1 * 1.5 * math.log(2) * s * (1 - s) / s.sum(dim=1, keepdim=True)
     assert (down * len(z) < bound)[:, :COMMON].all()
+
+
+def test_whatever_the_logits_it_never_lowers_a_word_of_the_text_beside_eq_4_as_a_sum():
+    """Not even with lambda 0.4: p (1 - s) ln(m / p) and the like stay below what Eq. 4 has, 1 - s."""
+    generator = torch.Generator().manual_seed(0)
+    settings = {"second_term": "binary", "reduction": "sum", "weights": None, "both_terms": False}
+    for trial in range(500):
+        m, size = 2 + trial % 6, 2 + trial % 37
+        spread = 2 * (1 + trial % 4)
+        first, second = spread * torch.randn(2, m, size, dtype=torch.float64, generator=generator)
+        z = torch.cat((first, second if trial % 2 else first + 0.05 * second)) - trial % 7
+        z.requires_grad_()
+        y = torch.rand(2 * m, size, generator=generator) < 0.5
+        (gradient,) = torch.autograd.grad(reconstruction(z, y, **settings) + 0.4 * contrast(z), z)
+        assert (gradient[y] < 0).all()
+
+
+def test_a_softmax_in_place_of_the_sum_does_lower_surer_words_of_the_text():
+    """Its push has no factor 1 - s: it goes on where Eq. 4 has long stopped."""
+    y, settings = occurrences().repeat(2, 1), {"weights": None, "both_terms": False}
+    z = idealised(high=0.999)
+    (up,) = torch.autograd.grad(reconstruction(z, y, second_term="binary", reduction="sum", **settings), z)
+    pushes = []
+    for normalisation in ("sum", "softmax"):
+        versions = word_distributions(z, normalisation=normalisation).chunk(2)
+        loss = 0.1 * distribution_contrast(*versions, divergence_scale=1.0, **EQUATION_5)
+        pushes.append((up + torch.autograd.grad(loss, z)[0])[:, :COMMON])
+    assert (pushes[0] < 0).all() and (pushes[1] > 0).all()
 
 
 def test_trained_together_as_printed_common_words_stay_as_sure_as_without_the_contrast():

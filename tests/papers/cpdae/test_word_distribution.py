@@ -69,6 +69,17 @@ def test_a_text_is_cut_to_the_length_between_words(folder):
     assert view(folder, TEXT, shown="sigmoid", length=3) == []  # the first word has two pieces
 
 
+def test_what_is_cut_off_has_no_say_in_what_is_left(folder):
+    tokenizer = tiny_tokenizer()
+    found = view(folder, TEXT, shown="sigmoid", length=7)  # [CLS] bridge ##s , and the [SEP]
+    assert [word for word, _ in found] == ["Bridges", ",", "and", "the"]
+    s = probabilities(folder, tokenizer("Bridges, and the")["input_ids"])
+    assert found[2][1] == pytest.approx(s[tokenizer.convert_tokens_to_ids("and")].item(), rel=1e-5)
+    assert [value for _, value in view(folder, "Bridges, and the", shown="sigmoid", length=32)] == (
+        pytest.approx([value for _, value in found])
+    )
+
+
 def test_an_empty_text_has_no_words(folder):
     assert view(folder, "", shown="sigmoid", length=8) == []
 
