@@ -72,13 +72,13 @@ def test_a_truncated_artefact_is_named_and_rebuilt_on_request(table, command_lin
     shutil.copytree(table.store, store)
     victim = next((store / "bm25").iterdir()) / "run.trec"
     victim.write_text(victim.read_text()[:1000])
-    row = ("costa", "--table", "1", "--row", "bm25", "--scale", "tiny", "--json")
+    wanted = (*table.selection, "--json")  # whichever run is harmed, some row of these has it
     assert "damaged: bm25/" in command_line("verify", store=store, results=table.results).stdout
     shutil.rmtree(store / "evaluate")  # else nothing would need the damaged run
-    refused = command_line("run", *row, store=store, results=table.results)
+    refused = command_line("run", *wanted, store=store, results=table.results)
     assert refused.returncode == 2
     assert "run.trec has" in refused.stderr and "--rebuild" in refused.stderr
     assert "Traceback" not in refused.stderr
-    mended = command_line("run", *row, "--rebuild", store=store, results=table.results)
+    mended = command_line("run", *wanted, "--rebuild", store=store, results=table.results)
     assert mended.returncode == 0, mended.stderr
     assert command_line("verify", store=store, results=table.results).returncode == 0
