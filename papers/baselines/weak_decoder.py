@@ -100,16 +100,17 @@ class WeakDecoder(nn.Module):
         return masked_texts(texts, tokenizer=self.tokenizer, generators=generators, **self.masking)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``mlm`` and ``reconstruction`` (weighted); ``mlm`` is absent where nothing is masked."""
+        """``mlm`` and ``reconstruction`` (weighted); absent where there is no token to predict."""
         hidden = self._hidden(batch["masked_ids"], batch)  # (N, L, H)
         losses = {}
         masked = batch["labels"] != IGNORED
         if masked.any():
             logits = self.encoder.cls(hidden[masked])  # (M, V): only the masked positions
             losses["mlm"] = token_cross_entropy(logits, batch["labels"][masked], reduction=self.reduction)
-        if self.clean:
-            hidden = self._hidden(batch["clean_ids"], batch)
-        losses["reconstruction"] = self.weight * self.reconstruction(hidden[:, 0], batch)
+        if (self.targets(batch) != IGNORED).any():
+            if self.clean:
+                hidden = self._hidden(batch["clean_ids"], batch)
+            losses["reconstruction"] = self.weight * self.reconstruction(hidden[:, 0], batch)
         return losses
 
     def reconstruction(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -137,11 +138,22 @@ class WeakDecoder(nn.Module):
         return torch.cat((following, torch.full_like(tokens[:, :1], IGNORED)), dim=1)
 
     def save(self, folder: Path) -> None:
-        """The encoder with its masked-language head, and the decoder's layers beside it."""
+        """The encoder with its masked-language head, and beside it the decoder, with what is its own."""
         save_model(self.encoder, self.tokenizer, folder)
-        weights = {name: tensor.contiguous() for name, tensor in self.decoder.state_dict().items()}
+        weights, known = {}, set()
+        for name, tensor in self._decoder_weights().items():
+            if tensor.data_ptr() not in known:  # a matrix of own embeddings and own head has two names
+                known.add(tensor.data_ptr())
+                weights[name] = tensor.contiguous()
         # one key: safetensors writes several in an order that changes from process to process
         save_file(weights, folder / "decoder.safetensors", metadata={"decoder": json.dumps({"kind": "weak"})})
+
+    def _decoder_weights(self) -> dict[str, torch.Tensor]:
+        weights = dict(self.decoder.state_dict())
+        for name in ("own_embeddings", "own_head"):
+            if (part := getattr(self, name)) is not None:
+                weights |= part.state_dict(prefix=f"{name}.")
+        return weights
 
     def _hidden(self, input_ids: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         return self.encoder.base_model(input_ids, attention_mask=batch["attention_mask"]).last_hidden_state

@@ -57,11 +57,18 @@ class BottleneckDecoder(nn.Module):
 
     @classmethod
     def from_last_layers(cls, model: nn.Module, *, layers: int, **how) -> BottleneckDecoder:
-        """Copies of a model's last layers, in their order. Raises UsageError where it has fewer."""
+        """Copies of a model's last layers, in their order. Raises UsageError where it has fewer.
+
+        However the model computes its attention, the copies take the mask as booleans: ``eager`` would add 1
+        where a position may be seen, and hide nothing.
+        """
         own = model.base_model.encoder.layer
         if layers > len(own):
             raise UsageError(f"a decoder of {layers} layers cannot be copied from a model of {len(own)}")
-        return cls([copy.deepcopy(layer) for layer in own[len(own) - layers :]], **how)
+        copies = [copy.deepcopy(layer) for layer in own[len(own) - layers :]]
+        for layer in copies:
+            layer.attention.self.config._attn_implementation = "sdpa"  # a config of its own, copied with it
+        return cls(copies, **how)
 
     def forward(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
         """(N, L, H), and (N, L) with 0 at padding, to (N, L, H)."""

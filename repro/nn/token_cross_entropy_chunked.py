@@ -21,7 +21,8 @@ def chunked_token_cross_entropy(
     """``token_cross_entropy(head(hidden), labels)`` with the logits of ``chunk`` positions at a time.
 
     They are computed again for the gradient: 64 texts of 512 tokens would have logits of 4 GB, and as much
-    again for their gradient. Value and gradient are those of the plain form.
+    again for their gradient. Value and gradient are those of the plain form, which is taken where a single
+    chunk holds everything.
 
     Args:
         hidden: (M, H).
@@ -35,6 +36,8 @@ def chunked_token_cross_entropy(
     def total(states: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
         return token_cross_entropy(head(states), wanted, reduction="sum")
 
+    if len(hidden) <= chunk:
+        return token_cross_entropy(head(hidden), labels, reduction=reduction)
     parts = [
         checkpoint(total, states, wanted, use_reentrant=False, preserve_rng_state=False)
         for states, wanted in zip(hidden.split(chunk), labels.split(chunk), strict=True)

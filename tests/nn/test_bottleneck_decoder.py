@@ -104,6 +104,19 @@ def test_layers_copied_from_an_encoder_are_its_last_and_its_own_no_more():
             assert torch.equal(mine, theirs) and mine is not theirs, name
 
 
+@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
+def test_layers_copied_from_an_encoder_keep_to_the_mask_however_it_computes_attention(implementation):
+    model = tiny_masked_lm(dropout=0.0).double()
+    model.set_attn_implementation(implementation)
+    how = {"attention": "causal", "window": 2, "sees_first": False}
+    made, (hidden, mask) = BottleneckDecoder.from_last_layers(model, layers=1, **how).eval(), inputs()
+    hidden.requires_grad_()
+    weights = torch.linspace(-1, 1, 32, dtype=torch.float64)  # a LayerNorm's plain sum has no gradient
+    (gradient,) = torch.autograd.grad(made(hidden, mask)[0, 4] @ weights, hidden)
+    assert gradient[0].abs().sum(dim=-1).nonzero().flatten().tolist() == [3, 4]
+    assert model.config._attn_implementation == implementation
+
+
 @pytest.mark.parametrize("how", [{"attention": "banded"}, {"window": 0}])
 def test_an_impossible_attention_is_a_usage_error(how):
     with pytest.raises(UsageError):

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
 import torch
 
+from repro.errors import UsageError
 from repro.nn.dropout import set_dropout
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
@@ -23,8 +25,10 @@ def test_a_model_without_dropout_gets_one_that_acts_in_training_only():
     assert model.config.hidden_dropout_prob == 0.0
 
 
-def test_attention_drops_too_at_the_new_rate():
+@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
+def test_attention_drops_too_at_the_new_rate(implementation):
     model = tiny_masked_lm(dropout=0.0)
+    model.set_attn_implementation(implementation)
     set_dropout(model, 0.0)
     for layer in model.base_model.encoder.layer:
         set_dropout(layer.attention.self, 0.5)
@@ -39,3 +43,38 @@ def test_no_dropout_makes_two_passes_equal():
     model.train()
     first, second = encoded(model)
     torch.testing.assert_close(first, second)
+
+
+@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
+def test_attention_drops_so_many_of_its_weights(implementation):
+    """With values that are all one, a position gets the share of attention that was kept, over 1 - rate."""
+    model = tiny_masked_lm(dropout=0.0)
+    model.set_attn_implementation(implementation)
+    set_dropout(model, 0.3)
+    attention = model.train().base_model.encoder.layer[0].attention.self
+    for projection in (attention.query, attention.key, attention.value):
+        torch.nn.init.zeros_(projection.weight)
+        torch.nn.init.zeros_(projection.bias)
+    torch.nn.init.ones_(attention.value.bias)
+    torch.manual_seed(1)
+    mixed = attention(torch.zeros(64, 50, 32))[0]  # equal weights of 1/50: kept / 50 / 0.7
+    kept = mixed * 50 * 0.7
+    torch.testing.assert_close(kept, kept.round(), atol=1e-3, rtol=0)
+    assert kept.mean().item() == pytest.approx(50 * 0.7, rel=0.01)
+
+
+def test_weights_and_layer_norms_stay_as_they_are():
+    model, untouched = tiny_masked_lm(dropout=0.0), tiny_masked_lm(dropout=0.0)
+    set_dropout(model, 0.4)
+    for (name, module), other in zip(model.named_modules(), untouched.modules(), strict=True):
+        if isinstance(module, torch.nn.Dropout):
+            assert (module.p, other.p) == (0.4, 0.0), name
+        elif isinstance(module, torch.nn.LayerNorm):
+            assert module.extra_repr() == other.extra_repr(), name
+    assert all(torch.equal(mine, untouched.state_dict()[name]) for name, mine in model.state_dict().items())
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.0])
+def test_a_rate_that_is_no_probability_below_one_is_a_usage_error(rate):
+    with pytest.raises(UsageError, match="dropout"):
+        set_dropout(tiny_masked_lm(), rate)

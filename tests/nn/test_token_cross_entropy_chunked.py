@@ -35,3 +35,6 @@ def test_no_more_logits_than_a_chunk_are_made_at_once():
     hidden = torch.randn(10, 4, requires_grad=True)
     chunked_token_cross_entropy(hidden, head, torch.zeros(10).long(), reduction="mean", chunk=4).backward()
     assert max(seen) == 4 and sum(seen) == 20  # once forward, once for the gradient
+    seen.clear()
+    chunked_token_cross_entropy(hidden, head, torch.zeros(10).long(), reduction="mean", chunk=10).backward()
+    assert seen == [10]  # what fits at once is not computed twice

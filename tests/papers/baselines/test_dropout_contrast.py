@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -7,8 +8,11 @@ import pytest
 import torch
 
 from papers.baselines.dropout_contrast import DropoutContrast
+from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
 from repro.objective import built
+from repro.progress import Progress
+from repro.train import Settings, train
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
@@ -27,6 +31,20 @@ def rows(count=4):
     texts = [tiny_text(generator, 10) for _ in range(count)]
     ids = [tiny_tokenizer()(text, add_special_tokens=False)["input_ids"] for text in texts]
     return [{"input_ids": np.array(text), "index": place, "epoch": 0} for place, text in enumerate(ids)]
+
+
+class Rows(list):
+    """Examples of ``repro.train`` in memory."""
+
+    def __getitems__(self, places):
+        return [self[index] | {"epoch": epoch} for epoch, index in places]
+
+
+def settings(steps):
+    return Settings(
+        batch_size=4, epochs=None, max_steps=steps, learning_rate=3e-3, warmup_ratio=0.1, warmup_steps=0,
+        schedule="linear", weight_decay=0.01, max_grad_norm=1.0, precision="fp32", seed=3,
+    )  # fmt: skip
 
 
 def test_without_dropout_the_loss_is_the_equation_written_as_loops():
@@ -55,6 +73,33 @@ def test_the_two_passes_drop_different_units():
     assert not torch.allclose(first, second)
 
 
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
+def test_a_first_pass_is_told_from_the_second_passes_of_the_other_texts_as_loops(similarity):
+    simcse = objective(similarity=similarity, dropout=0.3, temperature=0.5).double()
+    seen = []
+    simcse.projector.register_forward_hook(lambda module, given, out: seen.append(out.tolist()))
+    loss = simcse.train()(simcse.collate(rows()))["contrastive"].item()
+    [vectors] = seen
+    first, second = vectors[:4], vectors[4:]
+    assert first != second
+
+    def sim(a, b):
+        dot = sum(x * y for x, y in zip(a, b, strict=True))
+        return dot / math.hypot(*a) / math.hypot(*b) if similarity == "cosine" else dot
+
+    expected = 0.0
+    for i in range(4):
+        scores = [math.exp(sim(first[i], second[j]) / 0.5) for j in range(4)]
+        expected -= math.log(scores[i] / sum(scores)) / 4
+    assert loss == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_order_of_the_texts_does_not_matter():
+    simcse = objective(dropout=0.0).double()
+    there, back = simcse(simcse.collate(rows())), simcse(simcse.collate(rows()[::-1]))
+    torch.testing.assert_close(there["contrastive"], back["contrastive"])
+
+
 def test_a_text_alone_has_nothing_to_be_told_from():
     simcse = objective()
     assert simcse(simcse.collate(rows(1))) == {}
@@ -78,3 +123,28 @@ def test_the_encoder_is_saved_with_the_dropout_it_came_with(tmp_path):
     objective().save(tmp_path)
     assert load_masked_lm(tmp_path).config.hidden_dropout_prob == 0.0
     assert not (tmp_path / "projector.safetensors").exists()
+
+
+@pytest.mark.parametrize("mlm", [None, {"rate": 0.3, "mask": 0.8, "random": 0.1}])
+def test_it_trains_and_the_encoder_loads_afterwards(tmp_path, mlm):
+    simcse = objective(mlm=mlm)
+    for module in simcse.encoder.base_model.modules():  # with BERT's small weights all texts begin alike,
+        if isinstance(module, torch.nn.Linear | torch.nn.Embedding):  # and long stay where chance is
+            torch.nn.init.normal_(module.weight, std=0.2)
+    train(simcse, Rows(rows(8)), settings(80), out=tmp_path, progress=Progress())
+    lines = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
+    losses = [line["contrastive"] for line in lines]
+    # not against the first losses: dropout starts above chance, ln 4, and alike vectors end at it
+    assert len(losses) == 80 and np.mean(losses[-10:]) < 0.75 * math.log(4)
+    assert all(("mlm" in line) is (mlm is not None) for line in lines)
+    simcse.save(tmp_path / "model")
+    again = load_masked_lm(tmp_path / "model").state_dict()
+    assert all(torch.equal(again[name], value) for name, value in simcse.encoder.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    "changes", [{"similarity": "l2"}, {"projector": "mlp"}, {"dropout": 1.5}, {"tau": 1}]
+)
+def test_a_wrong_option_is_a_usage_error(changes):
+    with pytest.raises(UsageError):
+        objective(**changes)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,8 @@ from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
 from repro.nn.token_cross_entropy import IGNORED
 from repro.objective import built
+from repro.progress import Progress
+from repro.train import Settings, train
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
@@ -35,6 +39,20 @@ def rows(count=3):
     texts = [tiny_text(generator, words) for words in (12, 20, 7)[:count]]
     ids = [tiny_tokenizer()(text, add_special_tokens=False)["input_ids"] for text in texts]
     return [{"input_ids": np.array(text), "index": place, "epoch": 0} for place, text in enumerate(ids)]
+
+
+class Rows(list):
+    """Examples of ``repro.train`` in memory."""
+
+    def __getitems__(self, places):
+        return [self[index] | {"epoch": epoch} for epoch, index in places]
+
+
+def settings(steps):
+    return Settings(
+        batch_size=4, epochs=None, max_steps=steps, learning_rate=3e-3, warmup_ratio=0.1, warmup_steps=0,
+        schedule="linear", weight_decay=0.01, max_grad_norm=1.0, precision="fp32", seed=3,
+    )  # fmt: skip
 
 
 def by_loops(seed, batch):
@@ -134,6 +152,45 @@ def test_reading_the_masked_text_and_encoding_the_clean_one_change_the_loss():
     usual = objective()(batch)["reconstruction"]
     for changes in ({"decoder_input": "masked"}, {"encoder_input": "clean"}):
         assert objective(**changes)(batch)["reconstruction"] != usual
+
+
+def test_a_batch_without_a_token_has_no_loss_rather_than_one_that_is_no_number():
+    empty = [{"input_ids": np.array([], dtype=np.int64), "index": 0, "epoch": 0}]
+    for encoder_input in ("masked", "clean"):
+        seed = objective(encoder_input=encoder_input)
+        assert seed(seed.collate(empty)) == {}
+    seed = objective(reconstruct_sep=True)
+    assert set(seed(seed.collate(empty))) == {"reconstruction"}
+
+
+@pytest.mark.parametrize("embeddings", ["shared", "own"])
+@pytest.mark.parametrize("head", ["shared", "own"])
+def test_what_is_the_decoders_own_is_saved_with_it(tmp_path, embeddings, head):
+    seed = objective(embeddings=embeddings, head=head).float()
+    with torch.no_grad():
+        for parameter in seed.parameters():
+            parameter.add_(torch.randn_like(parameter))
+    seed.save(tmp_path)
+    kept = load_file(tmp_path / "decoder.safetensors")
+    assert any(name.startswith("own_embeddings.") for name in kept) is (embeddings == "own")
+    assert any(name.startswith("own_head.") for name in kept) is (head == "own")
+    for part in ("own_embeddings", "own_head"):
+        module = getattr(seed, part)
+        for name, parameter in () if module is None else module.named_parameters(prefix=part):
+            assert any(torch.equal(parameter, there) for there in kept.values()), name
+
+
+@pytest.mark.parametrize("parts", ["shared", "own"])
+def test_it_trains_and_the_encoder_loads_afterwards(tmp_path, parts):
+    seed = objective(embeddings=parts, head=parts).float()
+    train(seed, Rows(rows()), settings(60), out=tmp_path, progress=Progress())
+    lines = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
+    for name in ("mlm", "reconstruction"):
+        losses = [line[name] for line in lines]
+        assert len(losses) == 60 and np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.5
+    seed.save(tmp_path / "model")
+    again = load_masked_lm(tmp_path / "model").state_dict()
+    assert all(torch.equal(again[name], value) for name, value in seed.encoder.state_dict().items())
 
 
 def test_encoder_and_decoder_can_be_read_back(tmp_path):
