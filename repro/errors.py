@@ -67,3 +67,10 @@ def unknown(kind: str, name: object, valid, *, hint: str = "") -> UsageError:
     if near:
         text += f" (did you mean {near[0]!r}?)"
     return UsageError(f"{text}; known: {shown or 'none'}{'; ' + hint if hint else ''}")
+
+
+def check_known(kind: str, *names: object, valid) -> None:
+    """Raise ``unknown`` for the first of the names that is not valid."""
+    for name in names:
+        if name not in valid:
+            raise unknown(kind, name, valid)

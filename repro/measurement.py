@@ -87,7 +87,7 @@ class Builder:
         measure = choices.measured_as.get(cell.column.measure, cell.column.measure)
         if cell.column.kind in COMPUTED:
             part = self._finish(calls[0][0])
-            return Measurement(cell, seed, ((part,),), measure, choices.departures(), {})
+            return Measurement(cell, seed, ((part,),), measure, *self._told(choices))
         runs = [made if isinstance(made, Runs) else Runs(((made,),)) for made, _ in calls]
         groups = tuple(
             tuple(
@@ -97,22 +97,26 @@ class Builder:
             )
             for number in range(len(runs[0].groups))
         )
-        # at other scales every collection is a stand-in: that one more is missing says nothing
-        at_full = self.scale.compares_with_print
-        substitutes = choices.substitutes if at_full else {}
-        hidden = () if at_full else choices.substitutes
-        departures = {k: v for k, v in choices.departures().items() if k not in hidden}
-        return Measurement(cell, seed, groups, measure, departures, substitutes)
+        return Measurement(cell, seed, groups, measure, *self._told(choices))
 
     def exhibit(self, shown: Shown, seed: int | None) -> tuple[Node, dict[str, str]]:
         """The finished node of something shown, and the choices it used that are not the default."""
         made, choices = self._call(shown, shown.exhibit.dataset or "", seed)
-        hidden = () if self.scale.compares_with_print else choices.substitutes
-        return self._finish(made), {k: v for k, v in choices.departures().items() if k not in hidden}
+        return self._finish(made), self._told(choices)[0]
 
     def asked_for(self) -> set[str]:
         """Every reading that some recipe asked for."""
         return {identifier for _, choices in self._calls.values() for identifier in choices.used}
+
+    def _told(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
+        """What is said of the readings: departures from the defaults, and substitutes.
+
+        At other scales than full every collection is a stand-in: that one more is missing says nothing.
+        """
+        if self.scale.compares_with_print:
+            return choices.departures(), dict(choices.substitutes)
+        own = {k: v for k, v in choices.departures().items() if k not in choices.substitutes}
+        return own, {}
 
     def _finish(self, node: Node) -> Node:
         node = self.machine.resolve(self._rewrite(node))

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from papers.baselines.sentences import sentence_ends_of, sentences
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known
 from repro.nn.checkpoint import save_model
 from repro.nn.contrastive import in_batch_contrastive
 from repro.nn.heads import with_head
@@ -78,10 +78,10 @@ class InverseCloze(nn.Module):
         seed: int,
     ):
         super().__init__()
-        _known("treatment of short texts", short_text, SHORT_TEXTS)
-        _known("text for masked language modelling", mlm_on, MLM_ON)
-        _known("reduction", mlm_reduction, ("mean", "sum"))
-        _known("resampling", resample, RESAMPLINGS)
+        check_known("treatment of short texts", short_text, valid=SHORT_TEXTS)
+        check_known("text for masked language modelling", mlm_on, valid=MLM_ON)
+        check_known("reduction", mlm_reduction, valid=("mean", "sum"))
+        check_known("resampling", resample, valid=RESAMPLINGS)
         if not 0 <= keep <= 1:
             raise UsageError(f"keep is {keep}; give a probability between 0 and 1")
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
@@ -156,8 +156,3 @@ class InverseCloze(nn.Module):
 
     def _hidden(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
         return self.encoder.base_model(input_ids, attention_mask=attention_mask).last_hidden_state
-
-
-def _known(kind: str, name: str, valid: tuple[str, ...]) -> None:
-    if name not in valid:
-        raise unknown(kind, name, valid)

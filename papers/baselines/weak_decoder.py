@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from repro.errors import unknown
+from repro.errors import check_known
 from repro.nn.bottleneck_decoder import BottleneckDecoder
 from repro.nn.checkpoint import save_model
 from repro.nn.heads import with_head
@@ -79,9 +79,9 @@ class WeakDecoder(nn.Module):
         seed: int,
     ):
         super().__init__()
-        _known("input", (encoder_input, decoder_input), INPUTS)
-        _known("part of the decoder", (embeddings, head), PARTS)
-        _known("reduction", (reduction,), ("mean", "sum"))
+        check_known("input", encoder_input, decoder_input, valid=INPUTS)
+        check_known("part of the decoder", embeddings, head, valid=PARTS)
+        check_known("reduction", reduction, valid=("mean", "sum"))
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
         self.decoder = BottleneckDecoder.new(
             model.config, layers=decoder_layers, attention="causal", window=span, sees_first=sees_bottleneck
@@ -157,9 +157,3 @@ class WeakDecoder(nn.Module):
 
     def _hidden(self, input_ids: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         return self.encoder.base_model(input_ids, attention_mask=batch["attention_mask"]).last_hidden_state
-
-
-def _known(kind: str, names: tuple[str, ...], valid: tuple[str, ...]) -> None:
-    for name in names:
-        if name not in valid:
-            raise unknown(kind, name, valid)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from torch import nn
 
 from papers.costa.group_contrastive import group_contrastive
 from papers.costa.spans import GRANULARITIES, ROUNDINGS, SHORT_TEXTS, STARTS, sampled_spans
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known
 from repro.nn.checkpoint import save_model
 from repro.nn.heads import with_head
 from repro.nn.masking import masked_texts
@@ -83,18 +82,18 @@ class ContrastiveSpans(nn.Module):
         seed: int,
     ):
         super().__init__()
-        _known("granularity", (*spans, *span_tokens), GRANULARITIES)
+        check_known("granularity", *spans, *span_tokens, valid=GRANULARITIES)
         if not sum(spans.values()):
             raise UsageError("there is no granularity with a span; give at least one in spans")
         for granularity in spans:
             if granularity != "word" and granularity not in span_tokens:
                 raise UsageError(f"there are no bounds in tokens for {granularity!r} spans; give span_tokens")
-        _known("contrastive input", [contrastive_input], ("masked", "clean"))
-        _known("resampling", [resample], ("once", "epoch"))
-        _known("rounding", [rounding], tuple(ROUNDINGS))
-        _known("span start", [start], STARTS)
-        _known("treatment of short texts", [short_text], SHORT_TEXTS)
-        _known("reduction", [reduction], ("mean", "sum"))
+        check_known("contrastive input", contrastive_input, valid=("masked", "clean"))
+        check_known("resampling", resample, valid=("once", "epoch"))
+        check_known("rounding", rounding, valid=tuple(ROUNDINGS))
+        check_known("span start", start, valid=STARTS)
+        check_known("treatment of short texts", short_text, valid=SHORT_TEXTS)
+        check_known("reduction", reduction, valid=("mean", "sum"))
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
         self.projector = Projector(
             model.config.hidden_size, architecture=projector, layers=projector_layers,
@@ -169,9 +168,3 @@ def _bounds(shortest: int, longest: int) -> tuple[int, int]:
     # A scale shrinks both in proportion to the length of a text; a span keeps one token.
     shortest = max(1, int(shortest))
     return shortest, max(shortest, int(longest))
-
-
-def _known(kind: str, names: Iterable[str], valid: tuple[str, ...]) -> None:
-    for name in names:
-        if name not in valid:
-            raise unknown(kind, name, valid)

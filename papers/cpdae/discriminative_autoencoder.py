@@ -18,7 +18,7 @@ from papers.cpdae.distribution_contrast import (
 )
 from papers.cpdae.idf import idf_weights
 from papers.cpdae.reconstruction import REDUCTIONS, SECOND_TERMS, reconstruction, word_labels
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known
 from repro.nn.checkpoint import save_model
 from repro.nn.heads import with_head
 from repro.nn.masking import masked_texts
@@ -93,15 +93,15 @@ class DiscriminativeAutoencoder(nn.Module):
         statistics: Path | None = None,
     ):
         super().__init__()
-        _known("contrast", contrast, CONTRASTS)
-        _known("direction of the contrast", direction, DIRECTIONS)
-        _known("reduction of the contrast", contrast_reduction, ("mean", "sum"))
-        _known("normalisation", normalisation, NORMALISATIONS)
-        _known("second term of Eq. 4", second_term, SECOND_TERMS)
-        _known("reduction of the reconstruction", reconstruction_reduction, REDUCTIONS)
-        _known("target of the reconstruction", target, TARGETS)
-        _known("reduction of masked language modelling", mlm_reduction, ("mean", "sum"))
-        _known("number of versions", versions, (1, 2))
+        check_known("contrast", contrast, valid=CONTRASTS)
+        check_known("direction of the contrast", direction, valid=DIRECTIONS)
+        check_known("reduction of the contrast", contrast_reduction, valid=("mean", "sum"))
+        check_known("normalisation", normalisation, valid=NORMALISATIONS)
+        check_known("second term of Eq. 4", second_term, valid=SECOND_TERMS)
+        check_known("reduction of the reconstruction", reconstruction_reduction, valid=REDUCTIONS)
+        check_known("target of the reconstruction", target, valid=TARGETS)
+        check_known("reduction of masked language modelling", mlm_reduction, valid=("mean", "sum"))
+        check_known("number of versions", versions, valid=(1, 2))
         if temperature <= 0:
             raise UsageError(f"the temperature is {temperature}; give a number above 0")
         self.decoder = starting_decoder(model, layout=decoder, start=decoder_start)
@@ -184,8 +184,3 @@ def _weights(idf: dict | None, statistics: Path | None, size: int) -> torch.Tens
     if statistics is None:
         raise UsageError("idf needs the term statistics of the training texts; give them as an input")
     return idf_weights(statistics, idf=idf["idf"], normalise=idf["normalise"], vocabulary_size=size)
-
-
-def _known(kind: str, value: object, valid) -> None:
-    if value not in valid:
-        raise unknown(kind, value, valid)

@@ -6,7 +6,28 @@ import sys
 
 from repro.comparison import Comparison
 from repro.evaluation.verdict import FAILS
+from repro.manifest.cells import Shown
+from repro.plan import Plan
 from repro.runner import Outcome
+
+
+def show_exhibits(plan: Plan, outcome: Outcome) -> None:
+    """What became of what is drawn rather than tabled, on standard error; nothing if there is none."""
+    for shown, node in plan.exhibits.items():
+        if node.fingerprint in outcome.failed:
+            told = f"failed: {outcome.failed[node.fingerprint]}"
+        elif outcome.blocked.get(node.fingerprint):
+            first = outcome.blocked[node.fingerprint][0]
+            told = f"blocked: {first.cause}; {first.remedy}"
+        else:
+            words = f"repro figures {shown.paper.name} --{_option(shown)} --scale {plan.scale.name}"
+            told = f"ready: `{words}` draws it"
+        print(f"{told} [{shown.id}]", file=sys.stderr)
+
+
+def _option(shown: Shown) -> str:
+    kind, _, number = shown.owner.partition("-")
+    return f"figure {number}" if kind == "figure" else f"table {shown.owner}"
 
 
 def show(comparison: Comparison, as_json: bool) -> None:

@@ -52,6 +52,7 @@ def command(selection, dry_run, rebuild, strict, as_json):
     comparison = compare(plan, results, outcome=outcome)
     run_tests(comparison, plan, store, run_node, progress)
     judging.show(comparison, as_json)
+    judging.show_exhibits(plan, outcome)
     print(
         f"{plan.asked} stage calls asked for, {len(plan.nodes)} distinct nodes, {len(outcome.run)} run now; "
         f"records in {selection.settings.results}",

@@ -46,3 +46,11 @@ def test_the_whole_paper_includes_its_figures_and_views(repro, folders):
 @pytest.mark.parametrize("scale", ["tiny", "full"])
 def test_every_recipe_of_every_paper_can_be_planned(repro, folders, scale):
     assert repro("plan", "--all", "--scale", scale, "--json").status in (0, 4)
+
+
+def test_a_view_that_cannot_be_made_here_is_told_with_its_remedy(repro, folders):
+    said = repro("run", "costa", "--figure", "3")
+    lines = [line for line in said.err.splitlines() if line.startswith("blocked: ")]
+    assert said.status == 4 and [line.rpartition(" ")[2] for line in lines] == [
+        "[costa/figure-3/seed]", "[costa/figure-3/costa]"
+    ]  # fmt: skip
