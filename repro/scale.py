@@ -38,6 +38,13 @@ class _Rate(BaseModel):
     most: float
 
 
+class _Objective(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    steps: int | None = None
+    replace: dict[str, int] = {}
+    learning_rate: _Rate | None = None
+
+
 class _Facts(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     about: str
@@ -46,6 +53,7 @@ class _Facts(BaseModel):
     replace: dict[str, str | int] = {}
     steps: dict[str, int] = {}
     learning_rate: dict[str, _Rate] = {}
+    objectives: dict[str, _Objective] = {}
     backbone: _Backbone | None = None
 
 
@@ -93,17 +101,25 @@ class Scale:
         if "dataset" in params:
             stand_in = self.dataset(params["dataset"])
             params["dataset"] = _corpus(stand_in) if node.stage == "corpus" else stand_in
-        if node.stage in self.facts.steps:
-            params |= {"epochs": None, "max_steps": self.facts.steps[node.stage]}
-        rates = self.facts.learning_rate
-        objective = params.get("objective", {}).get("name")
-        rate = rates.get(objective, rates.get(node.stage))
+        if "objective" in params:
+            params |= self._training(node.stage, params["objective"]["name"])
+        rate = self._rate(node)
         if rate and "learning_rate" in params:
             params["learning_rate"] = min(params["learning_rate"] * rate.factor, rate.most)
         if "options" in params and "length" in params:
             shrink = params["length"] / node.params["length"]
             params["options"] = _shrunk(params["options"], shrink)
         return params
+
+    def _training(self, stage: str, objective: str) -> dict[str, Any]:
+        """What an objective is trained with, whatever its paper says."""
+        own = self.facts.objectives.get(objective, _Objective())
+        steps = own.steps or self.facts.steps.get(stage)
+        return own.replace | ({"epochs": None, "max_steps": steps} if steps else {})
+
+    def _rate(self, node: Node) -> _Rate | None:
+        own = self.facts.objectives.get(node.params.get("objective", {}).get("name"), _Objective())
+        return own.learning_rate or self.facts.learning_rate.get(node.stage)
 
     def _value(self, name: str, value: Any) -> Any:
         if name in self.facts.caps and not isinstance(value, list):
@@ -208,7 +224,7 @@ def _inherited(fact: _Facts, facts: Mapping[str, _Facts]) -> _Facts:
     if fact.like is None:
         return fact
     like = facts[fact.like]
-    tables = ("caps", "replace", "steps", "learning_rate")
+    tables = ("caps", "replace", "steps", "learning_rate", "objectives")
     merged = {name: {**getattr(like, name), **getattr(fact, name)} for name in tables}
     return fact.model_copy(update={**merged, "backbone": fact.backbone or like.backbone})
 

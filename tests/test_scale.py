@@ -49,6 +49,18 @@ def test_a_variation_takes_over_what_it_does_not_say_itself():
     assert not scale("tiny-long").compares_with_print
 
 
+def test_an_objective_can_have_its_own_steps_sizes_and_rate():
+    from repro import scale as module
+
+    own = module._Objective(steps=9, replace={"texts_per_batch": 4}, learning_rate={"factor": 2, "most": 1})
+    facts = scale("tiny").facts.model_copy(update={"objectives": {"o": own}})
+    changed = module.Scale("tiny", facts).rewriter()(TRAINED).params
+    assert (changed["max_steps"], changed["epochs"], changed["texts_per_batch"]) == (9, None, 4)
+    assert changed["learning_rate"] == pytest.approx(1e-4)
+    other = module.Scale("tiny", facts.model_copy(update={"objectives": {"p": own}})).rewriter()(TRAINED)
+    assert other.params == scale("tiny").rewriter()(TRAINED).params
+
+
 def test_one_of_several_samples_is_drawn_at_tiny():
     trained = Node("corpus", {"dataset": "wikipedia"})
     params = {"queries": 9000, "method": "random", "seed": 1}

@@ -32,7 +32,7 @@ class EncoderDecoderReplacedTokenDetection(nn.Module):
     """
 
     name = "enc-dec-rtd"
-    version = 1
+    version = 2
 
     def __init__(
         self,

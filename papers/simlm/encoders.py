@@ -10,9 +10,9 @@ from repro.graph import Node
 from repro.recipe import Objective
 from repro.request import Request
 
-SIMLM = Objective("simlm", 1, "papers.simlm.replaced_language_modelling:ReplacedLanguageModelling")
+SIMLM = Objective("simlm", 2, "papers.simlm.replaced_language_modelling:ReplacedLanguageModelling")
 ENC_DEC_MLM = Objective("enc-dec-mlm", 1, "papers.simlm.enc_dec_mlm:EncoderDecoderMaskedLanguageModel")
-ENC_DEC_RTD = Objective("enc-dec-rtd", 1, "papers.simlm.enc_dec_rtd:EncoderDecoderReplacedTokenDetection")
+ENC_DEC_RTD = Objective("enc-dec-rtd", 2, "papers.simlm.enc_dec_rtd:EncoderDecoderReplacedTokenDetection")
 AUTOENCODER = Objective("autoencoder", 1, "papers.simlm.autoencoder:AutoEncoder")
 CONDENSER = Objective("condenser", 1, "papers.baselines.condenser:Condenser")
 MLM = Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel")

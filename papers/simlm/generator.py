@@ -129,10 +129,19 @@ def vocabulary_head(model: nn.Module) -> Callable[[torch.Tensor], torch.Tensor]:
 
 @torch.no_grad()
 def sampled(hidden: torch.Tensor, head: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-    """A token for each row from softmax(head(hidden)), by torch's generator: (M, H) to (M,) int64."""
+    """A token for each row from softmax(head(hidden)), by torch's generator: (M, H) to (M,) int64.
+
+    By the inverse of the cumulative distribution: one random number a row, where ``torch.multinomial`` draws
+    one for every token of the vocabulary.
+    """
     drawn = []
     for rows in hidden.split(ROWS):
         logits = head(rows)
         probabilities = logits.to(torch.promote_types(logits.dtype, torch.float32)).softmax(dim=-1)
-        drawn.append(torch.multinomial(probabilities, 1).squeeze(1))
+        cumulative = probabilities.cumsum(dim=-1)
+        total = cumulative[:, -1:].contiguous()
+        uniform = torch.rand_like(total) * total
+        chosen = torch.searchsorted(cumulative, uniform, right=True)
+        last = torch.searchsorted(cumulative, total)  # the last that has any probability
+        drawn.append(torch.minimum(chosen, last).squeeze(1))
     return torch.cat(drawn)

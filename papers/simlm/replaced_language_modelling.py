@@ -38,7 +38,7 @@ class ReplacedLanguageModelling(nn.Module):
     """
 
     name = "simlm"
-    version = 1
+    version = 2
 
     def __init__(
         self,
