@@ -8,12 +8,17 @@ from pathlib import Path
 
 from repro.datasets.catalog import catalog, dataset
 from repro.datasets.digests import digest, identity
+from repro.datasets.sentence_splitting import check_splitter, splitter_model
 from repro.datasets.source import Missing, Source
 from repro.datasets.sources import locate
+from repro.errors import BlockedError
 from repro.graph import Node, rewrite
 from repro.stages import STAGES
 
-PIECES = {"corpus": "documents", "queries": "queries", "qrels": "qrels", "official_negatives": "triples"}
+PIECES = {
+    "corpus": "documents", "queries": "queries", "qrels": "qrels", "official_negatives": "triples",
+    "listed_negatives": "negatives",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,8 @@ class Machine:
             node, obstacle = self._source(node)
         if "checkpoint" in needs:
             node, obstacle = self._checkpoint(node)
+        if "splitter" in needs and "splitter" in node.params:
+            node, obstacle = self._splitter(node)
         if "java" in needs:
             obstacle = self._once("java", _java)
         if "precision" in needs and node.params.get("precision") in ("fp16", "bf16"):
@@ -92,6 +99,17 @@ class Machine:
             params["identity"] = source["commit"]
         return Node(node.stage, params, node.inputs), None
 
+    def _splitter(self, node: Node) -> tuple[Node, Obstacle | None]:
+        """A splitter with a model of its own is known by the model's bytes."""
+        name = node.params["splitter"]
+        obstacle = self._once(("splitter", name), lambda: _no_splitter(name, self.data))
+        model = None if obstacle else splitter_model(name, self.data)
+        if model is None:
+            return node, obstacle
+        files = sorted(path for path in model.iterdir() if path.is_file())
+        found = self._once(("splitter", name, "digest"), lambda: digest(files, cache=self.digests))
+        return Node(node.stage, {**node.params, "identity": found}, node.inputs), None
+
     def _once(self, key: object, find: Callable[[], object]):
         if key not in self._memory:
             self._memory[key] = find()
@@ -124,6 +142,14 @@ def _gpu() -> Obstacle | None:
         return None
     remedy = "run it on a machine with one, or at --scale small or tiny"
     return Obstacle("half precision, as the paper trained, needs a GPU", remedy)
+
+
+def _no_splitter(name: str, data: Path | None) -> Obstacle | None:
+    try:
+        check_splitter(name, data)
+    except BlockedError as error:
+        return Obstacle(error.cause, error.remedy)
+    return None
 
 
 def _no_stand_in(identifier: str) -> Obstacle:

@@ -56,3 +56,27 @@ def test_a_scale_without_a_stand_in_says_so():
     machine = Machine(None, None)
     node = machine.resolve(Node("queries", {"dataset": "small/beir/fiqa/test"}))
     assert machine.obstacles[node.fingerprint].cause == "scale small has no stand-in for beir/fiqa/test"
+
+
+def _spans(splitter):
+    corpus = Node("corpus", {"dataset": "tiny/document"})
+    params = {"policy": "spans", "splitter": splitter, "length": 16}
+    return Node("tokenize", params, {"corpus": corpus, "model": Node("initialise", {}, {})})
+
+
+def test_a_splitter_without_its_model_is_an_obstacle_and_rules_need_none(tmp_path):
+    machine = Machine(tmp_path, None)
+    missing = machine.resolve(_spans("nltk"))
+    assert "rules" in machine.obstacles[missing.fingerprint].remedy
+    assert machine.resolve(_spans("rules")).fingerprint not in machine.obstacles
+
+
+def test_a_splitter_is_known_by_the_bytes_of_its_model(tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    model = tmp_path / "nltk_data/tokenizers/punkt_tab/english"
+    model.mkdir(parents=True)
+    prints = set()
+    for text in ("one", "other"):
+        (model / "abbrev_types.txt").write_text(text)
+        prints.add(Machine(tmp_path, None).resolve(_spans("nltk")).fingerprint)
+    assert len(prints) == 2

@@ -7,7 +7,9 @@ from itertools import groupby
 from pathlib import Path
 
 from repro.comparison import Compared
+from repro.evaluation import means
 from repro.manifest.cells import Shown
+from repro.manifest.schema import Figure
 from repro.plan import Plan
 from repro.report import figures
 from repro.store import Store, read_json
@@ -20,14 +22,33 @@ def draw_curves(compared: Sequence[Compared], folder: Path) -> Iterator[Path]:
         points = list(group)
         if any(c.measured is not None for c in points):
             path = folder / f"{name}-{identifier.replace('-', '')}.svg"
-            figures.curves(_panels(points), path, note=_note(points[0].scale, _readings(points)))
+            figure, panels = _figure(points[0]), _panels(points)
+            told = [_note(points[0].scale, _readings(points)), *_tests(figure, panels)]
+            figures.curves(panels, path, note="; ".join(filter(None, told)))
             yield path
+
+
+def _figure(point: Compared) -> Figure:
+    printed = point.cell.paper.manifest.figures
+    return next(f for f in printed if f"figure-{f.id}" == point.cell.table.id)
+
+
+def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
+    """For a figure of two lines whose caption names a t-test: one over their points, a panel at a time."""
+    if figure.test is None or figure.test.kind != "t":
+        return
+    for panel in panels:
+        if len(panel["series"]) == 2:
+            first, second = ([point[1] for point in series["points"]] for series in panel["series"])
+            found = means.unpaired(first, second)
+            if found:
+                said = f"t({found.degrees}) = {found.statistic:.2f}, p = {found.p:.2g}, unpaired, two sides"
+                yield f"{panel['y_label']}, {' against '.join(s['label'] for s in panel['series'])}: {said}"
 
 
 def _panels(points: list[Compared]) -> list[dict]:
     """One panel a column, one line a group of rows."""
-    table, source = points[0].cell.table, points[0].cell.paper
-    figure = next(f for f in source.manifest.figures if f"figure-{f.id}" == table.id)
+    table, figure = points[0].cell.table, _figure(points[0])
     panels = []
     for column in table.columns:
         series = []

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from repro.progress import Progress
 
+TOKEN_COLUMNS = ("input_ids", "sentences", "spans")
+
 
 class TokenRows:
     """The rows of a tokens artefact, fetched from its memory-mapped file as they are asked for."""
@@ -13,17 +15,22 @@ class TokenRows:
     def __init__(self, folder: Path):
         from datasets import load_from_disk
 
-        self.tokens = load_from_disk(str(folder / "arrow")).select_columns("input_ids").with_format("numpy")
+        tokens = load_from_disk(str(folder / "arrow"))
+        self.columns = [name for name in TOKEN_COLUMNS if name in tokens.column_names]
+        self.tokens = tokens.select_columns(self.columns).with_format("numpy")
 
     def __len__(self) -> int:
         return len(self.tokens)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Rows as ``{"input_ids": (n,) int64, "epoch", "index"}`` for places (epoch, index)."""
-        rows = self.tokens[[index for _, index in places]]["input_ids"]
+        """Rows as ``{"input_ids": (n,) int64, "epoch", "index"}`` for places (epoch, index).
+
+        Those of policy ``spans`` also have ``sentences`` and ``spans``, counts of tokens and of sentences.
+        """
+        rows = self.tokens[[index for _, index in places]]
         return [
-            {"input_ids": row, "epoch": epoch, "index": index}
-            for row, (epoch, index) in zip(rows, places, strict=True)
+            {name: rows[name][place] for name in self.columns} | {"epoch": epoch, "index": index}
+            for place, (epoch, index) in enumerate(places)
         ]
 
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
-from repro.errors import DataError, UsageError, unknown
-from repro.progress import Progress
+import numpy as np
 
-POLICIES = ("chunk", "whole-chunks", "truncate")
+from repro.datasets.sentence_splitting import SentenceSplitter, sentence_splitter
+from repro.datasets.span_packing import packed
+from repro.errors import DataError, UsageError, check_known, unknown
+from repro.progress import Progress
+from repro.settings import data_folder
+
+POLICIES = ("chunk", "whole-chunks", "truncate", "spans")
+FIELDS = {"url": "url", "title": "title", "body": "text"}  # to columns of a corpus
+SPAN_LISTS = ("input_ids", "sentences", "spans")  # columns of policy ``spans``
+SCRATCH = "scratch.arrow"
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -20,11 +29,19 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     text alone where there is no title; without, always the text. One without any token, or with fewer than
     ``fewest_tokens``, gives no row.
 
+    ``spans`` keeps a document whole, in one row that also says where its sentences and spans are: tokens of
+    each sentence in ``sentences``, sentences of each span in ``spans``. The document is its ``fields`` (of
+    url, title and body, those it has), joined by blanks, split by ``splitter``; its sentences are tokenised
+    one by one and packed as ``span_packing`` {overshoot, short_probability, minimum_spans} says: towards
+    ``length`` tokens where a span may overshoot, else ``length`` - 2. Targets depend on (``seed``, row of the
+    corpus). One with fewer spans than ``minimum_spans`` gives no row.
+
     Raises:
-        UsageError: an unknown policy, or a length with no room for a token.
-        DataError: the tokenizer cannot be read, or no document has any token.
+        UsageError: an unknown policy, splitter or field, a wrong packing, or a length without room.
+        BlockedError: the splitter's library or model is missing.
+        DataError: the tokenizer cannot be read, or no document gives a row.
     """
-    from datasets import Features, Sequence, Value, load_from_disk
+    from datasets import load_from_disk
 
     from repro.nn.checkpoint import load_tokenizer
 
@@ -32,36 +49,48 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         raise unknown("policy", params["policy"], POLICIES)
     if params["length"] < 3:
         raise UsageError(f"a length of {params['length']} tokens has no room between [CLS] and [SEP]")
+    splitter = _splitter(params) if params["policy"] == "spans" else None
     corpus = load_from_disk(str(inputs["corpus"] / "arrow"))
     tokenizer = load_tokenizer(inputs["model"] / "model")
-    scratch = out / "scratch.arrow"
     with progress.task("tokenising", total=len(corpus)) as advance:
-        tokens = corpus.map(
-            _chunker(tokenizer, params, advance),
-            batched=True,
-            remove_columns=corpus.column_names,
-            features=Features(
-                {"document": Value("string"), "chunk": Value("int32"), "input_ids": Sequence(Value("int32"))}
-            ),
-            cache_file_name=str(scratch),
-            load_from_cache_file=False,
-            new_fingerprint="tokens",  # else datasets pickles the function to make one
-        )
+        if splitter is None:
+            tokens = _mapped(corpus, _chunker(tokenizer, params, advance), ("input_ids",), out)
+        else:
+            tokens = _mapped(corpus, _packer(tokenizer, splitter, params, advance), SPAN_LISTS, out)
     if len(tokens) == 0:
-        raise DataError(f"{inputs['corpus']}: no document has any token")
+        wanted = "any token" if splitter is None else f"{params['span_packing']['minimum_spans']} spans"
+        raise DataError(f"{inputs['corpus']}: no document has {wanted}")
     tokens.save_to_disk(str(out / "arrow"))
     documents = len(tokens.unique("document"))
-    facts = {
-        "chunks": len(tokens),
-        "documents": documents,
-        "documents_without_tokens": len(corpus) - documents,
-    }
+    left_out = "documents_without_tokens" if splitter is None else "documents_of_too_few_spans"
+    facts = {"chunks": len(tokens), "documents": documents, left_out: len(corpus) - documents}
+    if splitter is not None:
+        facts["splitter"] = splitter.identity
     del tokens
-    scratch.unlink()
+    (out / SCRATCH).unlink()
     return facts
 
 
-def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callable[[dict], dict]:
+def _mapped(corpus, rows: Callable[..., dict], lists: tuple[str, ...], out: Path):
+    """The dataset of what ``rows`` makes of each batch of documents, given their places too."""
+    from datasets import Features, Sequence, Value
+
+    return corpus.map(
+        rows,
+        batched=True,
+        with_indices=True,
+        remove_columns=corpus.column_names,
+        features=Features(
+            {"document": Value("string"), "chunk": Value("int32")}
+            | {name: Sequence(Value("int32")) for name in lists}
+        ),
+        cache_file_name=str(out / SCRATCH),
+        load_from_cache_file=False,
+        new_fingerprint="tokens",  # else datasets pickles the function to make one
+    )
+
+
+def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callable[..., dict]:
     from repro.nn.text import passage_text
 
     room = params["length"] - 2
@@ -74,17 +103,11 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
         whole, rest = divmod(tokens, room)
         return whole + bool(rest and (params["policy"] == "chunk" or not whole))
 
-    def chunked(batch: dict) -> dict:
+    def chunked(batch: dict, _: list[int]) -> dict:
         titles = batch["title"] if params["titles"] else [""] * len(batch["text"])
         titled = zip(titles, batch["text"], strict=True)
         texts = [passage_text(title, text, separator=params["separator"]) for title, text in titled]
-        encoded = tokenizer(
-            texts,
-            add_special_tokens=False,
-            return_token_type_ids=False,
-            return_attention_mask=False,
-            verbose=False,
-        )["input_ids"]
+        encoded = _token_ids(tokenizer, texts)
         advance(len(texts))
         rows = {"document": [], "chunk": [], "input_ids": []}
         for document, ids in zip(batch["id"], encoded, strict=True):
@@ -95,3 +118,57 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
         return rows
 
     return chunked
+
+
+def _packer(
+    tokenizer, splitter: SentenceSplitter, params: dict, advance: Callable[[int], None]
+) -> Callable[..., dict]:
+    packing, columns = params["span_packing"], [FIELDS[field] for field in params["fields"]]
+    target = params["length"] if packing["overshoot"] else params["length"] - 2
+    how = {"target": target, **{name: packing[name] for name in ("overshoot", "short_probability")}}
+
+    def spanned(batch: dict, places: list[int]) -> dict:
+        fields = [batch[column] if column in batch else [""] * len(places) for column in columns]
+        texts = [" ".join(filter(None, parts)) for parts in zip(*fields, strict=True)]
+        documents = [splitter.split(text) for text in texts]
+        flat = iter(_token_ids(tokenizer, [sentence for document in documents for sentence in document]))
+        rows = {name: [] for name in ("document", "chunk", *SPAN_LISTS)}
+        for name, place, document in zip(batch["id"], places, documents, strict=True):
+            sentences = [ids for ids in itertools.islice(flat, len(document)) if ids]
+            lengths = [len(ids) for ids in sentences]
+            generator = np.random.default_rng((params["seed"], place))
+            spans = packed(lengths, generator=generator, **how)
+            if len(spans) < packing["minimum_spans"]:
+                continue
+            row = (name, 0, list(itertools.chain.from_iterable(sentences)), lengths, spans)
+            for column, value in zip(rows.values(), row, strict=True):
+                column.append(value)
+        advance(len(places))
+        return rows
+
+    return spanned
+
+
+def _token_ids(tokenizer, texts: list[str]) -> list[list[int]]:
+    if not texts:
+        return []
+    return tokenizer(
+        texts,
+        add_special_tokens=False,
+        return_token_type_ids=False,
+        return_attention_mask=False,
+        verbose=False,
+    )["input_ids"]
+
+
+def _splitter(params: dict) -> SentenceSplitter:
+    """The splitter of policy ``spans``, once the rest of its parameters is found sound."""
+    packing = params["span_packing"]
+    check_known("field", *params["fields"], valid=FIELDS)
+    if not params["fields"]:
+        raise UsageError(f"a document has no field; give some of {', '.join(FIELDS)}")
+    if not 0 <= packing["short_probability"] <= 1:
+        raise UsageError(f"a short_probability of {packing['short_probability']!r} is not in 0..1")
+    if packing["minimum_spans"] < 1:
+        raise UsageError(f"minimum_spans is {packing['minimum_spans']!r}; a document has at least 1")
+    return sentence_splitter(params["splitter"], data_folder())

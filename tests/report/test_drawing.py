@@ -69,3 +69,16 @@ def test_a_point_has_the_extremes_over_seeds_as_its_band(measured, spread):
     compared = Made(cell=Made(row=Made(with_={"queries": 500})), measured=0.3, records=records)
     assert drawing._point(compared, "queries") == (500.0, 0.3, *spread)
     assert drawing._point(compared, None)[0] is None
+
+
+def line(label, *values):
+    return {"label": label, "points": [(float(x), y, None, None) for x, y in enumerate(values)]}
+
+
+def test_a_printed_t_test_is_made_over_the_points_of_both_lines():
+    tested = Made(test=Made(kind="t"))
+    panel = {"y_label": "MRR@10", "series": [line("a", 0.4, 0.5, 0.6), line("b", 0.1, 0.2, 0.3)]}
+    (told,) = drawing._tests(tested, [panel])
+    assert told.startswith("MRR@10, a against b: t(4) = 3.67, p = 0.021")
+    assert not list(drawing._tests(Made(test=None), [panel]))
+    assert not list(drawing._tests(tested, [panel | {"series": panel["series"][:1]}]))

@@ -107,6 +107,23 @@ def test_rows_are_fetched_by_place(tokens):
     assert [(row["epoch"], row["index"]) for row in found] == [(0, 5), (3, 2), (0, 5)]
     assert [row["input_ids"].tolist() for row in found] == [all_ids[5], all_ids[2], all_ids[5]]
     assert np.issubdtype(found[0]["input_ids"].dtype, np.integer)
+    assert set(found[0]) == {"input_ids", "epoch", "index"}
+
+
+@pytest.mark.parametrize("places", [[0], [1, 2], [2, 0, 1]])
+def test_rows_of_documents_in_spans_say_where_sentences_and_spans_are(tmp_path, places):
+    from datasets import Dataset
+
+    rows = [
+        {"document": "a", "chunk": 0, "input_ids": [5, 6, 7], "sentences": [2, 1], "spans": [1, 1]},
+        {"document": "b", "chunk": 0, "input_ids": [5, 6, 8, 9], "sentences": [1, 1, 2], "spans": [2, 1]},
+        {"document": "c", "chunk": 0, "input_ids": [8, 6, 8, 5], "sentences": [1, 2, 1], "spans": [1, 2]},
+    ]
+    Dataset.from_list(rows).save_to_disk(str(tmp_path / "arrow"))
+    for place, row in zip(places, TokenRows(tmp_path).__getitems__([(4, n) for n in places]), strict=True):
+        for name in ("input_ids", "sentences", "spans"):
+            assert row[name].tolist() == rows[place][name] and np.issubdtype(row[name].dtype, np.integer)
+        assert (row["epoch"], row["index"]) == (4, place) and "document" not in row
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import itertools
+
+import numpy as np
 import pytest
 from datasets import Dataset, load_from_disk
 
-from repro.errors import DataError, UsageError
+from repro.datasets.sentence_splitting import sentences_by_rules
+from repro.datasets.span_packing import packed
+from repro.errors import BlockedError, DataError, UsageError
 from repro.stages import tokenize
-from tests.tiny_models import tiny_tokenizer
+from tests.tiny_models import tiny_text, tiny_tokenizer
 
 
 def tokenised(corpus, model, out, progress, **changes):
@@ -95,3 +100,121 @@ def test_documents_of_fewer_tokens_than_asked_for_are_left_out(corpus, model, tm
     long = [row["id"] for row in load_from_disk(str(corpus / "arrow")) if len(whole(row)) >= 30]
     assert 0 < len(long) < 40 and list(dict.fromkeys(tokens["document"])) == long
     assert facts["documents"] == len(long)
+
+
+PACKING = {"overshoot": True, "short_probability": 0.15, "minimum_spans": 2}
+
+
+def in_spans(corpus, model, out, progress, **changes):
+    params = {
+        "length": 24, "policy": "spans", "splitter": "rules", "span_packing": PACKING,
+        "fields": ["title", "body"], "seed": 42,
+    }  # fmt: skip
+    facts = tokenize.run(params | changes, {"corpus": corpus, "model": model}, out, progress)
+    return load_from_disk(str(out / "arrow")), facts
+
+
+@pytest.fixture(scope="module")
+def prose(tmp_path_factory):
+    """60 documents p0…p59 of 1 to 30 sentences; their addresses and every other title are words."""
+    generator = np.random.default_rng(21)
+
+    def sentence() -> str:
+        return tiny_text(generator, int(generator.integers(1, 12))).rstrip(".,-()").capitalize() + "."
+
+    folder = tmp_path_factory.mktemp("prose")
+    rows = {
+        "id": [f"p{number}" for number in range(60)],
+        "title": ["" if number % 2 else "Castle." for number in range(60)],
+        "text": [" ".join(sentence() for _ in range(1 + number // 2)) for number in range(60)],
+        "url": ["Orbit."] * 60,
+    }
+    Dataset.from_dict(rows).save_to_disk(str(folder / "arrow"))
+    return folder
+
+
+def sentences_of(row, *columns) -> list[list[int]]:
+    text = " ".join(row[column] for column in columns if row[column])
+    encoded = [tiny_tokenizer()(one, add_special_tokens=False) for one in sentences_by_rules(text)]
+    return [one["input_ids"] for one in encoded]
+
+
+def test_a_document_in_spans_is_one_row_of_all_its_sentences(prose, model, tmp_path, progress):
+    tokens, facts = in_spans(prose, model, tmp_path, progress)
+    kinds = [str(kind) for kind in tokens.data.schema.types]
+    assert tokens.column_names == ["document", "chunk", "input_ids", "sentences", "spans"]
+    assert kinds[:2] == ["string", "int32"] and all(kind.endswith("int32>") for kind in kinds[2:])
+    documents = {row["id"]: (n, row) for n, row in enumerate(load_from_disk(str(prose / "arrow")))}
+    for row in tokens:
+        place, source = documents[row["document"]]
+        sentences = sentences_of(source, "title", "text")
+        assert row["chunk"] == 0 and row["input_ids"] == list(itertools.chain(*sentences))
+        assert row["sentences"] == [len(sentence) for sentence in sentences]
+        how = {"target": 24, "overshoot": True, "short_probability": 0.15}
+        assert row["spans"] == packed(row["sentences"], generator=np.random.default_rng((42, place)), **how)
+        assert len(row["spans"]) >= 2 and sum(row["spans"]) == len(sentences)
+    kept = tokens["document"][:]
+    assert kept == [name for name in documents if name in kept] and 0 < len(kept) < 60
+    assert facts == {
+        "chunks": len(kept), "documents": len(kept), "documents_of_too_few_spans": 60 - len(kept),
+        "splitter": "rules 1",
+    }  # fmt: skip
+    assert [path.name for path in tmp_path.iterdir()] == ["arrow"]
+
+
+def test_spans_that_may_not_overshoot_have_room_for_special_tokens(prose, model, tmp_path, progress):
+    strict = {"overshoot": False, "short_probability": 0.0, "minimum_spans": 1}
+    tokens, facts = in_spans(prose, model, tmp_path, progress, span_packing=strict)
+    assert facts["documents_of_too_few_spans"] == 0
+    longest = 0
+    for row in tokens:
+        ends = np.cumsum([0, *row["spans"]])
+        sums = [sum(row["sentences"][a:b]) for a, b in itertools.pairwise(ends)]
+        assert all(total <= 22 or count == 1 for total, count in zip(sums, row["spans"], strict=True))
+        longest = max(longest, *sums)
+    assert longest >= 22
+
+
+def test_fields_are_joined_in_their_order_and_those_a_corpus_lacks_are_passed_over(
+    prose, corpus, model, tmp_path, progress
+):
+    packing = PACKING | {"minimum_spans": 1}
+    given = {"span_packing": packing, "fields": ["url", "title", "body"]}
+    tokens, _ = in_spans(prose, model, tmp_path / "a", progress, **given)
+    for row, source in zip(tokens, load_from_disk(str(prose / "arrow")), strict=True):
+        assert row["input_ids"] == list(itertools.chain(*sentences_of(source, "url", "title", "text")))
+    tokens, _ = in_spans(corpus, model, tmp_path / "b", progress, **given)
+    for row, source in zip(tokens, load_from_disk(str(corpus / "arrow")), strict=True):
+        assert row["input_ids"] == list(itertools.chain(*sentences_of(source, "title", "text")))
+    with pytest.raises(DataError, match="no document has 1 span"):
+        in_spans(corpus, model, tmp_path / "c", progress, **(given | {"fields": ["url"]}))
+
+
+def test_targets_of_spans_depend_on_the_seed(prose, model, tmp_path, progress):
+    packing = PACKING | {"short_probability": 1.0, "minimum_spans": 1}
+    found = [
+        in_spans(prose, model, tmp_path / name, progress, span_packing=packing, seed=seed)[0]["spans"][:]
+        for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    ]
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"splitter": "lines"}, "no sentence splitter 'lines'"),
+        ({"fields": ["body", "text"]}, "no field 'text'"),
+        ({"fields": []}, "give some of url, title, body"),
+        ({"span_packing": PACKING | {"short_probability": 1.5}}, r"1.5 is not in 0\.\.1"),
+        ({"span_packing": PACKING | {"minimum_spans": 0}}, "minimum_spans is 0"),
+    ],
+)
+def test_wrong_spans_are_refused_before_anything_is_read(tmp_path, progress, changes, said):
+    with pytest.raises(UsageError, match=said):
+        in_spans(tmp_path, tmp_path, tmp_path, progress, **changes)
+
+
+def test_a_missing_splitter_blocks_before_anything_is_read(tmp_path, progress, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    with pytest.raises(BlockedError, match="choose the splitter 'rules'"):
+        in_spans(tmp_path, tmp_path, tmp_path, progress, splitter="nltk")

@@ -1,0 +1,137 @@
+"""Plain English text to sentences, by a splitter chosen by name."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import regex
+
+from repro.datasets.digests import digest
+from repro.errors import BlockedError, DataError, check_known
+
+SPLITTERS = ("nltk", "rules")
+PUNKT = Path("nltk_data", "tokenizers", "punkt_tab", "english")  # below the folder of REPRO_DATA
+
+# A run of marks with closing quotes and brackets, a blank, and what a sentence may begin with. The lookbehind
+# makes a long run of marks be tried once, not once from each of its marks.
+_END = regex.compile(r"""(?<![.!?])([.!?]++)["'”’)\]]*+(\s++)(?=[\p{Lu}\p{Nd}"'“‘])""")
+_OPENING = "\"'“‘(["
+# what a full stop follows without ending a sentence; lower case, without the last full stop
+ABBREVIATIONS = frozenset(
+    """
+    mr mrs ms dr prof rev hon st sr jr gen col lt sgt capt gov sen rep pres
+    inc ltd co corp dept univ assn bros ave blvd mt ft
+    jan feb mar apr jun jul aug sep sept oct nov dec
+    nos vol pp fig figs eq sec cf vs al approx est e.g i.e a.m p.m u.s u.k d.c ph.d
+    """.split()  # noqa: SIM905 (a list of quoted words reads worse)
+)
+_LONGEST = max(map(len, ABBREVIATIONS)) + len(_OPENING)
+
+
+@dataclass(frozen=True)
+class SentenceSplitter:
+    """A way to find sentences.
+
+    Attributes:
+        split: a text to its sentences in order, without the blanks around them; none of a blank text.
+        identity: what decides where it splits, for the record: name, version, digest of its model.
+    """
+
+    split: Callable[[str], list[str]]
+    identity: str
+
+
+def check_splitter(name: str, data: Path | None) -> None:
+    """See, without importing nltk, whether ``sentence_splitter`` has what it needs.
+
+    Args:
+        name: ``nltk`` or ``rules``.
+        data: the folder of REPRO_DATA, or None.
+
+    Raises:
+        UsageError: there is no such splitter.
+        BlockedError: nltk or its model is missing.
+    """
+    check_known("sentence splitter", name, valid=SPLITTERS)
+    if name != "nltk":
+        return
+    if importlib.util.find_spec("nltk") is None:
+        raise BlockedError(
+            "nltk, which splits text into sentences, is not installed",
+            "install repro-bench[sentences], or choose the splitter 'rules'",
+        )
+    if data is None or not (data / PUNKT).is_dir():
+        place = "$REPRO_DATA" if data is None else data
+        raise BlockedError(
+            f"nltk's English sentence model is not at {place}/{PUNKT.as_posix()}",
+            "set REPRO_DATA and run `python -m nltk.downloader -d $REPRO_DATA/nltk_data punkt_tab`, "
+            "or choose the splitter 'rules'",
+        )
+
+
+def splitter_model(name: str, data: Path | None) -> Path | None:
+    """The folder of the splitter's model; None for one that has none."""
+    return data / PUNKT if name == "nltk" and data else None
+
+
+def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
+    """The splitter of a name, ready to use.
+
+    ``nltk`` is nltk's ``sent_tokenize`` for English: Punkt (Kiss and Strunk 2006) with the model in the data
+    folder and none elsewhere. ``rules`` needs nothing: see ``sentences_by_rules``.
+
+    Args, Raises: as ``check_splitter``; and DataError for a folder that is no Punkt model.
+    """
+    check_splitter(name, data)
+    if name == "rules":
+        return SentenceSplitter(sentences_by_rules, "rules 1")
+    return _punkt(data / PUNKT)
+
+
+def sentences_by_rules(text: str) -> list[str]:
+    """Sentences by a rule of our own, for where nltk's model cannot be had.
+
+    A sentence ends after ``.``, ``!`` or ``?``, any number of them and any closing quotes or brackets, where
+    a blank and then an upper-case letter, a digit or a quote follow. A single full stop ends none after one
+    of ``ABBREVIATIONS``, nor after an initial: one upper-case letter by itself, other than I.
+    """
+    found, first = [], 0
+    for match in _END.finditer(text):
+        if match[1] == "." and _abbreviated(text[max(first, match.start() - _LONGEST) : match.start()]):
+            continue
+        found.append(text[first : match.start(2)])
+        first = match.end()
+    return [sentence for part in (*found, text[first:]) if (sentence := part.strip())]
+
+
+def _abbreviated(before: str) -> bool:
+    """Whether the word that ends here is no last word of a sentence."""
+    words = before.split()
+    word = words[-1].lstrip(_OPENING) if words and not before[-1].isspace() else ""
+    return word.lower() in ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I")
+
+
+def _punkt(folder: Path) -> SentenceSplitter:
+    import nltk
+
+    root = str(folder.parents[2])  # nltk reads models from its own list of folders only
+    nltk.data.path.insert(0, root)
+    try:
+        from nltk.tokenize.punkt import PunktTokenizer
+
+        split = PunktTokenizer(folder.name).tokenize
+    except ImportError:
+        raise BlockedError(
+            f"nltk {nltk.__version__} reads no punkt_tab model", "install nltk 3.9 or newer"
+        ) from None
+    except (LookupError, OSError, ValueError, TypeError) as error:
+        said = regex.search(r"\w.*", str(error))  # nltk frames some of its messages with lines of asterisks
+        why = said[0].strip() if said else type(error).__name__
+        raise DataError(f"{folder}: nltk cannot read this as a Punkt model: {why}") from None
+    finally:
+        nltk.data.path.remove(root)
+    model = digest(sorted(path for path in folder.iterdir() if path.is_file()))
+    return SentenceSplitter(lambda text: split(text.strip()), f"nltk {nltk.__version__}, punkt {model[:16]}")

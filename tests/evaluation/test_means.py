@@ -1,0 +1,32 @@
+import math
+
+import pytest
+
+from repro.evaluation.means import unpaired
+
+
+def test_it_is_the_textbook_formula_of_a_pooled_variance():
+    first, second = [0.414, 0.411, 0.416, 0.412], [0.394, 0.399, 0.391]
+    means = [sum(group) / len(group) for group in (first, second)]
+    squares = sum(
+        (value - mean) ** 2
+        for group, mean in zip((first, second), means, strict=True)
+        for value in group
+    )
+    degrees = len(first) + len(second) - 2
+    expected = (means[0] - means[1]) / math.sqrt(squares / degrees * (1 / len(first) + 1 / len(second)))
+    found = unpaired(first, second)
+    assert found.statistic == pytest.approx(expected)
+    assert found.degrees == degrees
+    assert 0 < found.p < 0.01
+
+
+def test_exchanging_the_groups_changes_the_sign_alone():
+    one, other = unpaired([1.0, 2.0, 4.0], [3.0, 5.0]), unpaired([3.0, 5.0], [1.0, 2.0, 4.0])
+    assert one.statistic == pytest.approx(-other.statistic)
+    assert one.p == pytest.approx(other.p)
+
+
+@pytest.mark.parametrize("first, second", [([1.0], [2.0, 3.0]), ([1.0, 1.0], [2.0, 2.0]), ([], [1.0, 2.0])])
+def test_without_a_variance_there_is_no_test(first, second):
+    assert unpaired(first, second) is None
