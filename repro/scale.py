@@ -17,11 +17,8 @@ from repro.graph import Node, rewrite
 from repro.manifest import yaml_file
 
 MASKED_LANGUAGE_MODEL = {"name": "mlm", "version": 1, "path": "repro.nn.mlm:MaskedLanguageModel"}
-OFFICIAL_BM25 = {
-    "k1": 0.82,
-    "b": 0.68,
-    "multifield": False,
-}  # Anserini's tuned parameters for MS MARCO passages
+# Anserini's tuned parameters for MS MARCO passages
+OFFICIAL_BM25 = {"k1": 0.82, "b": 0.68, "multifield": False}
 
 
 class _Backbone(BaseModel):
@@ -90,7 +87,7 @@ class Scale:
     def _change(self, node: Node) -> Node:
         if node.stage == "backbone":
             return node.inputs.get("stand_in", self._backbone)
-        if node.stage == "official_negatives":
+        if node.stage in ("official_negatives", "listed_negatives"):
             return self._negatives(node)
         if node.stage == "judged_examples":
             return self._examples(node)
@@ -148,31 +145,17 @@ class Scale:
         return Node("pretrain", params, {"model": blank, "tokens": tokens})
 
     def _negatives(self, node: Node) -> Node:
-        """BM25 negatives mined from this scale's collection, in place of the distributed file."""
-        topics = self.dataset(node.params["dataset"])
-        index = Node(
-            "lucene_index", {"multifield": False}, {"corpus": Node("corpus", {"dataset": _corpus(topics)})}
-        )
-        depth = self.facts.caps["depth"]
-        run = Node(
-            "bm25",
-            {**OFFICIAL_BM25, "depth": depth},
-            {"index": index, "queries": Node("queries", {"dataset": topics})},
-        )
-        params = {
-            "depth": depth,
-            "per_query": self._value("per_query", node.params["per_query"]),
-            "seed": node.params["seed"],
-        }
-        return Node("mine", params, {"run": run, "qrels": Node("qrels", {"dataset": topics})})
+        """BM25 negatives mined from this scale's collection, in place of a distributed file."""
+        topics, depth = self.dataset(node.params["dataset"]), self.facts.caps["depth"]
+        per_query = self._value("per_query", node.params.get("per_query"))
+        params = {"depth": depth, "per_query": per_query, "seed": node.params.get("seed", 0)}
+        return Node("mine", params, {"run": self._bm25(topics), "qrels": Node("qrels", {"dataset": topics})})
 
     def _examples(self, node: Node) -> Node:
         """Hard negatives of questions by BM25 and their answers: the stand-ins' judgements name none."""
-        topics = self.dataset(node.params["dataset"])
-        documents = Node("corpus", {"dataset": _corpus(topics)})
-        index = Node("lucene_index", {"multifield": False}, {"corpus": documents})
-        depth, questions = self.facts.caps["depth"], Node("queries", {"dataset": topics})
-        run = Node("bm25", {**OFFICIAL_BM25, "depth": depth}, {"index": index, "queries": questions})
+        topics, depth = self.dataset(node.params["dataset"]), self.facts.caps["depth"]
+        run = self._bm25(topics)
+        documents, questions = run.inputs["index"].inputs["corpus"], run.inputs["queries"]
         params = {
             "depth": depth, "per_query": self._value("per_query", depth), "seed": 0, "extra_positives": False
         }  # fmt: skip
@@ -180,6 +163,13 @@ class Scale:
             "run": run, "qrels": Node("qrels", {"dataset": topics}), "queries": questions, "corpus": documents
         }  # fmt: skip
         return Node("mine_answers", params, inputs)
+
+    def _bm25(self, topics: str) -> Node:
+        """The ranking of this scale's collection that negatives are taken from."""
+        documents = Node("corpus", {"dataset": _corpus(topics)})
+        index = Node("lucene_index", {"multifield": False}, {"corpus": documents})
+        inputs = {"index": index, "queries": Node("queries", {"dataset": topics})}
+        return Node("bm25", {**OFFICIAL_BM25, "depth": self.facts.caps["depth"]}, inputs)
 
 
 def _at_full(node: Node) -> Node:

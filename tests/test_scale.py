@@ -116,6 +116,19 @@ def test_official_negatives_become_negatives_of_bm25():
     assert mined.inputs["qrels"].params["dataset"] == "tiny/passage/train"
 
 
+def test_listed_negatives_become_negatives_of_bm25_too():
+    asked = {"margin": 3.0, "per_system": None, "systems": None}
+    listed = Node("listed_negatives", {"dataset": "msmarco-passage/train/hard-negatives", **asked})
+    for name in ("tiny", "small"):
+        mined = scale(name).rewriter()(listed)
+        assert (mined.stage, mined.inputs["run"].stage) == ("mine", "bm25")
+        assert mined.params["per_query"] == scale(name).facts.caps["per_query"]
+        official = {"dataset": "msmarco-passage/train/triples-v2", "per_query": 1000, "seed": 0}
+        same = scale(name).rewriter()(Node("official_negatives", official))
+        assert mined.fingerprint == same.fingerprint
+    assert scale("full").rewriter()(listed).fingerprint == listed.fingerprint
+
+
 def test_topics_of_a_collection_that_is_both_get_a_corpus_as_their_stand_in():
     node = scale("tiny").rewriter()(Node("corpus", {"dataset": "beir/arguana"}))
     assert node.params["dataset"] == "tiny/beir"

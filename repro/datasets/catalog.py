@@ -11,7 +11,7 @@ import yaml
 
 from repro.errors import unknown
 
-PIECES = ("documents", "queries", "qrels", "triples")
+PIECES = ("documents", "queries", "qrels", "triples", "negatives")
 # What splits take over from their corpus.
 INHERITED = ("licence", "source", "version", "ignore_identical_ids", "answers", "how")
 FILE = Path(__file__).with_name("catalog.yaml")
@@ -29,9 +29,10 @@ class Dataset:
         split: what its qrels file is called in a BEIR folder; None without queries.
         judgements: "qrels", or "answers" when strings found in passages decide; None without queries.
         answers: whether its queries come with answer strings.
-        source: "ir_datasets", "datasets", "embedded" or "none" (then ``how`` says what to do).
+        source: "ir_datasets", "datasets", "web" (one file, at ``address``, with this ``md5``), "embedded" or
+            "none" (then ``how`` says what to do).
         size: bytes to download; None when unknown.
-        file: where documents or triples lie under the data folder, without suffix.
+        file: where documents, triples or negatives lie under the data folder, without suffix.
         topics, qrels: stems of TREC-style files (``topics/topics.<stem>.txt``), the preferred one first.
         addresses: whether its documents have a URL.
         at: id of the substitute by scale.
@@ -52,6 +53,8 @@ class Dataset:
     ignore_identical_ids: bool = False
     how: str = ""
     hub: str | None = None
+    address: str | None = None
+    md5: str | None = None
     size: int | None = None
     file: str | None = None
     topics: tuple[str, ...] = ()
@@ -62,11 +65,16 @@ class Dataset:
     parts: tuple[str, ...] = ()
 
     @property
+    def only_negatives(self) -> bool:
+        """Whether it is one file of negatives, in whichever form."""
+        return not {"triples", "negatives"}.isdisjoint(self.pieces)
+
+    @property
     def what(self) -> str:
         """Its kind in a few words, for a table."""
         if self.members:
             return f"mean of {len(self.members)}"
-        if "triples" in self.pieces:
+        if self.only_negatives:
             return "negatives"
         topics = f"topics with {self.judgements}" if "queries" in self.pieces else ""
         return " and ".join(filter(None, ["corpus" if "documents" in self.pieces else "", topics]))
@@ -108,12 +116,12 @@ def _dataset(id: str, corpus_id: str, stated: Mapping) -> Dataset:
     """A Dataset from what the file states; a key that is no field of it is a TypeError."""
     facts = dict(stated)
     counts = {piece: facts.pop(piece) for piece in PIECES if piece in facts}
-    negatives, short = facts.pop("negatives", None), facts.pop("short", None)
+    piece, short = facts.pop("piece", None), facts.pop("short", None)
     judgements = facts.pop("judgements", "qrels")
     if facts.get("members"):
         pieces, facts["split"] = (), None
-    elif negatives:
-        pieces, facts["file"] = ("triples",), negatives
+    elif piece:
+        pieces = (piece,)
     else:
         has = {"documents": id == corpus_id, "queries": "split" in facts}
         has["qrels"] = has["queries"] and judgements == "qrels"

@@ -56,8 +56,9 @@ def offer(id: str, *, library: str = "") -> Offer:
 
 
 def _load(entry: Dataset, root: Path, progress: Progress, library: str) -> list[Path]:
-    if "triples" in entry.pieces:
-        return [_copied(libraries.triples_file(entry.id), root / f"{entry.file}.gz")]
+    if entry.only_negatives:
+        find = libraries.triples_file if "triples" in entry.pieces else libraries.linked_file
+        return [_copied(find(entry.id), root / f"{entry.file}.gz")]
     if library == "beir":
         return _through_beir(entry, root)
     written = []

@@ -59,6 +59,20 @@ def triples_file(id: str) -> Path:
         return Path(_ir_dataset(id).docpairs_path())
 
 
+def linked_file(id: str) -> Path:
+    """The packed file at the address of a collection, in ir_datasets' home, downloaded if need be.
+
+    ir_datasets brings it and compares its md5; it registers no such collection.
+    """
+    entry = dataset(id)
+    with downloading(entry):
+        _quiet_ir_datasets()
+        from ir_datasets.util import Download, RequestsDownload, home_path
+
+        kept = home_path() / entry.corpus_id / Path(entry.address).name
+        return Path(Download([RequestsDownload(entry.address)], kept, entry.md5).path())
+
+
 def beir_folder(id: str, parent: Path) -> Path:
     """Download a BEIR collection with beir itself and return its unpacked folder below ``parent``.
 
@@ -97,13 +111,18 @@ def downloading(entry: Dataset) -> Iterator[None]:
 
 
 def _ir_dataset(id: str):
-    """The collection in ir_datasets, whose log is silenced: what matters of it comes as an exception."""
+    """The collection in ir_datasets."""
+    return _quiet_ir_datasets().load(id)
+
+
+def _quiet_ir_datasets():
+    """ir_datasets with its log silenced: what matters of it comes as an exception."""
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # read when tqdm is imported
     import ir_datasets
 
     ir_datasets.log.easy().logger().setLevel(logging.CRITICAL)
-    return ir_datasets.load(id)
+    return ir_datasets
 
 
 def _hub_documents(entry: Dataset) -> Iterator[Document]:

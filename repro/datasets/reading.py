@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from repro.datasets import document_files, judgement_files, topic_files, triple_files
+from repro.datasets import document_files, judgement_files, negative_files, topic_files, triple_files
 from repro.datasets.catalog import dataset
+from repro.datasets.negative_files import Listed
 from repro.datasets.records import Document, Judgement, Query
 from repro.datasets.source import Source
 from repro.errors import DataError
@@ -48,6 +49,14 @@ def judgement_rows(source: Source) -> Iterator[Judgement]:
 def triples(source: Source) -> Iterator[tuple[str, str, str]]:
     """Query, relevant and irrelevant document ids, row by row. Raises DataError as ``documents`` does."""
     return counted(_triples(source), source)
+
+
+def negatives(source: Source, *, scored: bool = False) -> Iterator[Listed]:
+    """Negatives as retrievers found them, query by query. Raises DataError as ``documents`` does.
+
+    ``scored`` refuses passages without a cross-encoder's score.
+    """
+    return counted(_negatives(source, scored), source)
 
 
 def counted(records: Iterable[T], source: Source) -> Iterator[T]:
@@ -115,6 +124,14 @@ def _triples(source: Source) -> Iterable[tuple[str, str, str]]:
 
         return libraries.triples(source.dataset)
     return triple_files.triples(source.files[0])
+
+
+def _negatives(source: Source, scored: bool) -> Iterable[Listed]:
+    if source.kind == "library":
+        from repro.datasets import libraries
+
+        return negative_files.listed(libraries.linked_file(source.dataset), scored=scored)
+    return negative_files.listed(source.files[0], scored=scored)
 
 
 def _corpus_and_split(source: Source) -> tuple[str, str]:

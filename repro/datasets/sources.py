@@ -15,11 +15,11 @@ from repro.datasets.source import Missing, Source
 from repro.errors import UsageError, unknown
 
 PACKINGS = ("", ".gz", ".xz")
-LIBRARIES = ("ir_datasets", "datasets")
+LIBRARIES = ("ir_datasets", "datasets", "web")
 
 
 def locate(id: str, piece: str, data_root: Path | None, *, allow_download: bool = False) -> Source | Missing:
-    """Where ``piece`` ("documents", "queries", "qrels" or "triples") of a collection can be read.
+    """Where ``piece``, one of ``PIECES``, of a collection can be read.
 
     Documents of a split are those of its corpus. With ``allow_download`` a library that can fetch the piece
     is a source too; without, only what is embedded or lies in the data folder. Raises UsageError for an
@@ -76,8 +76,8 @@ def _candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[str, l
     """Format and files, all of which must be there, in order of preference."""
     if piece == "documents":
         yield "jsonl", [root / f"{entry.file}.jsonl"]
-    if piece == "triples":
-        yield "triples", [root / entry.file]
+    if piece in ("triples", "negatives"):
+        yield piece, [root / entry.file]
     if piece not in ("queries", "qrels"):
         return
     folder = root / entry.corpus_id
@@ -118,7 +118,7 @@ def _missing(entry: Dataset, piece: str, root: Path | None) -> Missing:
 
 def fetched_with(entry: Dataset) -> str:
     """The id to fetch for ``entry``: its own if its topics are separate files, else that of the corpus."""
-    return entry.id if entry.topics or "triples" in entry.pieces else entry.corpus_id
+    return entry.id if entry.topics or entry.only_negatives else entry.corpus_id
 
 
 def _layout(entry: Dataset, piece: str) -> str:

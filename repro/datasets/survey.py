@@ -18,6 +18,7 @@ READERS = {
     "queries": reading.queries,
     "qrels": reading.judgement_rows,
     "triples": reading.triples,
+    "negatives": reading.negatives,
 }
 SUMS = "SHA256SUMS"
 

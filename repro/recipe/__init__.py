@@ -5,10 +5,21 @@ node whose artefact is measured: a run over ``request.dataset`` (or several, as 
 leaves open comes from ``request.reading(id)``; no verb has a default for a hyper-parameter.
 """
 
-from repro.recipe.data import corpus, official_negatives, qrels, queries, sample, term_statistics, tokenize
+from repro.recipe.data import (
+    corpus,
+    listed_negatives,
+    official_negatives,
+    qrels,
+    queries,
+    sample,
+    term_statistics,
+    tokenize,
+    tokenize_spans,
+)
 from repro.recipe.ranking import (
     bm25,
     encode,
+    encode_views,
     index_size,
     judged_examples,
     mine,
@@ -16,6 +27,7 @@ from repro.recipe.ranking import (
     rerank,
     score_pairs,
     search,
+    search_views,
     union,
 )
 from repro.recipe.showing import inspect_text, project, top_passages
@@ -27,11 +39,13 @@ __all__ = [
     "bm25",
     "corpus",
     "encode",
+    "encode_views",
     "finetune",
     "finetune_pairs",
     "index_size",
     "inspect_text",
     "judged_examples",
+    "listed_negatives",
     "mine",
     "mine_answers",
     "official_negatives",
@@ -43,8 +57,10 @@ __all__ = [
     "sample",
     "score_pairs",
     "search",
+    "search_views",
     "term_statistics",
     "tokenize",
+    "tokenize_spans",
     "top_passages",
     "union",
 ]

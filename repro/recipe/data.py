@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from repro.graph import Node
 
 
@@ -34,6 +37,22 @@ def official_negatives(identifier: str, *, per_query: int, seed: int, judgements
     return Node("official_negatives", {"dataset": identifier, "per_query": per_query, "seed": seed}, inputs)
 
 
+def listed_negatives(
+    identifier: str,
+    *,
+    margin: float | None,
+    per_system: int | None = None,
+    systems: list[str] | None = None,
+) -> Node:
+    """Negatives that several retrievers found, as a public file lists them with a cross-encoder's scores.
+
+    ``margin``: how far below the lowest score of a positive a negative has to be, or None for no such rule;
+    ``per_system``: at most so many of each retriever; ``systems``: of these retrievers only. None is all.
+    """
+    params = {"dataset": identifier, "margin": margin, "per_system": per_system, "systems": systems}
+    return Node("listed_negatives", params)
+
+
 def sample(training_set: Node, *, queries: int, sample: int, method: str, seed: int) -> Node:
     """A few queries of a training set, sample by sample; ``method`` is random or block."""
     params = {"queries": queries, "sample": sample, "method": method, "seed": seed}
@@ -57,6 +76,27 @@ def tokenize(
     params = {
         "length": length, "policy": policy, "titles": titles, "separator": separator,
         "fewest_tokens": fewest_tokens,
+    }  # fmt: skip
+    return Node("tokenize", params, {"corpus": documents, "model": model})
+
+
+def tokenize_spans(
+    documents: Node,
+    *,
+    model: Node,
+    length: int,
+    splitter: str,
+    packing: Mapping[str, Any],
+    fields: Sequence[str],
+    seed: int,
+) -> Node:
+    """Whole documents as token ids that know their sentences, packed into spans of about ``length`` tokens.
+
+    ``fields``, of url, title and body, are the document; ``packing`` as in ``repro.datasets.span_packing``.
+    """
+    params = {
+        "length": length, "policy": "spans", "splitter": splitter, "span_packing": dict(packing),
+        "fields": list(fields), "seed": seed,
     }  # fmt: skip
     return Node("tokenize", params, {"corpus": documents, "model": model})
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from repro.graph import Node
 
 
@@ -27,6 +29,40 @@ def encode(
 def search(passages: Node, topics: Node, *, depth: int) -> Node:
     """Exact inner-product search of encoded queries over encoded passages."""
     return Node("search", {"depth": depth}, {"passages": passages, "queries": topics})
+
+
+def encode_views(
+    model: Node,
+    texts: Node,
+    *,
+    kind: str,
+    views: Sequence[str],
+    length: int,
+    separator: str,
+    normalize: bool,
+    top_k: int | None,
+    positions: Mapping[str, bool],
+    head: str,
+    precision: str,
+) -> Node:
+    """Dense vectors, sparse vectors or both of each text, by a masked language model in one pass."""
+    params = {
+        "kind": kind, "views": list(views), "length": length,
+        "separator": separator if kind == "passages" else "", "normalize": normalize, "top_k": top_k,
+        "positions": dict(positions), "head": head, "precision": precision,
+    }  # fmt: skip
+    return Node("encode_views", params, {"model": model, "texts": texts})
+
+
+def search_views(
+    passages: Node, topics: Node, *, depth: int, terms: Sequence[str], mode: str, list_depth: int | None
+) -> Node:
+    """Search by the sum of the inner products of the views that ``terms`` lists.
+
+    ``mode`` is exact, or union: of those passages only that are in the first ``list_depth`` of either view.
+    """
+    params = {"depth": depth, "terms": list(terms), "mode": mode, "list_depth": list_depth}
+    return Node("search_views", params, {"passages": passages, "queries": topics})
 
 
 def bm25(documents: Node, topics: Node, *, k1: float, b: float, multifield: bool, depth: int) -> Node:

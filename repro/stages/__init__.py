@@ -18,8 +18,8 @@ class StageSpec:
         output: the artefact type it gives.
         version: raised when equal inputs give another result.
         ignored: parameters that say how, not what: not part of the fingerprint.
-        needs: what the machine must have: ``java``, ``source`` (data), ``checkpoint``, ``precision`` (a GPU
-            for half precision).
+        needs: what the machine must have: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` (of
+            sentences), ``precision`` (a GPU for half precision).
         heavy: whether it is worth a progress line and a place of its own in an estimate.
     """
 
@@ -42,11 +42,12 @@ STAGES: dict[str, StageSpec] = {
     "official_negatives": _spec(
         "training_set", {"qrels?": "qrels"}, version=2, ignored=("source",), needs=("source",)
     ),
+    "listed_negatives": _spec("training_set", ignored=("source",), needs=("source",)),
     "sample": _spec("training_set", {"training_set": "training_set"}),
     "vocabulary": _spec("tokenizer", {"corpus": "corpus"}),
     "initialise": _spec("model", {"tokenizer": "tokenizer"}),
     "backbone": _spec("model", {"stand_in?": "model"}, ignored=("source",), needs=("checkpoint",)),
-    "tokenize": _spec("tokens", {"corpus": "corpus", "model": "model"}),
+    "tokenize": _spec("tokens", {"corpus": "corpus", "model": "model"}, needs=("splitter",)),
     "term_statistics": _spec("term_statistics", {"tokens": "tokens", "model": "model"}),
     "pretrain": _spec(
         "model",

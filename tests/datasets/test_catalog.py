@@ -18,7 +18,8 @@ def test_every_reference_leads_somewhere(entry):
     for id in [entry.corpus_id, *entry.members, *entry.parts, *entry.at.values()]:
         assert id in catalog()
     assert set(entry.pieces) <= set(PIECES)
-    assert entry.source in ("ir_datasets", "datasets", "embedded", "none")
+    assert entry.source in ("ir_datasets", "datasets", "web", "embedded", "none")
+    assert bool(entry.address) == bool(entry.md5) == (entry.source == "web")
     assert entry.how or entry.source != "none" or entry.parts
     assert entry.licence and entry.title and entry.version
 

@@ -131,6 +131,16 @@ def test_the_packed_triples_are_copied(tmp_path, monkeypatch):
     assert list(reading.triples(source)) == [("1", "2", "3")]
 
 
+def test_the_packed_file_of_listed_negatives_is_copied(tmp_path, monkeypatch):
+    packed, id = tmp_path / "home.jsonl.gz", "msmarco-passage/train/hard-negatives"
+    with gzip.open(packed, "wt") as file:
+        file.write('{"qid": "1", "pos": [], "neg": {}}\n')
+    monkeypatch.setattr(libraries, "linked_file", lambda id: packed)
+    offer(id).load(tmp_path / "data", Progress())
+    [listed] = reading.negatives(locate(id, "negatives", tmp_path / "data"))
+    assert listed == ("1", [], {})
+
+
 def test_another_collection_than_expected_replaces_nothing(library, tmp_path):
     path = write(tmp_path / "msmarco-passage/corpus.jsonl", json.dumps({"_id": "old", "text": "x"}))
     with pytest.raises(DataError, match="3 documents where msmarco-passage has 8,841,823"):

@@ -91,6 +91,22 @@ def test_the_remedy_names_command_size_licence_and_layout(tmp_path):
     assert f"`repro data fetch {DL20}` (0.2 MB" in locate(DL20, "qrels", tmp_path).remedy
 
 
+def test_listed_negatives_are_a_file_of_their_own(tmp_path):
+    id = "msmarco-passage/train/hard-negatives"
+    missing = locate(id, "negatives", tmp_path)
+    assert missing.cause == f"the negatives of {id} are not in {tmp_path}"
+    assert missing.remedy == (
+        f"run `repro data fetch {id}` (size unknown; MS MARCO terms; none stated for the negatives) "
+        "or lay msmarco-passage/msmarco-hard-negatives.jsonl into the folder REPRO_DATA names"
+    )
+    assert locate(id, "negatives", None, allow_download=True).kind == "library"
+    path = write(tmp_path / "msmarco-passage/msmarco-hard-negatives.jsonl.gz", "")
+    found = locate(id, "negatives", tmp_path)
+    assert (found.format, found.files) == ("negatives", (path,))
+    with pytest.raises(UsageError, match="has no triples"):
+        locate(id, "triples", tmp_path)
+
+
 def test_a_split_of_a_beir_collection_is_fetched_with_its_corpus(tmp_path):
     remedy = locate("beir/nfcorpus/train", "qrels", tmp_path).remedy
     assert "`repro data fetch beir/nfcorpus` (2.4 MB; academic use)" in remedy

@@ -1,0 +1,104 @@
+"""Negatives listed by the retrievers that found them, in the form of msmarco-hard-negatives.jsonl."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from repro.datasets.document_files import json_rows
+from repro.datasets.lines import checked_id, malformed
+
+LARGEST = sys.float_info.max
+Item = tuple[str, float | None]  # a passage and a cross-encoder's score of it
+
+
+class Listed(NamedTuple):
+    """A query's relevant passages, and what each retriever found for it besides."""
+
+    query: str
+    positives: list[Item]
+    systems: dict[str, list[Item]]
+
+    def negatives(
+        self, *, margin: float | None, per_system: int | None, systems: set[str] | None
+    ) -> list[str]:
+        """What the retrievers found that is no positive, each passage once, in the order of the file.
+
+        With ``margin``, for which every item needs a score, passages whose score is above the lowest of a
+        positive less ``margin`` are left out: they may well be relevant. ``per_system`` counts what a
+        retriever adds to those before it. Both as BEIR's train_msmarco_v3.py has them, but a positive is
+        never a negative, margin or not. ``systems`` names the retrievers to take from. None is no limit.
+        """
+        taken = dict.fromkeys((passage for passage, _ in self.positives), True)
+        highest = math.inf if margin is None else min(score for _, score in self.positives) - margin
+        found: list[str] = []
+        for system, items in self.systems.items():
+            if systems is not None and system not in systems:
+                continue
+            end = math.inf if per_system is None else len(found) + per_system
+            for passage, score in items:
+                if len(found) >= end:
+                    break
+                if passage in taken or (margin is not None and score > highest):
+                    continue
+                taken[passage] = True
+                found.append(passage)
+        return found
+
+
+def listed(path: Path, *, scored: bool) -> Iterator[Listed]:
+    """A record for every line, one at a time: {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}.
+
+    An item is {"pid": id, "ce-score": number} or an id alone. An id may be a string or an integer, as which
+    other copies of such files have them. Raises DataError, with file and line, for anything else, for a
+    query that comes twice and, when ``scored``, for an item without a score.
+    """
+    seen: set[str] = set()
+    for number, row in json_rows(path):
+        query = _id(row.get("qid"), "qid", path, number)
+        if query in seen:
+            raise malformed(path, number, f"the qid {query!r} was on a line before")
+        seen.add(query)
+        found = row.get("neg")
+        if not isinstance(found, dict):
+            raise malformed(path, number, f"neg is {_kind(found)}, not an object of lists")
+        positives = _items(row.get("pos"), "pos", scored, path, number)
+        systems = {
+            name: _items(items, f"neg of {name!r}", scored, path, number) for name, items in found.items()
+        }
+        yield Listed(query, positives, systems)
+
+
+def _items(value: Any, what: str, scored: bool, path: Path, number: int) -> list[Item]:
+    if not isinstance(value, list):
+        raise malformed(path, number, f"{what} is {_kind(value)}, not a list")
+    return [_item(item, scored, path, number) for item in value]
+
+
+def _item(value: Any, scored: bool, path: Path, number: int) -> Item:
+    given = value if isinstance(value, dict) else {"pid": value}
+    passage, score = _id(given.get("pid"), "pid", path, number), given.get("ce-score")
+    if score is None:
+        if scored:
+            which = "the file of sbert.net has scores, its namesake on the Hugging Face hub has none"
+            raise malformed(path, number, f"no margin without a ce-score of passage {passage!r}: {which}")
+        return passage, None
+    if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) <= LARGEST:
+        raise malformed(path, number, f"the ce-score of {passage!r} is {score!r}, not a finite number")
+    return passage, score
+
+
+def _id(value: Any, what: str, path: Path, number: int) -> str:
+    """Nearly all of a hundred million ids are digits: those need no search for white space."""
+    if type(value) is int:
+        return str(value)
+    if type(value) is str and value.isdecimal():
+        return value
+    return checked_id(value, what, path, number)
+
+
+def _kind(value: Any) -> str:
+    return "missing" if value is None else type(value).__name__

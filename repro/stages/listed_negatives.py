@@ -1,0 +1,63 @@
+"""Stage: a training set from a public file of negatives that several retrievers found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from repro.datasets import reading
+from repro.datasets.arrow import write_rows
+from repro.datasets.catalog import dataset
+from repro.datasets.digests import RowDigest
+from repro.datasets.source import Source
+from repro.errors import DataError, unknown
+from repro.progress import Progress
+
+STEP = 1000  # queries between two steps of the bar
+COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
+
+
+def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
+    """Write ``arrow/`` with columns query, positives and negatives (ids), everything in the file's order.
+
+    ``params``: dataset (id), source (a negatives Source as JSON), and what a negative is, by the rules of
+    ``Listed.negatives``: margin (of the scores; None: any), per_system (None: all) and systems (a list of
+    names; None: all). A query without a positive or a negative is left out. Returns the numbers of queries,
+    of negatives and of what was left out, and the digest of what was written. Raises DataError when the
+    file is malformed, has no scores where a margin is asked for, or leaves no query; UsageError for a
+    system that is nowhere in it.
+    """
+    source = Source.from_json(params["source"])
+    margin, systems = params["margin"], params["systems"]
+    wanted = None if systems is None else {*systems}
+    how = {"margin": margin, "per_system": params["per_system"], "systems": wanted}
+    digest = RowDigest()
+    left_out = {"queries_without_positive": 0, "queries_without_negative": 0}
+    known: dict[str, None] = {}
+    negatives = 0
+
+    def examples() -> Iterator[dict]:
+        nonlocal negatives
+        for number, listed in enumerate(reading.negatives(source, scored=margin is not None), 1):
+            if number % STEP == 0:
+                advance(STEP)
+            known.update(dict.fromkeys(listed.systems))
+            positives = list(dict.fromkeys(passage for passage, _ in listed.positives))
+            found = listed.negatives(**how) if positives else []
+            if not found:
+                left_out["queries_without_negative" if positives else "queries_without_positive"] += 1
+                continue
+            negatives += len(found)
+            row = {"query": listed.query, "positives": positives, "negatives": found}
+            digest.add(row)
+            yield row
+
+    expected = dataset(params["dataset"]).counts.get("negatives")
+    with progress.task(f"reading {source.dataset}", expected) as advance:
+        count = write_rows(examples(), COLUMNS, out / "arrow")
+    for name in systems or ():
+        if name not in known:
+            raise unknown("system", name, known)
+    if not count:
+        raise DataError(f"{source.dataset}: the file leaves no query with a negative")
+    return {"queries": digest.count, "negatives": negatives, **left_out, "digest": digest.hexdigest()}

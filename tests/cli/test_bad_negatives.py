@@ -1,0 +1,80 @@
+"""A public file of negatives that is not here is told with the way to get it; one that is broken, with the line."""
+
+import pytest
+
+ID = "msmarco-passage/train/hard-negatives"
+RECIPES = """\
+from repro import recipe
+
+TRAIN = "msmarco-passage/train/judged"
+
+
+def words(request, *, depth):
+    passages, bert = recipe.corpus("msmarco-passage"), recipe.backbone("some/bert", revision="main")
+    negatives = recipe.listed_negatives("msmarco-passage/train/hard-negatives", margin=3.0)
+    model = recipe.finetune(
+        bert, negatives, documents=passages, topics=recipe.queries(TRAIN), options={},
+        objective=recipe.Objective("contrastive", 1, "repro.nn.bi_encoder:BiEncoderContrastive"),
+        queries_per_batch=8, passages_per_query=2, epochs=1, max_steps=None, learning_rate=1e-5,
+        warmup_ratio=0.1, warmup_steps=0, schedule="linear", weight_decay=0.0, max_grad_norm=1.0,
+        precision="fp32", query_length=32, passage_length=144, separator=" ", pooling="cls", seed=1,
+    )
+    how = {"separator": " ", "pooling": "cls", "normalize": False, "precision": "fp32"}
+    texts = recipe.encode(model, passages, kind="passages", length=144, **how)
+    topics = recipe.encode(model, recipe.queries(request.dataset), kind="queries", length=32, **how)
+    return recipe.search(texts, topics, depth=depth)
+"""
+LINE = ("--cell", "toy/1/bm25/dev")
+
+
+@pytest.fixture
+def data(toy, folders, monkeypatch):
+    """A data folder without negatives; the only paper there is trains on them."""
+    (toy.parent / "recipes.py").write_text(RECIPES)
+    place = folders / "data"
+    (place / "msmarco-passage").mkdir(parents=True)
+    monkeypatch.setenv("REPRO_DATA", str(place))
+    return place
+
+
+def _obstacle(place):
+    remedy = (
+        f"run `repro data fetch {ID}` (size unknown; MS MARCO terms; none stated for the negatives) "
+        "or lay msmarco-passage/msmarco-hard-negatives.jsonl into the folder REPRO_DATA names"
+    )
+    return {"cause": f"the negatives of {ID} are not in {place}", "remedy": remedy}
+
+
+def test_without_the_file_plan_and_run_say_how_to_get_it(repro, data):
+    said = repro("plan", *LINE, "--json")
+    states = {node["stage"]: node for node in said.json}
+    assert said.status == 4
+    assert states["listed_negatives"]["blocked"] == [_obstacle(data)]
+    assert _obstacle(data) in states["finetune"]["blocked"]
+    ran = repro("run", *LINE, "--json")
+    assert ran.status == 4 and _obstacle(data) in ran.json[0]["blocked"]
+
+
+def test_at_tiny_scale_nothing_needs_the_file(repro, data):
+    said = repro("plan", *LINE, "--scale", "tiny", "--json")
+    states = {node["stage"]: node for node in said.json}
+    assert said.status == 0 and "listed_negatives" not in states
+    assert states["mine"]["blocked"] == []
+
+
+def test_a_broken_line_is_told_with_file_and_number(repro, data):
+    file = data / "msmarco-passage/msmarco-hard-negatives.jsonl"
+    file.write_text('{"qid": "1", "pos": [7], "neg": {"bm25": [8]}}\n')
+    said = repro("run", *LINE, "--json")
+    assert said.status == 3
+    assert f"failed: {file}:1: no margin without a ce-score of passage '7'" in said.err
+    file.write_text('{"qid": "1", "pos": [{"pid": "7", "ce-score": 9.0}]}\n')
+    assert f"failed: {file}:1: neg is missing, not an object of lists" in repro("run", *LINE, "--json").err
+
+
+def test_data_check_reads_the_file(repro, data):
+    file = data / "msmarco-passage/msmarco-hard-negatives.jsonl"
+    file.write_text('{"qid": "1", "pos": [7], "neg": {"bm25": [8]}}\n')
+    assert repro("data", "check", ID).out == "nothing wrong\n"
+    file.write_text("[]\n")
+    assert f"{file}:1: is not a JSON object but list" in repro("data", "check", ID).out
