@@ -81,8 +81,8 @@ class Scale:
         """The dataset that stands in for ``identifier`` at this scale."""
         if self.name == "full":
             return identifier
-        name = self.facts.like or self.name
-        return catalogued(identifier).at.get(name, f"{name}/{identifier}")
+        at, like = catalogued(identifier).at, self.facts.like or self.name
+        return at.get(self.name) or at.get(like, f"{like}/{identifier}")
 
     def _change(self, node: Node) -> Node:
         if node.stage == "backbone":

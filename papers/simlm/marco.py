@@ -13,7 +13,7 @@ from repro.request import Request
 
 CONTRASTIVE = Objective("cosine-contrastive", 1, "repro.nn.cosine_bi_encoder:CosineBiEncoder")
 DISTILLATION = Objective("distillation", 1, "repro.nn.distilled_bi_encoder:DistilledBiEncoder")
-RERANKER = Objective("cross-encoder", 1, "repro.nn.cross_encoder:CrossEncoder")
+RERANKER = Objective("cross-encoder", 2, "repro.nn.cross_encoder:CrossEncoder")
 TRAIN, TRIPLES = "msmarco-passage/train/judged", "msmarco-passage/train/triples-v2"
 QUERY, PASSAGE, PAIR = 32, 144, 192  # lengths, Table 13
 DEPTH = 1000

@@ -56,7 +56,8 @@ class CrossEncoder(nn.Module):
 
     K_i is the positive and those negatives that the model itself, without dropout and gradient, scores
     highest now: ``trained_passages`` of the P given (reading ``reranker-group``). With ``r-drop`` (reading
-    ``reranker-regulariser``; Liang et al. 2021) the K_i are read twice, with other dropout, and
+    ``reranker-regulariser``; Liang et al. 2021) the K_i are read twice, with other dropout (once, if there is
+    none: the second reading would be the first), and
 
         L = (L_1 + L_2) / 2 + 1/Q sum_i ( KL(p_i1 || p_i2) + KL(p_i2 || p_i1) ) / 2
 
@@ -70,7 +71,7 @@ class CrossEncoder(nn.Module):
     """
 
     name = "cross-encoder"
-    version = 1
+    version = 2
     takes = ("passage_length", "separator")
     load = staticmethod(load_cross_encoder)
 
@@ -110,7 +111,7 @@ class CrossEncoder(nn.Module):
                 chosen = hardest(self._scores(batch), count=self.trained_passages)  # (Q, K)
             rows = torch.arange(len(chosen), device=chosen.device).unsqueeze(1)  # (Q, 1)
             batch = {name: value[rows, chosen] for name, value in batch.items()}  # (Q, K, L)
-        if self.regulariser == "none" or not self.training:
+        if self.regulariser == "none" or not self.training or not _drops_out(self.model):
             return {"listwise": listwise(self._scores(batch))}
         twice = self._scores({name: torch.cat((value, value)) for name, value in batch.items()})  # (2Q, K)
         first, second = twice.chunk(2)
@@ -145,6 +146,11 @@ def hardest(scores: torch.Tensor, *, count: int) -> torch.Tensor:
     """
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
+
+
+def _drops_out(model: nn.Module) -> bool:
+    """Whether two readings of one text can differ at all."""
+    return any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in model.modules())
 
 
 @contextlib.contextmanager

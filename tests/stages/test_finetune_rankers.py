@@ -18,7 +18,7 @@ from tests.stages.conftest import save_training_set
 
 COSINE = {"name": "cosine-contrastive", "version": 1, "path": "repro.nn.cosine_bi_encoder:CosineBiEncoder"}
 DISTIL = {"name": "distillation", "version": 1, "path": "repro.nn.distilled_bi_encoder:DistilledBiEncoder"}
-CROSS = {"name": "cross-encoder", "version": 1, "path": "repro.nn.cross_encoder:CrossEncoder"}
+CROSS = {"name": "cross-encoder", "version": 2, "path": "repro.nn.cross_encoder:CrossEncoder"}
 RETRIEVER = {
     "temperature": 0.02, "temperature_warmup": True, "terms": "four-blocks", "shares": 1, "weight": 0.2,
 }  # fmt: skip

@@ -20,6 +20,7 @@ VERSION = "2"
 
 COLLECTIONS: dict[str, Callable[[], Collection]] = {
     "tiny/passage": passages.passages,
+    "tiny/passage-many": passages.many_passages,
     "tiny/document": passages.documents,
     "tiny/wiki": answers.wiki,
     "tiny/beir": zeroshot.beir,

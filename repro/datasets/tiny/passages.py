@@ -18,6 +18,7 @@ SIZES = (4, 5, 6)  # concepts in a question with one right answer
 GRADED_SIZES = (3, 4)  # fewer, so that several documents answer a part
 KEYWORDS = 0.2
 ASIDES = 0.2
+MANY = 16_000  # training questions, of 2,175 deeds
 SECTIONS = ("Early years", "On the road", "At home again", "Later days")
 
 
@@ -38,6 +39,31 @@ def passages() -> Collection:
             "dev": _binary(held_out[:150], world, draw, first=20_000),
             "dl19": _judged(draw.sample(held_out[150:225], 40), world, lives, draw, first=30_000),
             "dl20": _judged(draw.sample(held_out[225:], 40), world, lives, draw, first=40_000),
+        },
+    )
+
+
+def many_passages() -> Collection:
+    """2,400 passages on some 800 people, with eight training questions about most of them.
+
+    A model that reads question and passage together learns to compare them here only: of 900 passages, a
+    third of which no training question asks for, it rather learns which ones those are.
+    """
+    draw = Draw("tiny/passage-many")
+    done = {deed.keys: deed for deed in deeds(draw, people(draw, 805, towns=60), each=3, of=SHORT_DEED)}
+    world = list(done.values())[:2400]  # no two alike: there would be no question for one of them
+    ids = shuffled_ids(draw, len(world), first=100)
+    told = [tell(deed, draw, asides=0, stories=TALES) for deed in world]
+    lives = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
+    everywhere = draw.sample(list(zip(ids, world, strict=True)), len(world))
+    held_out, trained = everywhere[:225], everywhere[225:]
+    return Collection(
+        in_id_order([Document(id, "", text) for id, text in zip(ids, told, strict=True)]),
+        {
+            "train": _binary([trained[i % len(trained)] for i in range(MANY)], world, draw, first=100_000),
+            "dev": _binary(held_out[:150], world, draw, first=20_000),
+            "dl19": _judged(held_out[150:185], world, lives, draw, first=30_000, sizes=SIZES),
+            "dl20": _judged(held_out[185:], world, lives, draw, first=40_000, sizes=SIZES),
         },
     )
 
@@ -88,10 +114,11 @@ def _judged(
     draw: Draw,
     *,
     first: int,
+    sizes: Sequence[int] = GRADED_SIZES,
 ) -> Topics:
     queries, judgements = [], []
     for number, (_, deed) in enumerate(targets, first):
-        asked = question(draw, deed, world, sizes=GRADED_SIZES)
+        asked = question(draw, deed, world, sizes=sizes)
         queries.append(Query(str(number), ask(asked, draw, keywords=KEYWORDS)))
         judgements += graded(str(number), asked, told, draw, top=3, others=8)
     return Topics(tuple(queries), tuple(judgements))
