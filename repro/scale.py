@@ -17,6 +17,8 @@ from repro.graph import Node, rewrite
 from repro.manifest import yaml_file
 
 MASKED_LANGUAGE_MODEL = {"name": "mlm", "version": 1, "path": "repro.nn.mlm:MaskedLanguageModel"}
+HIDDEN_SIZE = 768  # of the papers' backbones
+WIDTHS = ("top_k", "to")  # numbers of a vector: kept of a sparse one, or left of a dense one
 # Anserini's tuned parameters for MS MARCO passages
 OFFICIAL_BM25 = {"k1": 0.82, "b": 0.68, "multifield": False}
 
@@ -103,6 +105,8 @@ class Scale:
         rate = self._rate(node)
         if rate and "learning_rate" in params:
             params["learning_rate"] = min(params["learning_rate"] * rate.factor, rate.most)
+        if self.facts.backbone:
+            params = _narrowed(params, self.facts.backbone.initialise["hidden_size"] / HIDDEN_SIZE)
         if "options" in params and "length" in params:
             shrink = params["length"] / node.params["length"]
             params["options"] = _shrunk(params["options"], shrink)
@@ -189,6 +193,16 @@ def _shrunk(options: Mapping[str, Any], ratio: float) -> dict[str, Any]:
     """Options whose name ends in ``_tokens`` are lengths inside a text: they shrink in proportion to it."""
     return {
         name: _scaled(value, ratio) if name.endswith("_tokens") else value for name, value in options.items()
+    }
+
+
+def _narrowed(value: Any, ratio: float) -> Any:
+    """Parameters, at any depth, with those of ``WIDTHS`` in proportion to the backbone's width."""
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        name: max(1, round(inner * ratio)) if name in WIDTHS and inner else _narrowed(inner, ratio)
+        for name, inner in value.items()
     }
 
 

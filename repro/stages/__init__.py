@@ -64,7 +64,11 @@ STAGES: dict[str, StageSpec] = {
     "encode": _spec(
         "embeddings", {"model": "model", "texts": "corpus|queries"}, needs=("precision",), heavy=True
     ),
+    "encode_views": _spec(
+        "views", {"model": "model", "texts": "corpus|queries"}, needs=("precision",), heavy=True
+    ),
     "search": _spec("run", {"passages": "embeddings", "queries": "embeddings"}),
+    "search_views": _spec("run", {"passages": "views", "queries": "views"}, heavy=True),
     "lucene_index": _spec("lucene_index", {"corpus": "corpus"}, needs=("java",)),
     "bm25": _spec("run", {"index": "lucene_index", "queries": "queries"}, needs=("java",)),
     "union": _spec("training_set", {"training_sets": "training_set"}),
@@ -86,7 +90,7 @@ STAGES: dict[str, StageSpec] = {
         heavy=True,
     ),
     "evaluate": _spec("scores", {"run": "run", "qrels": "qrels", "queries?": "queries", "corpus?": "corpus"}),
-    "index_size": _spec("scores", {"passages": "embeddings"}),
+    "index_size": _spec("scores", {"passages": "embeddings|views"}),
     "project": _spec(
         "exhibit", {"passages": "embeddings", "queries": "embeddings", "run": "run", "qrels": "qrels"}
     ),

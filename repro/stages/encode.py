@@ -41,7 +41,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if params["kind"] not in KINDS:
         raise unknown("kind of texts", params["kind"], KINDS)
     check_precision(params["precision"])
-    ids, texts = _read(inputs["texts"], params)
+    ids, texts = read_texts(inputs["texts"], params)
     if not ids:
         raise DataError(f"{inputs['texts']}: there is no text to encode")
     folder = inputs["model"] / "model"
@@ -55,7 +55,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     return {"texts": len(ids), "size": size} | ({"resumed_at": resumed} if resumed else {})
 
 
-def _read(folder: Path, params: dict) -> tuple[list[str], Callable[[int, int], list[Titled]]]:
+def read_texts(folder: Path, params: dict) -> tuple[list[str], Callable[[int, int], list[Titled]]]:
     """The ids, and a function from a range of rows to their titles, empty for queries, and texts."""
     if params["kind"] == "queries":
         with open(folder / "queries.jsonl", encoding="utf-8") as file:

@@ -13,10 +13,11 @@ from repro.measurement import readings_for, recipe_path
 from repro.papers import load, papers
 from repro.request import Choices, Request, Runs
 
-DONE = ("costa", "cpdae", "simlm")  # papers whose rows all have a recipe
+DONE = ("costa", "cpdae", "simlm", "cotmae_v2")  # papers whose rows all have a recipe
 PRINTED = {  # numbers of print, not of a run
     "second-iteration-recall", "dl19-quoted-elsewhere", "reranker-figure", "retromae-version",
-    "rocketqa-is-distilled", "storage-ratio",
+    "rocketqa-is-distilled", "storage-ratio", "average-gain", "best-overall", "eleven-of-fourteen",
+    "simlm-dl19-misquoted",
 }  # fmt: skip
 
 
@@ -47,7 +48,8 @@ def runs(made) -> tuple:
 
 def identity(made, choices) -> tuple:
     groups = made.groups if isinstance(made, Runs) else ((made,),)
-    return tuple(tuple(n.fingerprint for n in g) for g in groups), tuple(sorted(choices.measured_as.items()))
+    scored = (*sorted(choices.measured_as.items()), *sorted(choices.scoring.items()))
+    return tuple(tuple(n.fingerprint for n in g) for g in groups), scored
 
 
 def switches(name: str) -> set[str]:

@@ -1,0 +1,122 @@
+"""Pre-training of both versions (§3.2, §4.1; the first version as its script has it)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from repro import recipe
+from repro.graph import Node
+from repro.recipe import Objective
+from repro.request import Request
+
+OBJECTIVE = Objective(
+    "contextual-autoencoder", 1, "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder"
+)
+VIEWS, DECODERS = ("dense", "sparse"), ("auto_encoding", "auto_regressive")
+NO_SECOND_VIEW = {  # what has no say where there is one view and one decoder
+    "decoder_contexts": "independent", "view_losses": "sum", "decoder_sharing": True,
+    "autoregressive_window": 0, "causal_targets": True, "sparse_positions": {"cls": False, "sep": False},
+    "vocabulary_head": "transform", "detached_embeddings": "projection",
+}  # fmt: skip
+LENGTHS = {"msmarco": 144, "beir": 512}  # §4.1: of the corpus for either benchmark
+
+
+def bert(request: Request) -> Node:
+    """BERT_base, which everything starts from (§4.1)."""
+    return recipe.backbone(request.reading("backbone-checkpoint"), revision="main")
+
+
+def second_version(
+    request: Request,
+    *,
+    benchmark: str = "msmarco",
+    views: Sequence[str] = VIEWS,
+    decoders: Sequence[str] = DECODERS,
+    seed: int | None = None,
+) -> Node:
+    """Two views, two decoders (§3.2): 50k steps of 16k texts at 4e-4.
+
+    Args:
+        benchmark: msmarco or beir, which are pre-trained on different corpora (reading: pretraining-corpus).
+        views, decoders: those left in Table 4.
+        seed: another than §4.1's (Figure 3).
+    """
+    ask = request.reading
+    options = _shared(request) | {
+        "views": list(views), "decoders": list(decoders), "encoded_texts": ask("encoded-texts"),
+        "decoder_contexts": ask("decoder-contexts"), "masking_rates": ask("masking-rates"),
+        "view_losses": ask("view-losses"), "decoder_sharing": ask("decoder-sharing"),
+        "decoder_layers": ask("decoder-layers"), "autoregressive_window": ask("autoregressive-window"),
+        "causal_targets": ask("causal-targets"), "sparse_positions": ask("sparse-pooling-positions"),
+        "vocabulary_head": ask("vocabulary-head"), "detached_embeddings": ask("detached-embeddings"),
+    }  # fmt: skip
+    return _pretrained(
+        request, options, corpus=ask("pretraining-corpus")[benchmark], length=LENGTHS[benchmark],
+        texts_per_batch=ask("pretraining-batch"), steps=50_000, learning_rate=4e-4, seed=seed,
+    )  # fmt: skip
+
+
+def first_version(request: Request, *, seed: int | None = None) -> Node:
+    """One view, one decoder of two layers, both texts encoded (reading: first-version-pretraining).
+
+    A document gives two spans to encode, so a batch of documents is half as large.
+    """
+    ask = request.reading
+    how = ask("first-version-pretraining")
+    options = _shared(request) | NO_SECOND_VIEW | {
+        "views": ["dense"], "decoders": ["auto_encoding"], "encoded_texts": "both",
+        "masking_rates": ask("first-version-masks"),
+        "decoder_layers": {"auto_encoding": "bert", "auto_regressive": "bert", "layers": how["layers"]},
+    }  # fmt: skip
+    own = _pretrained(
+        request, options, corpus="msmarco-document", length=how["length"],
+        texts_per_batch=how["texts_per_batch"] // 2, steps=how["steps"], learning_rate=how["learning_rate"],
+        seed=seed,
+    )  # fmt: skip
+    released = ask("first-version-encoder") if seed is None else None
+    return own if released is None else recipe.backbone(released, revision="main", stand_in=own)
+
+
+def _shared(request: Request) -> dict[str, Any]:
+    """What both versions leave to the same readings."""
+    ask = request.reading
+    return {
+        "context_kinds": ask("context-selection"), "truncation": ask("span-truncation"),
+        "masking_unit": ask("masking-unit"), "bottleneck_slot": ask("bottleneck-slot"),
+        "token_loss_reduction": ask("token-loss-reduction"),
+    }  # fmt: skip
+
+
+def _pretrained(
+    request: Request, options: dict[str, Any], *, corpus: str, length: int, texts_per_batch: int, steps: int,
+    learning_rate: float, seed: int | None,
+) -> Node:  # fmt: skip
+    """From BERT's weights, linear schedule, warm-up over a tenth of the steps (§4.1)."""
+    ask, start = request.reading, bert(request)
+    seed = ask("pretraining-seed") if seed is None else seed
+    spans = recipe.tokenize_spans(
+        _documents(request, corpus), model=start, length=length, splitter=_splitter(request),
+        packing=ask("span-packing"), fields=ask("document-fields"), seed=ask("pretraining-seed"),
+    )  # fmt: skip
+    return recipe.pretrain(
+        start, spans, objective=OBJECTIVE, options=options, texts_per_batch=texts_per_batch, epochs=None,
+        max_steps=steps, learning_rate=learning_rate, warmup_ratio=0.1, warmup_steps=0, schedule="linear",
+        **ask("pretraining-weight-decay"), length=length, seed=seed,
+    )  # fmt: skip
+
+
+def _documents(request: Request, corpus: str) -> Node:
+    """readings: pretraining-corpus, bookcorpus."""
+    if corpus == "wikipedia-and-bookcorpus":
+        corpus = {"bookcorpus": "wikipedia-bookcorpus", "none": "wikipedia"}[request.reading("bookcorpus")]
+    return recipe.corpus(corpus)
+
+
+def _splitter(request: Request) -> str:
+    """reading: sentence-splitter. Punkt's model is a file of its own; without it, rules."""
+    wanted = request.reading("sentence-splitter")
+    model = "nltk_data/tokenizers/punkt_tab/english"
+    if wanted == "nltk" and not request.choices.original("sentence-splitter", model, otherwise="rule-based"):
+        return "rules"
+    return wanted

@@ -1,0 +1,144 @@
+"""What the encoder and the decoders read of a document, and what they have to predict (§3.2, Eq. 8)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from papers.baselines.whole_words import WholeWords, covered
+from papers.cotmae_v2.contexts import Contexts
+from repro.errors import UsageError
+from repro.nn.padding import padded
+from repro.nn.token_cross_entropy import IGNORED
+
+STREAMS = {"encoder": 1, "auto_encoding": 2}  # of random numbers: a side's masks do not move the other's
+
+Row = tuple[np.ndarray, np.ndarray, np.ndarray]  # the tokens as they are, as they are fed, what to predict
+
+
+@dataclasses.dataclass(frozen=True)
+class Masking:
+    """Eq. 8: which tokens of a text are predicted, and what is fed in their place.
+
+    Attributes:
+        rate: of tokens, reading ``masking-rates``.
+        whole_word: reading ``masking-unit``: whole words until a quota of ``rate`` times the tokens between
+            [CLS] and [SEP] is met, or every token by itself with probability ``rate``.
+        mask, random: of the chosen, the shares that become [MASK], and any token; the rest is fed as it is.
+
+    Raises UsageError for values that no mask can have.
+    """
+
+    rate: float
+    whole_word: bool
+    mask: float
+    random: float
+
+    def __post_init__(self):
+        if not (0 <= self.rate <= 1 and min(self.mask, self.random) >= 0 and self.mask + self.random <= 1):
+            raise UsageError(
+                f"a mask rate of {self.rate!r} with shares of {self.mask!r} and {self.random!r}: the rate "
+                "and the sum of the shares have to be in 0..1"
+            )
+
+    def __call__(
+        self, text: np.ndarray, *, tokenizer, words: WholeWords, generator: np.random.Generator
+    ) -> Row:
+        """Tokens without [CLS] and [SEP], (n,), to a row of (n + 2,) with them; IGNORED where nothing is
+        predicted. Special tokens are not."""
+        if self.whole_word:  # without the frame: it would count towards the quota
+            chosen = words.chosen(text, rate=self.rate, generator=generator)
+        else:
+            chosen = (generator.random(len(text)) < self.rate) & ~words.special[text]
+        hidden = covered(
+            text, chosen, tokenizer=tokenizer, mask=self.mask, random=self.random, generator=generator
+        )
+        labels = np.concatenate(([IGNORED], np.where(chosen, text, IGNORED), [IGNORED]))
+        return framed(text, tokenizer), framed(hidden, tokenizer), labels
+
+
+def framed(text: np.ndarray, tokenizer) -> np.ndarray:
+    """[CLS], the tokens, [SEP]: (n,) to (n + 2,)."""
+    return np.concatenate(([tokenizer.cls_token_id], text, [tokenizer.sep_token_id])).astype(np.int64)
+
+
+def causal(text: np.ndarray, tokenizer, *, with_sep: bool) -> Row:
+    """Eq. 13: the tokens as they are; each place predicts the next one's token.
+
+    Reading ``causal-targets``: whether the last word predicts [SEP]; [SEP] itself predicts nothing.
+    """
+    ids = framed(text, tokenizer)
+    labels = np.append(ids[1:], IGNORED)
+    if not with_sep:
+        labels[-2] = IGNORED
+    return ids, ids, labels
+
+
+class AnchorsAndContexts:
+    """The collation: examples to texts for the encoder and, for each decoder, texts to rebuild.
+
+    What is drawn of a document depends on (seed, epoch, index) only.
+
+    Args:
+        tokenizer: its tokenizer.
+        contexts: the sampler of anchors and contexts.
+        decoders: their names.
+        same_context: reading ``decoder-contexts``: one context for all decoders, or one for each.
+        both: reading ``encoded-texts``: contexts are encoded too, and each of the two is rebuilt from the
+            other's vector; else the anchor is encoded and the context is rebuilt.
+        encoder, decoder: how to mask for the encoder, and for the auto-encoding decoder.
+        with_sep: see ``causal``.
+        seed: of the masks.
+    """
+
+    def __init__(
+        self, tokenizer, contexts: Contexts, *, decoders: Sequence[str], same_context: bool, both: bool,
+        encoder: Masking, decoder: Masking, with_sep: bool, seed: int,
+    ):  # fmt: skip
+        self.tokenizer, self.words, self.contexts = tokenizer, WholeWords.of(tokenizer), contexts
+        self.slots = {name: 1 if same_context else 1 + place for place, name in enumerate(decoders)}
+        self.both, self.with_sep, self.seed = both, with_sep, seed
+        self.masking = {"encoder": encoder, "auto_encoding": decoder}
+
+    def __call__(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """N examples to a batch. For the encoder and each decoder, (., L) int64 with a length of its own:
+
+        ``<side>_clean`` and ``<side>_ids``, tokens as they are and as they are fed; ``<side>_labels``, what
+        is predicted at a place, IGNORED if nothing; ``<side>_attention``, 0 at padding. For each decoder also
+        ``<decoder>_sources``, which of the encoder's texts has the vector that a text is rebuilt from.
+        The encoder has the N anchors first, then, if they are encoded, the N contexts of each draw.
+        """
+        count = max(self.slots.values())
+        drawn = [self.contexts.draw(example, count) for example in examples]
+        texts = list(zip(*((anchor, *contexts) for anchor, contexts in drawn), strict=True))
+        encoded = range(count + 1) if self.both else range(1)
+        batch = self._side("encoder", [texts[slot] for slot in encoded], examples)
+        for name, context in self.slots.items():
+            pairs = [(0, context), (context, 0)] if self.both else [(0, context)]  # from which, which
+            batch |= self._side(name, [texts[rebuilt] for _, rebuilt in pairs], examples)
+            sources = [source * len(examples) + n for source, _ in pairs for n in range(len(examples))]
+            batch[f"{name}_sources"] = torch.tensor(sources)
+        return batch
+
+    def _side(self, side: str, texts: list[Sequence[np.ndarray]], examples: list[dict]) -> dict:
+        if side in STREAMS:
+            places = [(self.seed, STREAMS[side], row["epoch"], row["index"]) for row in examples]
+            generators = [np.random.default_rng(place) for place in places]
+            own = {"tokenizer": self.tokenizer, "words": self.words}
+            rows = [
+                self.masking[side](text, generator=generator, **own)
+                for slot in texts
+                for text, generator in zip(slot, generators, strict=True)
+            ]
+        else:
+            rows = [causal(text, self.tokenizer, with_sep=self.with_sep) for slot in texts for text in slot]
+        clean, ids, labels = zip(*rows, strict=True)
+        return {
+            f"{side}_clean": padded(clean, value=self.tokenizer.pad_token_id),
+            f"{side}_ids": padded(ids, value=self.tokenizer.pad_token_id),
+            f"{side}_labels": padded(labels, value=IGNORED),
+            f"{side}_attention": padded([np.ones_like(row) for row in clean], value=0),
+        }

@@ -1,0 +1,197 @@
+"""Contextual masked auto-encoding with two views of a text and two decoders (§3.1, §3.2)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from papers.cotmae_v2.contexts import Contexts
+from papers.cotmae_v2.decoders import KINDS, SLOTS, decoded, new_decoder
+from papers.cotmae_v2.masked_texts import AnchorsAndContexts, Masking
+from repro.errors import UsageError, check_known
+from repro.nn.checkpoint import save_model
+from repro.nn.sparse_view import kept_positions, max_log_saturated
+from repro.nn.token_cross_entropy import IGNORED
+from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
+
+CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
+VIEWS = ("dense", "sparse")
+
+
+class MultiViewAutoEncoder(nn.Module):
+    """L = L_enc + L_ae-dec + L_ar-dec (Eq. 14): a vector of one span helps shallow decoders with another one.
+
+        L_enc    = -sum_{i in M} log p(t_i     | Enc(mask(T)))            (Eq. 9)
+        L_ae-dec = -sum_{i in M} log p(t_i     | Dec(mask(v, t_1, …)))    (Eq. 12)
+        L_ar-dec = -sum_{i}      log p(t_{i+1} | Dec(v, t_1, …))          (Eq. 13)
+
+    v is DEN, the last [CLS] state (Eqs. 3, 10), or SPR times the word embeddings (Eqs. 4-6, 11), cut off from
+    the gradient there; each decoder has a loss for each. Embeddings and language head are the encoder's.
+
+    CoT-MAE's first version (Wu et al. 2022) is this objective with ``views`` [dense], ``decoders``
+    [auto_encoding], ``encoded_texts`` both and two layers.
+
+    Args (each named after its reading, where there is one):
+        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
+        tokenizer: its tokenizer.
+        views: of ``dense``, ``sparse``.
+        decoders: of ``auto_encoding``, ``auto_regressive``.
+        context_kinds: the ways to a context, see ``Contexts``; reading ``context-selection``.
+        truncation: of spans that are too long: ``random`` or ``head``; reading ``span-truncation``.
+        decoder_contexts: ``independent``, a draw for each decoder, or the ``same``.
+        encoded_texts: ``anchor``, or ``both``: contexts too, and each is rebuilt from the other.
+        masking_rates: {encoder, decoder}, of the encoder and of the auto-encoding decoder.
+        masking_unit: {whole_word, mask, random}, see ``Masking``.
+        view_losses: a decoder's loss is the ``sum`` or the ``mean`` of its losses over the views.
+        decoder_sharing: whether the views pass the same decoders, or each its own.
+        bottleneck_slot: ``replace`` or ``prepend``, see ``decoded``.
+        decoder_layers: {auto_encoding: kind, auto_regressive: kind, layers}, see ``new_decoder``.
+        autoregressive_window: see ``new_decoder``; 0 for none.
+        causal_targets: whether [SEP] is predicted by the auto-regressive decoder.
+        sparse_positions: {cls, sep}: whether these have a say in SPR; reading ``sparse-pooling-positions``.
+        vocabulary_head: Eq. 4 by BERT's masked-language head, ``transform``, or, ``plain``, without its
+            dense layer and LayerNorm. The cross-entropies always take the whole head.
+        detached_embeddings: ``projection``, in Eq. 11 only, or ``everywhere`` on SPR's way, in Eq. 4 too.
+        token_loss_reduction: ``mean`` over the predicted tokens of a batch, or ``sum``.
+        length: tokens of a text, with [CLS] and [SEP].
+        seed: of spans, contexts and masks; the decoders' weights come from torch's generator.
+
+    Raises UsageError for values it does not know.
+    """
+
+    name = "contextual-autoencoder"
+    version = 1
+
+    def __init__(
+        self, model: nn.Module, tokenizer, *,
+        views: list[str], decoders: list[str], context_kinds: list[str], truncation: str,
+        decoder_contexts: str, encoded_texts: str, masking_rates: dict[str, float], masking_unit: dict,
+        view_losses: str, decoder_sharing: bool, bottleneck_slot: str, decoder_layers: dict,
+        autoregressive_window: int, causal_targets: bool, sparse_positions: dict[str, bool],
+        vocabulary_head: str, detached_embeddings: str, token_loss_reduction: str, length: int, seed: int,
+    ):  # fmt: skip
+        super().__init__()
+        _check_names("view", views, valid=VIEWS)
+        _check_names("decoder", decoders, valid=KINDS)
+        check_known("contexts of the decoders", decoder_contexts, valid=("independent", "same"))
+        check_known("choice of encoded texts", encoded_texts, valid=("anchor", "both"))
+        check_known("reduction", view_losses, token_loss_reduction, valid=("sum", "mean"))
+        check_known("slot of the bottleneck", bottleneck_slot, valid=SLOTS)
+        check_known("vocabulary head", vocabulary_head, valid=("transform", "plain"))
+        check_known("place of detached embeddings", detached_embeddings, valid=("projection", "everywhere"))
+        self.encoder, self.tokenizer, self.views = model, tokenizer, list(views)
+        self.names, self.shared, self.slot = list(decoders), decoder_sharing, bottleneck_slot
+        self.reduction, self.weight = token_loss_reduction, 1 / len(views) if view_losses == "mean" else 1.0
+        self.positions, self.plain = dict(sparse_positions), vocabulary_head == "plain"
+        self.detached = detached_embeddings == "everywhere"
+        self.texts = AnchorsAndContexts(
+            tokenizer,
+            Contexts(kinds=context_kinds, room=length - 2, truncation=truncation, seed=seed),
+            decoders=decoders,
+            same_context=decoder_contexts == "same",
+            both=encoded_texts == "both",
+            encoder=Masking(rate=masking_rates["encoder"], **masking_unit),
+            decoder=Masking(rate=masking_rates["decoder"], **masking_unit),
+            with_sep=causal_targets,
+            seed=seed,
+        )
+        self.decoders = self._new_decoders(decoder_layers, autoregressive_window)
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Documents to the arrays of ``AnchorsAndContexts``."""
+        return self.texts(examples)
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``encoder.mlm`` and ``<decoder>.<view>``; absent where the batch has no token to predict for it."""
+        hidden = self.encode(batch)  # (E, L, H)
+        losses = {}
+        if (batch["encoder_labels"] != IGNORED).any():
+            losses["encoder.mlm"] = self._cross_entropy(hidden, batch["encoder_labels"])
+        names = [name for name in self.names if (batch[f"{name}_labels"] != IGNORED).any()]
+        vectors = self.bottlenecks(hidden, batch) if names else {}
+        for name in names:
+            for view, vector in vectors.items():
+                states = self.decode(name, view, vector, batch)
+                loss = self._cross_entropy(states, batch[f"{name}_labels"])
+                losses[f"{name}.{view}"] = self.weight * loss  # reading: view-losses
+        return losses
+
+    def encode(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Last hidden states of the E texts that are encoded, (E, L, H)."""
+        encoded = self.encoder.base_model(batch["encoder_ids"], attention_mask=batch["encoder_attention"])
+        return encoded.last_hidden_state
+
+    def bottlenecks(self, hidden: torch.Tensor, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """DEN, and SPR brought to the hidden size (Eqs. 3, 11), by view, (E, H) each.
+
+        Where SPR's positions are told by their tokens, it is by the text as it was before masking.
+        """
+        vectors = {}
+        for view in self.views:
+            if view == "dense":
+                vectors[view] = hidden[:, 0]
+                continue
+            keep = kept_positions(
+                batch["encoder_clean"], batch["encoder_attention"], tokenizer=self.tokenizer, **self.positions
+            )
+            spr = max_log_saturated(hidden, self.logits, keep)  # (E, V)
+            embeddings = self.encoder.base_model.embeddings.word_embeddings.weight.detach()  # (V, H)
+            with torch.autocast(hidden.device.type, enabled=False):  # a sum over the whole vocabulary
+                vectors[view] = spr.to(embeddings.dtype) @ embeddings
+        return vectors
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Eq. 4: w_j = h E_j + b_j, (..., H) to (..., V); readings ``vocabulary-head``,
+        ``detached-embeddings``."""
+        head = self.encoder.cls.predictions
+        states = hidden if self.plain else head.transform(hidden)
+        embeddings = head.decoder.weight.detach() if self.detached else head.decoder.weight
+        return functional.linear(states, embeddings, head.decoder.bias)
+
+    def decode(
+        self, name: str, view: str, vectors: torch.Tensor, batch: dict[str, torch.Tensor]
+    ) -> torch.Tensor:
+        """A decoder's last hidden states from the vectors of the encoded texts: (E, H) to (D, L, H)."""
+        embedded = self.encoder.base_model.embeddings(input_ids=batch[f"{name}_ids"])  # (D, L, H)
+        return decoded(
+            self.decoders[self._key(name, view)],
+            vectors[batch[f"{name}_sources"]],
+            embedded,
+            batch[f"{name}_attention"],
+            slot=self.slot,
+        )
+
+    def save(self, folder: Path) -> None:
+        """The encoder with its masked-language head; the decoders are thrown away (§4.1)."""
+        save_model(self.encoder, self.tokenizer, folder)
+
+    def _new_decoders(self, layers: dict, window: int) -> nn.ModuleDict:
+        made = nn.ModuleDict()
+        for name in self.names:
+            for key in dict.fromkeys(self._key(name, view) for view in self.views):
+                made[key] = new_decoder(
+                    self.encoder.config,
+                    decoder=name,
+                    kind=layers[name],
+                    layers=layers["layers"],
+                    window=window,
+                )
+        return made
+
+    def _key(self, name: str, view: str) -> str:
+        return name if self.shared else f"{name}_{view}"  # reading: decoder-sharing
+
+    def _cross_entropy(self, hidden: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        wanted = labels != IGNORED
+        return chunked_token_cross_entropy(
+            hidden[wanted], self.encoder.cls, labels[wanted], reduction=self.reduction, chunk=CHUNK
+        )
+
+
+def _check_names(kind: str, names: list[str], *, valid) -> None:
+    check_known(kind, *names, valid=valid)
+    if not names or len(set(names)) < len(names):
+        raise UsageError(f"each {kind} is named once, and there is at least one; given: {names!r}")

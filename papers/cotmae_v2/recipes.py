@@ -1,0 +1,81 @@
+"""How the rows of the tables and the figure are made (§3, §4, §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from papers.cotmae_v2 import beir
+from papers.cotmae_v2.encoders import DECODERS, VIEWS, first_version, second_version
+from papers.cotmae_v2.marco import Marco
+from papers.cotmae_v2.views import Representation, passages
+from repro import recipe
+from repro.graph import Node
+from repro.request import Request
+
+
+def retriever_row(
+    request: Request,
+    *,
+    trained_views: Sequence[str] = VIEWS,
+    decoders: Sequence[str] = DECODERS,
+    views: Sequence[str] = VIEWS,
+    size: int = 768,
+) -> Node:
+    """The retriever of stage two (Tables 1, 4 and 5).
+
+    Args:
+        trained_views, decoders: of pre-training (Table 4; reading: ablation-fine-tuning).
+        views: of fine-tuning and search.
+        size: of the dense vector, and values kept of the sparse one (Table 5).
+    """
+    alike = set(trained_views) == set(views)
+    if not alike and request.reading("ablation-fine-tuning") == "matched":
+        trained_views = views = [view for view in trained_views if view in views]
+    encoder = second_version(request, views=trained_views, decoders=decoders)
+    marco = Marco.second_version(request, Representation(request, tuple(views), size, size))
+    return marco.run(marco.stage_two(encoder))
+
+
+def distilled_row(request: Request) -> Node:
+    """The retriever taught by the first version's re-ranker (Table 2)."""
+    marco = Marco.second_version(request, Representation(request))
+    return marco.run(marco.distilled(second_version(request), teacher=_teacher(request)))
+
+
+def first_version_row(request: Request, *, distilled: bool = False) -> Node:
+    """The first version (Tables 1 and 2)."""
+    marco, encoder = Marco.first_version(request), first_version(request)
+    if not distilled:
+        return marco.run(marco.stage_two(encoder))
+    return marco.run(marco.distilled(encoder, teacher=_teacher(request)))
+
+
+def beir_row(request: Request) -> Node:
+    """Zero-shot retrieval (Table 3)."""
+    return beir.run(request, beir.trained(request, second_version(request, benchmark="beir")))
+
+
+def seed_point(request: Request, *, version: int, seed: int) -> Node:
+    """Pre-training under another seed (Figure 3); §4.1's own is that of the tables."""
+    own = None if seed == request.reading("pretraining-seed") else seed
+    if version == 1:
+        marco = Marco.first_version(request)
+        return marco.run(marco.stage_two(first_version(request, seed=own)))
+    marco = Marco.second_version(request, Representation(request))
+    return marco.run(marco.stage_two(second_version(request, seed=own)))
+
+
+def passages_shown(request: Request, *, version: int, queries: list[str]) -> Node:
+    """The first passage that a version finds for some queries (Table 6)."""
+    run = first_version_row(request) if version == 1 else retriever_row(request)
+    return recipe.top_passages(
+        run, documents=passages(request), topics=recipe.queries(request.dataset),
+        judgements=recipe.qrels(request.dataset), wanted=queries, depth=1,
+    )  # fmt: skip
+
+
+def _teacher(request: Request) -> Node:
+    """reading: reranker-version. The public re-ranker, or one trained like it."""
+    own = Marco.first_version(request).reranker(first_version(request))
+    released = request.reading("reranker-version")
+    return own if released is None else recipe.backbone(released, revision="main", stand_in=own)

@@ -1,0 +1,119 @@
+"""Texts as dense and sparse vectors in fine-tuning, encoding and search (§3.1, §3.3, §4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from papers.cotmae_v2.encoders import VIEWS
+from repro import recipe
+from repro.graph import Node
+from repro.recipe import Objective
+from repro.request import Request
+
+OBJECTIVE = Objective("multi-view-contrastive", 1, "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder")
+TRAIN = "msmarco-passage/train/judged"
+QUERY = 32  # tokens, §4.2
+FULL_DIMENSION = TOP_K = 768  # §4.2
+DEPTH = 1000
+
+
+def passages(request: Request) -> Node:
+    """reading: passage-titles. The titles given out with RocketQA, where they are at hand."""
+    titled = "msmarco-passage/rocketqa"
+    if request.reading("passage-titles") == "rocketqa" and request.choices.original(
+        "passage-titles", f"{titled}/corpus.jsonl", otherwise="none"
+    ):
+        return recipe.corpus(titled)
+    return recipe.corpus("msmarco-passage")
+
+
+@dataclass(frozen=True)
+class Representation:
+    """Which views of a text there are, and how large (Tables 4 and 5).
+
+    Attributes:
+        views: dense, sparse.
+        dimension: of the dense vector, 768 for all of it.
+        top_k: values kept of the sparse one.
+    """
+
+    request: Request
+    views: tuple[str, ...] = VIEWS
+    dimension: int = FULL_DIMENSION
+    top_k: int = TOP_K
+
+    def finetune(
+        self, model: Node, training_set: Node, *, distillation: Mapping[str, Any] | None,
+        documents: Node | None = None, **settings: Any,
+    ) -> Node:  # fmt: skip
+        """A retriever trained on the sum of its views' similarities (Eqs. 7, 15, 16)."""
+        ask = self.request.reading
+        return recipe.finetune(
+            model, training_set, documents=documents or passages(self.request),
+            topics=recipe.queries(TRAIN), objective=OBJECTIVE,
+            options=self._options() | {"distillation": distillation}, max_steps=None, query_length=QUERY,
+            separator=ask("title-separator"), pooling="cls", **settings,
+        )  # fmt: skip
+
+    def search(
+        self, model: Node, documents: Node, dataset: str, *, passage_length: int, query_length: int = QUERY,
+        depth: int = DEPTH,
+    ) -> Node:  # fmt: skip
+        """The sum of both similarities over all passages (reading: hybrid-search)."""
+        ask = self.request.reading
+        made = self._encoding()
+        how = {
+            "views": made["views"], "positions": made["sparse_positions"], "head": made["vocabulary_head"],
+            "separator": ask("title-separator"), "precision": ask("fine-tuning-precision"),
+            "normalize": ask("similarity") == "cosine",
+        }  # fmt: skip
+        sides = {
+            "passages": (documents, passage_length), "queries": (recipe.queries(dataset), query_length)
+        }  # fmt: skip
+        encoded = [
+            recipe.encode_views(model, texts, kind=kind, length=length, top_k=self._kept(kind), **how)
+            for kind, (texts, length) in sides.items()
+        ]
+        both = ask("hybrid-search") if len(self.views) > 1 else {"mode": "exact", "list_depth": None}
+        return recipe.search_views(*encoded, depth=depth, terms=self._terms(), **both)
+
+    def _options(self) -> dict[str, Any]:
+        """§3.3, §4.2: temperature 1, and what the readings settle; of views that there are, only."""
+        ask, encoding = self.request.reading, self._encoding()
+        options = encoding | {
+            "top_k": None, "sparse_truncation": {"after": "saturation", "queries": False, "passages": False},
+            "flops_weight": {"queries": 0.0, "passages": 0.0, "ramp_steps": 0}, "flops_vectors": "before",
+            "dense_reduction": None, "hybrid_similarity": self._terms(), "similarity": ask("similarity"),
+            "view_objective": "sum", "contrastive_denominator": ask("contrastive-denominator"),
+            "in_batch_negatives": ask("in-batch-negatives"), "temperature": 1.0,
+        }  # fmt: skip
+        if "sparse" in self.views:
+            options |= {
+                "top_k": self.top_k, "sparse_truncation": ask("sparse-truncation"),
+                "flops_weight": ask("flops-weight"), "flops_vectors": ask("flops-vectors"),
+            }  # fmt: skip
+        if "dense" in self.views and self.dimension < FULL_DIMENSION:
+            options["dense_reduction"] = {"to": self.dimension, "by": ask("dense-reduction")}
+        if len(self.views) > 1:
+            options["view_objective"] = ask("view-objective")
+        return options
+
+    def _encoding(self) -> dict[str, Any]:
+        """Which views, and how the sparse one is made."""
+        ask, sparse = self.request.reading, "sparse" in self.views
+        return {
+            "views": list(self.views),
+            "sparse_positions": ask("sparse-pooling-positions") if sparse else {"cls": False, "sep": False},
+            "vocabulary_head": ask("vocabulary-head") if sparse else "transform",
+        }
+
+    def _kept(self, kind: str) -> int | None:
+        """How many values of a sparse vector are kept on one side; None for all."""
+        cut = "sparse" in self.views and self.request.reading("sparse-truncation")[kind]
+        return self.top_k if cut else None
+
+    def _terms(self) -> list[str]:
+        """Eq. 7, as the text has it or as it is printed."""
+        return self.request.reading("hybrid-similarity") if len(self.views) > 1 else list(self.views)

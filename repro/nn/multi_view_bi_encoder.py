@@ -1,0 +1,179 @@
+"""Fine-tuning of one encoder whose similarity is a sum over dense and sparse views of a text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from repro.errors import DataError, check_known
+from repro.nn.across_processes import gathered, processes
+from repro.nn.checkpoint import load_masked_lm
+from repro.nn.divergence import divergence
+from repro.nn.segment_pairs import passage_inputs
+from repro.nn.similarity import check_similarity
+from repro.nn.sparse_view import flops, top_k
+from repro.nn.text import tokenised
+from repro.nn.view_encoder import ViewEncoder, check_names
+from repro.nn.view_losses import DENOMINATORS, OBJECTIVES, own_columns, positive_loss, view_similarities
+
+SIDES = {"queries": "query_", "passages": "passage_"}
+DIRECTIONS = ("teacher-student", "student-teacher")
+
+
+class MultiViewBiEncoder(nn.Module):
+    """Queries near their positive by the sum of their views' similarities (Wu et al. 2023, Eqs. 3-7, 15, 16).
+
+        L_ft         = 1/Q sum_i -log( exp(d(q_i, p_i+)/tau) / sum_p exp(d(q_i, p)/tau) )
+        L_ft-distill = 1/Q sum_i KL( softmax(theta_i / T) || softmax(d(q_i, .)/tau) ), over q_i's passages
+
+    and the FLOPS regulariser of SPLADE on each side's sparse vectors. Several processes train as one would
+    with the whole batch.
+
+    Args (named after their readings, where there is one):
+        views, sparse_positions, vocabulary_head, dense_reduction: of ``ViewEncoder``.
+        top_k: values kept of a sparse vector; None for all.
+        sparse_truncation: {after, queries, passages}: the sides whose vectors are cut to them; ``after`` is
+            ``saturation``.
+        hybrid_similarity, similarity, view_objective: of ``view_similarities``: terms, similarity, objective.
+            A distilled divergence is of the same similarities.
+        contrastive_denominator: of ``positive_loss``.
+        in_batch_negatives: a positive among all passages of the ``batch``, or among its query's ``own``.
+        temperature: tau.
+        flops_weight: {queries, passages, ramp_steps}; grows with the square of the step up to that one.
+        flops_vectors: regularised ``before`` or ``after`` they are truncated.
+        distillation: None, or {direction, contrastive_weight, teacher_temperature}: KL from teacher to
+            student, or, ``student-teacher``, as printed; weight of L_ft beside it; T.
+        query_length, passage_length: in tokens, with [CLS] and [SEP].
+        separator: between title and text, or ``pair``.
+        start: directory of the starting model; its projection of the same shape, if any, is trained on.
+
+    Raises UsageError for values it does not know.
+    """
+
+    name = "multi-view-contrastive"
+    version = 1
+    takes = ("query_length", "passage_length", "separator", "start")
+    load = staticmethod(load_masked_lm)
+
+    def __init__(
+        self, model: nn.Module, tokenizer, *,
+        views: list[str], top_k: int | None, sparse_truncation: dict, sparse_positions: dict[str, bool],
+        vocabulary_head: str, dense_reduction: dict | None, hybrid_similarity: list[str], similarity: str,
+        view_objective: str, contrastive_denominator: str, in_batch_negatives: str, temperature: float,
+        flops_weight: dict[str, float], flops_vectors: str, distillation: dict | None,
+        query_length: int, passage_length: int, separator: str, start: Path,
+    ):  # fmt: skip
+        super().__init__()
+        check_names("term of the similarity", hybrid_similarity, valid=views)
+        check_known("objective of the views", view_objective, valid=OBJECTIVES)
+        check_known("denominator", contrastive_denominator, valid=DENOMINATORS)
+        check_known("choice of negatives", in_batch_negatives, valid=("batch", "own"))
+        check_known("choice of regularised vectors", flops_vectors, valid=("before", "after"))
+        check_known("step before truncation", sparse_truncation["after"], valid=("saturation",))
+        if distillation is not None:
+            check_known("direction of distillation", distillation["direction"], valid=DIRECTIONS)
+        self.encoder = ViewEncoder(
+            model, tokenizer, views=views, sparse_positions=sparse_positions,
+            vocabulary_head=vocabulary_head, dense_reduction=dense_reduction,
+        )  # fmt: skip
+        self.encoder.start_from(start)
+        self.tokenizer, self.top_k, self.truncation = tokenizer, top_k, dict(sparse_truncation)
+        self.terms, self.objective = list(hybrid_similarity), view_objective
+        self.similarity, self.temperature = check_similarity(similarity), temperature
+        self.denominator, self.own = contrastive_denominator, in_batch_negatives == "own"
+        self.flops_weight, self.flops_after = dict(flops_weight), flops_vectors == "after"
+        self.distillation = distillation
+        self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
+        # saved with a checkpoint, so that a resumed training goes on from it
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Token ids of examples ``{"query", "passages": [{"title", "text"}, …]}``, the positive first, and,
+        to be distilled, ``teacher``, (Q, P) float32, of their ``scores``.
+
+        Raises:
+            DataError: there are no scores to distil.
+        """
+        shown = [passage for example in examples for passage in example["passages"]]
+        texts = [example["query"] for example in examples]
+        batch = dict(_named("query_", tokenised(self.tokenizer, texts, length=self.query_length)))
+        inputs = passage_inputs(
+            self.tokenizer, [passage["title"] for passage in shown], [passage["text"] for passage in shown],
+            length=self.passage_length, separator=self.separator,
+        )  # fmt: skip
+        batch |= _named("passage_", inputs)
+        if self.distillation is None:
+            return batch
+        if any("scores" not in example for example in examples):
+            raise DataError("the training set has no scores to distil; score it with a re-ranker first")
+        return batch | {"teacher": torch.tensor([e["scores"] for e in examples], dtype=torch.float32)}
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``contrastive``, ``divergence`` (each with ``.<view>`` for one view's) and ``flops.<side>``; absent
+        where their weight is 0 or there is no distillation."""
+        if self.training:
+            self.steps += 1
+        whole = {side: self.encoded(batch, side) for side in SIDES}
+        kept = {side: self.truncated(vectors, side) for side, vectors in whole.items()}
+        scores = view_similarities(
+            kept["queries"], kept["passages"],
+            terms=self.terms, objective=self.objective, similarity=self.similarity,
+        )  # fmt: skip
+        losses = {}
+        for suffix, score in scores.items():
+            losses |= self.ranking_losses(suffix, score / self.temperature, batch)
+        losses |= self.flops_losses(kept if self.flops_after else whole)
+        return {name: processes() * loss for name, loss in losses.items()}
+
+    def encoded(self, batch: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
+        """Vectors by view of all processes' queries or passages, sparse ones whole."""
+        prefix = SIDES[side]
+        inputs = {name.removeprefix(prefix): batch[name] for name in batch if name.startswith(prefix)}
+        return {view: gathered(vectors) for view, vectors in self.encoder(**inputs).items()}
+
+    def truncated(self, vectors: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
+        """The same, sparse ones cut to their highest values on a side where they are to be."""
+        if "sparse" not in vectors or self.top_k is None or not self.truncation[side]:
+            return vectors
+        return vectors | {"sparse": top_k(vectors["sparse"], self.top_k)}
+
+    def ranking_losses(
+        self, suffix: str, scores: torch.Tensor, batch: dict[str, torch.Tensor]
+    ) -> dict[str, torch.Tensor]:
+        """The losses of (Q, Q*P) similarities over tau."""
+        own, losses, weight = own_columns(scores), {}, 1.0  # own: (Q, P)
+        if self.distillation is not None:
+            teacher = gathered(batch["teacher"]) / self.distillation["teacher_temperature"]
+            pair = (teacher, own) if self.distillation["direction"] == "teacher-student" else (own, teacher)
+            losses[f"divergence{suffix}"] = divergence(*pair)  # readings: distillation-…
+            weight = self.distillation["contrastive_weight"]
+        if weight:
+            places = torch.arange(len(scores), device=scores.device)
+            pool, positives = (own, torch.zeros_like(places)) if self.own else (scores, places * own.shape[1])
+            loss = positive_loss(pool, positives, denominator=self.denominator)
+            losses[f"contrastive{suffix}"] = weight * loss
+        return losses
+
+    def flops_losses(self, vectors: dict[str, dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+        """The regulariser of each side, weighted by min(1, (step / ramp_steps)^2) times its weight."""
+        if "sparse" not in self.encoder.views:
+            return {}
+        ramp = (self.steps / max(1, self.flops_weight["ramp_steps"])).clamp(max=1.0).square()
+        if not self.flops_weight["ramp_steps"]:
+            ramp = 1.0
+        weights = {side: self.flops_weight[side] for side in SIDES}
+        return {
+            f"flops.{side}": weight * ramp * flops(vectors[side]["sparse"])
+            for side, weight in weights.items()
+            if weight
+        }
+
+    def save(self, folder: Path) -> None:
+        """What ``load_view_encoder`` loads."""
+        self.encoder.save(folder)
+
+
+def _named(prefix: str, inputs: dict[str, torch.Tensor]):
+    return ((prefix + name, value) for name, value in inputs.items())

@@ -1,0 +1,197 @@
+"""Stage ``search_views``: exact search by a sum of dense and sparse inner products."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import DataError, StageError, UsageError, check_known
+from repro.progress import Progress
+
+BLOCK_BYTES = 1 << 30
+QUERIES = 4096  # at once: 4,096 x 30,522 entries x 4 bytes = 500 MB
+MODES = ("exact", "union")
+
+
+@dataclass(frozen=True)
+class Views:
+    """An artefact of ``encode_views``, memory-mapped; what it lacks is None."""
+
+    ids: list[str]
+    widths: dict[str, int | None]
+    dense: np.ndarray | None
+    sparse: tuple[np.ndarray, np.ndarray, np.ndarray] | None
+
+    @classmethod
+    def read(cls, folder: Path) -> Views:
+        ids = (folder / "ids.txt").read_text(encoding="utf-8").split("\n")[:-1]
+        widths = json.loads((folder / "views.json").read_text(encoding="utf-8"))
+        dense = sparse = None
+        if widths["dense"] is not None:
+            dense = np.load(folder / "vectors.npy", mmap_mode="r")
+            _check_rows(folder, ids, len(dense))
+        if widths["sparse"] is not None:
+            names = ("indptr", "indices", "values")
+            sparse = tuple(np.load(folder / f"{name}.npy", mmap_mode="r") for name in names)
+            _check_rows(folder, ids, len(sparse[0]) - 1)
+        return cls(ids, widths, dense, sparse)
+
+    def rows(self, view: str, first: int, end: int, where):
+        """Dense, (n, H), or sparse, (n, V) in COO format; float32."""
+        import torch
+
+        if view == "dense":
+            return torch.from_numpy(self.dense[first:end].astype(np.float32)).to(where)
+        indptr, indices, values = self.sparse
+        bounds = np.asarray(indptr[first : end + 1])
+        rows = np.repeat(np.arange(end - first), np.diff(bounds))
+        places = np.stack((rows, indices[bounds[0] : bounds[-1]].astype(np.int64)))
+        numbers = torch.from_numpy(values[bounds[0] : bounds[-1]].astype(np.float32))
+        return torch.sparse_coo_tensor(
+            torch.from_numpy(places), numbers, (end - first, self.widths["sparse"]),
+            is_coalesced=True, check_invariants=False,
+        ).to(where)  # fmt: skip
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages of every query by the sum of the inner
+    products of the views that ``terms`` lists (one listed twice counts twice).
+
+    All pairs are scored, one block of passages after another, on the GPU if there is one: dense views as a
+    matrix product, sparse ones as PyTorch's product of a sparse matrix (passages) and a dense one (queries).
+    Its time grows with the values that were kept; that of scipy's product of two sparse matrices grows with
+    the frequency of frequent terms, has no GPU, and its result is full anyway. Full ranking of a large
+    collection takes minutes on a GPU and hours on a CPU.
+
+    Among equal scores the greater id comes first, at the depth's edge too. ``mode`` ``exact`` ranks all
+    passages, ``union`` those only that are among the ``list_depth`` best by one of the views alone.
+
+    Raises:
+        UsageError: an unknown mode or view, or no ``list_depth`` for a union.
+        DataError: a view is missing, of different widths, or not as long as the ids.
+        StageError: a score is not finite.
+    """
+    from repro.evaluation.runs import write_run
+
+    check_known("mode of search", params["mode"], valid=MODES)
+    passages, queries = Views.read(inputs["passages"]), Views.read(inputs["queries"])
+    terms = params["terms"]
+    _check(terms, passages, queries)
+    lists = {"": params["depth"]}
+    if params["mode"] == "union":
+        if not params.get("list_depth"):
+            raise UsageError("a union of lists needs their list_depth")
+        lists = dict.fromkeys(terms, params["list_depth"])
+    ascending = sorted(range(len(passages.ids)), key=passages.ids.__getitem__)
+    best = _best(passages, queries, np.argsort(ascending), terms=terms, lists=lists, progress=progress)
+    ranked = _ranked(best, passages.ids, ascending, queries.ids, params["depth"])
+    return write_run(out, ranked, tag="views")
+
+
+def _check_rows(folder: Path, ids: list[str], rows: int) -> None:
+    if rows != len(ids):
+        raise DataError(f"{folder}: {rows} vectors, but {len(ids)} ids")
+
+
+def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
+    check_known("view", *terms, valid=("dense", "sparse"))
+    if not terms:
+        raise UsageError("there is no view to search by; name dense, sparse or both")
+    for view in terms:
+        widths = passages.widths[view], queries.widths[view]
+        if None in widths:
+            raise DataError(f"the {'passages' if widths[0] is None else 'queries'} have no {view} vectors")
+        if widths[0] != widths[1]:
+            raise DataError(f"{view} vectors of passages have {widths[0]} dimensions, of queries {widths[1]}")
+
+
+def _best(
+    passages: Views, queries: Views, places: np.ndarray, *, terms: Sequence[str], lists: dict[str, int],
+    progress: Progress,
+):  # fmt: skip
+    """The best passages of each query by every list's view, or by the sum for "", as keys of their sums.
+
+    Args:
+        places: (N,), of each passage among all ids in ascending order.
+        lists: how many passages by which view.
+
+    Returns:
+        one (Q, K) int64 array a list, in no order; a passage may be in several.
+    """
+    import torch
+
+    from repro.nn.precision import device
+    from repro.nn.ranking_keys import ranking_keys
+
+    where, count = device(), len(queries.ids)
+    places = torch.from_numpy(places).to(where)
+    found = {name: (torch.empty(count, 0, dtype=torch.int64),) * 2 for name in lists}  # by view, of the sum
+    with progress.task("searching", total=len(passages.ids)) as advance:
+        for first, end in _blocks(passages, min(count, QUERIES), terms):
+            rows = {view: passages.rows(view, first, end, where) for view in set(terms)}
+            parts = {name: [] for name in lists}
+            for start in range(0, count, QUERIES):
+                stop = min(start + QUERIES, count)
+                scores = {view: _products(rows[view], queries, view, start, stop, where) for view in rows}
+                sums = ranking_keys(sum(scores[term] for term in terms), places[first:end])
+                for name, depth in lists.items():
+                    keys = ranking_keys(scores[name], places[first:end]) if name else sums
+                    top = keys.topk(min(depth, end - first), dim=1)
+                    new = top.values.cpu(), sums.gather(1, top.indices).cpu()
+                    parts[name].append(_merged([part[start:stop] for part in found[name]], new, depth))
+            for name in lists:
+                found[name] = tuple(torch.cat(part) for part in zip(*parts[name], strict=True))
+            advance(end - first)
+    return [sums.numpy() for _, sums in found.values()]
+
+
+def _blocks(passages: Views, queries: int, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Ranges of passages that fit into memory together with their scores."""
+    count, each = len(passages.ids), 12 * queries  # a score of 4 bytes and a key of 8
+    if "dense" in terms:
+        each += 4 * passages.widths["dense"]
+    if "sparse" in terms:  # row, column and value
+        each += 20 * -(-len(passages.sparse[1]) // max(1, count))
+    step = max(1, BLOCK_BYTES // each)
+    return ((first, min(first + step, count)) for first in range(0, count, step))
+
+
+def _products(rows, queries: Views, view: str, start: int, stop: int, where):
+    """Inner products of queries and passages, (q, n).
+
+    Raises:
+        StageError: one is not finite.
+    """
+    import torch
+
+    theirs = queries.rows(view, start, stop, where)
+    product = torch.matmul if view == "dense" else torch.sparse.mm
+    scores = product(rows, theirs.to_dense().T.contiguous()).T  # (q, n)
+    if not scores.isfinite().all():
+        raise StageError("a score is not finite: the embeddings hold a vector that is not")
+    return scores
+
+
+def _merged(old: list, new: tuple, depth: int) -> tuple:
+    """The greatest keys of two lists, with what goes with them."""
+    import torch
+
+    keys, sums = (torch.cat(pair, dim=1) for pair in zip(old, new, strict=True))
+    top = keys.topk(min(depth, keys.shape[1]), dim=1)
+    return top.values, sums.gather(1, top.indices)
+
+
+def _ranked(
+    best: list[np.ndarray], ids: list[str], ascending: list[int], topics: list[str], depth: int
+) -> Iterator[tuple[str, list[str], np.ndarray]]:
+    """Each query's ``depth`` best passages with their scores, out of the keys of all lists."""
+    from repro.nn.ranking_keys import scores_and_places
+
+    for row, topic in enumerate(topics):
+        keys = np.unique(np.concatenate([found[row] for found in best]))[::-1][:depth]
+        scores, places = scores_and_places(keys)
+        yield topic, [ids[ascending[place]] for place in places], scores

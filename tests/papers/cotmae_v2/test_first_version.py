@@ -1,0 +1,47 @@
+"""CoT-MAE's first version is the objective with one view, one decoder, and both texts encoded."""
+
+from __future__ import annotations
+
+import torch
+
+from repro.nn.token_cross_entropy import IGNORED
+from tests.papers.cotmae_v2.pretraining import FIRST_VERSION, by_loops, made, rows
+
+
+def test_the_losses_are_those_of_the_first_version_written_out():
+    """Anchor and context pass the encoder as one batch; two layers rebuild each beside the other's [CLS]."""
+    objective = made(**FIRST_VERSION)
+    batch, bert = objective.collate(rows()), objective.encoder
+    with torch.no_grad():
+        losses = objective(batch)
+        hidden = bert.bert(batch["encoder_ids"], attention_mask=batch["encoder_attention"]).last_hidden_state
+        swapped = torch.cat((hidden[:4, 0], hidden[4:, 0]))  # anchors' vectors before contexts, and back
+        embedded = bert.bert.embeddings(input_ids=batch["auto_encoding_ids"])
+        states = torch.cat((swapped.unsqueeze(1), embedded[:, 1:]), dim=1)
+        mask = batch["auto_encoding_attention"][:, None, None, :].bool()
+        for layer in objective.decoders["auto_encoding"].layers:
+            states = layer(states, mask.expand(-1, 1, states.shape[1], -1))
+        expected = {
+            "encoder.mlm": by_loops(bert.cls(hidden), batch["encoder_labels"]),
+            "auto_encoding.dense": by_loops(bert.cls(states), batch["auto_encoding_labels"]),
+        }
+    assert len(objective.decoders["auto_encoding"].layers) == 2
+    assert set(losses) == set(expected)
+    for name, value in expected.items():
+        torch.testing.assert_close(losses[name].item(), value, rtol=1e-9, atol=0)
+
+
+def test_each_text_is_encoded_once_and_rebuilt_once_from_the_other():
+    batch = made(**FIRST_VERSION).collate(rows())
+    assert not any(name.startswith("auto_regressive") for name in batch)
+    encoded, rebuilt = batch["encoder_clean"], batch["auto_encoding_clean"]
+    assert torch.equal(rebuilt, encoded[[4, 5, 6, 7, 0, 1, 2, 3]])
+    assert batch["auto_encoding_sources"].tolist() == list(range(8))
+
+
+def test_its_masks_take_a_third_and_nearly_half_of_the_tokens():
+    batch = made(**FIRST_VERSION, length=62).collate(rows(200))
+    for side, rate in (("encoder", 0.30), ("auto_encoding", 0.45)):
+        words = batch[f"{side}_attention"].sum() - 2 * len(batch[f"{side}_ids"])
+        share = ((batch[f"{side}_labels"] != IGNORED).sum() / words).item()
+        assert abs(share - rate) < 0.02

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from papers.baselines.whole_words import WholeWords
+from papers.cotmae_v2.masked_texts import AnchorsAndContexts, Masking, causal
+from repro.errors import UsageError
+from repro.nn.token_cross_entropy import IGNORED
+from tests.papers.cotmae_v2.pretraining import FixedTexts, made, rows
+from tests.tiny_models import tiny_text, tiny_tokenizer
+
+WHOLE_WORD = {"whole_word": True, "mask": 0.8, "random": 0.1}
+PRINTED = {"whole_word": False, "mask": 1.0, "random": 0.0}
+
+
+def tokens(text: str) -> np.ndarray:
+    return np.array(tiny_tokenizer()(text, add_special_tokens=False)["input_ids"], dtype=np.int64)
+
+
+def masked(text, generator, **given):
+    own = {"tokenizer": tiny_tokenizer(), "words": WholeWords.of(tiny_tokenizer())}
+    return Masking(**given)(text, generator=generator, **own)
+
+
+def texts(count: int, *, seed: int = 3) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Pairs of texts with tokens that are each unique to their document's side."""
+    generator = np.random.default_rng(seed)
+    drawn = [tokens(tiny_text(generator, int(generator.integers(2, 12)))) for _ in range(2 * count)]
+    return drawn[:count], drawn[count:]
+
+
+def collation(**changes) -> AnchorsAndContexts:
+    given = {
+        "decoders": ["auto_encoding", "auto_regressive"], "same_context": False, "both": False,
+        "encoder": Masking(rate=0.3, **WHOLE_WORD), "decoder": Masking(rate=0.45, **WHOLE_WORD),
+        "with_sep": True, "seed": 7,
+    }  # fmt: skip
+    return AnchorsAndContexts(tiny_tokenizer(), FixedTexts(*texts(4)), **(given | changes))
+
+
+EXAMPLES = [{"epoch": 0, "index": index} for index in range(4)]
+
+
+def test_thousands_of_whole_word_masks_keep_their_quota_their_words_and_their_frame():
+    tokenizer, generator = tiny_tokenizer(), np.random.default_rng(1)
+    words, fed = WholeWords.of(tokenizer), []
+    for _ in range(2000):
+        text = tokens(tiny_text(generator, int(generator.integers(1, 25))))
+        rate = float(generator.choice([0.15, 0.3, 0.45]))
+        clean, ids, labels = masked(text, generator, rate=rate, **WHOLE_WORD)
+        assert clean[0] == ids[0] == tokenizer.cls_token_id and clean[-1] == ids[-1] == tokenizer.sep_token_id
+        assert (clean[1:-1] == text).all() and labels[0] == labels[-1] == IGNORED
+        chosen = labels != IGNORED
+        assert (labels[chosen] == clean[chosen]).all() and (ids[~chosen] == clean[~chosen]).all()
+        numbers = words.numbers(clean)
+        assert all(len(set(chosen[numbers == word])) == 1 for word in range(numbers.max() + 1))
+        assert chosen.sum() <= max(1, round(rate * len(text)))  # of the tokens without the frame
+        fed += list(zip(ids[chosen], clean[chosen], strict=True))
+    shares = np.array([(new == tokenizer.mask_token_id, new == old) for new, old in fed]).mean(axis=0)
+    assert shares == pytest.approx([0.8 + 0.1 / len(tokenizer), 0.1 + 0.1 / len(tokenizer)], abs=0.01)
+
+
+def test_thousands_of_masks_as_printed_hide_each_token_by_itself():
+    tokenizer, generator = tiny_tokenizer(), np.random.default_rng(2)
+    hidden, all_tokens = 0, 0
+    for _ in range(2000):
+        text = tokens(tiny_text(generator, 12))
+        clean, ids, labels = masked(text, generator, rate=0.3, **PRINTED)
+        chosen = labels != IGNORED
+        assert (ids == np.where(chosen, tokenizer.mask_token_id, clean)).all() and not chosen[[0, -1]].any()
+        hidden, all_tokens = hidden + chosen.sum(), all_tokens + len(text)
+    assert hidden / all_tokens == pytest.approx(0.3, abs=0.01)
+
+
+@pytest.mark.parametrize("unit", [WHOLE_WORD, PRINTED])
+def test_special_tokens_are_never_predicted_and_an_empty_text_has_nothing_to_predict(unit):
+    generator, unknown = np.random.default_rng(1), np.array([1, 20, 1, 3, 21])
+    for _ in range(200):
+        _, ids, labels = masked(unknown, generator, rate=1.0, **unit)
+        assert (labels[[1, 3, 4]] == IGNORED).all() and (ids[[1, 3, 4]] == [1, 1, 3]).all()
+    clean, ids, labels = masked(np.array([], dtype=np.int64), generator, rate=1.0, **unit)
+    assert clean.tolist() == ids.tolist() == [2, 3] and (labels == IGNORED).all()
+
+
+@pytest.mark.parametrize("with_sep", [True, False])
+def test_each_place_predicts_the_next_token(with_sep):
+    ids, fed, labels = causal(np.array([20, 21, 22]), tiny_tokenizer(), with_sep=with_sep)
+    assert ids.tolist() == fed.tolist() == [2, 20, 21, 22, 3]
+    assert labels.tolist() == [20, 21, 22, 3 if with_sep else IGNORED, IGNORED]
+    assert causal(np.array([]), tiny_tokenizer(), with_sep=with_sep)[2].tolist() == [
+        3 if with_sep else IGNORED, IGNORED,
+    ]  # fmt: skip
+
+
+def shown(batch: dict, side: str) -> list[list[int]]:
+    """A side's texts as they are, without frame and padding."""
+    kept = zip(batch[f"{side}_clean"].tolist(), batch[f"{side}_attention"].sum(dim=1).tolist(), strict=True)
+    return [ids[1 : length - 1] for ids, length in kept]
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_only_anchors_are_encoded_and_each_decoder_reads_its_context(same):
+    batch, (anchors, contexts) = collation(same_context=same)(EXAMPLES), texts(4)
+    assert shown(batch, "encoder") == [text.tolist() for text in anchors]
+    assert shown(batch, "auto_encoding") == [text.tolist() for text in contexts]
+    second = contexts if same else [np.roll(text, 1) for text in contexts]
+    assert shown(batch, "auto_regressive") == [text.tolist() for text in second]
+    for name in ("auto_encoding", "auto_regressive"):
+        assert batch[f"{name}_sources"].tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_where_both_are_encoded_each_is_rebuilt_from_the_other(same):
+    batch, (anchors, contexts) = collation(same_context=same, both=True)(EXAMPLES), texts(4)
+    encoded = shown(batch, "encoder")
+    assert len(encoded) == 4 * (2 if same else 3)
+    for name, draw in (("auto_encoding", 0), ("auto_regressive", 0 if same else 1)):
+        own = [np.roll(text, draw).tolist() for text in contexts]
+        assert shown(batch, name) == own + [text.tolist() for text in anchors]
+        sources = [encoded[place] for place in batch[f"{name}_sources"]]
+        assert sources == [text.tolist() for text in anchors] + own
+
+
+def test_sides_are_masked_independently_and_the_auto_regressive_one_not_at_all():
+    """Even where both sides have the same text and rate."""
+    same = collation(decoder=Masking(rate=0.3, **WHOLE_WORD))
+    anchors, _ = texts(4)
+    same.contexts = FixedTexts(anchors, anchors)
+    batch = same(EXAMPLES)
+    assert torch.equal(batch["encoder_clean"], batch["auto_encoding_clean"])
+    assert (batch["encoder_labels"] != batch["auto_encoding_labels"]).any()
+    assert torch.equal(batch["auto_regressive_ids"], batch["auto_regressive_clean"])
+
+
+def test_padding_is_marked_everywhere():
+    batch = collation(both=True)(EXAMPLES)
+    for side in ("encoder", "auto_encoding", "auto_regressive"):
+        padding = batch[f"{side}_attention"] == 0
+        assert padding.any() and (batch[f"{side}_labels"][padding] == IGNORED).all()
+        for ids in ("clean", "ids"):
+            assert (batch[f"{side}_{ids}"][padding] == tiny_tokenizer().pad_token_id).all()
+
+
+def test_a_documents_row_does_not_depend_on_its_batch_and_changes_with_the_epoch():
+    objective = made()
+    together, later = objective.collate(rows()), objective.collate(rows(epoch=1))
+    for place, row in enumerate(rows()):
+        alone = objective.collate([row])
+        for name, values in alone.items():
+            if not name.endswith("_sources"):
+                assert (together[name][place, : values.shape[1]] == values[0]).all()
+    for side in ("encoder", "auto_encoding"):
+        width = min(together[f"{side}_ids"].shape[1], later[f"{side}_ids"].shape[1])
+        assert (together[f"{side}_ids"][:, :width] != later[f"{side}_ids"][:, :width]).any()
+
+
+def test_the_encoders_texts_and_masks_stay_when_decoders_are_left_out():
+    """So that the rows of Table 4 differ in what they leave out and in nothing else."""
+    whole = made().collate(rows())
+    for name in ("auto_encoding", "auto_regressive"):
+        part = made(decoders=[name]).collate(rows())
+        assert all(torch.equal(part[key], whole[key]) for key in part if key.startswith("encoder"))
+    part = made(decoders=["auto_encoding"]).collate(rows())
+    assert all(torch.equal(part[key], whole[key]) for key in part)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"rate": 1.1}, {"rate": -0.1}, {"mask": 0.95}, {"mask": -0.1}, {"random": -0.1}]
+)
+def test_a_mask_that_cannot_be_is_a_usage_error(wrong):
+    with pytest.raises(UsageError):
+        Masking(**({"rate": 0.3} | WHOLE_WORD | wrong))

@@ -1,0 +1,122 @@
+"""The objective through training and through its stage, and what is left of it."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer
+from repro.progress import Progress
+from repro.stages import pretrain
+from repro.train import Settings, train
+from tests.papers.cotmae_v2.pretraining import FIRST_VERSION, OPTIONS, made, rows
+from tests.tiny_models import save_tiny_model, tiny_tokenizer
+
+
+class Rows(list):
+    """Examples of ``repro.train`` in memory."""
+
+    def __getitems__(self, places):
+        return [self[index] | {"epoch": epoch} for epoch, index in places]
+
+
+def settings(steps):
+    return Settings(
+        batch_size=4, epochs=None, max_steps=steps, learning_rate=5e-3, warmup_ratio=0.1, warmup_steps=0,
+        schedule="linear", weight_decay=0.01, max_grad_norm=1.0, precision="fp32", seed=3,
+    )  # fmt: skip
+
+
+SHAPES = {
+    "whole": {}, "first-version": FIRST_VERSION, "separate": {"decoder_sharing": False},
+    "sparse-only": {"views": ["sparse"], "encoded_texts": "both"},
+    "bert-decoders": {
+        "decoder_layers": {"auto_encoding": "bert", "auto_regressive": "bert", "layers": 2},
+        "bottleneck_slot": "prepend", "autoregressive_window": 3, "vocabulary_head": "plain",
+        "detached_embeddings": "everywhere",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_each_loss_falls_and_the_encoder_loads_again(shape, tmp_path):
+    objective = made(double=False, dropout=0.1, **SHAPES[shape])
+    train(objective, Rows(rows(8)), settings(60), out=tmp_path, progress=Progress())
+    lines = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
+    names = {"encoder.mlm"} | {f"{name}.{view}" for name in objective.names for view in objective.views}
+    for name in names:
+        losses = [line[name] for line in lines]
+        assert len(losses) == 60 and np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.15, name
+    assert lines[0]["loss"] == pytest.approx(sum(lines[0][name] for name in names), rel=1e-5)  # Eq. 14
+    objective.save(tmp_path / "model")
+    again = load_masked_lm(tmp_path / "model").state_dict()
+    assert all(torch.equal(again[name], value) for name, value in objective.encoder.state_dict().items())
+
+
+PARAMS = {
+    "objective": {
+        "name": "contextual-autoencoder", "version": 1,
+        "path": "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder",
+    },
+    "options": {name: value for name, value in OPTIONS.items() if name not in ("length", "seed")},
+    "texts_per_batch": 4, "epochs": None, "max_steps": 8, "learning_rate": 1e-3, "warmup_ratio": 0.1,
+    "warmup_steps": 0, "schedule": "linear", "weight_decay": 0.01, "max_grad_norm": 1.0, "precision": "fp32",
+    "length": 24, "seed": 42,
+}  # fmt: skip
+
+
+def test_the_stage_hands_spans_on_and_a_killed_training_ends_with_the_same_bytes(tmp_path, monkeypatch):
+    from datasets import Dataset
+
+    from repro.trainer import ObjectiveTrainer
+
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
+    save_tiny_model(tmp_path / "model", layers=2)
+    columns = [{name: row[name].tolist() for name in ("input_ids", "sentences", "spans")} for row in rows(10)]
+    Dataset.from_list(columns).save_to_disk(str(tmp_path / "tokens/arrow"))
+    inputs = {"model": tmp_path / "model", "tokens": tmp_path / "tokens"}
+    straight, killed = tmp_path / "straight", tmp_path / "killed"
+    for folder in (straight, killed):
+        folder.mkdir()
+    facts = pretrain.run(PARAMS, inputs, straight, Progress())
+    calls, compute_loss = [], ObjectiveTrainer.compute_loss
+
+    def dies(self, *arguments, **named):
+        calls.append(1)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return compute_loss(self, *arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ObjectiveTrainer, "compute_loss", dies)
+        with pytest.raises(KeyboardInterrupt):
+            pretrain.run(PARAMS, inputs, killed, Progress())
+    resumed = pretrain.run(PARAMS, inputs, killed, Progress())
+    assert resumed["resumed_at"] == 3 and resumed["losses"] == facts["losses"]
+    models = [(folder / "model/model.safetensors").read_bytes() for folder in (straight, killed)]
+    assert models[0] == models[1] != (tmp_path / "model/model/model.safetensors").read_bytes()
+
+
+def test_only_the_masked_language_model_is_kept(tmp_path):
+    from safetensors import safe_open
+
+    objective = made(double=False)
+    objective.save(tmp_path)
+    with safe_open(tmp_path / "model.safetensors", framework="pt") as file:
+        assert all(name.startswith(("bert.", "cls.")) for name in file.keys())  # noqa: SIM118 (not a dict)
+    encoder, whole = load_encoder(tmp_path), load_masked_lm(tmp_path)
+    for name, value in objective.encoder.bert.state_dict().items():
+        assert torch.equal(encoder.state_dict()[name], value)
+    assert torch.equal(whole.cls.predictions.bias, objective.encoder.cls.predictions.bias)
+    assert load_tokenizer(tmp_path).get_vocab() == tiny_tokenizer().get_vocab()
+    assert not list(tmp_path.glob("*decoder*"))
+
+
+def test_what_collates_can_be_sent_to_another_process():
+    objective = made(double=False)
+    batch, again = objective.collate(rows()), pickle.loads(pickle.dumps(objective.collate))(rows())
+    assert all(torch.equal(tensor, again[name]) for name, tensor in batch.items())

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from repro.errors import DataError, StageError, UsageError
+from repro.evaluation.runs import read_run
+from repro.stages import search_views
+from tests.stages.views_made_up import save_views
+
+BOTH = ["dense", "sparse"]
+
+
+def sides(generator, *, whole: bool, passages=300, queries=9, h=6, v=40, density=0.2):
+    """Dense and sparse rows of passages and queries; whole numbers tie often and have exact sums."""
+    made = {}
+    for name, count in {"passages": passages, "queries": queries}.items():
+        if whole:
+            dense, sparse = generator.integers(-1, 2, (count, h)), generator.integers(1, 3, (count, v))
+        else:
+            dense, sparse = generator.normal(size=(count, h)), generator.random((count, v))
+        kept = generator.random((count, v)) < density
+        made[name] = {
+            "dense": dense.astype(np.float32), "sparse": np.where(kept, sparse, 0).astype(np.float32)
+        }  # fmt: skip
+    return made
+
+
+def found(tmp_path, progress, made, **params):
+    inputs = {}
+    for name, prefix in {"passages": "d", "queries": "q"}.items():
+        inputs[name] = save_views(tmp_path / name, prefix, **made[name])
+    given = {"depth": 20, "terms": BOTH, "mode": "exact", "list_depth": None} | params
+    facts = search_views.run(given, inputs, tmp_path, progress)
+    return {q: [name for name, _ in ranking] for q, ranking in read_run(tmp_path / "run.trec").items()}, facts
+
+
+def order(scores):
+    return sorted(range(len(scores)), key=lambda row: (scores[row], f"d{row}"), reverse=True)
+
+
+def brute_force(made, *, depth, terms, list_depth=None):
+    """One pair after another; with a list depth, among those only that one view ranks so high."""
+    run, sums = {}, []
+    for number in range(len(made["queries"][terms[0]])):
+        by_view = {
+            view: [np.float32(passage @ made["queries"][view][number]) for passage in made["passages"][view]]
+            for view in set(terms)
+        }
+        total = [sum(np.float32(by_view[t][row]) for t in terms) for row in range(len(by_view[terms[0]]))]
+        ranking = order(total)
+        if list_depth:
+            listed = {row for scores in by_view.values() for row in order(scores)[:list_depth]}
+            ranking = [row for row in ranking if row in listed]
+        run[f"q{number}"] = [f"d{row}" for row in ranking[:depth]]
+        sums += [total[row] for row in ranking[:depth]]
+    return run, sums
+
+
+@pytest.mark.parametrize("size", [1 << 30, 8000, 900])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("terms", [BOTH, ["sparse", "sparse"], ["dense"], ["sparse"]])
+@pytest.mark.parametrize("depth", [20, 1000])
+def test_the_ranking_is_that_of_brute_force_to_the_last_rank(
+    tmp_path, progress, monkeypatch, size, whole, terms, depth
+):
+    monkeypatch.setattr(search_views, "BLOCK_BYTES", size)
+    monkeypatch.setattr(search_views, "QUERIES", 1000 if size > 8000 else 4)
+    made = sides(np.random.default_rng(0), whole=whole)
+    run, facts = found(tmp_path, progress, made, terms=terms, depth=depth)
+    expected, sums = brute_force(made, depth=depth, terms=terms)
+    assert run == expected
+    assert facts["lines"] == 9 * min(depth, 300)
+    np.testing.assert_allclose(np.load(tmp_path / "raw.npy"), sums, rtol=1e-5, atol=1e-6)
+
+
+def test_more_than_a_hundred_ties_across_the_depth_are_broken_by_id(tmp_path, progress):
+    made = sides(np.random.default_rng(1), whole=True, density=0.02, queries=4)
+    run, _ = found(tmp_path, progress, made, terms=["sparse"])
+    scores = made["queries"]["sparse"] @ made["passages"]["sparse"].T
+    assert ((scores == 0).sum(axis=1) > 120).all()
+    assert run == brute_force(made, depth=20, terms=["sparse"])[0]
+
+
+@pytest.mark.parametrize("size", [1 << 30, 900])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(("depth", "list_depth"), [(10, 7), (50, 7), (20, 500)])
+def test_a_union_ranks_what_either_view_lists(
+    tmp_path, progress, monkeypatch, size, whole, depth, list_depth
+):
+    monkeypatch.setattr(search_views, "BLOCK_BYTES", size)
+    made = sides(np.random.default_rng(2), whole=whole)
+    run, _ = found(tmp_path, progress, made, mode="union", depth=depth, list_depth=list_depth)
+    assert run == brute_force(made, depth=depth, terms=BOTH, list_depth=list_depth)[0]
+    if depth == 50:
+        assert all(7 <= len(ranking) <= 14 for ranking in run.values())
+
+
+def test_a_union_leaves_out_what_is_second_in_both_lists(tmp_path, progress):
+    made = {
+        "passages": {"dense": np.array([[5.0], [4], [0]]), "sparse": np.array([[0.0, 0], [4, 0], [5, 0]])},
+        "queries": {"dense": np.array([[1.0]]), "sparse": np.array([[1.0, 1]])},
+    }
+    (tmp_path / "exact").mkdir()
+    assert found(tmp_path / "exact", progress, made, depth=1)[0] == {"q0": ["d1"]}
+    assert found(tmp_path, progress, made, depth=1, mode="union", list_depth=1)[0] == {"q0": ["d2"]}
+
+
+def test_texts_without_any_value_score_zero(tmp_path, progress):
+    made = sides(np.random.default_rng(3), whole=False, density=0.0, passages=5, queries=2)
+    run, _ = found(tmp_path, progress, made, terms=["sparse"])
+    assert run == {f"q{n}": ["d4", "d3", "d2", "d1", "d0"] for n in range(2)}
+    assert (np.load(tmp_path / "raw.npy") == 0).all()
+
+
+def test_a_view_that_only_one_side_lacks_or_of_another_width_is_refused(tmp_path, progress):
+    made = sides(np.random.default_rng(4), whole=True)
+    lacking = made | {"queries": {"dense": made["queries"]["dense"]}}
+    with pytest.raises(DataError, match="the queries have no sparse vectors"):
+        found(tmp_path / "lacking", progress, lacking)
+    wider = made | {"queries": made["queries"] | {"sparse": np.ones((9, 41))}}
+    with pytest.raises(DataError, match="sparse vectors of passages have 40 dimensions, of queries 41"):
+        found(tmp_path / "wider", progress, wider)
+    with pytest.raises(DataError, match="9 vectors, but 1 ids"):
+        save_views(tmp_path / "few/queries", "q", **made["queries"])
+        (tmp_path / "few/queries/ids.txt").write_text("q0\n")
+        search_views.Views.read(tmp_path / "few/queries")
+
+
+def test_what_is_not_known_or_not_finite_is_refused(tmp_path, progress):
+    made = sides(np.random.default_rng(5), whole=True)
+    with pytest.raises(UsageError, match="no mode of search 'fast'"):
+        found(tmp_path / "a", progress, made, mode="fast")
+    with pytest.raises(UsageError, match="no view 'colour'"):
+        found(tmp_path / "b", progress, made, terms=["colour"])
+    with pytest.raises(UsageError, match="no view to search by"):
+        found(tmp_path / "c", progress, made, terms=[])
+    with pytest.raises(UsageError, match="needs their list_depth"):
+        found(tmp_path / "d", progress, made, mode="union")
+    made["passages"]["dense"][3] = np.inf
+    with pytest.raises(StageError, match="not finite"):
+        found(tmp_path / "e", progress, made)
