@@ -87,6 +87,16 @@ def test_lengths_inside_a_text_shrink_in_proportion_to_it():
     assert min(small.params["options"]["span_tokens"]["phrase"]) >= 1
 
 
+def test_sizes_of_vectors_shrink_with_the_width_of_the_backbone():
+    options = {"top_k": 384, "dense_reduction": {"to": 384, "by": "linear"}, "temperature": 1.0}
+    node = Node("finetune", {"objective": {"name": "o"}, "options": options}, TRAINED.inputs)
+    half = scale("tiny").facts.backbone.initialise["hidden_size"] // 2
+    small = scale("tiny").rewriter()(node).params["options"]
+    assert small == {"top_k": half, "dense_reduction": {"to": half, "by": "linear"}, "temperature": 1.0}
+    encoded = scale("tiny").rewriter()(Node("encode_views", {"top_k": None}, TRAINED.inputs))
+    assert encoded.params["top_k"] is None
+
+
 def test_a_switch_that_is_named_like_a_length_stays_a_switch():
     options = {"special_tokens": False, "other_tokens": True, "span_tokens": 64}
     node = Node("pretrain", {**TRAINED.params, "options": options}, TRAINED.inputs)
