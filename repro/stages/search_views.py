@@ -13,7 +13,7 @@ from repro.errors import DataError, StageError, UsageError, check_known
 from repro.progress import Progress
 
 BLOCK_BYTES = 1 << 30
-QUERIES = 4096  # at once: 4,096 x 30,522 entries x 4 bytes = 500 MB
+QUERIES = 2048  # at once: 2,048 x 30,522 entries x 8 bytes = 500 MB
 MODES = ("exact", "union")
 
 
@@ -41,16 +41,16 @@ class Views:
         return cls(ids, widths, dense, sparse)
 
     def rows(self, view: str, first: int, end: int, where):
-        """Dense, (n, H), or sparse, (n, V) in COO format; float32."""
+        """Dense, (n, H), or sparse, (n, V) in COO format; float64."""
         import torch
 
         if view == "dense":
-            return torch.from_numpy(self.dense[first:end].astype(np.float32)).to(where)
+            return torch.from_numpy(self.dense[first:end].astype(np.float64)).to(where)
         indptr, indices, values = self.sparse
         bounds = np.asarray(indptr[first : end + 1])
         rows = np.repeat(np.arange(end - first), np.diff(bounds))
         places = np.stack((rows, indices[bounds[0] : bounds[-1]].astype(np.int64)))
-        numbers = torch.from_numpy(values[bounds[0] : bounds[-1]].astype(np.float32))
+        numbers = torch.from_numpy(values[bounds[0] : bounds[-1]].astype(np.float64))
         return torch.sparse_coo_tensor(
             torch.from_numpy(places), numbers, (end - first, self.widths["sparse"]),
             is_coalesced=True, check_invariants=False,
@@ -64,8 +64,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     All pairs are scored, one block of passages after another, on the GPU if there is one: dense views as a
     matrix product, sparse ones as PyTorch's product of a sparse matrix (passages) and a dense one (queries).
     Its time grows with the values that were kept; that of scipy's product of two sparse matrices grows with
-    the frequency of frequent terms, has no GPU, and its result is full anyway. Full ranking of a large
-    collection takes minutes on a GPU and hours on a CPU.
+    the frequency of frequent terms, has no GPU, and its result is full anyway. Products and their sum are
+    made in float64 and rounded once, so that a ranking depends on neither blocks nor machine. Full ranking
+    of a large collection takes minutes on a GPU and hours on a CPU.
 
     Among equal scores the greater id comes first, at the depth's edge too. ``mode`` ``exact`` ranks all
     passages, ``union`` those only that are among the ``list_depth`` best by one of the views alone.
@@ -137,9 +138,9 @@ def _best(
             for start in range(0, count, QUERIES):
                 stop = min(start + QUERIES, count)
                 scores = {view: _products(rows[view], queries, view, start, stop, where) for view in rows}
-                sums = ranking_keys(sum(scores[term] for term in terms), places[first:end])
+                sums = ranking_keys(_rounded(sum(scores[term] for term in terms)), places[first:end])
                 for name, depth in lists.items():
-                    keys = ranking_keys(scores[name], places[first:end]) if name else sums
+                    keys = ranking_keys(_rounded(scores[name]), places[first:end]) if name else sums
                     top = keys.topk(min(depth, end - first), dim=1)
                     new = top.values.cpu(), sums.gather(1, top.indices).cpu()
                     parts[name].append(_merged([part[start:stop] for part in found[name]], new, depth))
@@ -151,29 +152,32 @@ def _best(
 
 def _blocks(passages: Views, queries: int, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Ranges of passages that fit into memory together with their scores."""
-    count, each = len(passages.ids), 12 * queries  # a score of 4 bytes and a key of 8
+    count, each = len(passages.ids), 28 * queries  # of each view and the sum 8 bytes, rounded 4
     if "dense" in terms:
-        each += 4 * passages.widths["dense"]
+        each += 8 * passages.widths["dense"]
     if "sparse" in terms:  # row, column and value
-        each += 20 * -(-len(passages.sparse[1]) // max(1, count))
+        each += 24 * -(-len(passages.sparse[1]) // max(1, count))
     step = max(1, BLOCK_BYTES // each)
     return ((first, min(first + step, count)) for first in range(0, count, step))
 
 
 def _products(rows, queries: Views, view: str, start: int, stop: int, where):
-    """Inner products of queries and passages, (q, n).
-
-    Raises:
-        StageError: one is not finite.
-    """
+    """Inner products of queries and passages, (q, n) float64."""
     import torch
 
     theirs = queries.rows(view, start, stop, where)
     product = torch.matmul if view == "dense" else torch.sparse.mm
-    scores = product(rows, theirs.to_dense().T.contiguous()).T  # (q, n)
-    if not scores.isfinite().all():
+    return product(rows, theirs.to_dense().T.contiguous()).T
+
+
+def _rounded(scores):
+    """To float32; raises StageError where one is not finite."""
+    import torch
+
+    rounded = scores.to(torch.float32)
+    if not rounded.isfinite().all():
         raise StageError("a score is not finite: the embeddings hold a vector that is not")
-    return scores
+    return rounded
 
 
 def _merged(old: list, new: tuple, depth: int) -> tuple:

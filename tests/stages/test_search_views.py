@@ -44,10 +44,11 @@ def brute_force(made, *, depth, terms, list_depth=None):
     run, sums = {}, []
     for number in range(len(made["queries"][terms[0]])):
         by_view = {
-            view: [np.float32(passage @ made["queries"][view][number]) for passage in made["passages"][view]]
+            view: made["passages"][view].astype(float) @ made["queries"][view][number].astype(float)
             for view in set(terms)
         }
-        total = [sum(np.float32(by_view[t][row]) for t in terms) for row in range(len(by_view[terms[0]]))]
+        total = sum(by_view[term] for term in terms).astype(np.float32)  # rounded once
+        by_view = {view: scores.astype(np.float32) for view, scores in by_view.items()}
         ranking = order(total)
         if list_depth:
             listed = {row for scores in by_view.values() for row in order(scores)[:list_depth]}
