@@ -16,12 +16,14 @@ def bm25(
     parameters: str = "bm25-parameters",
     document_parameters: str | None = None,
     identical_ids: str | None = None,
+    recall: str | None = None,
 ) -> Node:
     """BM25 by Lucene, with the k1, b and fields of the paper's own reading.
 
     Args:
         parameters: id of the reading whose value is ``{k1, b, multifield}``.
         document_parameters: the same for MS MARCO documents, where a row has both kinds of column.
+        recall: id of the reading that says which recall a column of Success@k holds in this row.
         identical_ids: id of the reading that says whether a hit with the query's own id is left out.
     """
     documents = recipe.corpus(request.collection)
@@ -30,6 +32,9 @@ def bm25(
         parameters = document_parameters
     if {"dev-recall", "trec-recall-grade"} <= set(request.choices.readings):
         score_as_read(request, documents=request.collection == "msmarco-document")
+    if recall is not None:
+        for cutoff in (50, 1000):
+            request.measure_as(f"Success@{cutoff}", f"{request.reading(recall)}@{cutoff}")
     if identical_ids is not None:
         request.score_with(ignore_identical_ids=request.reading(identical_ids))
     return recipe.bm25(documents, topics, **request.reading(parameters), depth=DEPTH)

@@ -19,7 +19,7 @@ NO_SECOND_VIEW = {  # what has no say where there is one view and one decoder
     "autoregressive_window": 0, "causal_targets": True, "sparse_positions": {"cls": False, "sep": False},
     "vocabulary_head": "transform", "detached_embeddings": "projection",
 }  # fmt: skip
-LENGTHS = {"msmarco": 144, "beir": 512}  # §4.1: of the corpus for either benchmark
+LENGTHS = {"msmarco-document": 144, "wikipedia-and-bookcorpus": 512}  # §4.1
 
 
 def bert(request: Request) -> Node:
@@ -51,8 +51,9 @@ def second_version(
         "causal_targets": ask("causal-targets"), "sparse_positions": ask("sparse-pooling-positions"),
         "vocabulary_head": ask("vocabulary-head"), "detached_embeddings": ask("detached-embeddings"),
     }  # fmt: skip
+    corpus = ask("pretraining-corpus")[benchmark]
     return _pretrained(
-        request, options, corpus=ask("pretraining-corpus")[benchmark], length=LENGTHS[benchmark],
+        request, options, corpus=corpus, length=LENGTHS[corpus],
         texts_per_batch=ask("pretraining-batch"), steps=50_000, learning_rate=4e-4, seed=seed,
     )  # fmt: skip
 

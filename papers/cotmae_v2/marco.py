@@ -13,7 +13,6 @@ from repro.recipe import Objective
 from repro.request import Request
 
 RERANKER = Objective("cross-encoder", 2, "repro.nn.cross_encoder:CrossEncoder")
-TRIPLES = "msmarco-passage/train/triples-v2"
 MINED_DEPTH = 200  # §4.2
 
 
@@ -69,8 +68,8 @@ class Marco:
         miner = second if ask("distillation-negatives") == "stage-two" else self.stage_one(encoder)
         scored = recipe.score_pairs(
             teacher, self.mined(miner), documents=passages(self.request), topics=recipe.queries(TRAIN),
-            per_query=MINED_DEPTH, length=reranker["length"], separator=ask("title-separator"), decimals=None,
-            precision=ask("fine-tuning-precision"),
+            per_query=ask("negatives-kept")["mined"], length=reranker["length"],
+            separator=ask("title-separator"), decimals=None, precision=ask("fine-tuning-precision"),
         )  # fmt: skip
         distillation = {
             "direction": ask("distillation-direction"), "contrastive_weight": ask("distillation-weight"),

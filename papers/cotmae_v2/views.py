@@ -45,13 +45,12 @@ class Representation:
     top_k: int = TOP_K
 
     def finetune(
-        self, model: Node, training_set: Node, *, distillation: Mapping[str, Any] | None,
-        documents: Node | None = None, **settings: Any,
-    ) -> Node:  # fmt: skip
+        self, model: Node, training_set: Node, *, distillation: Mapping[str, Any] | None, **settings: Any
+    ) -> Node:
         """A retriever trained on the sum of its views' similarities (Eqs. 7, 15, 16)."""
         ask = self.request.reading
         return recipe.finetune(
-            model, training_set, documents=documents or passages(self.request),
+            model, training_set, documents=passages(self.request),
             topics=recipe.queries(TRAIN), objective=OBJECTIVE,
             options=self._options() | {"distillation": distillation}, max_steps=None, query_length=QUERY,
             separator=ask("title-separator"), pooling="cls", **settings,
