@@ -89,7 +89,7 @@ def cells_of(source: Paper, tables: tuple[Table, ...] | None = None) -> list[Cel
         Cell(source, table, row, column, text)
         for table in (source.manifest.tables if tables is None else tables)
         for row in table.rows
-        for column, text in zip(table.columns, row.cells, strict=True)
+        for column, text in zip(table.columns, row.printed(table), strict=True)
     ]
 
 
@@ -111,7 +111,7 @@ def cell(identifier: str) -> Cell:
     columns = [c for c in table.columns if c.id == parts[3]]
     if not columns:
         raise unknown(f"column of {source.name}/{table.id}", parts[3], [c.id for c in table.columns])
-    return Cell(source, table, rows[0], columns[0], rows[0].cells[table.columns.index(columns[0])])
+    return Cell(source, table, rows[0], columns[0], rows[0].printed(table)[table.columns.index(columns[0])])
 
 
 def table_of(source: Paper, identifier: str) -> Table:
@@ -205,8 +205,10 @@ def select(
 
 
 def is_measured(chosen: Cell) -> bool:
-    """Whether there is something to measure: a printed number of a result table, or a point of a figure."""
-    return chosen.table.kind == "figure" or (chosen.table.kind == "results" and chosen.is_numeric)
+    """Whether there is something to measure: a printed number of a result table, or what is printed nowhere."""
+    return chosen.table.kind in ("figure", "study") or (
+        chosen.table.kind == "results" and chosen.is_numeric
+    )
 
 
 def _numeric(chosen: Cell) -> Cell:

@@ -79,7 +79,7 @@ class Row(Identified):
     """One system or configuration with its printed cells, in the order of the table's columns."""
 
     label: str
-    cells: tuple[str, ...]
+    cells: tuple[str, ...] = ()
     group: str | None = None
     role: Role = "cited"
     grade: Grade = "C"
@@ -91,6 +91,10 @@ class Row(Identified):
     attributes: dict[str, Any] = Field(default_factory=dict)
     tolerance: str | None = None
     note: str = ""
+
+    def printed(self, table: Table) -> tuple[str, ...]:
+        """The strings of its cells, one for every column; dashes where the table is printed nowhere."""
+        return self.cells or ("-",) * (len(table.columns) if table.kind == "study" else 0)
 
     @property
     def system(self) -> str:
@@ -125,9 +129,12 @@ class Exhibit(Identified):
 
 
 class Table(Identified):
-    """One printed table. Rows are always systems; ``transposed`` says print has them as columns."""
+    """One printed table. Rows are always systems; ``transposed`` says print has them as columns.
 
-    kind: Literal["results", "hyperparameters", "examples", "figure"] = "results"
+    A table of kind ``study`` is the suite's own: nothing is printed, and its rows may leave ``cells`` out.
+    """
+
+    kind: Literal["results", "hyperparameters", "examples", "figure", "study"] = "results"
     about: str
     unit: str = "fraction"
     transposed: bool = False
@@ -267,7 +274,7 @@ def _twice(name: str, items: tuple[Identified, ...], location: tuple) -> Iterato
 
 
 def _row_faults(table: Table, row: Row) -> Iterator[str]:
-    if len(row.cells) != len(table.columns):
+    if len(row.printed(table)) != len(table.columns):
         yield f"has {len(row.cells)} cells, the table has {len(table.columns)} columns"
     if row.group is not None and row.group not in {g.id for g in table.groups}:
         yield f"names group {row.group!r}, which the table does not have"
