@@ -131,8 +131,8 @@ def train(
     200 lines of step, learning rate, gradient norm and losses (means since the line before).
 
     Returns:
-        facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, and the
-        step at which it was resumed, if it was.
+        facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, floating-
+        point operations of the whole training (``repro.flops``), and the step at which it was resumed, if so.
 
     Raises:
         StageError: a loss is not finite.
@@ -160,6 +160,7 @@ def train(
         "losses": _last_losses(out / "train_log.jsonl"),
         "seconds": round(time.monotonic() - started, 1),
     }
+    facts |= trainer.flops.facts(steps)
     return facts | ({"resumed_at": trainer.resumed_at} if resumed else {})
 
 

@@ -17,6 +17,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 
 from repro.checkpoints import seal, step_of
 from repro.errors import StageError
+from repro.flops import Flops
 from repro.schedules import SCHEDULES
 
 CHECKPOINT_SECONDS = 600
@@ -78,6 +79,7 @@ class ObjectiveTrainer(Trainer):
         self.order, self.log_path, self.resumed, self.schedule = order, log, resumed, schedule
         self.add_callback(_Checkpoints(save_steps))
         self.resumed_at = step_of(resumed) if resumed else 0
+        self.flops = Flops()
         self._sums: dict[str, torch.Tensor] = defaultdict(lambda: torch.zeros((), device=args.device))
         self._counts: dict[str, int] = defaultdict(int)
 
@@ -106,6 +108,11 @@ class ObjectiveTrainer(Trainer):
             made, warmup = SCHEDULES[self.schedule], int(self.args.warmup_steps)
             self.lr_scheduler = made(optimizer or self.optimizer, warmup=warmup, total=num_training_steps)
         return super().create_scheduler(num_training_steps, optimizer)
+
+    def training_step(self, *args, **kwargs):
+        """HF's step, its operations counted while it is one of the first."""
+        with self.flops.step():
+            return super().training_step(*args, **kwargs)
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """The sum of the losses; each is added to what the next log line is a mean of."""

@@ -1,1 +1,1 @@
-"""Five pre-trainings on the same text at equal numbers of tokens, and one fine-tuning: no paper's, the suite's own."""
+"""Five pre-trainings on one text at equal numbers of tokens, and one fine-tuning: the suite's own study."""

@@ -34,12 +34,16 @@ DEPTH = 1000
 
 
 def row(
-    request: Request, *, encoder: str | None = None, options: dict[str, Any] | None = None, texts_per_row: int = 1
+    request: Request,
+    *,
+    encoder: str | None = None,
+    options: dict[str, Any] | None = None,
+    texts_per_row: int = 1,
 ) -> Node:
     """A run of the encoder that a pre-training and the common fine-tuning give.
 
     Args:
-        encoder: ``module:function`` of a paper's pre-training, with its ``options``; None for the start alone.
+        encoder: ``module:function`` of a paper's pre-training, with its ``options``; None for no further one.
         texts_per_row: texts of full length that one example feeds the encoder and decoders with.
     """
     seed = request.seed_or(42)
