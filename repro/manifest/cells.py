@@ -205,7 +205,7 @@ def select(
 
 
 def is_measured(chosen: Cell) -> bool:
-    """Whether there is something to measure: a printed number of a result table, or what is printed nowhere."""
+    """Whether there is something to measure: a number of a result table, or what is printed nowhere."""
     return chosen.table.kind in ("figure", "study") or (
         chosen.table.kind == "results" and chosen.is_numeric
     )
