@@ -271,6 +271,8 @@ def test_a_reduced_dense_vector_is_saved_loaded_and_trained_on(start, tmp_path, 
     if by == "truncate":
         torch.testing.assert_close(expected["dense"], hidden[:, 0, :10])
     else:
+        weight = made.encoder.projection.weight.detach()
+        torch.testing.assert_close(expected["dense"].detach(), hidden[:, 0].detach() @ weight.T)
         again = objective(tmp_path / "saved", dense_reduction=reduction).encoder.projection.weight
         torch.testing.assert_close(again.float(), made.encoder.projection.weight, rtol=0, atol=0)
         other = objective(tmp_path / "saved", dense_reduction=reduction | {"to": 9})

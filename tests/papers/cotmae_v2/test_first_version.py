@@ -15,9 +15,9 @@ def test_the_losses_are_those_of_the_first_version_written_out():
     with torch.no_grad():
         losses = objective(batch)
         hidden = bert.bert(batch["encoder_ids"], attention_mask=batch["encoder_attention"]).last_hidden_state
-        swapped = torch.cat((hidden[:4, 0], hidden[4:, 0]))  # anchors' vectors before contexts, and back
+        others = hidden[:, 0]  # rows 0-3 rebuild contexts from anchors' vectors, 4-7 anchors from contexts'
         embedded = bert.bert.embeddings(input_ids=batch["auto_encoding_ids"])
-        states = torch.cat((swapped.unsqueeze(1), embedded[:, 1:]), dim=1)
+        states = torch.cat((others.unsqueeze(1), embedded[:, 1:]), dim=1)
         mask = batch["auto_encoding_attention"][:, None, None, :].bool()
         for layer in objective.decoders["auto_encoding"].layers:
             states = layer(states, mask.expand(-1, 1, states.shape[1], -1))

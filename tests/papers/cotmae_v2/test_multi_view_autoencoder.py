@@ -125,9 +125,12 @@ def test_several_views_add_up_the_losses_of_each():
         for name, loss in made(views=[view])(batch).items():
             assert loss.item() == losses[name].item()
     for name in whole.names:
-        for part, loss in made(decoders=[name])(made(decoders=[name]).collate(rows())).items():
-            if name == "auto_encoding" or part == "encoder.mlm":  # the other one's context is drawn second
-                assert loss.item() == losses[part].item()
+        one = made(decoders=[name])
+        one.load_state_dict(whole.state_dict(), strict=False)
+        alone = one(batch)
+        assert any(part.startswith(name) for part in alone)
+        for part, loss in alone.items():
+            assert loss.item() == losses[part].item()
     halved = made(view_losses="mean")(batch)
     for name, loss in losses.items():
         share = 1.0 if name == "encoder.mlm" else 0.5
@@ -242,5 +245,5 @@ def test_contexts_are_drawn_anew_for_each_decoder_or_once():
 
     first, second = contexts(decoder_contexts="same")
     assert first == second
-    first, second = contexts()
-    assert np.mean([one == other for one, other in zip(first, second, strict=True)]) < 1
+    first, second = contexts()  # some are equal: a document has few spans
+    assert np.mean([one == other for one, other in zip(first, second, strict=True)]) < 0.6
