@@ -39,10 +39,32 @@ def command(selection, document):
         folder.mkdir(parents=True, exist_ok=True)
         for (name, identifier), cells in groups.items():
             command = f"repro tables {name} --table {identifier} --scale {selection.scale}"
-            texts.append(latex.latex(comparison, cells, command=command))
             path = folder / f"{name}-table{identifier}.tex"
+            if cells[0].cell.table.kind == "study":
+                texts.append(_study(plan, store, cells[0].cell, path, f"{command}{_seeds(selection.seeds)}"))
+                continue
+            texts.append(latex.latex(comparison, cells, command=command))
             path.write_text(texts[-1], encoding="utf-8")
             print(path)
         if document:
             Path(document).write_text(latex.document(texts), encoding="utf-8")
             print(document)
+
+
+def _study(plan, store, cell, path, command: str) -> str:
+    """A table that is printed nowhere: LaTeX and, beside it, Markdown. Returns the LaTeX."""
+    from repro.evaluation.study import costs, entries
+    from repro.report import study
+
+    title = f"{cell.paper.manifest.title} (scale {plan.scale.name})"
+    table, spent = cell.table, costs(plan, store)
+    measured = entries(plan, store, reference=table.delta_from)
+    for suffix, written in ((".md", study.markdown), (".tex", study.latex)):
+        text = written(title, table, measured, spent, command=command)
+        path.with_suffix(suffix).write_text(text, encoding="utf-8")
+        print(path.with_suffix(suffix))
+    return text
+
+
+def _seeds(seeds: tuple[int, ...]) -> str:
+    return f" --seeds {','.join(map(str, seeds))}" if seeds else ""
