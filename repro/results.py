@@ -28,6 +28,7 @@ class Record:
         substitutes: readings whose original data was not at hand, and why.
         queries: queries averaged over; ``missing`` of them were not in the run and count as 0.
         environment: commit, versions and hardware of the process that recorded it.
+        origin: of somebody else's run: kind (import), file, sha256, source, tag; empty for the suite's own.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # for reading back
@@ -43,6 +44,7 @@ class Record:
     substitutes: dict[str, str] = field(default_factory=dict)
     environment: dict = field(default_factory=dict)
     recorded: str = ""
+    origin: dict = field(default_factory=dict)
 
     @property
     def key(self) -> tuple:

@@ -18,6 +18,7 @@ VERBS = {
         "list": "papers with their tables and how much of each can be run",
         "show": "a table as printed, or everything known about one cell",
         "cells": "every numeric result cell, as text, JSON or CSV",
+        "coverage": "what is measured, what could be and how, and what cannot be",
         "readings": "the silences, misprints and conflicts of a paper, and their choices",
     },
     "do": {
@@ -28,10 +29,19 @@ VERBS = {
     },
     "judge": {
         "compare": "verdicts from what is stored; never trains",
+        "claims": "sentences, marks and bold numbers, judged in print and in what was measured",
+        "audit": "what print alone shows: numbers that do not follow, agree or fit their sentences",
+        "evaluate": "score a run file, or anybody's encoder on a table's columns",
     },
     "print": {
         "tables": "LaTeX of the tables, print and ours",
         "figures": "drawings and views from what was measured",
+        "report": "one page of everything, or its verdicts in Markdown",
+    },
+    "exchange": {
+        "import-run": "score somebody else's run file for cells, or the public runs",
+        "export-encoder": "the model behind a measured cell, as other libraries load it",
+        "export-run": "the run behind a measured cell, with ir_metadata if asked",
     },
     "keep house": {
         "data": "what data there is, whether it is sound, how to get the rest",
@@ -50,7 +60,7 @@ class _Verbs(click.Group):
     def get_command(self, ctx, name):
         if name not in self.list_commands(ctx):
             return None
-        return importlib.import_module(f"repro.cli.{name}_").command
+        return importlib.import_module(f"repro.cli.{name.replace('-', '_')}_").command
 
     def resolve_command(self, ctx, args):
         try:

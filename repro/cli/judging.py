@@ -35,7 +35,7 @@ def show(comparison: Comparison, as_json: bool) -> None:
     from repro.cli.output import console, emit_json
 
     if as_json:
-        return emit_json([c.as_json() for c in comparison.cells])
+        return emit_json(comparison.as_json())
     from repro.report.beside import compared_table
 
     out = console()
@@ -67,6 +67,8 @@ def notices(comparison: Comparison) -> list[str]:
             lines.setdefault(f"blocked: {first.cause}; {first.remedy}{more}", []).append(c.cell.id)
         if c.verdict.name == "failed":
             lines.setdefault(f"failed: {c.verdict.why}", []).append(c.cell.id)
+        if c.records and c.records[0].origin:
+            lines.setdefault(c.verdict.why, []).append(c.cell.id)
         for reading, why in (c.records[0].substitutes if c.records else {}).items():
             lines.setdefault(f"substitute: reading {reading}: {why}", []).append(c.cell.id)
     untested = [f"no tests between rows: {reason}" for reason in dict.fromkeys(comparison.untested)]

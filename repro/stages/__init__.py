@@ -47,6 +47,7 @@ STAGES: dict[str, StageSpec] = {
     "vocabulary": _spec("tokenizer", {"corpus": "corpus"}),
     "initialise": _spec("model", {"tokenizer": "tokenizer"}),
     "backbone": _spec("model", {"stand_in?": "model"}, ignored=("source",), needs=("checkpoint",)),
+    "released": _spec("model", ignored=("source",), needs=("checkpoint",)),
     "tokenize": _spec("tokens", {"corpus": "corpus", "model": "model"}, needs=("splitter",)),
     "term_statistics": _spec("term_statistics", {"tokens": "tokens", "model": "model"}),
     "pretrain": _spec(
@@ -70,6 +71,7 @@ STAGES: dict[str, StageSpec] = {
     "search": _spec("run", {"passages": "embeddings", "queries": "embeddings"}),
     "search_views": _spec("run", {"passages": "views", "queries": "views"}, heavy=True),
     "lucene_index": _spec("lucene_index", {"corpus": "corpus"}, needs=("java",)),
+    "imported_run": _spec("run", ignored=("source", "name")),
     "bm25": _spec("run", {"index": "lucene_index", "queries": "queries"}, needs=("java",)),
     "union": _spec("training_set", {"training_sets": "training_set"}),
     "mine": _spec("training_set", {"run": "run", "qrels": "qrels", "corpus?": "corpus"}),
@@ -98,5 +100,5 @@ STAGES: dict[str, StageSpec] = {
     "top_passages": _spec(
         "exhibit", {"run": "run", "corpus": "corpus", "queries": "queries", "qrels?": "qrels"}
     ),
-    "compare": _spec("significance", {"runs": "run", "qrels": "qrels"}),
+    "compare": _spec("significance", {"runs?": "run", "qrels?": "qrels", "scores?": "scores"}, version=2),
 }

@@ -1,0 +1,36 @@
+"""Stage ``imported_run``: somebody else's run file in, a run of the suite out."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from repro.errors import DataError
+from repro.evaluation.ir_metadata import write_metadata
+from repro.evaluation.runs import write_run
+from repro.imported_runs import read_imported
+from repro.progress import Progress
+
+
+def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
+    """Write ``run.trec`` with ties broken by the suite's rule, ``raw.npy`` and what is known of the run.
+
+    Params: ``dataset`` whose topics it answers, ``sha256`` of the file's bytes; ``source`` (its path) and
+    ``name`` say where it is found. Returns ``queries``, ``lines``, ``nudged``, ``depth`` and ``form``.
+    Raises DataError when the file is malformed, or is no longer the one that was asked for.
+    """
+    path = Path(params["source"])
+    found = read_imported(path)
+    if sha256(path) != params["sha256"]:
+        raise DataError(f"{path}: its bytes changed since it was looked at; run the same command again")
+    tag = found.tag or "imported"
+    counts = write_run(out, found.rankings, tag)
+    known = {"tag": tag, "data": {"test collection": {"name": params["dataset"]}}}
+    write_metadata(out / "run.ir_metadata.yml", known)
+    return {**counts, "depth": found.depth, "form": found.form}
+
+
+def sha256(path: Path) -> str:
+    """Hexadecimal digest of a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

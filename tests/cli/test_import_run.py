@@ -1,0 +1,255 @@
+"""Runs of others through the command line: imported, compared, exported and read again."""
+
+import gzip
+import hashlib
+import re
+
+import pytest
+import pytrec_eval
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from repro.datasets.reading import judgements
+from repro.datasets.sources import locate
+from repro.evaluation.ir_metadata import END, START
+from repro.papers import papers
+from repro.results import Record, Results
+
+CELLS = """\
+paper: toy
+title: A toy
+tables:
+- id: "1"
+  about: one system
+  columns:
+  - {id: near, dataset: tiny/passage/dl19, measure: nDCG@10}
+  - {id: deep, dataset: tiny/passage/dl19, measure: R@1000}
+  rows:
+  - {id: bm25, label: BM25, cells: ["0.1", "0.2"]}
+  - {id: close, label: Close, cells: ["1.000", "0.2"]}
+"""
+NEAR = "toy/1/bm25/near"
+
+
+@pytest.fixture
+def judged(toy, folders):
+    """Judgements of the embedded topics, which the only paper's cells are about."""
+    toy.write_text(CELLS)
+    papers.cache_clear()
+    found = {}
+    for j in judgements(locate("tiny/passage/dl19", "qrels", None)):
+        found.setdefault(j.query, {})[j.document] = j.grade
+    assert len(found) > 3
+    return found
+
+
+@pytest.fixture
+def file(judged, folders):
+    """A TREC run of ten judged documents a query at most, all of one score, ranks from 0."""
+    lines = [
+        f"{qid} Q0 {document} {rank} 1.5 theirs\n"
+        for qid, grades in judged.items()
+        for rank, document in enumerate(sorted(grades)[:10])
+    ]
+    path = folders / "theirs.trec"
+    path.write_text("".join(lines))
+    return path
+
+
+def _records(folders):
+    return Results(folders / "results").read("full", "toy")
+
+
+def _trec_eval(qrels, lines, measure):
+    run = pytrec_eval.parse_run(lines)
+    found = pytrec_eval.RelevanceEvaluator(qrels, {measure}).evaluate(run)
+    return sum(of[measure.replace("_cut.", "_cut_")] for of in found.values()) / len(qrels)
+
+
+def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro, file, folders, judged):
+    said = repro("import-run", file, "--cell", NEAR, "--source", "a friend", "--json")
+    assert said.status == 0, said.err
+    [found] = said.json
+    with open(file) as lines:
+        assert found["measured"] == pytest.approx(_trec_eval(judged, lines, "ndcg_cut.10"), abs=1e-12)
+    assert (found["new"], found["form"], found["missing"]) == (True, "TREC", 0)
+    assert found["nudged"] == found["lines"] - len(judged)
+    assert "imported run theirs.trec" in found["why"]
+    assert "re-encoded" in found["why"]
+    [record] = _records(folders)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    assert record.origin == {
+        "kind": "import", "file": "theirs.trec", "sha256": digest, "source": "a friend", "tag": "theirs"
+    }  # fmt: skip
+    again = file.rename(folders / "renamed.trec")
+    assert [one["new"] for one in repro("import-run", again, "--cell", NEAR, "--json").json] == [False]
+    assert _records(folders) == [record]
+
+
+def test_topics_that_the_run_does_not_answer_are_counted_and_told(repro, file, judged):
+    first = next(iter(judged))
+    file.write_text("".join(line for line in file.open() if line.split()[0] != first))
+    said = repro("import-run", file, "--cell", NEAR)
+    assert said.status == 0, said.err
+    assert f"{len(judged) - 1} of {len(judged)} judged queries (1 missing)" in said.out
+    assert "1 new records, 1 in all." in said.out
+
+
+def test_a_cell_that_looks_deeper_than_the_run_goes_is_refused_and_nothing_recorded(repro, file, folders):
+    said = repro("import-run", file, "--cell", NEAR, "--cell", "toy/1/bm25/deep")
+    assert said.status == 2
+    assert said.sentence == (
+        f"{file}: the run has 10 documents a query, toy/1/bm25/deep is R@1000 and looks at 1000; "
+        "import a deeper run, or name other cells"
+    )
+    assert _records(folders) == []
+
+
+def test_an_ms_marco_file_gives_what_its_trec_form_gives(repro, file, folders):
+    fields = [line.split() for line in file.open()]
+    trec = [f"{q} Q0 {d} {int(r) + 1} {-int(r)} theirs\n" for q, _, d, r, _, _ in fields]
+    file.write_text("".join(trec))
+    tabbed = folders / "tabbed.gz"
+    tabbed.write_bytes(gzip.compress("".join(f"{f[0]}\t{f[2]}\t{int(f[3]) + 1}\n" for f in fields).encode()))
+    values = [repro("import-run", f, "--cell", NEAR, "--json").json[0]["measured"] for f in (file, tabbed)]
+    assert values[0] == values[1] > 0
+
+
+def test_compare_shows_the_imported_run_and_names_the_others(repro, file, folders, judged):
+    repro("import-run", file, "--cell", NEAR)
+    other = folders / "other.trec"
+    other.write_text("".join(line for line in file.open() if line.split()[0] != min(judged)))
+    repro("import-run", other, "--cell", NEAR)
+    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    first, last = (record.measured for record in _records(folders))
+    assert cell["measured"] == last != first
+    assert cell["origin"]["file"] == "other.trec"
+    assert cell["verdict"] in ("higher", "lower")
+    assert cell["why"].startswith("imported run other.trec: ")
+    assert cell["why"].endswith(f"also imported: theirs.trec gave {first:.6g}")
+
+
+def test_a_record_of_the_suites_own_wins_and_tells_of_the_imported_one(repro, file, folders):
+    repro("import-run", file, "--cell", NEAR)
+    own = Record(cell=NEAR, scale="full", measured=0.1, seed=None, fingerprint="f" * 64, queries=9, missing=0)
+    Results(folders / "results").append([own])
+    repro("import-run", file, "--cell", NEAR)
+    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    assert (cell["measured"], cell["verdict"], cell["origin"]) == (0.1, "exact", {})
+    assert "also imported: theirs.trec gave" in cell["why"]
+
+
+def test_an_annotated_export_is_a_plain_run_below_its_header_and_is_imported_again(repro, file, folders, judged):
+    value = repro("import-run", file, "--cell", NEAR, "--json").json[0]["measured"]
+    plain = repro("export-run", NEAR).out
+    target = folders / "annotated.trec"
+    assert repro("export-run", NEAR, "--annotate", "-o", target).status == 0
+    head, end, body = target.read_text().partition(END + "\n")
+    assert head.startswith(START + "\n")
+    assert (end, body) == (END + "\n", plain)
+    metadata = yaml.safe_load("\n".join(line.removeprefix("# ") for line in head.splitlines()[1:]))
+    assert metadata == {
+        "schema-version": 0.1,
+        "tag": "theirs",
+        "data": {"test collection": {"name": "tiny/passage/dl19"}},
+        "research goal": {"evaluation": {"reported measures": ["nDCG@10"]}},
+    }
+    assert _trec_eval(judged, body.splitlines(), "ndcg_cut.10") == pytest.approx(value, abs=1e-12)
+    [again] = repro("import-run", target, "--cell", NEAR, "--json").json
+    assert (again["measured"], again["nudged"]) == (value, 0)
+
+
+def test_a_packed_export_by_the_evaluations_fingerprint_is_the_same_run(repro, file, folders):
+    fingerprint = repro("import-run", file, "--cell", NEAR, "--json").json[0]["fingerprint"]
+    target = folders / "run.trec.gz"
+    assert repro("export-run", fingerprint[:16], "-o", target).status == 0
+    assert gzip.decompress(target.read_bytes()).decode() == repro("export-run", NEAR).out
+    assert len(repro("export-run", NEAR).out.splitlines()) == len(file.read_text().splitlines())
+
+
+def test_a_run_over_questions_judged_by_answers_is_scored_by_its_passages_texts(repro, toy, folders):
+    toy.write_text(CELLS.replace("tiny/passage/dl19, measure: nDCG@10", "tiny/wiki/test, measure: Success@1"))
+    papers.cache_clear()
+    from repro.datasets.reading import documents, queries
+
+    def words(text):
+        return f" {' '.join(re.findall('[a-z]+', text.lower()))} "
+
+    texts = {d.id: words(d.text) for d in documents(locate("tiny/wiki/test", "documents", None))}
+    asked = list(queries(locate("tiny/wiki/test", "queries", None)))
+    right = {q.id: [d for d, text in texts.items() if words(q.answers[0]) in text] for q in asked}
+    answered = [qid for qid, found in right.items() if found][1:]
+    path = folders / "answers.tsv"
+    path.write_text("".join(f"{qid}\t{right[qid][0]}\t1\n" for qid in answered))
+    said = repro("import-run", path, "--cell", NEAR, "--json")
+    assert said.status == 0, said.err
+    [found] = said.json
+    assert found["measured"] == pytest.approx(len(answered) / len(asked)) != 0
+    assert found["missing"] == len(asked) - len(answered)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["import-run"], "import-run takes a FILE with --cell ID, or --public DIR alone"),
+        (["import-run", "x"], "import-run takes a FILE with --cell ID, or --public DIR alone"),
+        (["import-run", "--public", "x", "--cell", NEAR], "import-run takes a FILE with --cell ID, or"),
+        (["import-run", "none", "--cell", NEAR], "none: no such file"),
+        (["import-run", "--public", "none"], "none: none of the public runs is there"),
+        (["export-run", NEAR], f"nothing is recorded for {NEAR} at scale full; run or import it first"),
+        (["export-run", "abc"], "no plan run with this store has a node 'abc'"),
+        (["export-run", "toy/1/bm25"], "'toy/1/bm25' names no cell"),
+    ],
+)
+def test_a_mistake_is_one_sentence(repro, judged, arguments, sentence):
+    said = repro(*arguments)
+    assert said.status == 2
+    assert said.sentence.startswith(sentence)
+
+
+def test_a_node_that_is_no_run_is_not_exported(repro, file, folders):
+    repro("import-run", file, "--cell", NEAR)
+    [qrels] = [p.name for p in (folders / "store/qrels").iterdir()]
+    assert repro("export-run", qrels).sentence.endswith("gives qrels; name a cell, a run or an evaluation")
+
+
+def test_a_record_of_another_store_is_not_exported(repro, judged, folders):
+    own = Record(cell=NEAR, scale="full", measured=0.1, seed=None, fingerprint="f" * 64, queries=9, missing=0)
+    Results(folders / "results").append([own])
+    assert repro("export-run", NEAR).sentence.startswith(f"{NEAR} was measured by several runs, or with another")
+
+
+def test_public_runs_go_to_every_cell_of_their_system_within_their_depth(repro, file, folders, monkeypatch):
+    from repro import public_runs
+
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    entries = [
+        public_runs.PublicRun(name, digest, "tiny/passage/dl19", 10, system, "a toolkit", None)
+        for name, system in (("theirs.trec", "bm25"), ("absent.trec", "bm25"), ("twin.trec", "nobody"))
+    ]
+    (folders / "twin.trec").write_bytes(file.read_bytes())
+    monkeypatch.setattr(public_runs, "public_runs", lambda: tuple(entries))
+    said = repro("import-run", "--public", folders, "--json")
+    assert said.status == 0, said.err
+    assert [(one["id"], one["origin"]["source"]) for one in said.json] == [(NEAR, "public run by a toolkit")]
+    assert said.err.splitlines()[-3:] == [
+        f"not in {folders}: absent.trec",
+        "left out: toy/1/bm25/deep looks deeper than theirs.trec goes (10)",
+        "left out: twin.trec, as no paper prints nobody on tiny/passage/dl19",
+    ]
+    (folders / "twin.trec").write_text("other bytes")
+    refused = repro("import-run", "--public", folders)
+    assert refused.status == 2
+    assert refused.sentence.startswith(f"{folders / 'twin.trec'}: its bytes are not those of the public run")
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.binary(max_size=60) | st.text("q1\t 0.\n-e#", max_size=40).map(str.encode))
+def test_any_bytes_are_refused_with_a_sentence_and_status_2(repro, judged, folders, content):
+    path = folders / "bytes"
+    path.write_bytes(content)
+    said = repro("import-run", path, "--cell", NEAR)
+    assert said.status == 2
+    assert said.sentence.startswith(f"{path}:")
+    assert not (folders / "results/records").exists()
