@@ -66,6 +66,7 @@ class Column(Identified):
     recipe: str | None = None
     with_: dict[str, Any] = Field(default_factory=dict, alias="with")
     grade: Grade | None = None
+    not_measurable: str = ""
     note: str = ""
 
 
@@ -90,6 +91,7 @@ class Row(Identified):
     marks: str = ""
     attributes: dict[str, Any] = Field(default_factory=dict)
     tolerance: str | None = None
+    not_measurable: str = ""  # why no recipe makes it: what was looked for, or what the suite lacks
     note: str = ""
 
     def printed(self, table: Table) -> tuple[str, ...]:
@@ -278,6 +280,8 @@ def _row_faults(table: Table, row: Row) -> Iterator[str]:
         yield f"has {len(row.cells)} cells, the table has {len(table.columns)} columns"
     if row.group is not None and row.group not in {g.id for g in table.groups}:
         yield f"names group {row.group!r}, which the table does not have"
+    if row.recipe and row.not_measurable:
+        yield "has a recipe and says why it cannot be measured; keep one of the two"
     for text in row.cells:
         for mark in dict.fromkeys(parse(text).marks):
             if mark not in table.marks:

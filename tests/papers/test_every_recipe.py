@@ -108,7 +108,7 @@ def test_all_rows_that_the_authors_ran_have_a_recipe(name):
         for c in cells_of(source)
         if c.is_numeric and c.role != "cited" and not c.recipe
     }
-    assert missing == {"simlm": {"2/dense.cocondenser"}}.get(name, set())  # a released model, only evaluated
+    assert missing == set()
     assert all(figure.is_measured for figure in source.manifest.figures)
 
 

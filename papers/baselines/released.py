@@ -1,0 +1,71 @@
+"""Rows of systems whose makers, or others, released the encoder: encoded and searched, never trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from papers.baselines.ms_marco import score_as_read
+from repro import recipe
+from repro.errors import unknown
+from repro.graph import Node
+from repro.manifest.released import Released, released
+from repro.recipe.released import ranked
+from repro.recipe.released import released as checkpoint
+from repro.released import Conventions
+from repro.request import Request
+
+FILE = Path(__file__).with_suffix(".yaml")
+DEPTH = 1000  # every recall in the four papers' tables is at 1,000 or less
+TITLED = "msmarco-passage/rocketqa"
+
+
+def retriever(request: Request, *, system: str) -> Node:
+    """The ranking by a released checkpoint, used as its own documentation says (released.yaml).
+
+    Raises UsageError for a system that has no entry.
+    """
+    entries = released(FILE)
+    if system not in entries:
+        raise unknown("released encoder", system, entries)
+    entry = entries[system]
+    _score(request)
+    used = _conventions(entry)
+    models = tuple(
+        checkpoint(weights.model, revision=weights.revision, kind=used.kind, pooling=used.pooling)
+        for weights in (entry.passages, entry.queries or entry.passages)
+    )
+    topics = recipe.queries(request.dataset)
+    return ranked(_documents(request, used), topics, models=models, conventions=used, depth=DEPTH)
+
+
+retriever.full_only = "a released checkpoint is measured at full scale only"
+
+
+def _conventions(entry: Released) -> Conventions:
+    return Conventions(
+        kind=entry.kind, pooling=entry.pooling or "cls", similarity=entry.similarity,
+        query_length=entry.lengths.query, passage_length=entry.lengths.passage, separator=entry.separator,
+        query_prefix=entry.query_prefix, passage_prefix=entry.passage_prefix,
+    )  # fmt: skip
+
+
+def _documents(request: Request, used: Conventions) -> Node:
+    """The collection; of MS MARCO passages the titled one, for an encoder that reads titles, where it is."""
+    if request.collection != "msmarco-passage" or used.separator is None:
+        return recipe.corpus(request.collection)
+    titled = request.choices.data and (request.choices.data / TITLED / "corpus.jsonl").exists()
+    if "passage-titles" in request.choices.readings:
+        wanted = request.reading("passage-titles") == "rocketqa"
+        titled = wanted and request.choices.original(
+            "passage-titles", f"{TITLED}/corpus.jsonl", otherwise="none"
+        )
+    return recipe.corpus(TITLED if titled else request.collection)
+
+
+def _score(request: Request) -> None:
+    """Measures as the readings of the paper, whose row this is, say."""
+    known = set(request.choices.readings)
+    if request.collection.startswith("msmarco-") and {"dev-recall", "trec-recall-grade"} <= known:
+        score_as_read(request, documents=request.collection == "msmarco-document")
+    if request.collection.startswith("beir/") and "dense-identical-ids" in known:
+        request.score_with(ignore_identical_ids=request.reading("dense-identical-ids"))

@@ -1,0 +1,71 @@
+"""papers/baselines/released.yaml: what others released, and the rows that are measured with it."""
+
+import re
+
+import pytest
+
+from repro.errors import ManifestError
+from repro.manifest.cells import cells_of
+from repro.manifest.released import released
+from repro.measurement import recipe_path
+from repro.papers import ROOT, papers
+
+PATH = ROOT / "baselines" / "released.yaml"
+RECIPE = "papers.baselines.released:retriever"
+ENTRIES = released(PATH)
+CELLS = [
+    c
+    for source in papers().values()
+    for c in cells_of(source)
+    if c.is_numeric and c.recipe and recipe_path(c) == RECIPE
+]
+
+
+def test_every_row_that_uses_a_release_names_an_entry_and_every_entry_is_used():
+    assert {c.options["system"] for c in CELLS} == set(ENTRIES)
+    assert len(CELLS) > 90 and all(set(c.options) == {"system"} for c in CELLS)
+
+
+def test_only_cited_cells_and_starred_reruns_are_measured_with_a_release():
+    own = {(c.paper.name, c.row.system) for c in CELLS if c.role != "cited"}
+    assert own == {("simlm", "cocondenser")}
+
+
+@pytest.mark.parametrize("system", sorted(ENTRIES))
+def test_an_entry_serves_one_kind_of_text(system):
+    served = {re.split("[-/]", c.column.dataset)[0] for c in CELLS
+              if c.options["system"] == system and c.column.dataset}  # fmt: skip
+    assert len(served) == 1 and served <= {"msmarco", "beir", "dpr"}
+    assert not any(c.column.dataset.startswith("msmarco-document") for c in CELLS if c.column.dataset)
+
+
+@pytest.mark.parametrize("system", sorted(ENTRIES))
+def test_sources_on_a_code_host_are_fixed_at_a_commit(system):
+    source = ENTRIES[system].source
+    assert "github.com" not in source or re.search(r"/blob/[0-9a-f]{40}/", source)
+
+
+def _broken(tmp_path, old: str, new: str):
+    text = PATH.read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "released.yaml"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("pooling: cls", "poling: cls", "poling: Extra inputs"),
+        ("pooling: cls", "pooling: max", "'cls', 'mean', 'pooler' or 'sentence-transformers'"),
+        ("pooling: cls", "pooling: null", "a dense encoder states its pooling"),
+        ("model: facebook/contriever-msmarco", "model: contriever", "passages.model"),
+        ("source: https://", "source: see ", "source"),
+        ("query: 512", "query: 0", "greater than 0"),
+        ("label: TAS-B", "label: [TAS-B]", "label"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_line(tmp_path, old, new, told):
+    with pytest.raises(ManifestError, match=r"released\.yaml:\d+: ") as refused:
+        released(_broken(tmp_path, old, new))
+    assert told in str(refused.value)
