@@ -149,6 +149,13 @@ def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bo
     return Node("evaluate", params, inputs)
 
 
+def not_at(cell: Cell, scale: Scale) -> str:
+    """Why the cell's recipe measures nothing at this scale; empty where it does, or where there is none."""
+    if not cell.recipe or scale.compares_with_print:
+        return ""
+    return getattr(_recipe(cell, recipe_path(cell)), "full_only", "")
+
+
 def recipe_path(cell: Cell | Shown) -> str:
     """``module:function``; a bare name means the paper's own recipes.py."""
     recipe = cell.recipe

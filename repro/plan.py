@@ -11,7 +11,7 @@ from repro.errors import UsageError, unknown
 from repro.graph import Node, walk
 from repro.manifest.cells import Cell, Shown, cells_of
 from repro.manifest.schema import Reading
-from repro.measurement import Builder, Measurement
+from repro.measurement import Builder, Measurement, not_at
 from repro.papers import Paper
 from repro.requirements import Machine, Obstacle
 from repro.scale import Scale
@@ -112,7 +112,7 @@ def plan(
     measurements = [
         builder.measure(cell, seed)
         for cell in _with_members(cells)
-        if cell.recipe
+        if cell.recipe and not not_at(cell, scale)
         for seed in seeds or (None,)
     ]
     shown = {item: builder.exhibit(item, seeds[0] if seeds else None) for item in exhibits}

@@ -87,14 +87,17 @@ class Machine:
 
     def _checkpoint(self, node: Node) -> tuple[Node, Obstacle | None]:
         name, revision = node.params["name"], node.params["revision"]
-        source = self._once(("checkpoint", name, revision), lambda: checkpoint(name, revision, self.data))
+        source = node.params.get("source") or self._once(
+            ("checkpoint", name, revision), lambda: checkpoint(name, revision, self.data)
+        )
         if source is None:
             remedy = f"run `repro data fetch model:{name}`, or put it into $REPRO_DATA/models/{name}"
             return node, Obstacle(f"the checkpoint {name} is not on this machine", remedy)
         params = {**node.params, "source": source}
         if source["kind"] == "folder":  # known by its bytes; one of the hub's cache by the hub's commit
-            files = [f for f in sorted(Path(source["path"]).iterdir()) if f.is_file()]
-            params["identity"] = self._once((name, "digest"), lambda: digest(files, cache=self.digests))
+            files = _files(Path(source["path"]))
+            key = (source["path"], "digest")
+            params["identity"] = self._once(key, lambda: digest(files, cache=self.digests))
         else:
             params["identity"] = source["commit"]
         return Node(node.stage, params, node.inputs), None
@@ -126,6 +129,12 @@ def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
     cached = try_to_load_from_cache(name, "config.json", revision=revision)
     # the cache lies as snapshots/<commit>/config.json
     return {"kind": "hub", "commit": Path(cached).parent.name} if isinstance(cached, str) else None
+
+
+def _files(folder: Path) -> list[Path]:
+    """A checkpoint's files, those of modules in folders too; what a download leaves of its own is hidden."""
+    found = (file for file in sorted(folder.rglob("*")) if file.is_file())
+    return [f for f in found if not any(part.startswith(".") for part in f.relative_to(folder).parts[:-1])]
 
 
 def _java() -> Obstacle | None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from repro.errors import DataError, StageError, unknown
 from repro.progress import Progress
+from repro.released import MODULES
 
 KINDS = ("passages", "queries")
 BLOCK = 20_000  # texts sorted by length together, and lost at most when interrupted
@@ -25,7 +26,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     so that an interrupted attempt goes on behind the last block that is still as it was written. Title and
     text are joined by ``separator``, or two segments where that is ``pair``. Inputs are cut to ``length``
     tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned with one, and
-    brought to length 1 if ``normalize``.
+    brought to length 1 if ``normalize``. Of a released encoder, ``pooling`` may be ``pooler``, or
+    ``sentence-transformers``: what its modules say. ``prefix``, if there is one, stands before every text;
+    without a separator (null) titles are left out.
 
     Raises:
         UsageError: an unknown kind, pooling or precision, or a length beyond the model's positions.
@@ -34,7 +37,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         StageError: a vector is not finite.
     """
     from repro.nn.checkpoint import check_length, load_tokenizer
-    from repro.nn.encoder import load_text_encoder
     from repro.nn.precision import check_precision, device
     from repro.nn.threads import threads_for
 
@@ -45,22 +47,27 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if not ids:
         raise DataError(f"{inputs['texts']}: there is no text to encode")
     folder = inputs["model"] / "model"
-    encoder = load_text_encoder(folder, pooling=params["pooling"]).eval().to(device())
+    encoder = _encoder(folder, params["pooling"]).eval().to(device())
     check_length(encoder.model, params["length"])
     (out / "ids.txt").write_text("".join(f"{identifier}\n" for identifier in ids), encoding="utf-8")
     encode = _encoding(encoder, load_tokenizer(folder), params)
-    size = encoder.model.config.hidden_size
+    size = getattr(encoder, "size", encoder.model.config.hidden_size)
     with progress.task(f"encoding {params['kind']}", total=len(ids)) as advance, threads_for(encoder):
         resumed = _written(out, len(ids), size, texts, encode, advance)
     return {"texts": len(ids), "size": size} | ({"resumed_at": resumed} if resumed else {})
 
 
 def read_texts(folder: Path, params: dict) -> tuple[list[str], Callable[[int, int], list[Titled]]]:
-    """The ids, and a function from a range of rows to their titles, empty for queries, and texts."""
+    """The ids, and a function from a range of rows to their titles, empty for queries, and texts.
+
+    A ``prefix`` of the parameters stands before the title, or the text where there is none; a ``separator``
+    of None leaves titles out.
+    """
+    prefix = params.get("prefix", "")
     if params["kind"] == "queries":
         with open(folder / "queries.jsonl", encoding="utf-8") as file:
             queries = [json.loads(line) for line in file]
-        texts = [("", query["text"]) for query in queries]
+        texts = [("", prefix + query["text"]) for query in queries]
         return [query["id"] for query in queries], lambda first, end: texts[first:end]
     from datasets import load_from_disk
 
@@ -68,9 +75,23 @@ def read_texts(folder: Path, params: dict) -> tuple[list[str], Callable[[int, in
 
     def passages(first: int, end: int) -> list[Titled]:
         rows = corpus[first:end]
-        return list(zip(rows["title"], rows["text"], strict=True))
+        if params["separator"] is None:
+            return [("", prefix + text) for text in rows["text"]]
+        pairs = zip(rows["title"], rows["text"], strict=True)
+        return [(prefix + title, text) if title else ("", prefix + text) for title, text in pairs]
 
     return corpus.data.column("id").to_pylist(), passages
+
+
+def _encoder(folder: Path, pooling: str):
+    """The encoder of a model made here, or one made elsewhere with heads of its own."""
+    if pooling in ("pooler", MODULES):
+        from repro.nn.released_encoder import load_released_encoder
+
+        return load_released_encoder(folder, pooling=pooling)
+    from repro.nn.encoder import load_text_encoder
+
+    return load_text_encoder(folder, pooling=pooling)
 
 
 def _encoding(encoder, tokenizer, params: dict) -> Callable[[Sequence[Titled]], np.ndarray]:
@@ -80,6 +101,7 @@ def _encoding(encoder, tokenizer, params: dict) -> Callable[[Sequence[Titled]], 
     from repro.nn.segment_pairs import passage_inputs
 
     where = device()
+    normalizes = params["normalize"] or getattr(encoder, "normalizes", False)
 
     def encode(texts: Sequence[Titled]) -> np.ndarray:
         batch = passage_inputs(
@@ -87,7 +109,7 @@ def _encoding(encoder, tokenizer, params: dict) -> Callable[[Sequence[Titled]], 
         )
         with torch.inference_mode(), autocast(params["precision"]):
             vectors = encoder(**{name: value.to(where) for name, value in batch.items()}).float()  # (N, H)
-            if params["normalize"]:
+            if normalizes:
                 vectors = torch.nn.functional.normalize(vectors, dim=-1)
         return vectors.cpu().numpy()
 

@@ -14,6 +14,7 @@ from repro.errors import DataError, StageError, check_known
 from repro.progress import Progress
 from repro.stages.encode import BATCH, KINDS, Titled, read_texts
 
+SPLADE = "splade"  # a head
 BLOCK = 10_000  # texts sorted by length together, and lost at most when interrupted
 Arrays = dict[str, np.ndarray]
 
@@ -26,10 +27,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``top_k`` highest values of a text if that is not null. ``views.json`` has their widths. All arrays can be
     memory-mapped.
 
-    Title and text are joined as in ``encode`` and cut to ``length`` tokens. ``positions`` and ``head`` are
-    ``ViewEncoder``'s sparse_positions and vocabulary_head. With ``normalize`` each vector is brought to
-    length 1, a sparse one after it is truncated. Texts are encoded in blocks, within a block by length;
-    an interrupted attempt takes over the blocks that are whole.
+    Title and text are joined as in ``encode``, with its ``prefix``, and cut to ``length`` tokens.
+    ``positions`` and ``head`` are ``ViewEncoder``'s sparse_positions and vocabulary_head; the head ``splade``
+    is that of a released masked language model of any architecture, at every position. With
+    ``normalize`` each vector is brought to length 1, a sparse one after it is truncated. Texts are encoded in
+    blocks, within a block by length; an interrupted attempt takes over the blocks that are whole.
 
     Raises:
         UsageError: an unknown kind, view, head or precision, a length beyond the model's positions, or views
@@ -41,17 +43,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.nn.checkpoint import check_length
     from repro.nn.precision import check_precision, device
     from repro.nn.threads import threads_for
-    from repro.nn.view_encoder import load_view_encoder
 
     check_known("kind of texts", params["kind"], valid=KINDS)
     check_precision(params["precision"])
     ids, texts = read_texts(inputs["texts"], params)
     if not ids:
         raise DataError(f"{inputs['texts']}: there is no text to encode")
-    encoder = load_view_encoder(
-        inputs["model"] / "model", views=params["views"], sparse_positions=params["positions"],
-        vocabulary_head=params["head"],
-    )  # fmt: skip
+    encoder = _encoder(inputs["model"] / "model", params)
     check_length(encoder.model, params["length"])
     encode = _encoding(encoder.eval().to(device()), params)
     (out / "ids.txt").write_text("".join(f"{identifier}\n" for identifier in ids), encoding="utf-8")
@@ -61,6 +59,19 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     widths = _joined(out, len(ids), vocabulary=encoder.model.config.vocab_size)
     shutil.rmtree(out / "blocks")
     return {"texts": len(ids)} | widths | ({"resumed_at": resumed} if resumed else {})
+
+
+def _encoder(folder: Path, params: dict):
+    """The encoder of a model made here, or a released one whose head is its own."""
+    if params["head"] == SPLADE:
+        from repro.nn.released_encoder import load_splade_encoder
+
+        return load_splade_encoder(folder)
+    from repro.nn.view_encoder import load_view_encoder
+
+    return load_view_encoder(
+        folder, views=params["views"], sparse_positions=params["positions"], vocabulary_head=params["head"]
+    )
 
 
 def _encoding(encoder, params: dict) -> Callable[[Sequence[Titled]], list[Arrays]]:

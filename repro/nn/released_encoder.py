@@ -1,0 +1,157 @@
+"""Encoders made elsewhere: what sentence-transformers directories put behind a transformer, and SPLADE."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+from repro.errors import DataError
+from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer, quiet
+from repro.nn.pooling import pooled
+from repro.nn.sparse_view import POSITIONS, max_log_saturated
+from repro.released import MODULES, Module, modules, pooling_of
+
+ACTIVATIONS = {
+    "Tanh": nn.Tanh, "Identity": nn.Identity, "GELU": nn.GELU, "ReLU": nn.ReLU, "Sigmoid": nn.Sigmoid,
+    "SiLU": nn.SiLU,
+}  # fmt: skip
+
+
+class ReleasedEncoder(nn.Module):
+    """Token ids to one vector a text, through the heads that a released encoder has.
+
+    Args:
+        model: a transformers model whose output has ``last_hidden_state``.
+        pooling: ``cls``, ``mean`` or ``pooler``.
+        heads: applied in order to the pooled vectors; no last normalisation.
+        normalizes: whether its vectors are to be brought to length 1 in the end.
+
+    Attributes:
+        size: numbers of a vector.
+    """
+
+    def __init__(self, model: nn.Module, *, pooling: str, heads: list[nn.Module], normalizes: bool):
+        super().__init__()
+        self.model, self.pooling, self.heads = model, pooling, nn.Sequential(*heads)
+        self.normalizes = normalizes
+        widths = [part.out_features for part in self.heads.modules() if isinstance(part, nn.Linear)]
+        self.size = widths[-1] if widths else model.config.hidden_size
+
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        token_type_ids: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """(N, L) each to (N, ``size``)."""
+        segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
+        output = self.model(input_ids=input_ids, attention_mask=attention_mask, **segments)
+        if self.pooling == "pooler":
+            return self.heads(output.pooler_output)
+        return self.heads(pooled(output.last_hidden_state, attention_mask, pooling=self.pooling))
+
+
+class _UnitLength(nn.Module):
+    def forward(self, vectors: torch.Tensor) -> torch.Tensor:
+        return nn.functional.normalize(vectors, dim=-1)
+
+
+def load_released_encoder(folder: Path, *, pooling: str) -> ReleasedEncoder:
+    """The encoder in a model directory, with BERT's ``pooler``, or with the modules that it lists.
+
+    Raises:
+        DataError: the directory is not a model, or a module of it cannot be followed.
+    """
+    if pooling != MODULES:
+        return ReleasedEncoder(_with_pooler(folder), pooling=pooling, heads=[], normalizes=False)
+    _, first, *others = modules(folder)
+    heads = [_head(module) for module in others]
+    normalizes = bool(heads) and isinstance(heads[-1], _UnitLength)
+    return ReleasedEncoder(
+        load_encoder(folder), pooling=pooling_of(first), heads=heads[:-1] if normalizes else heads,
+        normalizes=normalizes,
+    )  # fmt: skip
+
+
+def _with_pooler(folder: Path) -> nn.Module:
+    from transformers import AutoModel
+
+    with quiet():
+        try:
+            model = AutoModel.from_pretrained(folder, local_files_only=True, dtype="float32")
+        except (OSError, ValueError, KeyError) as error:
+            raise DataError(f"{folder}: cannot be read as a model directory ({error})") from error
+    if getattr(model, "pooler", None) is None:
+        raise DataError(f"{folder}: the model has no pooler; choose pooling cls or mean")
+    return model
+
+
+def _head(module: Module) -> nn.Module:
+    """A module of sentence-transformers as the layers it is."""
+    if module.kind == "Normalize":
+        return _UnitLength()
+    weights = _weights(module.folder)
+    if module.kind == "LayerNorm":
+        layer = nn.LayerNorm(len(weights["norm.weight"]))
+        layer.load_state_dict({name.removeprefix("norm."): value for name, value in weights.items()})
+        return layer
+    name = module.config.get("activation_function", "torch.nn.modules.activation.Tanh").rpartition(".")[2]
+    if name not in ACTIVATIONS or module.config.get("use_residual"):
+        raise DataError(
+            f"{module.folder}: a dense layer with {name}, or with a residual, is not known here; "
+            f"known: {', '.join(ACTIVATIONS)}"
+        )
+    rows, columns = weights["linear.weight"].shape
+    layer = nn.Linear(columns, rows, bias="linear.bias" in weights)
+    layer.load_state_dict({name.removeprefix("linear."): value for name, value in weights.items()})
+    return nn.Sequential(layer, ACTIVATIONS[name]())
+
+
+def _weights(folder: Path) -> dict[str, torch.Tensor]:
+    """A module's tensors in float32, of safetensors or of a pickle that may hold nothing but tensors."""
+    try:
+        if (folder / "model.safetensors").exists():
+            found = load_file(folder / "model.safetensors")
+        else:
+            found = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
+    except Exception as error:  # safetensors and pickle have errors of their own
+        reason = str(error).strip().split("\n")[0]
+        raise DataError(f"{folder}: its weights cannot be read ({reason})") from error
+    return {name: value.float() for name, value in found.items()}
+
+
+class SpladeEncoder(nn.Module):
+    """Token ids to max_i log(1 + ReLU(w_ij)), w the logits of any masked language model (Formal et al. 2021).
+
+    The maximum is over all positions that are no padding, [CLS] and [SEP] included, as released code has it.
+    Logits are made for a few texts at a time.
+    """
+
+    def __init__(self, model: nn.Module, tokenizer):
+        super().__init__()
+        self.model, self.tokenizer = model, tokenizer
+
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        token_type_ids: torch.Tensor | None = None,
+    ) -> dict[str, torch.Tensor]:
+        """(N, L) each to ``sparse``, (N, V)."""
+        given = {"input_ids": input_ids, "attention_mask": attention_mask}
+        if token_type_ids is not None:
+            given["token_type_ids"] = token_type_ids
+        step, rows = max(1, POSITIONS // input_ids.shape[1]), []
+        for start in range(0, len(input_ids), step):
+            part = {name: value[start : start + step] for name, value in given.items()}
+            keep = part["attention_mask"].bool()
+            rows.append(max_log_saturated(self.model(**part).logits, lambda logits: logits, keep))
+        return {"sparse": torch.cat(rows)}
+
+
+def load_splade_encoder(folder: Path) -> SpladeEncoder:
+    """The masked language model in a directory as SPLADE. Raises DataError if the directory is not one."""
+    return SpladeEncoder(load_masked_lm(folder), load_tokenizer(folder))

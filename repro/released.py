@@ -1,0 +1,193 @@
+"""How an encoder made elsewhere reads texts: what its own directory says of it, checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from repro.errors import DataError, UsageError, check_known
+
+FILE = "repro.json"  # written by `repro export-encoder`
+MODULES = "sentence-transformers"  # the pooling of a directory whose modules.json says what follows
+CHOICES = {
+    "kind": ("dense", "splade"),
+    "pooling": ("cls", "mean", "pooler", MODULES),
+    "similarity": ("dot", "cosine"),
+    "precision": ("fp32", "fp16", "bf16"),
+}
+_TYPES = {
+    "query_length": int, "passage_length": int, "query_prefix": str, "passage_prefix": str,
+    "separator": (str, type(None)),
+}  # fmt: skip
+_MODES = {  # how modules.json's pooling called its modes before it had one name for all of them
+    "pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean", "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean", "pooling_mode_lasttoken": "lasttoken",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """From a text to its vector, and from two vectors to a score.
+
+    Attributes:
+        kind: ``dense``, or ``splade``: max log(1 + ReLU) of the masked-language head over all positions.
+        pooling: ``cls``, ``mean``, ``pooler`` (BERT's, tanh and all), or ``sentence-transformers``: what
+            modules.json lists.
+        similarity: ``dot`` or ``cosine``.
+        query_length, passage_length: tokens with [CLS] and [SEP].
+        separator: between title and text; ``pair`` for two segments, None for the text alone.
+        query_prefix, passage_prefix: put before a query, or before a passage with its title.
+        precision: of encoding.
+
+    Raises UsageError for values that cannot be.
+    """
+
+    kind: str = "dense"
+    pooling: str = "cls"
+    similarity: str = "dot"
+    query_length: int = 32
+    passage_length: int = 128
+    separator: str | None = " "
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    precision: str = "fp32"
+
+    def __post_init__(self):
+        for name, valid in CHOICES.items():
+            check_known(name, getattr(self, name), valid=valid)
+        for name, kind in _TYPES.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise UsageError(f"{name} of an encoder cannot be {value!r}")
+        for name in ("query_length", "passage_length"):
+            if getattr(self, name) < 3:
+                raise UsageError(f"{name} is {getattr(self, name)}: with [CLS] and [SEP] it is 3 at least")
+
+    def but(self, given: Mapping[str, Any]) -> Conventions:
+        """The same with every value given that is not None."""
+        return replace(self, **{name: value for name, value in given.items() if value is not None})
+
+    def to_json(self) -> dict:
+        """What ``repro.json`` holds."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Module:
+    """One line of modules.json: its kind (Transformer, Pooling, Dense, …), folder and configuration."""
+
+    kind: str
+    folder: Path
+    config: Mapping[str, Any]
+
+
+def stated(folder: Path) -> tuple[Conventions, str]:
+    """What a model directory says of itself, and in which words to tell where that was found.
+
+    ``repro.json`` rules, then ``modules.json`` with the files it names, then common defaults.
+
+    Raises DataError where one of these files is broken, or says what cannot be done.
+    """
+    try:
+        return _stated(folder)
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise DataError(f"{folder}: one of its files does not hold what such files do ({error!r})") from None
+
+
+def _stated(folder: Path) -> tuple[Conventions, str]:
+    if (folder / FILE).exists():
+        given = read(folder / FILE).get("conventions", {})
+        strange = set(given) - {field.name for field in fields(Conventions)}
+        if strange:
+            raise DataError(f"{folder / FILE}: {min(strange)!r} is none of the conventions of an encoder")
+        try:
+            return Conventions(**given), f"as its {FILE} says"
+        except UsageError as error:
+            raise DataError(f"{folder / FILE}: {error}") from None
+    if (folder / "modules.json").exists():
+        return _of_modules(folder), "as its modules.json and the files beside say"
+    return Conventions(), "by defaults, since its directory says nothing of it"
+
+
+def modules(folder: Path) -> list[Module]:
+    """The modules of a sentence-transformers directory, in order: the transformer, its pooling, heads.
+
+    Raises DataError for a directory that is none, or with a module or pooling that is not known here.
+    """
+    listed = read(folder / "modules.json", list)
+    found = []
+    for entry in sorted(listed, key=lambda entry: entry["idx"]):
+        kind, place = entry["type"].rpartition(".")[2], folder / entry["path"]
+        config = read(place / "config.json") if (place / "config.json").exists() else {}
+        found.append(Module(kind, place, config))
+    names = [module.kind for module in found]
+    known = names[:2] == ["Transformer", "Pooling"] and set(names[2:]) <= {"Dense", "LayerNorm", "Normalize"}
+    if not known:
+        raise DataError(
+            f"{folder / 'modules.json'}: {', '.join(names)} cannot be followed; known is a Transformer, its "
+            "Pooling, then any of Dense, LayerNorm, Normalize"
+        )
+    return found
+
+
+def pooling_of(module: Module) -> str:
+    """cls or mean. Raises DataError for others, several at once, or one that leaves a prompt out."""
+    given = module.config.get("pooling_mode") or [m for key, m in _MODES.items() if module.config.get(key)]
+    modes = [given] if isinstance(given, str) else list(given) or ["mean"]
+    if len(modes) != 1 or modes[0] not in ("cls", "mean") or not module.config.get("include_prompt", True):
+        raise DataError(
+            f"{module.folder}: pooling {', '.join(modes)} is not known here, or leaves prompts out; known: "
+            "cls, mean, over all tokens"
+        )
+    return modes[0]
+
+
+def _of_modules(folder: Path) -> Conventions:
+    first, *others = modules(folder)
+    pooling_of(others[0])
+    about = _optional(folder / "config_sentence_transformers.json")
+    similarity = about.get("similarity_fn_name") or "cosine"  # what the library takes where none is named
+    if similarity not in CHOICES["similarity"]:
+        raise DataError(f"{folder}: similarity {similarity!r} is not known here; known: dot, cosine")
+    prompts = about.get("prompts") or {}
+    default = prompts.get(about.get("default_prompt_name") or "", "")
+    passage = next((prompts[n] for n in ("document", "passage", "corpus") if n in prompts), default)
+    length = _length(first.folder, folder)
+    return Conventions(
+        pooling=MODULES, similarity=similarity, query_length=length, passage_length=length,
+        query_prefix=prompts.get("query", default), passage_prefix=passage,
+    )  # fmt: skip
+
+
+def _length(transformer: Path, folder: Path) -> int:
+    """The most tokens it reads: stated, or its tokenizer's limit, or its positions, whichever is least."""
+    stated = _optional(folder / "sentence_bert_config.json") | _optional(
+        transformer / "sentence_bert_config.json"
+    )
+    limits = [
+        _optional(transformer / "tokenizer_config.json").get("model_max_length"),
+        read(transformer / "config.json").get("max_position_embeddings"),
+    ]  # fmt: skip
+    whole = [int(limit) for limit in limits if limit]
+    if not whole:
+        raise DataError(f"{folder}: none of its files says how many tokens it reads")
+    return stated.get("max_seq_length") or min(whole)
+
+
+def _optional(path: Path) -> dict:
+    return read(path) if path.exists() else {}
+
+
+def read(path: Path, kind: type = dict) -> Any:
+    """A JSON file of a model directory. Raises DataError when it is missing or not of that kind."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read ({error})") from None
+    if not isinstance(found, kind):
+        raise DataError(f"{path}: not what such a file holds")
+    return found

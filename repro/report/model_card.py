@@ -1,0 +1,74 @@
+"""The README.md of an exported encoder: what it is, what it was made from, what it reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from repro.datasets.catalog import catalog
+from repro.graph import Node, walk
+from repro.released import Conventions
+from repro.results import Record
+
+
+def card(
+    title: str, model: Node, conventions: Conventions, *, facts: Mapping[str, str],
+    records: Iterable[Record], readings: Mapping[str, str], substitutes: Mapping[str, str],
+) -> str:  # fmt: skip
+    """Markdown.
+
+    Args:
+        facts: lines of the list at the top, by name.
+        records: of the cells that this model was measured in.
+        readings: choices that are not the default; ``substitutes`` those whose data was not at hand.
+    """
+    told = {**facts, "model": model.fingerprint}
+    parts = [f"# {title}", _items(told), "## How it reads texts", _items(_read(conventions)), USE]
+    parts += ["## Readings that differ from the defaults", _items(readings) or "None."]
+    if substitutes:
+        parts += ["Data that was not at hand, so that another choice was taken:", _items(substitutes)]
+    parts += ["## Scores", _scores(records) or "None were recorded.", "## Data and licences", _data(model)]
+    return "\n\n".join(parts) + "\n"
+
+
+USE = """\
+```python
+from sentence_transformers import SentenceTransformer
+
+model = SentenceTransformer("this directory")
+queries = model.encode(["a question"], prompt_name="query")
+passages = model.encode(["a title and a text, joined as said above"], prompt_name="document")
+```
+
+`repro evaluate --model "this directory" --table PAPER/N` scores it in the columns of a printed table."""
+
+
+def _items(facts: Mapping[str, object]) -> str:
+    return "\n".join(f"- {name}: {value}" for name, value in facts.items() if value not in (None, ""))
+
+
+def _read(used: Conventions) -> dict[str, object]:
+    """The conventions in words; pooling and heads are modules.json's."""
+    special = {None: "the text alone", "pair": "two segments"}
+    joined = special.get(used.separator, f"joined by {used.separator!r}")
+    return {
+        "similarity": used.similarity, "tokens of a query": used.query_length,
+        "tokens of a passage": used.passage_length, "title and text": joined,
+        "before a query": used.query_prefix, "before a passage": used.passage_prefix,
+    }  # fmt: skip
+
+
+def _scores(records: Iterable[Record]) -> str:
+    rows = [f"| {r.cell} | {r.scale} | {r.measured:.4f} | {r.queries} | `{r.fingerprint[:12]}` |"
+            for r in records]  # fmt: skip
+    head = "| cell | scale | measured | queries | fingerprint |\n|---|---|---|---|---|"
+    return "\n".join([head, *rows]) if rows else ""
+
+
+def _data(model: Node) -> str:
+    """The collections that went into the model, each with its licence as the catalogue states it."""
+    named = dict.fromkeys(n.params["dataset"] for n in walk([model]) if "dataset" in n.params)
+    known = [catalog()[name] for name in named if name in catalog()]
+    lines = {f"{entry.title} (`{entry.id}`)": entry.licence for entry in known}
+    weights = [n.params["name"] for n in walk([model]) if n.stage == "backbone"]
+    lines |= {f"weights it started from (`{name}`)": "see the page of that model" for name in weights}
+    return _items(lines) or "None."

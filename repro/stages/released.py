@@ -1,0 +1,136 @@
+"""Stage ``released``: an encoder made elsewhere, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+from repro.errors import BlockedError, DataError
+from repro.progress import Progress
+from repro.released import MODULES, modules
+
+# what encoders are released with, and retrieval has no use for
+HEADS = re.compile(r"(^|\.)(cls|lm_head|pooler|vocab_\w+|(generator|discriminator)_\w+|position_ids)(\.|$)")
+
+
+def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
+    """Write ``model/``: the checkpoint ``name`` at ``revision`` in safetensors and float32, its tokenizer,
+    and, where ``pooling`` is ``sentence-transformers``, the modules behind the transformer.
+
+    A ``kind`` of ``splade`` keeps the masked-language head, a ``pooling`` of ``pooler`` BERT's. Of DPR's two
+    classes the BERT inside is kept. Code that comes with a checkpoint is never run, nothing is downloaded.
+
+    Raises:
+        BlockedError: it cannot be read, lacks a weight, or has one that would be dropped.
+    """
+    from repro.nn.checkpoint import save_model
+
+    folder = _folder(params)
+    try:
+        listed = modules(folder) if params["pooling"] == MODULES else []
+        model, tokenizer = _read(listed[0].folder if listed else folder, params)
+        if listed:
+            _check_case(folder, listed[0].folder, tokenizer)
+            _keep_modules(listed, out / "model")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, DataError) as error:
+        reason = str(error).strip().split("\n")[0].rstrip(".")
+        raise BlockedError(
+            f"{folder} cannot be read as such an encoder ({reason})",
+            "put all of its files there, weights and tokenizer too, or correct what is said of it",
+        ) from error
+    save_model(model, tokenizer, out / "model")
+    return {"parameters": model.num_parameters(), "vocabulary": len(tokenizer)}
+
+
+def _folder(params: dict) -> Path:
+    """Where the checkpoint's files are; of the hub's cache, the commit's folder."""
+    source = params["source"]
+    if source["kind"] == "folder":
+        return Path(source["path"])
+    from huggingface_hub import snapshot_download
+
+    return Path(snapshot_download(params["name"], revision=source["commit"], local_files_only=True))
+
+
+def _read(folder: Path, params: dict):
+    """Model and tokenizer. Raises ValueError where a weight is missing, or one would be lost."""
+    from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
+
+    from repro.nn.checkpoint import quiet
+
+    loader = AutoModelForMaskedLM if params["kind"] == "splade" else AutoModel
+    is_dpr = json.loads((folder / "config.json").read_text()).get("model_type") == "dpr"
+    with quiet():
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        if is_dpr:
+            loader = _dpr_class(folder)
+        model, report = loader.from_pretrained(
+            folder, local_files_only=True, dtype="float32", output_loading_info=True
+        )
+    optional = () if params["pooling"] == "pooler" else ("pooler",)
+    lost = sorted(key for key in report["missing_keys"] if not key.startswith(optional))
+    if lost:
+        raise ValueError(f"its weights do not fit the architecture it names, {lost[0]} is not among them")
+    dropped = sorted(key for key in report["unexpected_keys"] if not HEADS.search(key))
+    if dropped:
+        raise ValueError(f"its weight {dropped[0]} belongs to a head that is not known here")
+    return (_inner_bert(model) if is_dpr else model), tokenizer
+
+
+def _dpr_class(folder: Path):
+    import transformers
+
+    [name] = json.loads((folder / "config.json").read_text())["architectures"]
+    if name not in ("DPRQuestionEncoder", "DPRContextEncoder"):
+        raise ValueError(f"its architecture is {name}; DPRQuestionEncoder and DPRContextEncoder are known")
+    return getattr(transformers, name)
+
+
+def _inner_bert(model):
+    """The BERT of DPR's class as a model of its own, which gives the same [CLS] vectors."""
+    from transformers import BertConfig, BertModel
+
+    if model.config.projection_dim:
+        raise ValueError("its vectors are projected to another size, which is not known here")
+    inner = (model.question_encoder if hasattr(model, "question_encoder") else model.ctx_encoder).bert_model
+    facts = {k: v for k, v in model.config.to_dict().items() if k not in ("model_type", "architectures")}
+    bert = BertModel(BertConfig(**facts), add_pooling_layer=False)
+    bert.load_state_dict(inner.state_dict())
+    return bert
+
+
+def _check_case(folder: Path, transformer: Path, tokenizer) -> None:
+    """sentence-transformers can lower texts before its tokenizer sees them; here the tokenizer has to."""
+    for place in (folder, transformer):
+        path = place / "sentence_bert_config.json"
+        lowers = path.exists() and json.loads(path.read_text()).get("do_lower_case")
+        if lowers and tokenizer("RIVER")["input_ids"] != tokenizer("river")["input_ids"]:
+            raise ValueError("it lowers texts that its tokenizer does not, which is not known here")
+
+
+def _keep_modules(listed, to: Path) -> None:
+    """modules.json and the folders it names; the transformer's own files go to the top."""
+    to.mkdir(parents=True, exist_ok=True)
+    entries = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]
+    for place, module in enumerate(listed[1:], 1):
+        path = f"{place}_{module.kind}"
+        kind = f"sentence_transformers.models.{module.kind}"
+        entries.append({"idx": place, "name": str(place), "path": path, "type": kind})
+        (to / path).mkdir(exist_ok=True)
+        (to / path / "config.json").write_text(json.dumps(dict(module.config)) + "\n")
+        if module.kind in ("Dense", "LayerNorm"):
+            _keep_weights(module.folder, to / path)
+    (to / "modules.json").write_text(json.dumps(entries, indent=1) + "\n")
+
+
+def _keep_weights(source: Path, to: Path) -> None:
+    if (source / "model.safetensors").exists():
+        shutil.copyfile(source / "model.safetensors", to / "model.safetensors")
+        return
+    import torch
+    from safetensors.torch import save_file
+
+    weights = torch.load(source / "pytorch_model.bin", map_location="cpu", weights_only=True)
+    save_file({name: value.contiguous() for name, value in weights.items()}, to / "model.safetensors")

@@ -1,0 +1,170 @@
+"""``repro export-encoder`` and ``repro evaluate``: out of the store, and back to the same scores."""
+
+import json
+
+import pytest
+
+from tests.tiny_models import save_tiny_model
+
+MANIFEST = """\
+paper: toy
+title: A toy
+tables:
+- id: "1"
+  about: one encoder
+  columns:
+  - {id: dev, head: [Dev, MRR], dataset: msmarco-passage/dev/small, measure: RR@10}
+  - {id: recall, dataset: msmarco-passage/dev/small, measure: R@100, unit: percent}
+  - {id: size, dataset: msmarco-passage/dev/small, measure: nDCG@10, kind: index-size}
+  - {id: average, mean_of: [recall], unit: percent}
+  rows:
+  - {id: best, label: Best, cells: ["0.9", "-", "-", "-"]}
+  - {id: random, label: Random, recipe: random, with: {pooling: mean}, cells: ["0.1", "20.0", "-", "20.0"]}
+  - {id: words, label: Words, recipe: words, cells: ["0.1", "-", "-", "-"]}
+  - {id: theirs, label: Theirs, recipe: theirs, cells: ["0.2", "-", "-", "-"]}
+"""
+RECIPES = """\
+from repro import recipe
+from repro.graph import Node
+
+
+def random(request, *, pooling):
+    documents, topics = recipe.corpus(request.collection), recipe.queries(request.dataset)
+    vocabulary = Node("vocabulary", {"size": 300}, {"corpus": documents})
+    sizes = {"hidden_size": 32, "layers": 1, "heads": 2, "intermediate_size": 64, "max_positions": 64}
+    model = Node("initialise", {**sizes, "dropout": 0, "seed": 1}, {"tokenizer": vocabulary})
+    how = {"separator": "[SEP]", "pooling": pooling, "normalize": True, "precision": "fp32"}
+    passages = recipe.encode(model, documents, kind="passages", length=40, **how)
+    questions = recipe.encode(model, topics, kind="queries", length=12, **how)
+    return recipe.search(passages, questions, depth=100)
+
+
+def words(request):
+    documents, topics = recipe.corpus(request.collection), recipe.queries(request.dataset)
+    return recipe.bm25(documents, topics, k1=0.9, b=0.4, multifield=False, depth=10)
+
+
+def theirs(request):
+    raise AssertionError("called below full scale")
+
+
+theirs.full_only = "a released checkpoint is measured at full scale only"
+"""
+
+
+@pytest.fixture
+def encoders(toy):
+    """The toy paper with a row that nobody trained, and one that somebody else did."""
+    toy.write_text(MANIFEST)
+    (toy.parent / "recipes.py").write_text(RECIPES)
+    return toy
+
+
+def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, folders):
+    done = repro("run", "toy", "--table", "1", "--row", "random", "--scale", "tiny", "--json")
+    assert done.status == 0, done.err
+    measured = {cell["id"].rpartition("/")[2]: cell for cell in done.json if cell["measured"] is not None}
+    assert set(measured) == {"dev", "recall", "average"} and measured["recall"]["measured"] > 1
+    to = folders / "exported"
+    said = repro("export-encoder", "toy/1/random/dev", "--scale", "tiny", "-o", to)
+    assert (said.status, said.out) == (0, f"{to}\n"), said.err
+    records = (folders / "results/records/tiny/toy.jsonl").read_text()
+    told = repro("evaluate", "--model", to, "--table", "toy/1", "--scale", "tiny", "--json")
+    assert told.status == 0, told.err
+    assert {c["column"]: c["score"] for c in told.json} == {k: c["measured"] for k, c in measured.items()}
+    assert told.json[0]["best_row"] == "best" and told.json[0]["queries"] == measured["dev"]["queries"]
+    assert "as its repro.json says" in told.err and "column size is left out" in told.err
+    assert (folders / "results/records/tiny/toy.jsonl").read_text() == records  # evaluating is no record
+
+    card = (to / "README.md").read_text()
+    assert measured["dev"]["fingerprint"] in card and "pooling 'mean'" in card and "0." in card
+    assert "invented passages (`tiny/passage`)" in card and "| toy/1/random/recall | tiny |" in card
+
+    by_number = repro("export-encoder", measured["dev"]["fingerprint"], "-o", folders / "again")
+    assert by_number.status == 0, by_number.err
+    weights = [(folders / name / "model.safetensors").read_bytes() for name in ("exported", "again")]
+    assert weights[0] == weights[1]
+
+    first, second = (folders / "store/search").glob("*/run.trec")  # the row's, and the export's
+    assert first.read_bytes() == second.read_bytes()
+    by_file = repro("evaluate", first, "--dataset", "tiny/passage/dev", "--measure", "RR@10", "--json")
+    assert by_file.json["measures"]["RR@10"] == pytest.approx(measured["dev"]["measured"], abs=1e-12)
+    assert "RR@10" in repro("evaluate", first, "--dataset", "tiny/passage/dev", "--measure", "RR@10").out
+
+    one = ("evaluate", "--model", to, "--table", "toy/1", "--column", "dev", "--scale", "tiny")
+    other = repro(*one, "--pooling", "cls", "--query-prefix", "who ", "--separator", "none", "--json")
+    assert other.status == 0 and [c["column"] for c in other.json] == ["dev"], other.err
+    assert "separator None" in other.err and other.json[0]["score"] != measured["dev"]["measured"]
+    shown = repro(*one)
+    assert "this encoder" in shown.out and "0.9" in shown.out and "other collections" in shown.out
+
+
+def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, repro):
+    done = repro("run", "toy", "--table", "1", "--row", "theirs", "--scale", "tiny", "--json")
+    assert done.status == 0, done.err
+    found = {(cell["verdict"], cell["why"]) for cell in done.json if cell["printed"] != "-"}
+    assert found == {("not run", "a released checkpoint is measured at full scale only")}
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ((), "give a RUN with --dataset, or --model"),
+        (("my.run",), "needs the --dataset"),
+        (("my.run", "--dataset", "x", "--pooling", "cls"), "by --dataset and --measure alone"),
+        (("--model", "x"), "needs the --table"),
+        (("--model", "x", "--table", "toy/1", "--measure", "RR"), "leave these options out"),
+        (("--model", "{}", "--table", "toy/1"), "holds neither config.json"),
+        (("--model", "{}/m/model", "--table", "toy"), "takes PAPER/NUMBER"),
+        (("--model", "{}/m/model", "--table", "toy/2"), "no table of toy '2'"),
+        (("--model", "{}/m/model", "--table", "toy/1", "--column", "x"), "no column of toy/1 'x'"),
+        (("--model", "{}/m/model", "--table", "toy/1", "--query-length", "1"), "3 at least"),
+        (("--model", "{}/m/model", "--table", "toy/1", "--scale", "huge"), "no scale 'huge'"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_one_sentence(encoders, repro, tmp_path, arguments, said):
+    (tmp_path / "m").mkdir()
+    save_tiny_model(tmp_path / "m")
+    left = repro("evaluate", *(argument.format(tmp_path) for argument in arguments))
+    assert left.status == 2 and said in left.err.splitlines()[-1], left.err
+
+
+def test_an_encoder_that_is_nowhere_is_blocked_with_a_remedy(encoders, repro):
+    left = repro("evaluate", "--model", "no-body/no-thing", "--table", "toy/1")
+    assert left.status == 4 and "repro data fetch model:no-body/no-thing" in left.sentence
+
+
+def test_a_directory_that_is_no_model_is_said(encoders, repro, tmp_path):
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m/config.json").write_text(json.dumps({"model_type": "bert"}))
+    left = repro("evaluate", "--model", tmp_path / "m", "--table", "toy/1", "--scale", "tiny")
+    assert left.status == 4 and "cannot be read as such an encoder" in left.err.splitlines()[-1]
+
+
+def test_a_cell_of_several_models_is_refused_with_their_names():
+    from repro.cli.export_encoder_ import _only
+    from repro.errors import UsageError
+    from repro.exported import Source
+    from repro.graph import Node
+
+    models = [Node("backbone", {"name": name}) for name in "ab"]
+    with pytest.raises(UsageError, match="a mean over 2 models") as caught:
+        _only("x", [Source(model, model, model) for model in models])
+    assert all(model.fingerprint[:12] in str(caught.value) for model in models)
+
+
+@pytest.mark.parametrize(
+    "what, said",
+    [
+        ("toy/1/random/dev", "not in the store"),
+        ("toy/1/words/dev", "made by bm25"),
+        ("toy/1/best/dev", "nothing is measured for this cell"),
+        ("toy/1/theirs/dev", "nothing is measured for this cell at scale tiny"),
+        ("toy/1/dev", "names no cell"),
+        ("abcdef", "no plan run with this store"),
+    ],
+)
+def test_what_cannot_be_exported_is_one_sentence(encoders, repro, tmp_path, what, said):
+    left = repro("export-encoder", what, "--scale", "tiny", "-o", tmp_path / "out")
+    assert left.status == 2 and said in left.sentence
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,100 @@
+"""Encoders of other libraries give here what they give there."""
+
+import numpy as np
+import pytest
+import torch
+
+from repro.errors import DataError
+from repro.nn.released_encoder import load_released_encoder, load_splade_encoder
+from repro.nn.text import tokenised
+from tests.tiny_models import save_tiny_model, tiny_text, tiny_tokenizer
+
+TEXTS = [tiny_text(np.random.default_rng(3), words) for words in (2, 9, 40)]
+
+
+def library_model(folder, *, pooling="mean", heads=(), length=24):
+    """A directory as sentence-transformers writes it, around a random BERT; the model is returned."""
+    library = pytest.importorskip("sentence_transformers")
+    from sentence_transformers.sentence_transformer import modules as parts
+
+    save_tiny_model(folder / "plain")
+    transformer = parts.Transformer(str(folder / "plain/model"), max_seq_length=length)
+    with torch.random.fork_rng():
+        torch.manual_seed(8)
+        built = [getattr(parts, name)(*sizes) for name, *sizes in heads]
+    pooled = parts.Pooling(32, pooling_mode=pooling)
+    model = library.SentenceTransformer(modules=[transformer, pooled, *built])
+    model.save(str(folder / "library"))
+    return model
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+@pytest.mark.parametrize(
+    "heads",
+    [
+        [],
+        [("Dense", 32, 16)],
+        [("Dense", 32, 32), ("LayerNorm", 32)],
+        [("Dense", 32, 8), ("Normalize",)],
+    ],
+)
+def test_vectors_are_those_of_sentence_transformers(tmp_path, pooling, heads):
+    theirs = library_model(tmp_path, pooling=pooling, heads=heads).encode(TEXTS)
+    encoder = load_released_encoder(tmp_path / "library", pooling="sentence-transformers").eval()
+    with torch.inference_mode():
+        vectors = encoder(**tokenised(tiny_tokenizer(), TEXTS, length=24))
+    if encoder.normalizes:
+        vectors = torch.nn.functional.normalize(vectors, dim=-1)
+    assert encoder.normalizes == (("Normalize",) in heads)
+    assert vectors.shape == (3, encoder.size) == theirs.shape
+    np.testing.assert_allclose(vectors.numpy(), theirs, atol=1e-5)
+
+
+def test_a_dense_layer_with_an_unknown_activation_is_refused(tmp_path):
+    library_model(tmp_path, heads=[("Dense", 32, 16)])
+    config = tmp_path / "library/2_Dense/config.json"
+    config.write_text(config.read_text().replace("Tanh", "Hardswish"))
+    with pytest.raises(DataError, match="Hardswish"):
+        load_released_encoder(tmp_path / "library", pooling="sentence-transformers")
+
+
+def test_missing_weights_of_a_head_are_said(tmp_path):
+    library_model(tmp_path, heads=[("Dense", 32, 16)])
+    (tmp_path / "library/2_Dense/model.safetensors").unlink()
+    with pytest.raises(DataError, match="weights cannot be read"):
+        load_released_encoder(tmp_path / "library", pooling="sentence-transformers")
+
+
+def test_the_pooler_is_berts(tmp_path):
+    from transformers import BertConfig, BertModel
+
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    model = BertModel(BertConfig(vocab_size=len(tiny_tokenizer()), **sizes)).eval()
+    model.save_pretrained(tmp_path)
+    batch = tokenised(tiny_tokenizer(), TEXTS, length=24)
+    with torch.inference_mode():
+        vectors = load_released_encoder(tmp_path, pooling="pooler").eval()(**batch)
+        torch.testing.assert_close(vectors, model(**batch).pooler_output)
+
+
+def distilbert():
+    from transformers import DistilBertConfig, DistilBertForMaskedLM
+
+    return DistilBertForMaskedLM(
+        DistilBertConfig(vocab_size=len(tiny_tokenizer()), dim=32, hidden_dim=64, n_layers=1, n_heads=2)
+    )
+
+
+def test_splade_is_the_highest_logit_of_any_position_for_any_architecture(tmp_path, monkeypatch):
+    monkeypatch.setattr("repro.nn.released_encoder.POSITIONS", 30)  # one text at a time
+    model = distilbert().eval()
+    model.save_pretrained(tmp_path)
+    tiny_tokenizer().save_pretrained(tmp_path)
+    batch = tokenised(tiny_tokenizer(), TEXTS, length=24)
+    with torch.inference_mode():
+        vectors = load_splade_encoder(tmp_path).eval()(**batch)["sparse"]
+        for text, vector in zip(TEXTS, vectors, strict=True):
+            logits = model(**tokenised(tiny_tokenizer(), [text], length=24)).logits[0]  # (L, V), no padding
+            by_hand = [max(np.log1p(max(float(w), 0.0)) for w in entry) for entry in logits.T]
+            np.testing.assert_allclose(vector.numpy(), by_hand, atol=1e-5)
+    assert (vectors > 0).any() and (vectors == 0).any()
