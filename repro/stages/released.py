@@ -32,7 +32,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
         listed = modules(folder) if params["pooling"] == MODULES else []
         model, tokenizer = _read(listed[0].folder if listed else folder, params)
         if listed:
-            _check_case(folder, listed[0].folder, tokenizer)
+            tokenizer = _lowering(folder, listed[0].folder, tokenizer)
             _keep_modules(listed, out / "model")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, DataError) as error:
         reason = str(error).strip().split("\n")[0].rstrip(".")
@@ -101,13 +101,25 @@ def _inner_bert(model):
     return bert
 
 
-def _check_case(folder: Path, transformer: Path, tokenizer) -> None:
+def _lowering(folder: Path, transformer: Path, tokenizer):
     """sentence-transformers can lower texts before its tokenizer sees them; here the tokenizer has to."""
-    for place in (folder, transformer):
-        path = place / "sentence_bert_config.json"
-        lowers = path.exists() and json.loads(path.read_text()).get("do_lower_case")
-        if lowers and tokenizer("RIVER")["input_ids"] != tokenizer("river")["input_ids"]:
-            raise ValueError("it lowers texts that its tokenizer does not, which is not known here")
+    from tokenizers import normalizers
+    from transformers import PreTrainedTokenizerFast
+
+    settings = [place / "sentence_bert_config.json" for place in (folder, transformer)]
+    lowers = any(path.exists() and json.loads(path.read_text()).get("do_lower_case") for path in settings)
+    if not lowers or tokenizer("RIVER")["input_ids"] == tokenizer("river")["input_ids"]:
+        return tokenizer
+    if not tokenizer.is_fast:
+        raise ValueError("it lowers texts that its tokenizer does not, which is not known here")
+    inner = tokenizer.backend_tokenizer
+    then = [inner.normalizer] if inner.normalizer else []
+    inner.normalizer = normalizers.Sequence([normalizers.Lowercase(), *then])
+    # of no class of its own, which would build its usual normaliser anew
+    return PreTrainedTokenizerFast(
+        tokenizer_object=inner, model_max_length=tokenizer.model_max_length,
+        model_input_names=tokenizer.model_input_names, **tokenizer.special_tokens_map,
+    )  # fmt: skip
 
 
 def _keep_modules(listed, to: Path) -> None:

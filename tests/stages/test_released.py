@@ -127,7 +127,7 @@ def test_a_weight_that_would_be_drawn_at_random_is_refused(tmp_path, progress):
         released.run(params(source, pooling="pooler"), {}, out(tmp_path / "other"), progress)
 
 
-def test_lowering_that_the_tokenizer_does_not_do_is_refused(tmp_path, progress):
+def test_the_kept_tokenizer_lowers_what_sentence_transformers_lowers_before_it(tmp_path, progress):
     library_model(tmp_path)
     path = tmp_path / "library/sentence_bert_config.json"
     path.write_text(json.dumps({"max_seq_length": 24, "do_lower_case": True}))
@@ -137,8 +137,13 @@ def test_lowering_that_the_tokenizer_does_not_do_is_refused(tmp_path, progress):
         file = tmp_path / "library" / name
         file.write_text(file.read_text().replace('"lowercase": true', '"lowercase": false')
                         .replace('"do_lower_case": true', '"do_lower_case": false'))  # fmt: skip
-    with pytest.raises(BlockedError, match="lowers texts"):
-        released.run(given, {}, out(tmp_path / "b"), progress)
+    from transformers import AutoTokenizer
+
+    text, theirs = "River BANK", AutoTokenizer.from_pretrained(tmp_path / "library")
+    assert theirs(text)["input_ids"] != theirs(text.lower())["input_ids"]
+    released.run(given, {}, out(tmp_path / "b"), progress)
+    ours = AutoTokenizer.from_pretrained(tmp_path / "b/model")
+    assert ours(text)["input_ids"] == theirs(text.lower())["input_ids"]
 
 
 def test_an_empty_folder_is_blocked_with_a_remedy(tmp_path, progress):
