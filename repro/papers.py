@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from repro.claims.schema import Claim, claims
 from repro.errors import UsageError, unknown
 from repro.manifest import yaml_file
 from repro.manifest.schema import Manifest, Reading, faults
@@ -45,6 +46,11 @@ class Paper:
             shared = readings(Path(load(f"{package}:__file__")).with_name("readings.yaml"))
             found |= {k: r for k, r in shared.items() if any(a.split("/")[0] == self.name for a in r.affects)}
         return found | readings(self.folder / "readings.yaml")
+
+    @functools.cached_property
+    def claims(self) -> dict[str, Claim]:
+        """claims.yaml by id, what the text states. Raises ManifestError with file and line."""
+        return claims(self.folder / "claims.yaml")
 
 
 def readings(path: Path) -> dict[str, Reading]:

@@ -1,0 +1,127 @@
+"""The language of ``expect``: a small part of Python's expressions, read as a tree and never executed.
+
+Numbers, strings, lists, + - * /, comparisons and their chains, and/or/not, calls of named functions. A value
+that is not there makes the whole unanswered unless the rest decides it alone: ``False and missing`` is False.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+FUNCTIONS = frozenset({
+    "v", "gain", "percent", "mean", "rounds", "about", "above", "not_below", "best", "best_or_tied",
+    "best_count", "tied_count", "rows", "columns", "every", "rank", "argbest", "increasing", "decreasing",
+})  # fmt: skip
+_ARITHMETIC = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+}  # fmt: skip
+_COMPARISONS = {
+    ast.Lt: (operator.lt, "<"), ast.LtE: (operator.le, "<="), ast.Gt: (operator.gt, ">"),
+    ast.GtE: (operator.ge, ">="), ast.Eq: (operator.eq, "=="), ast.NotEq: (operator.ne, "!="),
+}  # fmt: skip
+_KNOWN = (
+    ast.Expression, ast.Constant, ast.List, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Call,
+    ast.keyword, ast.Name, ast.Load, ast.USub, ast.Not, ast.And, ast.Or, *_ARITHMETIC, *_COMPARISONS,
+)  # fmt: skip
+
+
+class Missing(Exception):
+    """A value is not there, so that the statement cannot be judged; says which."""
+
+
+def fault(text: str) -> str | None:
+    """Why a text is no expression of the language; None if it is one."""
+    try:
+        tree = _tree(text)
+    except (SyntaxError, ValueError) as error:
+        return f"{' '.join(text.split())!r} is not an expression: {getattr(error, 'msg', error)}"
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and (isinstance(node.value, bool) or not _plain(node.value)):
+            return f"{node.value!r} is neither a number nor a string"
+        if isinstance(node, ast.Name) and (node.id not in FUNCTIONS or id(node) not in called):
+            return f"there is no function {node.id!r}; known: {', '.join(sorted(FUNCTIONS))}"
+        if not isinstance(node, _KNOWN) or (isinstance(node, ast.keyword) and node.arg is None):
+            return f"{ast.unparse(node)!r} is outside the language of claims"
+    return None
+
+
+def _tree(text: str) -> ast.Expression:
+    return ast.parse(" ".join(text.split()), mode="eval")  # on one line: YAML keeps the ends of indented ones
+
+
+def _plain(value) -> bool:
+    return isinstance(value, int | float | str)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an expression is worth.
+
+    Attributes:
+        functions: the language's functions by name.
+        number: a written number in the kind of the values, Decimal or float.
+        say: told of every comparison that fails.
+    """
+
+    functions: Mapping[str, Callable]
+    number: Callable[[object], Decimal | float]
+    say: Callable[[str], None]
+
+    def of(self, text: str):
+        """The value of an expression without fault. Raises Missing; what its functions raise passes."""
+        return self._value(_tree(text).body)
+
+    def _value(self, node: ast.expr):
+        match node:
+            case ast.Constant(value=str() as text):
+                return text
+            case ast.Constant(value=number):
+                return self.number(repr(number))
+            case ast.List(elts=items):
+                return [self._value(item) for item in items]
+            case ast.BinOp(left=left, op=op, right=right):
+                return _ARITHMETIC[type(op)](self._value(left), self._value(right))
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return not self._value(operand)
+            case ast.UnaryOp(operand=operand):
+                return -self._value(operand)
+            case ast.BoolOp(op=op, values=parts):
+                return self._joined(parts, decided_by=isinstance(op, ast.Or))
+            case ast.Compare():
+                return self._compared(node)
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=named):
+                options = {k.arg: self._value(k.value) for k in named}
+                return self.functions[name](*map(self._value, arguments), **options)
+        raise AssertionError(ast.dump(node))  # fault() lets nothing else through
+
+    def _joined(self, parts: list[ast.expr], *, decided_by: bool) -> bool:
+        """Every part is asked, so that all that contradicts a statement is told, not only the first."""
+        missing, decided = None, False
+        for part in parts:
+            try:
+                decided |= bool(self._value(part)) == decided_by
+            except Missing as reason:
+                missing = missing or reason
+        if missing and not decided:
+            raise missing
+        return decided_by if decided else not decided_by
+
+    def _compared(self, node: ast.Compare) -> bool:
+        left = self._value(node.left)
+        for op, right in zip(node.ops, map(self._value, node.comparators), strict=True):
+            holds, sign = _COMPARISONS[type(op)]
+            if not holds(left, right):
+                self.say(f"{shown(left)} {sign} {shown(right)} does not hold")
+                return False
+            left = right
+        return True
+
+
+def shown(value) -> str:
+    """A value for people: four digits after the point at most."""
+    return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, Decimal | float) else str(value)

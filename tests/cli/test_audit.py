@@ -1,0 +1,36 @@
+"""``repro audit``: what print alone shows, for people and programs."""
+
+from repro import papers as at_hand
+
+KEYS = {"severity", "kind", "paper", "places", "values", "says", "explanation"}
+
+
+def test_every_finding_is_an_object_with_as_many_places_as_values(repro):
+    rows = repro("audit", "--json").json
+    assert rows and all(set(row) == KEYS and len(row["places"]) == len(row["values"]) for row in rows)
+    assert repro("audit", "--json").json == rows
+
+
+def test_strict_tells_errors_by_the_exit_status(repro, toy):
+    assert repro("audit").status == 0
+    assert repro("audit", "--strict").status == 0  # a mark without a test is a doubt, no error
+    toy.write_text(toy.read_text().replace('["0.1", "-"]', '["0.1", "0.3"]'))
+    at_hand.papers.cache_clear()
+    said = repro("audit", "--strict")
+    assert said.status == 1 and "toy/1/mark/bm25/dl/*" in said.out
+    assert repro("audit").status == 0
+
+
+def test_a_table_without_fault_has_nothing_to_show(repro, toy):
+    toy.write_text(toy.read_text().replace('"0.2*"', '"0.2"'))
+    assert repro("audit", "toy").out == "0 findings\n"
+    assert repro("audit", "toy", "--json").out == "[]\n"
+
+
+def test_people_see_places_values_and_explanations(repro):
+    said = repro("audit", "simlm").out
+    assert "simlm/2/dense.simlm/dl19.ndcg10 71.4" in said and "a misquotation" in said
+
+
+def test_an_unknown_paper_is_named(repro):
+    assert "'cost'" in repro("audit", "cost").sentence

@@ -1,0 +1,67 @@
+"""``repro claims``: what papers state, judged by their own cells and by ours."""
+
+import subprocess
+import sys
+
+from repro.papers import papers
+
+CLAIMS = """\
+claims:
+- {id: words-win, where: §5, about: ["1"], says: words are above the other, expect: 'above("1/bm25/dev", "1/other/dev")'}
+"""
+
+
+def test_every_statement_is_there_with_both_judgements(repro):
+    rows = repro("claims", "--json").json
+    assert {row["paper"] for row in rows} == {n for n, p in papers().items() if p.claims}
+    assert {row["print"]["state"] for row in rows} == {"holds", "fails", "untested"}
+    assert {row["ours"]["state"] for row in rows} == {"untested"}  # nothing is measured in this folder
+    assert len({row["id"] for row in rows}) == len(rows)
+    assert "costa/claim/seven-percent-over-seed" in {row["id"] for row in rows}
+
+
+def test_a_failing_claim_is_shown_with_the_cells_against_it(repro, toy):
+    toy.with_name("claims.yaml").write_text(CLAIMS)
+    said = repro("claims", "toy", "--failing").out
+    assert "words-win" in said and "1/bm25/dev 0.1 beside" in said.replace("\n", " ")
+    assert [row["id"] for row in repro("claims", "toy", "--failing", "--json").json] == [
+        "toy/claim/words-win"
+    ]
+
+
+def test_a_paper_that_states_nothing_says_so(repro, toy):
+    toy.write_text(toy.read_text().replace('"0.2*"', '"0.2"'))
+    assert repro("claims", "toy").out == "the papers state nothing that cells can confirm\n"
+    assert repro("claims", "toy", "--failing").out == "nothing is contradicted\n"
+
+
+def test_our_measurement_is_judged_and_said_to_be_scaled(repro, measured):
+    said = repro("claims", "costa", "--scale", "tiny")
+    assert said.out.rstrip().endswith("Scale tiny: says nothing of print.")
+    rows = repro("claims", "costa", "--scale", "tiny", "--json").json
+    assert {row["says_of_print"] for row in rows} == {False}
+
+
+def test_a_broken_claim_is_one_sentence_with_its_line(repro, toy):
+    toy.with_name("claims.yaml").write_text(CLAIMS.replace("other/dev", "other/nowhere"))
+    said = repro("claims", "toy")
+    assert said.status == 2 and "claims.yaml:2" in said.sentence and "'nowhere'" in said.sentence
+
+
+def test_unknown_names_are_named(repro):
+    assert "'cost'" in repro("claims", "cost").sentence
+    assert "'huge'" in repro("claims", "costa", "--scale", "huge").sentence
+
+
+def test_neither_verb_loads_torch(folders):
+    heavy = {"torch", "transformers", "ranx", "pandas", "scipy", "datasets"}
+    for verb in ("claims", "audit"):
+        code = (
+            "import sys; from repro.cli import main\n"
+            f"sys.argv = ['repro', '{verb}', '--json']\n"
+            "try: main()\nexcept SystemExit: pass\n"
+            f"print(sorted(set(sys.modules) & {heavy!r}), file=sys.stderr)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.stderr.splitlines()[-1] == "[]", done.stderr
+        assert done.stdout.startswith("[\n{")

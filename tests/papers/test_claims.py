@@ -1,0 +1,142 @@
+"""What holds for every paper's claims.yaml: a place, own words, and cells that exist."""
+
+import ast
+import os
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from repro.claims.judged import FAILS, statements
+from repro.claims.places import Places
+from repro.claims.schema import claims
+from repro.claims.values import Print
+from repro.papers import papers
+
+ROOT = Path(__file__).resolve().parents[2]
+EVERY = sorted(name for name, source in papers().items() if (source.folder / "claims.yaml").exists())
+AT_LEAST = {"cotmae_v2": 25, "cpdae": 12, "simlm": 30}
+CONTRADICTED_IN_PRINT = {
+    "cotmae_v2": {"best-distilled", "best-on-eleven-of-fourteen", "best-on-the-benchmarks"},
+    "cpdae": {
+        "above-baselines-on-four-benchmarks", "three-improve-on-bert", "seed-best-baseline",
+        "distributions-above-vectors",
+    },
+    "simlm": {"best-on-the-benchmarks"},
+}  # fmt: skip
+PATH = re.compile(r"(?:\w+:)?[\w-]+(?:/[\w.-]+){1,2}")
+RELATIONS = {"above", "not_below"}
+BESIDE_ROWS = RELATIONS | {"every", "best", "best_or_tied", "best_count", "tied_count", "rank", "argbest"}
+RUN = 8  # words in sequence that would be the paper's own
+
+
+def _said(name):
+    return list(claims(papers()[name].folder / "claims.yaml").values())
+
+
+def _tree(claim):
+    return ast.parse(" ".join(claim.expect.split()), mode="eval")
+
+
+def _calls(claim):
+    return [(node.func.id, node) for node in ast.walk(_tree(claim)) if isinstance(node, ast.Call)]
+
+
+def _strings(node, into_calls=True):
+    if isinstance(node, ast.Constant):
+        return [node.value] if isinstance(node.value, str) else []
+    if isinstance(node, ast.Call) and not into_calls:
+        return []
+    return [s for child in ast.iter_child_nodes(node) for s in _strings(child, into_calls)]
+
+
+def _paths(claim):
+    return [s for s in _strings(_tree(claim)) if PATH.fullmatch(s)]
+
+
+def _tables(claim):
+    """The tables an expression uses, other papers' excepted."""
+    named = {t for f, call in _calls(claim) if f in ("rows", "columns") for t in _strings(call.args[0])}
+    return {t for t in named | {p.split("/")[0] for p in _paths(claim)} if ":" not in t}
+
+
+def _paper_text(name):
+    folder = Path(os.environ.get("REPRO_TEST_PAPERS", ROOT.parent / "shared" / "papers"))
+    path = folder / f"{name}.txt"
+    if not path.exists():
+        pytest.skip(f"{path} is not there; REPRO_TEST_PAPERS may name another folder")
+    return path.read_text(encoding="utf-8")
+
+
+def _words(text):
+    return re.findall(r"[a-z0-9]+", text.lower())
+
+
+def _runs(text):
+    words = _words(text)
+    return {tuple(words[i : i + RUN]) for i in range(len(words) - RUN + 1)}
+
+
+@pytest.mark.parametrize("name", sorted(AT_LEAST))
+def test_the_claims_of_a_paper_are_there(name):
+    assert len(_said(name)) >= AT_LEAST[name]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_ids_are_unique_and_every_claim_says_where_it_stands_and_what_it_expects(name):
+    listed = yaml.safe_load((papers()[name].folder / "claims.yaml").read_text(encoding="utf-8"))["claims"]
+    assert len({c["id"] for c in listed}) == len(listed) > 0
+    for claim in _said(name):
+        assert claim.where.strip() and claim.says.strip() and claim.expect.strip(), claim.id
+
+
+@pytest.mark.parametrize("name", sorted(CONTRADICTED_IN_PRINT))
+def test_print_contradicts_only_claims_whose_note_says_how(name):
+    places, noted = Places(papers()[name]), {c.id: c.note for c in _said(name)}
+    spoken = [s for s in statements(papers()[name]) if s.kind == "claim"]
+    assert len(spoken) == len(noted)
+    failing = {s.id.rpartition("/")[2] for s in spoken if s.judge(Print(), places).state == FAILS}
+    assert failing == CONTRADICTED_IN_PRINT[name]
+    assert all(noted[claim].startswith("fails") for claim in failing)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_path_names_a_row_or_cell_that_exists(name):
+    places = Places(papers()[name])
+    for claim in _said(name):
+        paths = _paths(claim)
+        for path in paths:
+            if path.count("/") == 2:
+                places.cell(path)
+            else:
+                assert path in places.rows(path.split("/")[0]), (claim.id, path)
+        assert paths, claim.id
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_column_named_beside_a_row_is_one_of_its_table(name):
+    places = Places(papers()[name])
+    for claim in _said(name):
+        for function, call in _calls(claim):
+            if function in BESIDE_ROWS:
+                strings = [s for argument in call.args for s in _strings(argument, into_calls=False)]
+                rows = [s for s in strings if s.count("/") == 1]
+                columns = [s for s in strings if "/" not in s and s not in RELATIONS]
+                for row in rows:
+                    assert set(columns) <= set(places.columns(row.split("/")[0])), (claim.id, row, columns)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_about_lists_the_tables_whose_cells_are_used(name):
+    for claim in _said(name):
+        assert _tables(claim) == set(claim.about), claim.id
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_no_claim_is_in_the_papers_words(name):
+    printed = _runs(_paper_text(name))
+    assert len(printed) > 3000
+    for claim in _said(name):
+        assert not _runs(claim.says) & printed, claim.id
+        assert not _runs(claim.note) & printed, claim.id
