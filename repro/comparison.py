@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from repro.errors import ReproError
+from repro.evaluation.against_print import Effect, effects, orders
 from repro.evaluation.tolerance import UNITS, Tolerance, tolerance
 from repro.evaluation.verdict import Verdict, verdict
-from repro.graph import Node, walk
+from repro.graph import walk
+from repro.imports import beside_imports, imported_verdict
 from repro.manifest.cells import Cell
-from repro.measurement import Measurement
+from repro.measurement import Measurement, not_at
 from repro.plan import Plan
-from repro.progress import Progress
 from repro.requirements import Obstacle
 from repro.results import Record, Results
-from repro.runner import Engine, Outcome
-from repro.store import Store, read_json
+from repro.row_tests import run_tests as run_tests
+from repro.row_tests import tests as tests
+from repro.runner import Outcome
+
+# of significance.json, for a pair of rows
+PAIRS = (
+    "difference", "interval", "effect_size", "p", "holm_student_p", "permutation_p", "holm_p", "wins", "ties",
+    "losses",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,7 @@ class Compared:
             "fingerprints": [r.fingerprint for r in self.records], "current": self.current,
             "queries": first.queries if first else None, "missing": first.missing if first else None,
             "readings": first.readings if first else {}, "substitutes": first.substitutes if first else {},
+            "origin": first.origin if first else {},
             "blocked": [{"cause": o.cause, "remedy": o.remedy} for o in self.obstacles],
         }  # fmt: skip
 
@@ -80,20 +87,60 @@ class Comparison:
 
     def betters(self, compared: Compared) -> list[str]:
         """Ids of the rows that this cell's row beats significantly, by the test of its table."""
-        cell = compared.cell
-        test = self.tests.get((cell.paper.name, cell.table.id, cell.column.dataset or ""))
-        found = (test or {}).get("measures", {}).get(cell.column.measure)
-        if not found or cell.row.id not in found["names"]:
+        found, max_p = self._test(compared)
+        if not found:
             return []
-        mine = found["names"].index(cell.row.id)
+        mine = found["names"].index(compared.cell.row.id)
         return [
             name
             for other, name in enumerate(found["names"])
             if other != mine
             and found["p"][mine][other] is not None
-            and found["p"][mine][other] <= test["max_p"]
+            and found["p"][mine][other] <= max_p
             and found["means"][mine] > found["means"][other]
         ]
+
+    def pairs(self, compared: Compared) -> list[dict]:
+        """The tests of this cell's row against every other row of its table with a stored run.
+
+        Differences are fractions, this row's less the other's; Holm's family is the tests of this cell.
+        """
+        found, _ = self._test(compared)
+        if not found:
+            return []
+        mine = found["names"].index(compared.cell.row.id)
+        others = [other for other in range(len(found["names"])) if other != mine]
+        return [{"over": found["names"][o]} | {key: found[key][mine][o] for key in PAIRS} for o in others]
+
+    def _test(self, compared: Compared) -> tuple[dict, float]:
+        """What the test of a cell's column says, and its level; nothing where its row has no part in one."""
+        cell = compared.cell
+        test = self.tests.get((cell.paper.name, cell.table.id, cell.column.dataset or ""), {})
+        found = test.get("measures", {}).get(cell.column.measure, {})
+        return (found, test["max_p"]) if cell.row.id in found.get("names", ()) else ({}, 0.0)
+
+    def as_json(self) -> list[dict]:
+        """A record per cell: print and ours, the tests between rows, what stands against print."""
+        by_table: dict[tuple[str, str], list[Compared]] = {}
+        for c in self.cells:
+            by_table.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
+        against = {key: (effects(cells), orders(cells)) for key, cells in by_table.items()}
+        return [
+            c.as_json()
+            | {"tests": self.pairs(c)}
+            | _against(c, *against[c.cell.paper.name, c.cell.table.id])
+            for c in self.cells
+        ]
+
+
+def _against(compared: Compared, gains: list[Effect], taus: dict[str, tuple[float, int]]) -> dict:
+    """Gains and order of a cell's row and column, for its record."""
+    row, column = compared.cell.row.id, compared.cell.column.id
+    tau, rows = taus.get(column, (None, 0))
+    return {
+        "effects": [e.as_json() for e in gains if (e.row, e.column) == (row, column)],
+        "order": None if tau is None else {"tau": tau, "rows": rows},
+    }
 
 
 def compare(plan: Plan, results: Results, *, outcome: Outcome | None = None) -> Comparison:
@@ -129,7 +176,8 @@ def _judge(
 ) -> Compared:
     expected = {m.fingerprint for m in ours}
     departures = dict(ours[0].departures) if ours else _departures(plan, cell)
-    alike = [r for r in records if r.readings == departures]
+    imported = [r for r in records if r.origin]
+    alike = [r for r in records if r.readings == departures and not r.origin]
     current = [r for r in alike if r.fingerprint in expected]
     chosen = tuple({r.fingerprint: r for r in _newest(current or alike)}.values())
     if chosen:
@@ -140,6 +188,7 @@ def _judge(
             modified=bool(departures or chosen[0].substitutes),
             tolerance=_tolerance(cell, _parts(cell, plan, ours)),
         )
+        name = beside_imports(name, imported)
         return Compared(
             cell, plan.scale.name, chosen, name, current=bool(current) or bool(cell.column.mean_of)
         )
@@ -150,9 +199,13 @@ def _judge(
                     if outcome and p.fingerprint in outcome.failed), None)  # fmt: skip
     if failure:
         return Compared(cell, plan.scale.name, (), Verdict("failed", failure))
+    if imported and not set(departures) - {k for m in ours for k in m.substitutes}:
+        return Compared(cell, plan.scale.name, (imported[-1],), imported_verdict(cell, imported))
     if obstacles:
         return Compared(cell, plan.scale.name, (), Verdict("blocked", obstacles[0].cause), obstacles)
-    why = "no recipe makes this row yet" if not cell.recipe else "nothing recorded yet"
+    why = cell.column.not_measurable or cell.row.not_measurable or "no recipe makes this row yet"
+    why = why if not cell.recipe or cell.column.not_measurable else "nothing recorded yet"
+    why = not_at(cell, plan.scale) or why
     return Compared(cell, plan.scale.name, (), Verdict("not run", why))
 
 
@@ -169,7 +222,7 @@ def _tolerance(cell: Cell, ours: list[Measurement]) -> Tolerance | None:
     """The class the row states, else what its graph implies: trained again, re-encoded, deterministic."""
     stages = {node.stage for m in ours for node in walk(m.parts)}
     implied = "retrained" if stages & {"pretrain", "finetune"} else "deterministic"
-    if "backbone" in stages and implied == "deterministic":
+    if stages & {"backbone", "released"} and implied == "deterministic":
         implied = "re-encoded"
     if cell.unit not in UNITS:
         return None
@@ -187,45 +240,3 @@ def _newest(records: list[Record]) -> list[Record]:
     """The last record of every seed, in the order of seeds; the paper's own first."""
     last = {r.seed: r for r in records}
     return [last[seed] for seed in sorted(last, key=lambda s: (s is not None, s or 0))]
-
-
-def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
-    """A node per table and dataset that compares the rows whose runs are stored; fewer than two give none."""
-    runs: dict[tuple[str, str, str], dict[str, Node]] = {}
-    measures: dict[tuple[str, str, str], set[str]] = {}
-    for m in plan.measurements:
-        if len(m.parts) > 1 or m.parts[0].params.get("judgements") != "qrels":
-            continue
-        if plan.states[m.parts[0].fingerprint] != "stored" or store.state(m.runs[0]) != "stored":
-            continue
-        key = (m.cell.paper.name, m.cell.table.id, m.cell.column.dataset)
-        runs.setdefault(key, {}).setdefault(m.cell.row.id, m.parts[0])
-        measures.setdefault(key, set()).add(m.measure)
-    return {key: _test(rows, sorted(measures[key])) for key, rows in runs.items() if len(rows) > 1}
-
-
-def _test(rows: Mapping[str, Node], measures: list[str]) -> Node:
-    first = next(iter(rows.values()))
-    return Node(
-        "compare",
-        {
-            "measures": measures,
-            "names": list(rows),
-            "ignore_identical_ids": first.params["ignore_identical_ids"],
-        },
-        {"runs": tuple(part.inputs["run"] for part in rows.values()), "qrels": first.inputs["qrels"]},
-    )
-
-
-def run_tests(comparison: Comparison, plan: Plan, store: Store, engine: Engine, progress: Progress) -> None:
-    """Add the tests between rows, computing those not stored yet; what fails is told."""
-    for key, node in tests(plan, store).items():
-        try:
-            if store.state(node) == "damaged":
-                store.discard(node)
-            if store.state(node) != "stored":
-                progress.note(f"  comparing rows of {key[0]} table {key[1]} on {key[2]}")
-                engine(node, store, progress)
-            comparison.tests[key] = read_json(store.path(node) / "significance.json")
-        except ReproError as error:
-            comparison.untested.append(str(error))

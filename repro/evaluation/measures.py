@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from repro.errors import DataError, unknown
+from repro.evaluation.text_lines import many_objects
 
 _FORM = re.compile(r"(?P<name>nDCG|RR|R|Success)(?:\(rel=(?P<rel>[1-9][0-9]*)\))?@(?P<cutoff>[1-9][0-9]*)")
 KNOWN = ("RR@10", "nDCG@10", "R@1000", "R(rel=2)@1000", "Success@20")
@@ -83,14 +84,13 @@ def score(
     """
     wanted = {text: parse_measure(text) for text in measures}
     missing, ignored = coverage(run, qrels)
-    ranks = {
-        qid: by_rank([d for d, _ in run[qid] if not (ignore_identical_ids and d == qid)])
-        for qid in qrels
-        if qid in run
-    }
+    documents = {qid: [d for d, _ in run[qid]] for qid in qrels if qid in run}
+    if ignore_identical_ids:
+        documents = {qid: [d for d in ranking if d != qid] for qid, ranking in documents.items()}
     # pytrec_eval counts grades into an array: below zero they would be written outside it
     grades = {qid: {d: max(grade, 0) for d, grade in judged.items()} for qid, judged in qrels.items()}
-    found = _trec_scores(set(wanted.values()), grades, ranks)
+    with many_objects():
+        found = _trec_scores(set(wanted.values()), grades, documents)
     queries = sorted(qrels)
     return Scores(
         queries=queries,
@@ -118,11 +118,15 @@ def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[l
 
 def by_rank(documents: Sequence[str]) -> dict[str, float]:
     """Whole-number scores K, K-1, …, 1 in the order given: the same ranking for every reader."""
-    return {document: float(len(documents) - i) for i, document in enumerate(documents)}
+    return dict(zip(documents, map(float, range(len(documents), 0, -1)), strict=True))
 
 
-def _trec_scores(measures, qrels, ranks) -> dict[Measure, dict[str, float]]:
-    """Scores of all queries of ``qrels``; ir_measures fills in 0 for those not in ``ranks``."""
+def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
+    """Scores of all queries of ``qrels``; ir_measures fills in 0 for those not in ``documents``.
+
+    Each scorer sees a ranking down to the last relevant document within its measures' largest cut-off: what
+    follows changes none of them, and is most of a run.
+    """
     import ir_measures
 
     names = {}
@@ -135,6 +139,14 @@ def _trec_scores(measures, qrels, ranks) -> dict[Measure, dict[str, float]]:
         (ir_measures.pytrec_eval, [theirs for theirs, ours in names.items() if ours.name != "RR"]),
     ):
         if chosen:
+            depth = max(names[theirs].cutoff for theirs in chosen)
+            ranks = {q: by_rank(_to_last_hit(ranking[:depth], qrels[q])) for q, ranking in documents.items()}
             for metric in provider.iter_calc(chosen, qrels, ranks):
                 found[names[metric.measure]][metric.query_id] = float(metric.value)
     return found
+
+
+def _to_last_hit(documents: list[str], judged: Mapping[str, int]) -> list[str]:
+    """The ranking down to its last relevant document; its first one alone where there is none."""
+    hits = {document for document, grade in judged.items() if grade > 0}.intersection(documents)
+    return documents[: max((documents.index(hit) + 1 for hit in hits), default=1)]

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from repro.errors import DataError
-from repro.evaluation.text_lines import numbered_lines
+from repro.evaluation.sound_runs import read_sound
+from repro.evaluation.text_lines import many_objects, numbered_lines
 
 COLUMNS = "qid Q0 docid rank score tag"
 _LARGEST = float(np.finfo(np.float32).max)
@@ -101,6 +102,15 @@ def read_run(path: Path) -> Run:
     numbers but decide nothing, so files which count from 0 and from 1 are read alike. Tags may differ.
     Raises DataError ``file:line: reason`` at the first line that is not part of such a file.
     """
+    with many_objects():
+        run = read_sound(path)
+        if run is None:
+            run = _line_by_line(path)
+        return {qid: _ranked(run.pop(qid)) for qid in list(run)}
+
+
+def _line_by_line(path: Path) -> dict[str, dict[str, float]]:
+    """Scores by query and document; raises at the first line that is not part of a run."""
     run: dict[str, dict[str, float]] = {}
     ids: dict[str, str] = {}  # one string per document, not one per line
     for number, line in numbered_lines(path):
@@ -117,7 +127,7 @@ def read_run(path: Path) -> Run:
         if document in ranking:
             raise DataError(f"{path}:{number}: document {document!r} is listed twice for query {qid!r}")
         ranking[ids.setdefault(document, document)] = score
-    return {qid: _ranked(run[qid]) for qid in run}
+    return run
 
 
 def _per_query(run) -> Iterator[tuple[str, Sequence[str], Sequence[float]]]:

@@ -1,4 +1,4 @@
-"""Paired t-tests between systems, through ranx.
+"""Paired tests between systems: Student's t through ranx, and beside it what ``paired`` adds.
 
 ranx reads scores, keys its results by the run's name, breaks ties in no fixed order, and compiles itself anew
 for every length of a document id. It is given whole-number scores which only state the ranking, and names of
@@ -11,8 +11,11 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import numpy as np
+
 from repro.errors import UsageError
-from repro.evaluation.measures import Measure, by_rank, parse_measure
+from repro.evaluation.measures import Measure, by_rank, parse_measure, score
+from repro.evaluation.paired import holm, matrix, paired
 
 RANX_NAMES = {"RR": "mrr", "nDCG": "ndcg", "R": "recall", "Success": "hit_rate"}
 
@@ -42,10 +45,12 @@ def compare(
         max_p: level recorded in the result; ranx marks ``p <= max_p`` as significant.
 
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", "wins", "ties",
-    "losses", "identical"}}}``. ``p[i][j]`` and the counts of queries on which i is above, equal to or below j
-    are None on the diagonal. Two runs with the same score on every query have no t statistic: their p is 1.0
-    and the pair ``[i, j]`` (i < j) is listed under ``identical``. A p which cannot be computed otherwise (one
-    query) is None. Judged queries absent from a run score 0, unjudged ones are left out.
+    "losses", "identical", …}}}``, the rest being what :func:`repro.evaluation.paired.paired` gives and
+    ``holm_student_p``, the correction of ``p`` among all systems compared with i. ``p[i][j]`` and the counts
+    of queries on which i is above, equal to or below j are None on the diagonal. Two runs with the same score
+    on every query have no t statistic: their p is 1.0 and the pair ``[i, j]`` (i < j) is listed under
+    ``identical``. A p which cannot be computed otherwise (one query) is None. Judged queries absent from a
+    run score 0, unjudged ones are left out.
     Raises UsageError for an unknown measure or when names and runs differ in number.
     """
     if len(runs) != len(names):
@@ -56,11 +61,36 @@ def compare(
         for run in runs
     ]
     report = _report(rankings, qrels, sorted(set(wanted.values())), max_p)
-    return {
-        "test": "student",
-        "max_p": max_p,
-        "measures": {text: _tables(report, metric, names) for text, metric in wanted.items()},
-    }
+    found = {text: _tables(report, metric, names) for text, metric in wanted.items()}
+    scores = [_scores(ranking, qrels, measures) for ranking in rankings]
+    for text, tables in found.items():
+        tables |= paired(np.array([each[text] for each in scores]), sorted(qrels), text)
+        tables["holm_student_p"] = [holm(row) for row in tables["p"]]
+    return {"test": "student", "max_p": max_p, "measures": found}
+
+
+def compare_scores(
+    scores: Sequence[Mapping[str, Sequence[float]]],
+    names: Sequence[str],
+    queries: Sequence[str],
+    measures: Sequence[str],
+    *,
+    max_p: float = 0.05,
+) -> dict:
+    """What :func:`compare` gives, from scores by query (``{measure: [score, …]}`` a system) without any run.
+
+    Where ranx has no measure, or a mean is taken over several collections: t is ``scipy.stats.ttest_rel``.
+    Raises UsageError when names and systems differ in number, DataError for a score that is no finite number.
+    """
+    if len(scores) != len(names):
+        raise UsageError(f"{len(scores)} systems were given {len(names)} names; each needs one")
+    found = {}
+    for text in measures:
+        values = np.array([system[text] for system in scores], dtype=np.float64)
+        tests = paired(values, queries, text)  # refuses what is not finite before anything is made of it
+        tables = _counted(values, names)
+        found[text] = {**tables, **tests, "holm_student_p": [holm(row) for row in tables["p"]]}
+    return {"test": "student", "max_p": max_p, "measures": found}
 
 
 def judged_part(
@@ -111,11 +141,10 @@ def _renamed(judged: Mapping[str, int]) -> dict[str, int]:
 def _tables(report: dict, metric: str, names: Sequence[str]) -> dict:
     size = range(len(names))
 
-    def matrix(value: Callable[[int, int], object]) -> list[list]:
-        return [[None if i == j else value(i, j) for j in size] for i in size]
-
     def count(outcome: str) -> list[list[int | None]]:
-        return matrix(lambda i, j: int(report[str(i)]["win_tie_loss"][str(j)][metric][outcome]))
+        return matrix(
+            len(size), lambda i, j: int(report[str(i)]["win_tie_loss"][str(j)][metric][outcome])
+        )
 
     wins, ties, losses = count("W"), count("T"), count("L")
     identical = [[i, j] for i in size for j in size if i < j and wins[i][j] == losses[i][j] == 0]
@@ -129,9 +158,39 @@ def _tables(report: dict, metric: str, names: Sequence[str]) -> dict:
     return {
         "names": list(names),
         "means": [report[str(i)]["scores"][metric] for i in size],
-        "p": matrix(p_value),
+        "p": matrix(len(size), p_value),
         "wins": wins,
         "ties": ties,
         "losses": losses,
         "identical": identical,
+    }
+
+
+def _scores(ranking: Mapping[str, Mapping[str, float]], qrels, measures) -> dict[str, list[float]]:
+    """Scores of a judged part, query by query in the order of their sorted ids."""
+    judged = {qid: _renamed(grades) for qid, grades in qrels.items()}
+    run = {qid: list(documents.items()) for qid, documents in ranking.items()}
+    return score(run, judged, list(measures), ignore_identical_ids=False).measures
+
+
+def _counted(scores: np.ndarray, names: Sequence[str]) -> dict:
+    """What ranx reports, from scores (S, Q)."""
+    from scipy.stats import ttest_rel
+
+    count = len(scores)
+    same = [[bool((scores[i] == scores[j]).all()) for j in range(count)] for i in range(count)]
+
+    def p_value(i: int, j: int) -> float | None:
+        if same[i][j]:
+            return 1.0
+        return float(ttest_rel(scores[i], scores[j]).pvalue) if scores.shape[1] > 1 else None
+
+    return {
+        "names": list(names),
+        "means": scores.mean(axis=1).tolist(),
+        "p": matrix(count, p_value),
+        "wins": matrix(count, lambda i, j: int((scores[i] > scores[j]).sum())),
+        "ties": matrix(count, lambda i, j: int((scores[i] == scores[j]).sum())),
+        "losses": matrix(count, lambda i, j: int((scores[i] < scores[j]).sum())),
+        "identical": [[i, j] for i in range(count) for j in range(i + 1, count) if same[i][j]],
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import gzip
 import zlib
 from collections.abc import Iterator
@@ -11,6 +13,18 @@ from typing import IO
 from repro.errors import DataError
 
 
+@contextlib.contextmanager
+def many_objects() -> Iterator[None]:
+    """While millions of strings and pairs are made, none of them garbage, the collector only takes time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines of a UTF-8 file with their numbers, from 1; gzip is told by its first bytes, not by the name.
 
@@ -18,7 +32,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """
     number = 0
     try:
-        with _open(path) as file:
+        with opened(path) as file:
             for number, line in enumerate(file, start=1):
                 yield number, line
     except FileNotFoundError:
@@ -29,7 +43,8 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise DataError(f"{path}:{number + 1}: damaged gzip file ({error})") from None
 
 
-def _open(path: Path) -> IO[str]:
+def opened(path: Path) -> IO[str]:
+    """A text file, plain or gzipped, to be read as UTF-8."""
     with open(path, "rb") as file:
         zipped = file.read(2) == b"\x1f\x8b"
     return (gzip.open if zipped else open)(path, "rt", encoding="utf-8")

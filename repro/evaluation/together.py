@@ -10,7 +10,12 @@ from repro.manifest import yaml_file
 
 def measures(dataset: str, wanted: str) -> list[str]:
     """Sorted names of what scores a run over ``dataset``: the measures of together.yaml and ``wanted``."""
-    return sorted({*_together().get(dataset, ()), wanted})
+    return sorted({*listed(dataset), wanted})
+
+
+def listed(dataset: str) -> tuple[str, ...]:
+    """The measures of together.yaml alone; none for a dataset that is not named there."""
+    return _together().get(dataset, ())
 
 
 @functools.cache

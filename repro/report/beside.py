@@ -9,6 +9,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from repro.comparison import Compared, Comparison
+from repro.evaluation.against_print import Effect, effects, orders
 from repro.report.numbers import shown
 from repro.report.terminal import grid, titled
 
@@ -32,8 +33,33 @@ def compared_table(comparison: Comparison, cells: Sequence[Compared]) -> Group:
     ours = {place: _ours(c, comparison, letters) for place, c in by_place.items()}
     printed = {place: Text(c.cell.printed.plain) for place, c in by_place.items()}
     if table.transposed:
-        return titled(title, _across(rows, columns, letters, printed, ours))
-    return titled(title, _down(table, rows, columns, letters, printed, ours))
+        shown = titled(title, _across(rows, columns, letters, printed, ours))
+    else:
+        shown = titled(title, _down(table, rows, columns, letters, printed, ours))
+    against = _against_print(cells, rows, columns)
+    return Group(shown, against) if against else shown
+
+
+def _against_print(cells, rows, columns) -> Group | None:
+    """Whether the order of rows and the gains over the authors' own baselines are print's."""
+    taus, gains = orders(cells), effects(cells)
+    if not (taus or gains):
+        return None
+    labels = {row.id: row.label for row in rows}
+    view = grid(["", *(" ".join(c.head) or c.id for c in columns)])
+    if taus:
+        told = [taus.get(c.id) for c in columns]
+        view.add_row("order of rows, tau", *(f"{t[0]:.2f} ({t[1]} rows)" if t else "" for t in told))
+    for row, over in dict.fromkeys((e.row, e.over) for e in gains):
+        found = {e.column: e for e in gains if (e.row, e.over) == (row, over)}
+        values = [_gain(found[c.id]) if c.id in found else "" for c in columns]
+        view.add_row(Text(f"{labels[row]} over {labels[over]}"), *values)
+    return titled("against print: Kendall's tau-b; effect ratio (1 = the printed gain), delta RI (0)", view)
+
+
+def _gain(effect: Effect) -> str:
+    ratio = "–" if effect.effect_ratio is None else f"{effect.effect_ratio:.2f}"
+    return ratio + ("" if effect.delta_ri is None else f", {effect.delta_ri:+.3f}")
 
 
 def _down(table, rows, columns, letters, printed, ours) -> RichTable:

@@ -1,4 +1,4 @@
-"""Stage ``compare``: runs over the same queries in, pairwise tests out."""
+"""Stage ``compare``: runs over the same queries, or their scores, in; pairwise tests out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from functools import partial
 from pathlib import Path
 
+from repro.errors import DataError
 from repro.evaluation import significance
 from repro.evaluation.measures import coverage
 from repro.evaluation.qrels import Qrels, read_qrels
@@ -21,7 +22,12 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     Params: ``measures`` (ir_measures names), ``names`` (one for each of the inputs ``runs``, in their order),
     ``ignore_identical_ids`` (BEIR's rule; False when left out). Returns, for each run in order, how many
     judged queries it misses. Raises DataError for a run without any judged query.
+
+    With inputs ``scores`` in place of ``runs`` and ``qrels``, ``names`` are systems, each of which has as
+    many ``scores`` as a cell averages (one after the other).
     """
+    if "scores" in inputs:
+        return _by_scores(params, inputs["scores"], out)
     qrels = read_qrels(inputs["qrels"] / "qrels.trec")
     missing: list[int] = []
     with progress.task("runs read", total=len(inputs["runs"])) as advance:
@@ -33,9 +39,7 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
             max_p=MAX_P,
             ignore_identical_ids=params.get("ignore_identical_ids", False),
         )
-    (out / "significance.json").write_text(
-        json.dumps(result, ensure_ascii=False, allow_nan=False), encoding="utf-8"
-    )
+    _write(out, result)
     return {"queries": len(qrels), "runs": len(missing), "missing": missing}
 
 
@@ -44,3 +48,38 @@ def _read(directory: Path, qrels: Qrels, missing: list[int], advance) -> Run:
     missing.append(len(coverage(ranking, qrels)[0]))
     advance()
     return ranking
+
+
+def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
+    names, measures = params["names"], params["measures"]
+    members = len(directories) // len(names)
+    read = [json.loads((d / "scores.json").read_text(encoding="utf-8")) for d in directories]
+    systems = [read[i : i + members] for i in range(0, len(read), members)]
+    queries = _queries(systems)
+    scores = [{m: _weighted(parts, m) for m in measures} for parts in systems]
+    _write(out, significance.compare_scores(scores, names, queries, measures, max_p=MAX_P))
+    return {
+        "queries": len(queries),
+        "runs": len(names),
+        "missing": [sum(len(part["missing"]) for part in parts) for parts in systems],
+    }
+
+
+def _queries(systems: list[list[dict]]) -> list[str]:
+    """Ids of all members' queries, which must be every system's; a member's number keeps equal ids apart."""
+    every = [[f"{n}:{q}" for n, part in enumerate(parts) for q in part["queries"]] for parts in systems]
+    if any(queries != every[0] for queries in every):
+        raise DataError("the systems were scored on different queries; they cannot be compared by query")
+    return every[0]
+
+
+def _weighted(parts: list[dict], measure: str) -> list[float]:
+    """Scores of all members' queries, so weighted that their mean is the mean of the members' means."""
+    total = sum(len(part["queries"]) for part in parts)
+    weights = [total / (len(parts) * len(part["queries"])) for part in parts]
+    return [w * x for w, part in zip(weights, parts, strict=True) for x in part["measures"][measure]]
+
+
+def _write(out: Path, result: dict) -> None:
+    text = json.dumps(result, ensure_ascii=False, allow_nan=False)
+    (out / "significance.json").write_text(text, encoding="utf-8")

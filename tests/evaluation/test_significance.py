@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from repro.errors import UsageError
+from repro.errors import DataError, UsageError
 from repro.evaluation.measures import by_rank, parse_measure, score
 from repro.evaluation.qrels import read_qrels
 from repro.evaluation.runs import read_run
-from repro.evaluation.significance import compare, judged_part, ranx_name, short_names
+from repro.evaluation.significance import compare, compare_scores, judged_part, ranx_name, short_names
 
 MEASURES = ["RR@10", "nDCG@10", "R@20", "R(rel=2)@20", "Success@5"]
 
@@ -201,3 +201,51 @@ def test_public_runs_differ_as_scipy_says(real_data):
         assert result[measure]["p"][0][1] == pytest.approx(ttest_rel(first[measure], second[measure]).pvalue)
     assert result["nDCG@10"]["p"][0][1] < 0.05
     assert round(result["nDCG@10"]["means"][0], 4) == 0.6537
+
+
+def test_scores_alone_give_what_runs_give():
+    qrels, runs = systems(4)
+    by_runs = compare(runs, list("abcd"), qrels, MEASURES)
+    scores = [score(run, qrels, MEASURES, ignore_identical_ids=False).measures for run in runs]
+    by_scores = compare_scores(scores, list("abcd"), sorted(qrels), MEASURES)
+    for measure in MEASURES:
+        ours, theirs = by_scores["measures"][measure], by_runs["measures"][measure]
+        assert ours.keys() == theirs.keys()
+        assert ours["means"] == pytest.approx(theirs["means"], abs=1e-12)
+        for key in ("p", "holm_student_p", "effect_size", "difference", "permutation_p", "holm_p"):
+            for mine, other in zip(ours[key], theirs[key], strict=True):
+                assert [x is None for x in mine] == [x is None for x in other]
+                known = [(x, y) for x, y in zip(mine, other, strict=True) if x is not None]
+                assert [x for x, _ in known] == pytest.approx([y for _, y in known], rel=1e-6)
+        for key in ("wins", "ties", "losses", "identical", "resamples"):
+            assert ours[key] == theirs[key]
+
+
+def test_the_permutation_p_is_near_the_t_tests_and_holm_only_raises_it():
+    qrels, runs = systems(5, queries=60)
+    found = compare(runs, list("abcde"), qrels, ["nDCG@10"])["measures"]["nDCG@10"]
+    for i in range(5):
+        for j in range(5):
+            if i != j:
+                assert found["permutation_p"][i][j] == pytest.approx(found["p"][i][j], abs=0.03)
+                assert found["holm_p"][i][j] >= found["permutation_p"][i][j]
+                assert found["holm_student_p"][i][j] >= found["p"][i][j]
+
+
+def test_more_runs_than_letters_have_permutation_p_values_too():
+    qrels, runs = systems(28, queries=8)
+    found = compare(runs, [f"s{i}" for i in range(28)], qrels, ["RR@10"])["measures"]["RR@10"]
+    assert found["exact"] is True
+    values = [x for row in found["permutation_p"] for x in row if x is not None]
+    assert len(values) == 28 * 27
+    assert all(1 / 256 <= x <= 1 for x in values)
+
+
+def test_a_score_that_is_no_number_is_refused_before_it_is_tested():
+    with pytest.raises(DataError, match="no finite number"):
+        compare_scores([{"RR@10": [0.5, float("nan")]}] * 2, ["a", "b"], ["1", "2"], ["RR@10"])
+
+
+def test_scores_need_a_name_each():
+    with pytest.raises(UsageError, match="1 systems were given 2 names"):
+        compare_scores([{"RR@10": [0.5]}], ["a", "b"], ["1"], ["RR@10"])

@@ -63,3 +63,39 @@ def test_a_run_of_other_queries_is_refused(inputs, tmp_path):
     write_run(inputs["runs"][1], {"elsewhere": [("d1", 1.0)]}, "tag")
     with pytest.raises(DataError, match="none of the run's 1 queries is among the 12 judged ones"):
         compare.run({"measures": ["RR@10"], "names": list("abc")}, inputs, tmp_path, Progress())
+
+
+def scored(folder, queries, measures, missing=()):
+    folder.mkdir()
+    made = {"queries": queries, "measures": measures, "missing": list(missing), "ignored": 0}
+    (folder / "scores.json").write_text(json.dumps(made))
+    return folder
+
+
+def test_scores_of_several_collections_are_tested_by_the_mean_of_their_means(tmp_path):
+    first = [[0.1, 0.4, 0.9], [0.5]], [[0.2, 0.1, 0.3], [0.0]]
+    directories = [
+        scored(tmp_path / f"{s}-{n}", [f"q{i}" for i in range(len(part))], {"nDCG@10": part}, ["q0"][: 1 - s])
+        for s, parts in enumerate(first)
+        for n, part in enumerate(parts)
+    ]
+    params = {"measures": ["nDCG@10"], "names": ["a", "b"]}
+    facts = compare.run(params, {"scores": directories}, tmp_path, Progress())
+    assert facts == {"queries": 4, "runs": 2, "missing": [2, 0]}
+    found = json.loads((tmp_path / "significance.json").read_text())["measures"]["nDCG@10"]
+    means = [sum(sum(part) / len(part) for part in parts) / 2 for parts in first]
+    assert found["means"] == pytest.approx(means)
+    assert found["difference"][0][1] == pytest.approx(means[0] - means[1])
+    # of the 16 sign flips, which leave the weights alone, the extreme ones are counted by hand
+    weighed = [x * w for part, other in zip(*first, strict=True) for x, w in
+               ((x - y, 1 / len(part)) for x, y in zip(part, other, strict=True))]  # fmt: skip
+    sums = [abs(sum(x if n >> i & 1 else -x for i, x in enumerate(weighed))) for n in range(16)]
+    extreme = sum(x >= abs(sum(weighed)) - 1e-9 for x in sums)
+    assert found["permutation_p"][0][1] == extreme / 16
+
+
+def test_scores_of_other_queries_are_refused(tmp_path):
+    directories = [scored(tmp_path / q, [q, "q"], {"RR@10": [1.0, 0.5]}) for q in ("a", "b")]
+    with pytest.raises(DataError, match="were scored on different queries"):
+        params = {"measures": ["RR@10"], "names": ["a", "b"]}
+        compare.run(params, {"scores": directories}, tmp_path, Progress())

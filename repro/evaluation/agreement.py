@@ -1,0 +1,90 @@
+"""How alike two runs of one system are, from equal rankings to equal averages (Breuer et al., SIGIR 2020).
+
+Definitions and defaults are those of repro_eval, over the topics that both runs answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+DEPTH = 1000
+PERSISTENCE = 0.95
+_NEGLIGIBLE = 1e-18
+
+Run = Mapping[str, Sequence[tuple[str, float]]]
+
+
+def root_mean_square_error(first: Sequence[float], second: Sequence[float]) -> float:
+    """Of two systems' scores on the same topics; 0 where no topic's score differs."""
+    return math.sqrt(sum((a - b) ** 2 for a, b in zip(first, second, strict=True)) / len(first))
+
+
+def paired_t(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Two-sided p of ``scipy.stats.ttest_rel``; 1 where all scores are equal, None for one topic."""
+    if list(first) == list(second):
+        return 1.0 if len(first) > 1 else None
+    if len(first) < 2:
+        return None
+    from scipy.stats import ttest_rel
+
+    p = float(ttest_rel(first, second).pvalue)
+    return None if math.isnan(p) else p
+
+
+def kendall_union(first: Run, second: Run, *, depth: int = DEPTH) -> float | None:
+    """Mean over topics of Kendall's tau between the rankings, documents numbered in their sorted union.
+
+    Rankings are cut to ``depth`` and to the shorter of the two. A topic with fewer than two documents has no
+    tau; None when there is no other.
+    """
+    taus = [_tau(*_cut(first[topic], second[topic], depth)) for topic in first if topic in second]
+    return _mean([tau for tau in taus if tau is not None])
+
+
+def rank_biased_overlap(
+    first: Run, second: Run, *, persistence: float = PERSISTENCE, depth: int = DEPTH
+) -> float | None:
+    """Mean over topics of the overlap of the first k documents, k to ``depth``, weighted by persistence^k.
+
+    Normalised by the weights: equal rankings have 1 if they are as long as ``depth``, less if they are
+    shorter. None without a common topic.
+    """
+    return _mean(
+        [_overlap(first[topic], second[topic], persistence, depth) for topic in first if topic in second]
+    )
+
+
+def _cut(first, second, depth: int) -> tuple[list[str], list[str]]:
+    length = min(depth, len(first), len(second))
+    return [d for d, _ in first[:length]], [d for d, _ in second[:length]]
+
+
+def _tau(first: list[str], second: list[str]) -> float | None:
+    if len(first) < 2:
+        return None
+    from scipy.stats import kendalltau
+
+    place = {document: i for i, document in enumerate(sorted({*first, *second}))}
+    return float(kendalltau([place[d] for d in first], [place[d] for d in second]).statistic)
+
+
+def _overlap(first, second, persistence: float, depth: int) -> float:
+    seen: set[str] = set()
+    common, score, total, weight = 0, 0.0, 0.0, 1.0
+    for i in range(depth):
+        for ranking in (first, second):
+            if i < len(ranking):
+                document = ranking[i][0]
+                common += document in seen
+                seen.add(document)
+        score += weight * common / (i + 1)
+        total += weight
+        weight *= persistence
+        if weight < _NEGLIGIBLE:
+            break
+    return score / total
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None

@@ -1,0 +1,107 @@
+import math
+import shutil
+
+import pytest
+
+from tests.cli.conftest import CELL
+
+DL = "costa/1/sparse.bm25/dl19.ndcg10"
+
+
+@pytest.fixture
+def own(measured):
+    """The stored run of CELL at tiny scale."""
+    [found] = (measured / "store" / "bm25").glob("*/run.trec")
+    return found
+
+
+@pytest.fixture
+def other(own, tmp_path):
+    """The same documents in another order, by their position in each ranking."""
+    path = tmp_path / "other.trec"
+    lines = [line.split() for line in own.read_text().splitlines()]
+    path.write_text("".join(f"{q} Q0 {d} 1 {(7 * int(r)) % 11}.{r} me\n" for q, _, d, r, _, _ in lines))
+    return path
+
+
+def test_our_own_run_is_ours(repro, own):
+    [found] = repro("compare", own, "--cell", CELL, "--scale", "tiny", "--json").json
+    pair = found["measured"]
+    assert found["id"] == CELL
+    assert found["value"] == pair["value"] > 0
+    assert (pair["p"], pair["permutation_p"], pair["effect_size"], pair["rmse"]) == (1.0, 1.0, None, 0.0)
+    assert pair["kendall_union"] == pytest.approx(1)
+    assert pair["rank_biased_overlap"] == pytest.approx(1)
+    assert pair["ties"] == found["queries"]
+    assert found["difference"] is None  # tiny is never compared with print
+
+
+def test_a_run_is_tested_against_ours_query_by_query(repro, own, other):
+    first, second = repro("compare", other, own, "--cell", CELL, "--scale", "tiny", "--json").json
+    pair = first["measured"]
+    assert first["run"] == str(other)
+    assert second["run"] == str(own)
+    assert pair["value"] == second["value"]
+    assert pair["difference"] == pytest.approx(first["value"] - second["value"])
+    assert pair["wins"] + pair["ties"] + pair["losses"] == first["queries"]
+    assert 0 < pair["permutation_p"] < 0.05
+    assert 0 < pair["p"] < 0.05
+    low, high = pair["interval"]
+    assert low < pair["difference"] < high < 0
+    assert math.copysign(1, pair["effect_size"]) == -1
+
+
+def test_the_table_shows_print_yours_and_ours(repro, other):
+    said = repro("compare", other, "--cell", CELL, "--scale", "tiny")
+    assert said.status == 0
+    for word in ("print", "yours", "ours", "permutation p", "0.187", "other.trec"):
+        assert word in said.out
+
+
+def test_without_a_run_of_ours_it_stands_beside_print_alone(repro, real_data, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(real_data))
+    run = real_data / "runs" / "bm25-anserini.dl19-passage.top100.trec.gz"
+    said = repro("compare", run, "--cell", DL, "--json")
+    [found] = said.json
+    assert found["measured"] is None
+    assert round(found["value"], 4) == 0.5058
+    assert found["difference"] == pytest.approx(found["value"] - 0.501)
+    told = repro("compare", run, "--cell", DL)
+    assert f"no run of ours is stored; `repro run --cell {DL} --scale full` makes it" in told.err
+
+
+def test_comparing_a_run_writes_nothing(repro, other, measured):
+    before = sorted(p for p in measured.rglob("*"))
+    repro("compare", other, "--cell", CELL, "--scale", "tiny")
+    assert sorted(p for p in measured.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["no/such.trec", "--cell", CELL], "there is no file 'no/such.trec', and no paper of that name"),
+        (["other.trec"], "name a paper"),
+        (["other.trec", "--cell", CELL, "--strict"], "leave --strict out"),
+        (["csta"], "there is no paper 'csta'"),
+        (["other.trec", "--cell", DL], "none of the run's 150 queries is among the 40 judged ones"),
+        (["other.trec", "--cell", "cotmae_v2/3/bm25/cqadupstack"], "cotmae_v2/3"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_sentence(repro, other, monkeypatch, arguments, words):
+    monkeypatch.chdir(other.parent)
+    said = repro("compare", *arguments, "--scale", "tiny")
+    assert said.status == 2
+    assert words in said.sentence
+
+
+def test_a_file_named_like_a_paper_does_not_hide_it(repro, measured, monkeypatch):
+    monkeypatch.chdir(measured)
+    shutil.copy(__file__, "costa")
+    said = repro("compare", "costa", "--table", "1", "--scale", "tiny")
+    assert said.status == 0
+    assert "costa table 1" in said.out
+
+
+def test_json_has_the_tests_and_what_stands_against_print(repro, measured):
+    [found] = repro("compare", "--cell", CELL, "--scale", "tiny", "--json").json
+    assert (found["tests"], found["effects"], found["order"]) == ([], [], None)
