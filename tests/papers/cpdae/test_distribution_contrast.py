@@ -42,7 +42,7 @@ def equation_5(sim, *, temperature, direction, reduction):
 
 @pytest.mark.parametrize("block", [1, 100, 2**24])
 def test_divergences_and_their_gradient_are_those_of_all_pairs_at_once(monkeypatch, block):
-    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(module, "BLOCK", {"cpu": block})
     p = word_distributions(scores(), normalisation="sum").requires_grad_()
     weights = scores(6, 6, seed=1)  # not symmetric, as Eq. 5's are not
     blocks, whole = jensen_shannon(p), naive(p)
@@ -67,7 +67,7 @@ def test_a_divergence_is_that_of_scipy_and_between_0_and_ln_2():
 
 @pytest.mark.parametrize("block", [1, 2**24])
 def test_rows_with_zeros_have_the_divergence_of_scipy_and_the_gradient_of_loops(monkeypatch, block):
-    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(module, "BLOCK", {"cpu": block})
     p = word_distributions(scores(5, 12), normalisation="sum")
     p[0, :6] = p[1, 6:] = p[2, ::2] = p[:, 5] = 0  # 0 and 1 share no word; word 5 is nobody's
     p = (p / p.sum(dim=1, keepdim=True)).requires_grad_()
