@@ -67,7 +67,7 @@ class _JensenShannon(torch.autograd.Function):
 
 def _blocks(p: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """The columns of p as rows, (v, N), so many at a time that (v, N, N) fits a block."""
-    return p.T.contiguous().split(max(1, BLOCK.get(p.device.type, BLOCK["cuda"]) // len(p) ** 2))
+    return p.T.contiguous().split(max(1, BLOCK["cpu" if p.device.type == "cpu" else "cuda"] // len(p) ** 2))
 
 
 def _log_ratios(words: torch.Tensor) -> torch.Tensor:
