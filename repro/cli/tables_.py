@@ -12,32 +12,31 @@ from repro.cli.selection import selecting
     epilog="""\b
 Examples:
   repro tables PAPER --table 1 --scale tiny
-  repro tables --all --document report.tex""",
+  repro tables --all --out DIR --document report.tex""",
 )
 @selecting
+@click.option("--out", metavar="DIR", help="Where to write them instead of RESULTS/tables/SCALE.")
 @click.option("--document", metavar="FILE", help="Also write a whole LaTeX document around the tables.")
-def command(selection, document):
-    """Write LaTeX of the selected tables, print and ours, below RESULTS/tables/SCALE."""
+def command(selection, out, document):
+    """Write LaTeX of the selected tables, print and ours, below RESULTS/tables/SCALE.
+
+    A file is a table environment that needs booktabs, siunitx and graphicx (a study's booktabs and amssymb).
+    """
     from pathlib import Path
 
-    from repro.comparison import compare
     from repro.report import latex
+    from repro.report.stored import judged_cells
     from repro.results import Results
     from repro.store import translated
 
     plan, store = selection.plan(), selection.store()
-    plan.look(store)
-    comparison = compare(plan, Results(selection.settings.results))
-    groups = {}
-    for c in comparison.cells:
-        if c.cell.table.kind == "figure":
-            continue
-        groups.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
-    folder = selection.settings.results / "tables" / selection.scale
+    comparison = judged_cells(plan, Results(selection.settings.results), store)
+    results = selection.settings.results
+    folder = Path(out) if out else results / "tables" / selection.scale
     texts = []
-    with translated(selection.settings.results, "results folder", "--results"):
+    with translated(*((folder, "folder", "--out") if out else (results, "results folder", "--results"))):
         folder.mkdir(parents=True, exist_ok=True)
-        for (name, identifier), cells in groups.items():
+        for (name, identifier), cells in _by_table(comparison).items():
             command = f"repro tables {name} --table {identifier} --scale {selection.scale}"
             path = folder / f"{name}-table{identifier}.tex"
             if cells[0].cell.table.kind == "study":
@@ -46,19 +45,29 @@ def command(selection, document):
             texts.append(latex.latex(comparison, cells, command=command))
             path.write_text(texts[-1], encoding="utf-8")
             print(path)
-        if document:
-            Path(document).write_text(latex.document(texts), encoding="utf-8")
-            print(document)
+    if document:
+        Path(document).write_text(latex.document(texts), encoding="utf-8")
+        print(document)
+
+
+def _by_table(comparison) -> dict[tuple[str, str], list]:
+    """The compared cells of every table; figures are no tables."""
+    groups: dict[tuple[str, str], list] = {}
+    for c in comparison.cells:
+        if c.cell.table.kind != "figure":
+            groups.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
+    return groups
 
 
 def _study(plan, store, cell, path, command: str) -> str:
     """A table that is printed nowhere: LaTeX and, beside it, Markdown. Returns the LaTeX."""
     from repro.evaluation.study import costs, entries
     from repro.report import study
+    from repro.report.stored import only
 
     title = f"{cell.paper.manifest.title} (scale {plan.scale.name})"
-    table, spent = cell.table, costs(plan, store)
-    measured = entries(plan, store, reference=table.delta_from)
+    table, own = cell.table, only(plan, cell.paper.name, cell.table.id)
+    spent, measured = costs(own, store), entries(own, store, reference=table.delta_from)
     for suffix, written in ((".md", study.markdown), (".tex", study.latex)):
         text = written(title, table, measured, spent, command=command)
         path.with_suffix(suffix).write_text(text, encoding="utf-8")

@@ -1,0 +1,33 @@
+"""Whether the order of rows and the gains over the authors' own baselines are print's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from repro.comparison import Compared
+from repro.evaluation.against_print import Effect, effects, orders
+from repro.manifest.schema import Table
+from repro.report.html.elements import Markup, el
+from repro.report.html.naming import in_full
+
+
+def against_print(printed: Table, compared: Sequence[Compared]) -> Markup | None:
+    """A line for every column and gain that can be compared; None where none can."""
+    heads = {c.id: " ".join(c.head) or c.id for c in printed.columns}
+    labels = {row.id: in_full(printed, row) for row in printed.rows}
+    lines = [
+        f"{heads[column]}: order of {rows} rows, Kendall's tau-b {tau:.2f}"
+        for column, (tau, rows) in orders(compared).items()
+    ]
+    for found in effects(compared):
+        lines.append(f"{heads[found.column]}: {labels[found.row]} over {labels[found.over]}, {_gain(found)}")
+    if not lines:
+        return None
+    told = "Against print (an effect ratio of 1 and a ΔRI of 0 are the printed gain):"
+    return el("div", el("p", told), el("ul", [el("li", line) for line in lines]), class_="notes")
+
+
+def _gain(found: Effect) -> str:
+    ratio = "–" if found.effect_ratio is None else f"{found.effect_ratio:.2f}"
+    relative = "" if found.delta_ri is None else f", ΔRI {found.delta_ri:+.3f}"
+    return f"effect ratio {ratio}{relative}"

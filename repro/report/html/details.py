@@ -1,0 +1,199 @@
+"""What a cell tells when it is asked: a card that opens over the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from repro.comparison import Compared, Comparison
+from repro.manifest.printed import Printed
+from repro.report.html.elements import Content, Markup, el, identifier
+from repro.report.html.naming import in_full
+from repro.report.html.verdicts import badge
+from repro.results import Record
+
+ROLES = {
+    "ours": "the paper's own method",
+    "rerun": "run again by the authors",
+    "cited": "printed from elsewhere",
+}
+MOST_OBSTACLES = 3  # on a card
+GRADES = {
+    "A": "the authors' run file is public",
+    "B": "the authors' checkpoint is public",
+    "P": "a public run or checkpoint by others",
+    "C": "only the printed mean",
+}
+
+
+def about(cell_id: str) -> str:
+    """The id of a cell's card."""
+    return identifier("about", *cell_id.split("/"))
+
+
+def card(c: Compared, comparison: Comparison) -> Markup:
+    """The card; a browser opens it from the cell's button, with or without a script, and closes it on Esc."""
+    cell = c.cell
+    title = el(
+        "h4",
+        cell.row.label,
+        " · ",
+        " ".join(cell.column.head) or cell.column.id,
+        id=f"{about(cell.id)}/title",
+    )
+    facts = [*_print(c), *_ours(c), *_definition(c), *_tests(c, comparison), *_choices(c)]
+    facts += [_fact("reproduce", el("code", _command(c)))]
+    facts += [*_readings(c), *(fact for record in c.records for fact in _provenance(record))]
+    close = el(
+        "button",
+        "×",
+        type="button",
+        class_="close",
+        popovertarget=about(cell.id),
+        popovertargetaction="hide",
+        aria_label="close",
+    )
+    return el(
+        "div",
+        close,
+        title,
+        el("p", badge(c.verdict.name), " ", c.verdict.why),
+        el("dl", facts),
+        id=about(cell.id),
+        popover=True,
+        class_="card",
+        role="dialog",
+        aria_labelledby=f"{about(cell.id)}/title",
+    )
+
+
+def _command(c: Compared) -> str:
+    """What measures the cell again, in the way it was measured."""
+    first = c.records[0] if c.records else None
+    if first and first.origin:
+        return f"repro import-run {first.origin.get('file', 'FILE')} --cell {c.cell.id}"
+    seeds = ",".join(str(r.seed) for r in c.records if r.seed is not None)
+    chosen = first.readings.items() if first else ()
+    words = [f"repro run --cell {c.cell.id} --scale {c.scale}", f"--seeds {seeds}" if seeds else ""]
+    return " ".join(filter(None, [*words, *(f"--reading {reading}={choice}" for reading, choice in chosen)]))
+
+
+def interval(printed: Printed) -> str | None:
+    """Which numbers round to the printed one; None where print gives none, or a bound."""
+    if printed.value is None or printed.bound:
+        return None
+    half = Decimal(1).scaleb(-printed.decimals) / 2
+    return f"{printed.value - half} to {printed.value + half}"
+
+
+def _fact(name: str, *content: Content) -> Markup:
+    return el("div", el("dt", name), el("dd", *content))
+
+
+def _print(c: Compared) -> Iterator[Markup]:
+    cell = c.cell
+    if cell.table.kind in ("figure", "study"):
+        return
+    rounded = interval(cell.printed)
+    yield _fact(
+        "print", el("b", cell.printed.plain), cell.printed.marks, f", that is {rounded}" if rounded else ""
+    )
+    yield _fact("role", f"{ROLES[cell.role]}; {GRADES[cell.grade]}")
+
+
+def _ours(c: Compared) -> Iterator[Markup]:
+    if c.measured is not None:
+        first = c.records[0]
+        missing = f", {first.missing} of them without an answer" if first.missing else ""
+        yield _fact("ours", el("b", f"{c.measured:.6g}"), f" over {first.queries} queries{missing}")
+    if len(c.records) > 1:
+        each = ", ".join(f"{'own' if r.seed is None else r.seed}: {r.measured:.6g}" for r in c.records)
+        yield _fact("seeds", each)
+    if c.verdict.difference is not None:
+        width = f", interval ± {c.verdict.half_width:.4g}" if c.verdict.half_width is not None else ""
+        yield _fact("difference", f"{c.verdict.difference:+.4g}{width}")
+    if c.records and not c.current:
+        yield _fact("outdated", "the recipe has changed since this was measured")
+    for obstacle in c.obstacles[:MOST_OBSTACLES]:
+        yield _fact("blocked", f"{obstacle.cause}; {obstacle.remedy}")
+    if len(c.obstacles) > MOST_OBSTACLES:
+        yield _fact("and", f"{len(c.obstacles) - MOST_OBSTACLES} more; repro plan names all")
+
+
+def _definition(c: Compared) -> Iterator[Markup]:
+    column = c.cell.column
+    if column.mean_of:
+        yield _fact("definition", f"mean of {', '.join(column.mean_of)}; {c.cell.unit}")
+    elif column.dataset or column.measure:
+        yield _fact(
+            "definition", f"{column.measure} on ", el("code", column.dataset or "–"), f"; {c.cell.unit}"
+        )
+    note = c.cell.row.note or column.note
+    if note:
+        yield _fact("note", note)
+
+
+def _readings(c: Compared) -> Iterator[Markup]:
+    affecting = [
+        r.id
+        for r in c.cell.paper.readings.values()
+        if any(f"{c.cell.id}/".startswith(f"{a}/") for a in r.affects)
+    ]
+    if affecting:
+        links = [(" ", el("a", r, href=f"#{identifier(c.cell.paper.name, 'reading', r)}")) for r in affecting]
+        summary = f"{len(links)} that bear on this cell"
+        yield _fact("readings", el("details", el("summary", summary), links))
+
+
+def _choices(c: Compared) -> Iterator[Markup]:
+    first = c.records[0] if c.records else None
+    for reading, choice in (first.readings if first else {}).items():
+        yield _fact("chosen", f"{reading} = {choice}")
+    for reading, why in (first.substitutes if first else {}).items():
+        yield _fact("substitute", f"{reading}: {why}")
+
+
+def _tests(c: Compared, comparison: Comparison) -> Iterator[Markup]:
+    labels = {row.id: in_full(c.cell.table, row) for row in c.cell.table.rows}
+    pairs = comparison.pairs(c)
+    if not pairs:
+        return
+    head = el("tr", [el("th", name, scope="col") for name in ("against", "difference", "p", "p (Holm)")])
+    lines = [
+        el(
+            "tr",
+            el("th", labels[pair["over"]], scope="row"),
+            el("td", f"{pair['difference']:+.4f}"),
+            el("td", _p(pair["p"])),
+            el("td", _p(pair["holm_student_p"])),
+        )
+        for pair in pairs
+    ]
+    yield _fact("tests", el("table", el("thead", head), el("tbody", lines)))
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else "< 0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def _provenance(record: Record) -> Iterator[Markup]:
+    if record.origin:
+        known = [f"{key}: {value}" for key, value in sorted(record.origin.items()) if value]
+        yield _fact("imported", "; ".join(known))
+    hardware, software = (record.environment.get(key, {}) for key in ("hardware", "software"))
+    machine = ", ".join(
+        filter(
+            None,
+            [
+                hardware.get("gpu"),
+                hardware.get("cpu"),
+                f"{hardware['cores']} cores" if "cores" in hardware else "",
+            ],
+        )
+    )
+    versions = ", ".join(
+        f"{name} {software[name]}" for name in ("torch", "transformers", "pyserini") if name in software
+    )
+    made = [("fingerprint", record.fingerprint), ("commit", record.environment.get("commit"))]
+    yield from (_fact(name, el("code", value)) for name, value in made if value)
+    yield _fact("recorded", "; ".join(filter(None, [record.recorded[:10], machine, versions])))

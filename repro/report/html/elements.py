@@ -1,0 +1,55 @@
+"""HTML from Python in which every text is escaped unless it is HTML already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from html import escape
+
+VOID = frozenset({"meta", "link", "br", "hr", "img", "col"})
+
+
+class Markup(str):
+    """A string that is HTML; other strings are text."""
+
+    __slots__ = ()
+
+
+Content = str | Iterable["Content"] | None
+
+
+def el(name: str, /, *content: Content, **attributes: str | int | bool | None) -> Markup:
+    """An element. ``class_`` is the attribute class, ``aria_label`` aria-label; None and False are left out.
+
+    Args:
+        content: text, elements, or sequences of them; None is nothing.
+    """
+    words = [
+        name,
+        *(_attribute(key, value) for key, value in attributes.items() if value not in (None, False)),
+    ]
+    opening = f"<{' '.join(words)}>"
+    return Markup(opening if name in VOID else f"{opening}{join(*content)}</{name}>")
+
+
+def join(*content: Content) -> Markup:
+    """Pieces one after the other."""
+    return Markup("".join(map(_html, content)))
+
+
+def identifier(*parts: str) -> str:
+    """An id for an element, and what follows # in a link to it: parts joined by slashes like a cell's."""
+    return "/".join(re.sub(r"[^A-Za-z0-9_.-]", lambda found: f"_{ord(found[0]):x}_", part) for part in parts)
+
+
+def _html(content: Content) -> str:
+    if content is None:
+        return ""
+    if isinstance(content, Markup):
+        return content
+    return escape(content) if isinstance(content, str) else "".join(map(_html, content))
+
+
+def _attribute(key: str, value: str | int | bool) -> str:
+    name = key.rstrip("_").replace("_", "-")
+    return name if value is True else f'{name}="{escape(str(value))}"'

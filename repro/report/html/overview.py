@@ -1,0 +1,118 @@
+"""The first part of the page: how far all papers have come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from repro.coverage import WAYS
+from repro.report.html.elements import Markup, el, identifier
+from repro.report.html.sections import Part, Report
+from repro.report.html.tables import scrolling
+from repro.report.html.verdicts import bar, legend
+
+
+def overview(report: Report) -> Markup:
+    """Counts, a card for each paper with a bar for every table, coverage, and what the signs mean."""
+    return el(
+        "article",
+        el(
+            "header",
+            el("p", f"scale {report.scale}", class_="eyebrow"),
+            el("h2", "Every printed number, beside ours"),
+            _meaning(report),
+            _numbers(report),
+        ),
+        el(
+            "section",
+            el("h3", "Papers"),
+            el("div", [_card(part) for part in report.parts], class_="cards"),
+            id="papers",
+        ),
+        _coverage(report.parts),
+        el(
+            "section",
+            el("h3", "How to read a cell"),
+            el(
+                "p",
+                "Above stands what the paper prints, beneath what we measured, with a sign for the verdict. "
+                "Press a number to see how it is defined, judged and made again.",
+            ),
+            legend(),
+            id="signs",
+        ),
+        id="overview",
+        class_="overview",
+    )
+
+
+def _meaning(report: Report) -> Markup:
+    if report.scale == "full":
+        return el("p", "Measured at the papers' own scale, and judged against print.", class_="lead")
+    told = (
+        f"Measured at scale {report.scale}: every recipe ran from end to end, at a fraction of its cost. "
+        "These numbers neither confirm nor refute print."
+    )
+    return el("p", told, class_="lead")
+
+
+def _numbers(report: Report) -> Markup:
+    cells = [c for part in report.parts for c in part.compared]
+    counts = Counter(c.verdict.name for c in cells)
+    measured = sum(c.measured is not None for c in cells)
+    tiles = [(len(report.parts), "papers"), (len(cells), "cells"), (measured, "measured")]
+    tiles += [
+        (sum(counts[name] for name in names), word)
+        for names, word in (
+            (("exact", "consistent", "within tolerance"), "pass"),
+            (("lower", "higher", "failed"), "fail"),
+        )
+        if report.scale == "full"
+    ]
+    items = [el("div", el("dt", word), el("dd", str(number))) for number, word in tiles]
+    return el("div", el("dl", items, class_="tiles"), bar(counts, label="verdicts of all papers"))
+
+
+def _card(part: Part) -> Markup:
+    manifest, name = part.paper.manifest, part.paper.name
+    tables = []
+    for owner in dict.fromkeys(c.cell.table.id for c in part.compared):
+        counts = Counter(c.verdict.name for c in part.compared if c.cell.table.id == owner)
+        word = f"Figure {owner.removeprefix('figure-')}" if owner.startswith("figure-") else f"Table {owner}"
+        link = el("a", word, href=f"#{identifier(name, owner)}")
+        tables.append(el("div", link, bar(counts, label=f"{name}, {word}"), class_="row"))
+    return el(
+        "div",
+        el("h4", el("a", name, href=f"#{identifier(name)}")),
+        el("p", manifest.title, f" ({manifest.venue})" if manifest.venue else ""),
+        tables,
+        class_="of-paper",
+    )
+
+
+def _coverage(parts: Sequence[Part]) -> Markup | None:
+    found = [c for part in parts for c in part.covered]
+    if not found:
+        return None
+    first = {"full": 0, "small": 1, "tiny": 2}
+    scales = sorted({s for c in found for s in c.measured}, key=lambda scale: (first.get(scale, 3), scale))
+    head = ["", "cells", *WAYS, *(f"measured: {scale}" for scale in scales)]
+    rows = []
+    for part in parts:
+        numbers = [len(part.covered), *(sum(c.way == way for c in part.covered) for way in WAYS)]
+        numbers += [sum(scale in c.measured for c in part.covered) for scale in scales]
+        rows.append(
+            el(
+                "tr",
+                el("th", part.paper.name, scope="row"),
+                [el("td", str(n) if n else "–") for n in numbers],
+            )
+        )
+    table = el(
+        "table",
+        el("thead", el("tr", [el("th", name, scope="col") if name else el("td") for name in head])),
+        el("tbody", rows),
+        class_="plain numbers",
+    )
+    told = "Every number, point of a figure and view, by the strongest way there is to measure it."
+    return el("section", el("h3", "Coverage"), el("p", told), scrolling(table, "coverage"), id="coverage")

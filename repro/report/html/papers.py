@@ -1,0 +1,121 @@
+"""A paper's part of the page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from repro.comparison import Comparison
+from repro.manifest.schema import Figure, Table
+from repro.report.html.against import against_print
+from repro.report.html.elements import Content, Markup, el, identifier
+from repro.report.html.scatter import drawn
+from repro.report.html.sections import Part
+from repro.report.html.sources import citation, cited, datasets
+from repro.report.html.statements import audit, claims, readings
+from repro.report.html.studies import study
+from repro.report.html.tables import examples, notes, table
+from repro.report.html.verdicts import bar
+from repro.report.html.views import view
+
+
+def paper(part: Part, comparison: Comparison, scale: str) -> Markup:
+    """Tables, figures, statements, readings and sources of a paper."""
+    name, manifest = part.paper.name, part.paper.manifest
+    return el(
+        "article",
+        el(
+            "header",
+            el("p", name, class_="eyebrow"),
+            el("h2", manifest.title),
+            cited(part.paper),
+            bar(part.counts, label=f"verdicts of {name}"),
+            _contents(part),
+        ),
+        [_table(part, printed, comparison) for printed in manifest.tables],
+        [_figure(part, figure, comparison) for figure in manifest.figures],
+        claims(part, scale),
+        audit(part),
+        readings(part.paper),
+        datasets(part.paper, scale),
+        citation(part.paper),
+        id=identifier(name),
+        class_="paper",
+    )
+
+
+def place(part: Part, owner: str) -> str:
+    """The id of a table's or figure's section; ``owner`` is ``4`` or ``figure-4``."""
+    return identifier(part.paper.name, owner)
+
+
+def _contents(part: Part) -> Markup:
+    name = part.paper.name
+    links = [(place(part, t.id), f"Table {t.id}") for t in part.paper.manifest.tables]
+    links += [(place(part, f"figure-{f.id}"), f"Figure {f.id}") for f in part.paper.manifest.figures]
+    links += [(identifier(name, "claims"), "Claims")] if part.statements else []
+    links += [(identifier(name, "audit"), "Audit")] if part.findings else []
+    links += [(identifier(name, "readings"), "Readings")] if part.paper.readings else []
+    links += [(identifier(name, "data"), "Data and licences"), (identifier(name, "citation"), "Citation")]
+    return el(
+        "nav",
+        [el("a", text, href=f"#{target}") for target, text in links],
+        class_="inside",
+        aria_label=f"parts of {name}",
+    )
+
+
+def _table(part: Part, printed: Table, comparison: Comparison) -> Markup:
+    compared = [c for c in part.compared if c.cell.table.id == printed.id]
+    title = f"Table {printed.id}"
+    if printed.id in part.studies:
+        body: Content = study(f"{title} of {part.paper.name}", printed, part.studies[printed.id])
+    elif printed.rows:
+        body = (
+            table(part.paper, printed, compared, comparison),
+            notes(printed),
+            against_print(printed, compared),
+        )
+    else:
+        body = examples(printed), notes(printed)
+    counts = Counter(c.verdict.name for c in compared)
+    return el(
+        "section",
+        el("h3", title),
+        bar(counts, label=f"verdicts of table {printed.id}") if compared else None,
+        body,
+        _drawings(part, printed.id, printed.about),
+        _scatters(part, printed.id),
+        id=place(part, printed.id),
+    )
+
+
+def _figure(part: Part, figure: Figure, comparison: Comparison) -> Markup:
+    owner = f"figure-{figure.id}"
+    compared = [c for c in part.compared if c.cell.table.id == owner]
+    axes = [f"{name}: {text}" for name, text in (("x", figure.x), ("y", figure.y)) if text]
+    points = None
+    if compared:
+        summary = el("summary", f"{len(compared)} points as numbers")
+        points = el("details", summary, table(part.paper, figure.as_table(), compared, comparison))
+    return el(
+        "section",
+        el("h3", f"Figure {figure.id}"),
+        el("p", figure.about),
+        el("p", "; ".join(axes), class_="fine") if axes else None,
+        _drawings(part, owner, figure.about),
+        points,
+        id=place(part, owner),
+    )
+
+
+def _drawings(part: Part, owner: str, about: str) -> list[Content]:
+    return [view(path, about) for path in part.drawings.get(owner, ())]
+
+
+def _scatters(part: Part, table_id: str) -> Iterator[Markup]:
+    found: Sequence = part.scatters.get(table_id, ())
+    if found:
+        first = found[0]
+        told = f"Query by query: {first.measure}, upwards, against {first.reference}, to the right"
+        yield el("details", el("summary", told), el("div", [drawn(one) for one in found], class_="multiples"))

@@ -1,0 +1,113 @@
+"""Queries of one row against those of the row of reference, as a small SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from repro.manifest.schema import Table
+from repro.measurement import Measurement
+from repro.plan import Plan
+from repro.report.html.elements import Markup, el
+from repro.report.html.naming import in_full
+from repro.store import Store, read_json
+
+MOST_ROWS = 12  # of a table
+MOST_QUERIES = 400  # of a drawing; evenly taken from the sorted ids where there are more
+SIDE, PAD = 150, 8
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """One row beside the reference: points (reference, row), a pair for every query drawn."""
+
+    row: str
+    reference: str
+    measure: str
+    points: tuple[tuple[float, float], ...]
+    queries: int
+
+    @property
+    def said(self) -> str:
+        """On how many of the queries drawn the row is above, equal, below."""
+        above = sum(y > x for x, y in self.points)
+        equal = sum(y == x for x, y in self.points)
+        return f"{above} above, {equal} equal, {len(self.points) - above - equal} below"
+
+
+def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
+    """Table -> its rows whose scores are stored, in the first column for which the reference's are too.
+
+    The reference is the row that print's differences are taken from, else the first row with scores.
+    """
+    stored: dict[str, dict[str, dict[str, Measurement]]] = {}
+    tables: dict[str, Table] = {}
+    for m in plan.measurements:
+        alone = len(m.parts) == 1 and plan.states[m.parts[0].fingerprint] == "stored"
+        if m.cell.paper.name == paper and alone and m.cell.table.kind == "results":
+            tables[m.cell.table.id] = m.cell.table
+            columns = stored.setdefault(m.cell.table.id, {})
+            columns.setdefault(m.cell.column.id, {}).setdefault(m.cell.row.id, m)
+    found = {name: list(_of_table(tables[name], columns, store)) for name, columns in stored.items()}
+    return {name: drawn for name, drawn in found.items() if drawn}
+
+
+def _of_table(table: Table, columns: Mapping, store: Store) -> Iterator[Scatter]:
+    column = next((c.id for c in table.columns if len(columns.get(c.id, ())) > 1), None)
+    if column is None:
+        return
+    rows = columns[column]
+    measured = [row for row in table.rows if row.id in rows]
+    reference = next((row for row in measured if row.id == table.delta_from), measured[0])
+    base = _scores(rows[reference.id], store)
+    for row in [r for r in measured if r is not reference][:MOST_ROWS]:
+        names = in_full(table, row), in_full(table, reference)
+        yield _scatter(*names, rows[row.id].measure, _scores(rows[row.id], store), base)
+
+
+def _scores(m: Measurement, store: Store) -> dict[str, float]:
+    found = read_json(store.path(m.parts[0]) / "scores.json")
+    return dict(zip(found["queries"], found["measures"][m.measure], strict=True))
+
+
+def _scatter(row: str, reference: str, measure: str, ours: Mapping, base: Mapping) -> Scatter:
+    shared = sorted(ours.keys() & base.keys())
+    step = max(1, -(-len(shared) // MOST_QUERIES))
+    points = tuple((base[q], ours[q]) for q in shared[::step])
+    return Scatter(row, reference, measure, points, len(shared))
+
+
+def drawn(found: Scatter) -> Markup:
+    """The drawing with its words: above the diagonal the row is better."""
+    most = max([1e-9, *(v for point in found.points for v in point)])
+    title = f"{found.row} against {found.reference}, {found.measure} by query: {found.said}"
+    edge = SIDE - PAD
+    frame = [
+        el("rect", x=PAD, y=PAD, width=SIDE - 2 * PAD, height=SIDE - 2 * PAD, class_="frame"),
+        el("line", x1=PAD, y1=edge, x2=edge, y2=PAD, class_="diagonal"),
+    ]
+    svg = el(
+        "svg",
+        el("title", title),
+        frame,
+        _dots(found.points, most),
+        viewBox=f"0 0 {SIDE} {SIDE}",
+        class_="scatter",
+        role="img",
+        aria_label=title,
+    )
+    of = f"{len(found.points)} of {found.queries} queries" if len(found.points) < found.queries else ""
+    words = el("figcaption", el("b", found.row), el("br"), found.said, el("br") if of else None, of)
+    return el("figure", svg, words, class_="small")
+
+
+def _dots(points: Sequence[tuple[float, float]], most: float) -> list[Markup]:
+    """Equal points are one dot, the larger the more there are."""
+    inner, counts = SIDE - 2 * PAD, {}
+    for x, y in points:
+        place = round(PAD + inner * x / most, 1), round(SIDE - PAD - inner * y / most, 1)
+        counts[place] = counts.get(place, 0) + 1
+    return [
+        el("circle", cx=f"{x:g}", cy=f"{y:g}", r=f"{min(1.6 + 0.5 * count**0.5, 7):.1f}")
+        for (x, y), count in sorted(counts.items())
+    ]

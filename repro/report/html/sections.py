@@ -1,0 +1,166 @@
+"""What a report tells, gathered from the parts of the suite that know it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+from repro.audit.findings import Finding
+from repro.comparison import Compared, Comparison
+from repro.coverage import Covered, coverage
+from repro.papers import Paper
+from repro.plan import Plan
+from repro.report.html.scatter import Scatter, scatters
+from repro.report.stored import judged_cells, only
+from repro.results import Results
+from repro.store import Store
+
+DRAWN = (".svg", ".html", ".md")
+
+
+@dataclass(frozen=True)
+class Told:
+    """A statement of a paper that was judged: in print, and on what was measured."""
+
+    id: str
+    where: str
+    says: str
+    print: str
+    print_why: str
+    ours: str
+    ours_why: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study's table: (row, column) -> entry, row -> cost; see ``repro.evaluation.study``."""
+
+    entries: Mapping
+    costs: Mapping
+
+
+@dataclass(frozen=True)
+class Part:
+    """All that is told of one paper.
+
+    Attributes:
+        compared: its measured or measurable cells, points of figures included.
+        drawings: table or ``figure-N`` -> files of the results folder that show it.
+        scatters: table -> rows against the row of reference, query by query.
+    """
+
+    paper: Paper
+    compared: Sequence[Compared] = ()
+    covered: Sequence[Covered] = ()
+    statements: Sequence[Told] = ()
+    findings: Sequence[Finding] = ()
+    drawings: Mapping[str, Sequence[Path]] = field(default_factory=dict)
+    scatters: Mapping[str, Sequence[Scatter]] = field(default_factory=dict)
+    studies: Mapping[str, Study] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> Counter:
+        """How often each verdict was given."""
+        return Counter(c.verdict.name for c in self.compared)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one page is made of; ``comparison`` holds the tests between rows."""
+
+    scale: str
+    comparison: Comparison
+    parts: Sequence[Part]
+
+    def dates(self) -> tuple[str, str] | None:
+        """First and last day on which a shown number was recorded; None without one."""
+        days = sorted(
+            r.recorded[:10] for p in self.parts for c in p.compared for r in c.records if r.recorded
+        )
+        return (days[0], days[-1]) if days else None
+
+
+def gather(plan: Plan, results: Results, store: Store) -> Report:
+    """Everything there is on the papers of a plan; nothing is run, and the store may be empty.
+
+    Raises what reading manifests, results and store raises.
+    """
+    comparison = judged_cells(plan, results, store)
+    parts = []
+    by_paper = groupby(comparison.cells, key=lambda c: c.cell.paper.name)
+    for name, cells in [(name, list(group)) for name, group in by_paper]:
+        source = cells[0].cell.paper
+        parts.append(
+            Part(
+                source,
+                cells,
+                coverage(source, results),
+                statements(source, comparison),
+                findings(source),
+                drawings(results.root / "figures" / plan.scale.name, source),
+                scatters(plan, store, name),
+                studies(plan, store, source),
+            )
+        )
+    return Report(plan.scale.name, comparison, parts)
+
+
+def statements(source: Paper, comparison: Comparison) -> list[Told]:
+    """What the paper's text, marks and bold numbers claim."""
+    from repro.claims.judged import judged
+    from repro.claims.values import Measured
+
+    found = judged([source], Measured(comparison), scale=comparison.cells[0].scale)
+    return [
+        Told(
+            j.statement.id,
+            j.statement.where,
+            j.statement.says,
+            j.print.state,
+            _why(j.print),
+            j.ours.state,
+            _why(j.ours),
+        )
+        for j in found
+    ]
+
+
+def _why(judgement) -> str:
+    return "; ".join(filter(None, (judgement.why, judgement.test)))
+
+
+def findings(source: Paper) -> list[Finding]:
+    """What print alone shows to be wrong or doubtful, in this paper or between it and others."""
+    from repro.audit.collected import audit
+
+    return [found for found in audit([source]) if found.paper == source.name]
+
+
+def drawings(folder: Path, source: Paper) -> dict[str, list[Path]]:
+    """The drawings and views of a paper at one scale, by the table or figure they belong to."""
+    owners = {f"table{t.id}": t.id for t in source.manifest.tables}
+    owners |= {f"figure{f.id}": f"figure-{f.id}" for f in source.manifest.figures}
+    found: dict[str, list[Path]] = {}
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        paper, _, place = path.stem.partition("-")
+        owner = owners.get(place.partition("-")[0])
+        if paper == source.name and owner and path.suffix in DRAWN:
+            found.setdefault(owner, []).append(path)
+    return found
+
+
+def studies(plan: Plan, store: Store, source: Paper) -> dict[str, Study]:
+    """The paper's tables of kind study, where something of them is stored."""
+    from repro.evaluation.study import costs, entries
+
+    found = {}
+    for table in source.manifest.tables:
+        if table.kind == "study":
+            own = only(plan, source.name, table.id)
+            measured = entries(own, store, reference=table.delta_from)
+            if measured:
+                found[table.id] = Study(measured, costs(own, store))
+    return found

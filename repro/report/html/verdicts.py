@@ -1,0 +1,71 @@
+"""Verdicts on a page: a sign and a colour each, so that neither has to be told from the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from repro.report.html.elements import Markup, el
+
+# name -> class of colours, sign, what it says
+VERDICTS = {
+    "exact": ("pass", "=", "equal to print at print's decimals"),
+    "consistent": ("pass", "≈", "print lies in the prediction interval of our seeds"),
+    "within tolerance": ("pass", "~", "the difference is within the stated tolerance"),
+    "lower": ("fail", "▼", "below print"),
+    "higher": ("fail", "▲", "above print, which is no pass"),
+    "failed": ("fail", "✕", "a stage failed"),
+    "inconclusive": ("open", "?", "seeds vary too much to tell, or print gives no number"),
+    "modified": ("open", "◇", "measured with another reading or stand-in data; not compared"),
+    "scaled": ("scaled", "◐", "measured at a smaller scale; not compared"),
+    "blocked": ("none", "⊘", "something is missing on the machine"),
+    "not run": ("none", "·", "nothing was measured"),
+}
+
+
+def tone(name: str) -> str:
+    """The class of a verdict's colours."""
+    return f"v-{VERDICTS[name][0]}"
+
+
+def badge(name: str) -> Markup:
+    """Sign and name in the verdict's colours."""
+    return el("span", sign(name), " ", name, class_=f"badge {tone(name)}")
+
+
+def sign(name: str) -> Markup:
+    """The sign alone; beside a name or number, hence not read aloud."""
+    return el("span", VERDICTS[name][1], class_="sign", aria_hidden="true")
+
+
+def bar(counts: Mapping[str, int], *, label: str) -> Markup:
+    """One bar of verdict counts, and the counts in words beneath; signs stand where there is room."""
+    total = sum(counts.values())
+    present = [name for name in VERDICTS if counts.get(name)]
+    parts = [
+        el(
+            "span",
+            VERDICTS[name][1] if counts[name] / total > 0.06 else None,
+            class_=f"part {tone(name)}",
+            style=f"flex-grow:{counts[name]}",
+            title=f"{counts[name]} {name}",
+        )
+        for name in present
+    ]
+    words = [el("li", sign(name), f" {counts[name]} {name}", class_=tone(name)) for name in present]
+    return el(
+        "div",
+        el("div", parts, class_="bar", role="img", aria_label=f"{label}: {said(counts)}"),
+        el("ul", words, class_="counts"),
+        class_="verdicts",
+    )
+
+
+def said(counts: Mapping[str, int]) -> str:
+    """``3 exact, 2 lower``, in the order of the verdicts."""
+    return ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts.get(name)) or "no cells"
+
+
+def legend() -> Markup:
+    """What every sign means."""
+    items = [el("div", el("dt", badge(name)), el("dd", what)) for name, (_, _, what) in VERDICTS.items()]
+    return el("dl", items, class_="legend")

@@ -1,0 +1,103 @@
+"""Verdicts in Markdown: for a README, or the summary of a CI job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from repro.comparison import Compared, Comparison
+from repro.coverage import Covered
+from repro.errors import UsageError
+from repro.evaluation.verdict import FAILS, PASSES
+from repro.report.numbers import shown
+
+BEGIN, END = "<!-- verdicts:begin -->", "<!-- verdicts:end -->"
+ORDER = (
+    "failed",
+    "lower",
+    "higher",
+    "inconclusive",
+    "exact",
+    "consistent",
+    "within tolerance",
+    "modified",
+    "scaled",
+    "blocked",
+    "not run",
+)
+
+
+def summary(comparison: Comparison, *, scale: str) -> str:
+    """What fails, cell by cell, and then how many cells of every table have which verdict."""
+    failing = [c for c in comparison.cells if c.verdict.name in FAILS]
+    note = "" if scale == "full" else " Only full scale is compared with print."
+    lines = [
+        f"## Verdicts at scale {scale}",
+        "",
+        f"{len(comparison.cells)} cells, {len(failing)} failing.{note}",
+        "",
+    ]
+    if failing:
+        lines += table(["cell", "print", "ours", "verdict", "why"], [_failing(c) for c in failing])
+    present = [name for name in ORDER if comparison.counts()[name]]
+    counted: dict[tuple[str, str], dict[str, int]] = {}
+    for c in comparison.cells:
+        counts = counted.setdefault((c.cell.paper.name, c.cell.table.id), {})
+        counts[c.verdict.name] = counts.get(c.verdict.name, 0) + 1
+    ordered = sorted(counted.items(), key=lambda pair: -sum(pair[1].get(name, 0) for name in FAILS))
+    rows = [
+        [paper, identifier, str(sum(counts.values())), *(_number(counts.get(name, 0)) for name in present)]
+        for (paper, identifier), counts in ordered
+    ]
+    return "\n".join([*lines, *table(["paper", "table", "cells", *present], rows)])
+
+
+def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[Covered]]) -> str:
+    """A line for each paper: its cells, how many are measured, and what full scale says of them.
+
+    Args:
+        comparison: at full scale.
+        covered: paper -> ``repro.coverage.coverage`` of it.
+    """
+    rows = []
+    for name, cells in covered.items():
+        given = [c.verdict.name for c in comparison.cells if c.cell.paper.name == name]
+        measured = [sum(scale in c.measured for c in cells) for scale in ("tiny", "full")]
+        counts = [sum(v in names for v in given) for names in (PASSES, FAILS, ("inconclusive", "modified"))]
+        rows.append([f"`{name}`", str(len(cells)), *(_number(n) for n in (*measured, *counts))])
+    head = ["paper", "cells", "measured at tiny", "measured at full", "pass", "fail", "neither"]
+    return "\n".join(table(head, rows))
+
+
+def between(path: Path, text: str, new: str) -> str:
+    """The text with what stands between the markers replaced. Raises UsageError unless there is one pair."""
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        raise UsageError(
+            f"{path} must hold {BEGIN} and, after it, {END}, once each; put them where the table belongs"
+        )
+    before, _, rest = text.partition(BEGIN)
+    return f"{before}{BEGIN}\n{new}\n{END}{rest.partition(END)[2]}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a Markdown table, an empty one behind it; the first column is text, numbers stand right."""
+    numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(head))]
+    rule = ["---:" if right else "---" for right in numeric]
+    return [f"| {' | '.join(map(_cell, line))} |" for line in (head, rule, *rows)] + [""]
+
+
+def _failing(c: Compared) -> list[str]:
+    ours = shown(c.measured, c.cell) if c.measured is not None else "–"
+    return [f"`{c.cell.id}`", c.cell.printed.plain, ours, c.verdict.name, c.verdict.why]
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _number(number: int) -> str:
+    return str(number) if number else "–"
+
+
+def _is_number(text: str) -> bool:
+    return text == "–" or text.isdecimal()

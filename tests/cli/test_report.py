@@ -1,0 +1,78 @@
+"""``repro report`` as a user meets it."""
+
+import pytest
+
+from tests.report.html.outline import outline
+
+README = "# x\n\n<!-- verdicts:begin -->\nold\n<!-- verdicts:end -->\n\nlast\n"
+
+
+def test_the_page_of_one_paper_is_written_without_store_or_results(repro, folders):
+    said = repro("report", "costa", "--scale", "tiny", "-o", folders / "r.html")
+    assert (said.status, said.out) == (0, f"{folders / 'r.html'}\n")
+    found = outline((folders / "r.html").read_text(encoding="utf-8"))
+    assert {"overview", "costa", "costa/1", "costa/7", "costa/figure-3", "costa/claims"} <= set(found.ids)
+    assert "costa/1/hardneg.costa/dev.rr10" in found.ids and "simlm" not in found.ids
+    assert len(found.ids) == len(set(found.ids))
+    links = {a["href"][1:] for a in found.named("a") if a["href"].startswith("#")}
+    assert links <= set(found.ids)
+
+
+def test_what_was_measured_is_on_the_page_with_its_fingerprint(repro, measured):
+    assert repro("report", "costa", "--scale", "tiny", "-o", measured / "r.html").status == 0
+    text = (measured / "r.html").read_text(encoding="utf-8")
+    card = text.partition('id="about/costa/1/sparse.bm25/dev.rr10"')[2].partition('<div id="about/')[0]
+    assert "scaled" in card and "<dt>fingerprint</dt>" in card and "<dt>commit</dt>" in card
+
+
+def test_the_summary_counts_every_table_and_goes_to_standard_output(repro):
+    said = repro("report", "--markdown", "costa", "--scale", "tiny")
+    assert said.status == 0
+    assert said.out.startswith("## Verdicts at scale tiny\n\n193 cells, 0 failing. Only full scale is compared")
+    assert "| costa | 7 | 4 | 4 |" in said.out
+
+
+def test_a_readme_gets_its_table_and_keeps_the_rest(repro, folders):
+    path = folders / "README.md"
+    path.write_text(README, encoding="utf-8")
+    assert repro("report", "costa", "--readme", path).out == f"{path} was brought up to date\n"
+    text = path.read_text(encoding="utf-8")
+    assert "| `costa` | 195 |" in text and "old" not in text
+    assert text.startswith("# x\n\n<!-- verdicts:begin -->\n| paper |") and text.endswith(":end -->\n\nlast\n")
+    assert repro("report", "costa", "--readme", path).out == f"{path} is up to date\n"
+    assert path.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("text", ["", README + README, "<!-- verdicts:end --><!-- verdicts:begin -->"])
+def test_a_readme_without_one_pair_of_markers_is_left_alone(repro, folders, text):
+    path = folders / "README.md"
+    path.write_text(text, encoding="utf-8")
+    said = repro("report", "costa", "--readme", path)
+    assert said.status == 2 and "once each; put them where the table belongs" in said.sentence
+    assert path.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["costb"], "there is no paper 'costb' (did you mean 'costa'?)"),
+        (["--scale", "huge"], "there is no scale 'huge'"),
+        (["--readme", "x.md", "--markdown"], "give it alone"),
+        (["--readme", "missing.md"], "missing.md: No such file or directory"),
+        (["costa", "-o", "."], "is a folder; name a file to write the report to"),
+        (["costa", "-o", "no/such/folder/r.html"], "No such file or directory"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(repro, folders, monkeypatch, arguments, sentence):
+    monkeypatch.chdir(folders)
+    said = repro("report", *arguments)
+    assert said.status == 2 and sentence in said.sentence
+
+
+def test_latex_goes_where_it_is_asked_to(repro, folders):
+    said = repro("tables", "costa", "--table", "7", "--scale", "tiny", "--out", folders / "out",
+                 "--document", folders / "all.tex")  # fmt: skip
+    assert said.out == f"{folders / 'out' / 'costa-table7.tex'}\n{folders / 'all.tex'}\n"
+    table = (folders / "out" / "costa-table7.tex").read_text(encoding="utf-8")
+    assert table in (folders / "all.tex").read_text(encoding="utf-8")
+    assert not (folders / "results").exists()

@@ -1,0 +1,133 @@
+"""A headless Chromium, spoken to in its DevTools protocol through two pipes: needs no library."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+from pathlib import Path
+
+PATIENCE = 60  # seconds
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+def found() -> str | None:
+    """The browser of this machine, None without one."""
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+class Chromium:
+    """One page of a browser; what its console says is kept in ``said``."""
+
+    def __init__(self, profile: Path):
+        to_read, self._write = os.pipe()
+        self._read, to_write = os.pipe()
+        # the browser reads commands from descriptor 3 and answers on 4
+        script = f'exec "$0" "$@" 3<&{to_read} 4>&{to_write}'
+        options = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--remote-debugging-pipe",
+            "--hide-scrollbars",
+            "--no-first-run",
+            "--disable-dev-shm-usage",
+            f"--user-data-dir={profile}",
+            "about:blank",
+        ]
+        self._process = subprocess.Popen(
+            ["bash", "-c", script, found(), *options],
+            pass_fds=(to_read, to_write),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(to_read)
+        os.close(to_write)
+        self._rest, self._number, self._session, self.said = b"", 0, None, []
+        page = next(t for t in self._call("Target.getTargets")["targetInfos"] if t["type"] == "page")
+        attached = self._call("Target.attachToTarget", targetId=page["targetId"], flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self._call(f"{domain}.enable")
+
+    def close(self) -> None:
+        """End the browser."""
+        os.close(self._write)
+        os.close(self._read)
+        self._process.kill()
+        self._process.wait()
+
+    def show(
+        self, address: str, *, width: int, height: int = 800, dark: bool = False, media: str = ""
+    ) -> None:
+        """Open a page in a window of this size and wait until it is there."""
+        self._call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 600,
+        )
+        theme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        self._call("Emulation.setEmulatedMedia", media=media, features=theme)
+        self._call("Page.navigate", url="about:blank")
+        self._call("Page.navigate", url=address)
+        while self.ask("document.readyState") != "complete":
+            pass
+
+    def ask(self, script: str):
+        """The value of an expression in the page. Raises AssertionError where it throws."""
+        answer = self._call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    def press(self, key: str, code: int) -> None:
+        """A key down and up, as a person presses it."""
+        text = {"text": "\r"} if key == "Enter" else {}
+        for kind in ("keyDown", "keyUp"):
+            more = text if kind == "keyDown" else {}
+            self._call(
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **more
+            )
+
+    def move(self, x: float, y: float) -> None:
+        """The mouse to a place of the window."""
+        self._call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def picture(self, path: Path) -> None:
+        """What the window shows, as PNG."""
+        path.write_bytes(base64.b64decode(self._call("Page.captureScreenshot", format="png")["data"]))
+
+    def _call(self, method: str, **params) -> dict:
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._write, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._next()
+            if answer.get("id") == self._number:
+                assert "error" not in answer, (method, answer["error"])
+                return answer["result"]
+            self._keep(answer)
+
+    def _keep(self, event: dict) -> None:
+        if event.get("method") in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"):
+            self.said.append(json.dumps(event["params"]))
+        if event.get("method") == "Network.requestWillBeSent":
+            address = event["params"]["request"]["url"]
+            if not address.startswith(("file:", "data:", "about:")):
+                self.said.append(f"asked for {address}")
+
+    def _next(self) -> dict:
+        while b"\0" not in self._rest:
+            ready, _, _ = select.select([self._read], [], [], PATIENCE)
+            assert ready, f"the browser has said nothing for {PATIENCE} seconds"
+            more = os.read(self._read, 1 << 20)
+            assert more, "the browser has ended"
+            self._rest += more
+        message, _, self._rest = self._rest.partition(b"\0")
+        return json.loads(message)

@@ -1,0 +1,127 @@
+"""The page in a browser: it fits a phone, says nothing to the console, and its cards open by keyboard."""
+
+import pytest
+
+from repro.report.html import page
+from tests.report.html.chromium import Chromium, found
+from tests.report.html.toy import draw, report
+
+PLACES = ("", "#toy", "#toy/1", "#toy/1/g.y/a", "#toy/claims", "#nowhere", "#%zz")
+CELL = "document.getElementById('toy/1/g.y/a').querySelector('button')"
+OPEN = "(document.querySelector(':popover-open') || {id: ''}).id"
+# the weakest contrast of all texts on show, by WCAG's formula, on the nearest ground that is opaque
+CONTRAST = """
+(() => {
+  const numbers = (c) => c.match(/[\\d.]+/g).map(Number);
+  const channels = (c) => numbers(c).length < 4 ? [...numbers(c), 1] : numbers(c);
+  const linear = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  const light = (c) => c.slice(0, 3).map(linear)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (e) => { for (; e; e = e.parentElement) {
+    const c = getComputedStyle(e).backgroundColor;
+    if (c.startsWith("rgb") && channels(c)[3] === 1) return channels(c); } return [255, 255, 255, 1]; };
+  const found = [];
+  for (const e of document.querySelectorAll("body *")) {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    if (!own || !e.checkVisibility() || e.closest("script, .unseen, svg")) continue;
+    const [a, b] = [light(channels(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
+    found.push([(a + 0.05) / (b + 0.05), e.className || e.tagName]);
+  }
+  return found.sort((x, y) => x[0] - y[0])[0].concat(found.length);
+})()
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    if found() is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    opened = Chromium(tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory) -> str:
+    folder = tmp_path_factory.mktemp("page")
+    text = page(report(draw(folder), add=" <b>and a long label that goes on</b>", scale="tiny"))
+    (folder / "report.html").write_text(text, encoding="utf-8")
+    return (folder / "report.html").as_uri()
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_no_part_is_wider_than_its_window_or_complains(browser, address, width):
+    browser.said.clear()
+    for place in PLACES:
+        browser.show(address + place, width=width)
+        browser.ask("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
+        assert browser.ask("document.documentElement.scrollWidth") == width, place
+    assert browser.said == []
+
+
+def test_one_part_is_shown_at_a_time_and_all_of_them_in_print(browser, address):
+    visible = "[...document.querySelectorAll('article')].filter((a) => a.checkVisibility())"
+    shown = f"{visible}.map((a) => a.id).join()"
+    for place, expected in {"": "overview", "#toy": "toy", "#toy/1": "toy", "#nowhere": "overview"}.items():
+        browser.show(address + place, width=1200)
+        assert browser.ask(shown) == expected, place
+        current = browser.ask("document.querySelector('[aria-current]').getAttribute('href')")
+        assert current == f"#{expected}"
+    browser.show(address, width=1200, media="print")
+    assert browser.ask(shown) == "overview,toy"
+
+
+def test_a_card_opens_by_keyboard_and_escape_gives_the_focus_back(browser, address):
+    browser.show(address + "#toy/1", width=1200)
+    browser.ask(f"{CELL}.focus()")
+    browser.press("Enter", 13)
+    assert browser.ask(OPEN) == "about/toy/1/g.y/a"
+    assert browser.ask(f"{CELL}.getAttribute('aria-expanded')") == "true"
+    browser.press("Escape", 27)
+    assert browser.ask(OPEN) == ""
+    assert browser.ask(f"document.activeElement === {CELL}")
+
+
+def test_a_card_stays_inside_the_window(browser, address):
+    for width, height in ((1200, 700), (360, 640)):
+        browser.show(address + "#toy/1", width=width, height=height)
+        browser.ask(f"{CELL}.scrollIntoView({{block: 'end'}}); {CELL}.click()")
+        box = browser.ask("document.querySelector(':popover-open').getBoundingClientRect().toJSON()")
+        assert box["left"] >= 0 and box["right"] <= width and box["top"] >= 0 and box["bottom"] <= height
+
+
+def test_a_card_shows_while_the_mouse_is_over_its_cell_and_stays_after_a_click(browser, address):
+    waiting = "new Promise((done) => setTimeout(done, 700))"
+    browser.show(address + "#toy/1", width=1200)
+    box = browser.ask(f"{CELL}.getBoundingClientRect().toJSON()")
+    for clicked in (False, True):
+        browser.move(box["x"] + 5, box["y"] + 5)
+        browser.ask(waiting)
+        assert browser.ask(OPEN) == "about/toy/1/g.y/a"
+        if clicked:
+            browser.ask(f"{CELL}.click()")
+        browser.move(3, 300)
+        browser.ask(waiting)
+        assert browser.ask(OPEN) == ("about/toy/1/g.y/a" if clicked else "")
+
+
+def test_a_card_opens_without_the_page_s_script(browser, address, tmp_path):
+    text = page(report())
+    start = text.index("<script>")
+    (tmp_path / "still.html").write_text(text[:start] + text[text.index("</script>") :], encoding="utf-8")
+    browser.show((tmp_path / "still.html").as_uri() + "#toy/1", width=1200)
+    browser.ask(f"{CELL}.focus()")
+    browser.press("Enter", 13)
+    assert browser.ask(OPEN) == "about/toy/1/g.y/a"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_every_text_stands_out_from_its_ground(browser, address, dark):
+    for place in ("", "#toy"):
+        browser.show(address + place, width=1200, dark=dark)
+        browser.ask("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
+        if place:
+            browser.ask(f"{CELL}.click()")
+        weakest, where, texts = browser.ask(CONTRAST)
+        assert texts > 20
+        assert weakest >= 4.5, where

@@ -1,0 +1,180 @@
+"""The page as HTML: what it holds, what it refers to, and that no text of a paper can become markup."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from repro import __version__
+from repro.evaluation import verdict
+from repro.manifest.printed import parse
+from repro.report.html import page
+from repro.report.html.details import card, interval
+from repro.report.html.elements import el, identifier
+from repro.report.html.verdicts import VERDICTS
+from tests.report.html.outline import outline
+from tests.report.html.toy import draw, report
+
+GOLDEN = Path(__file__).with_name("golden.html")
+HOSTILE = "</script></style><script>alert(1)</script><img src=http://x/y onerror=alert(2)>\"'&"
+
+
+def bare(text: str) -> str:
+    """The page without its style and script, an element a line."""
+    text = re.sub(r"(<style>|<script>).*?(</style>|</script>)", r"\1\2", text, flags=re.DOTALL)
+    text = text.replace(f"repro {__version__}", "repro")
+    return re.sub(r"(</(?:p|li|tr|dt|dd|h\d|header|section|nav|head|div)>)", r"\1\n", text)
+
+
+@pytest.fixture
+def drawings(tmp_path) -> Path:
+    return draw(tmp_path)
+
+
+def test_the_small_page_is_the_one_that_was_looked_at(drawings):
+    found = bare(page(report(drawings)))
+    how = "if the change is meant, look at the page and write bare(page(report(drawings))) to golden.html"
+    assert found == GOLDEN.read_text(encoding="utf-8"), how
+
+
+def test_equal_inputs_give_equal_bytes_and_no_date_but_the_records(drawings):
+    assert page(report(drawings)) == page(report(drawings))
+    assert set(re.findall(r"20\d\d-\d\d-\d\d", page(report(drawings)))) == {"2026-01-01", "2026-01-02"}
+
+
+@pytest.mark.parametrize("scale", ["full", "tiny"])
+def test_ids_are_unique_and_every_link_inside_has_its_place(drawings, scale):
+    found = outline(page(report(drawings, scale=scale)))
+    assert len(found.ids) == len(set(found.ids)) > 20
+    targets = [a["href"][1:] for a in found.named("a") if a["href"].startswith("#")]
+    targets += [a["popovertarget"] for a in found.named("button")]
+    targets += [a[key] for _, a in found.elements for key in ("aria-labelledby",) if key in a]
+    assert len(targets) > 20 and set(targets) <= set(found.ids)
+
+
+def test_nothing_is_loaded_from_anywhere(drawings):
+    text = page(report(drawings))
+    found = outline(text)
+    sources = [a["src"] for _, a in found.elements if "src" in a]
+    assert sources and all(source.startswith("data:image/svg+xml;base64,") for source in sources)
+    assert not found.named("link") and "@import" not in text and "url(" not in text
+    policy = next(a["content"] for a in found.named("meta") if "http-equiv" in a)
+    assert "default-src 'none'" in policy and "http" not in policy
+
+
+def test_hostile_texts_stay_texts(drawings):
+    plain = page(report(drawings))
+    hostile = page(report(draw(drawings, add=HOSTILE), add=HOSTILE))
+    one, other = outline(plain), outline(hostile)
+    assert [tag for tag, _ in one.elements] == [tag for tag, _ in other.elements]
+    assert not any(key.startswith("on") for _, a in other.elements for key in a)
+    assert sum(HOSTILE in text for text in other.texts) > 30
+    assert not any(a["href"].startswith("javascript:") for a in other.named("a"))
+
+
+def test_the_page_has_language_title_landmarks_and_heads_with_scope(drawings):
+    found = outline(page(report(drawings)))
+    assert found.named("html") == [{"lang": "en"}]
+    assert len(found.named("main")) == len(found.named("footer")) == 1 and found.elements[5][0] == "title"
+    assert found.named("nav") and all(a["aria-label"] for a in found.named("nav"))
+    assert found.named("th") and all(a.get("scope") for a in found.named("th"))
+    assert all(a.get("alt") for a in found.named("img"))
+
+
+def test_every_measured_cell_opens_a_card_that_tells_how_it_was_made(drawings):
+    text = page(report(drawings))
+    for told in (
+        "0.3415 to 0.3425",
+        "RR@10 on <code>msmarco-passage/dev/small</code>",
+        "fraction",
+        "#toy/reading/seed",
+        "repro run --cell toy/1/g.y/a --scale full<",
+        "repro run --cell toy/1/g.x/a --scale full --seeds 1,2 --reading seed=two<",
+    ):
+        assert told in text
+    cards = {a["id"] for _, a in outline(text).elements if "popover" in a}
+    assert cards == {f"about/{c.cell.id}" for c in report().parts[0].compared}
+
+
+def test_a_measured_card_tells_seeds_difference_tests_and_provenance():
+    text = page(report())
+    told_by = re.search(r'<div id="about/toy/1/g\.x/a".*?</dl></div>', text, re.DOTALL)[0]
+    for told in (
+        "1: 0.326, 2: 0.336",
+        "+0.01",
+        "± 0.02",
+        "0.0100",
+        "f1",
+        "c0ffee",
+        "2026-01-01",
+        "file: run",
+        "2 cores",
+        "data: not here",
+        "seed = two",
+        "1 of them without an answer",
+    ):
+        assert told in told_by, told
+
+
+def test_rows_of_the_same_label_are_told_apart_in_cards():
+    assert "X (First)" in page(report())
+
+
+def test_every_verdict_there_is_has_its_own_sign():
+    assert set(VERDICTS) == verdict.PASSES | verdict.FAILS | verdict.NEITHER
+    assert len({sign for _, sign, _ in VERDICTS.values()}) == len(VERDICTS)
+
+
+def test_below_full_scale_a_failing_statement_does_not_look_like_a_failure():
+    full, tiny = page(report()), page(report(scale="tiny"))
+    assert _badges(full, "ours: fails") == ["v-fail"]
+    assert _badges(tiny, "ours: fails") == ["v-scaled"]
+    assert _badges(tiny, "print: fails") == ["v-fail"]
+    assert "neither confirm nor refute print" in tiny and "neither confirm" not in full
+
+
+def test_print_s_rounding_interval_is_half_a_unit_to_either_side():
+    assert interval(parse("0.342*")) == "0.3415 to 0.3425"
+    assert interval(parse("41")) == "40.5 to 41.5"
+    assert interval(parse(">150GB")) is None and interval(parse("-")) is None
+
+
+def test_text_and_attributes_are_escaped_and_elements_are_not():
+    made = el("p", "a<b", [el("b", "&"), None], title='"<', class_="x", hidden=True, lang=None)
+    assert made == '<p title="&quot;&lt;" class="x" hidden>a&lt;b<b>&amp;</b></p>'
+
+
+def test_different_names_give_different_ids():
+    assert identifier("a", "b-c") != identifier("a-b", "c")
+    assert identifier("p", "x y") != identifier("p", "x/y") != identifier("p", "x", "y")
+
+
+def _badges(text: str, ending: str) -> list[str]:
+    return re.findall(rf'class="badge (v-\w+)"><span class="sign" aria-hidden="true">.</span> {ending}', text)
+
+
+def test_lists_of_passages_are_tables_with_their_texts_as_they_were(drawings):
+    found = outline(page(report(drawings)))
+    texts = [text.strip() for text in found.texts]
+    for told in ("BM|25", "a | b *c*", "relevant (grade 1), score 0.5, id d1", "a note"):
+        assert told in texts
+
+
+def test_a_drawing_that_is_too_large_is_named_and_left_out(drawings, monkeypatch):
+    monkeypatch.setattr("repro.report.html.views.LARGEST", 10)
+    text = page(report(drawings))
+    assert "toy-figure1.svg is too large to be shown here" in text and "data:image/svg" not in text
+
+
+def test_gains_over_the_authors_own_baseline_stand_below_its_table():
+    told = "Dev R@1k: Y over X (First), effect ratio 1.00"
+    assert told in page(report())
+
+
+def test_an_imported_number_is_made_again_by_importing_it():
+    found = report()
+    first = found.comparison.cells[0]
+    imported = replace(first, records=(replace(first.records[0], origin={"file": "a.trec", "sha256": "5e"}),))
+    text = card(imported, found.comparison)
+    assert "repro import-run a.trec --cell toy/1/g.x/a</code>" in text and "sha256: 5e" in text

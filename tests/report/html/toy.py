@@ -1,0 +1,204 @@
+"""A report of one made paper that has something of everything; every text in it may be made hostile."""
+
+from __future__ import annotations
+
+import tempfile
+from decimal import Decimal
+from pathlib import Path
+
+from repro.audit.findings import Finding
+from repro.comparison import Compared, Comparison
+from repro.coverage import Covered
+from repro.evaluation.study import Against, Cost, Entry
+from repro.evaluation.verdict import Verdict
+from repro.manifest.cells import cells_of
+from repro.manifest.schema import Manifest, Reading
+from repro.papers import Paper
+from repro.report.figures import passages
+from repro.report.html.scatter import Scatter
+from repro.report.html.sections import Part, Report, Study, Told
+from repro.requirements import Obstacle
+from repro.results import Record
+
+VERDICTS = ("exact", "higher", "not run", "inconclusive", "blocked", "consistent")
+DEV = "msmarco-passage/dev/small"
+
+
+def report(drawings: Path | None = None, *, add: str = "", scale: str = "full") -> Report:
+    """The report; ``drawings`` holds what ``draw`` left, ``add`` ends every free text in it."""
+    source = _paper(add)
+    table, study = source.manifest.tables[0], source.manifest.tables[1]
+    cells = [c for c in cells_of(source, (table,)) if c.is_numeric]
+    compared = [_compared(c, name, scale, add) for c, name in zip(cells, VERDICTS, strict=True)]
+    own = Entry({1: 0.3, 2: 0.32}, Against(0.05, (0.01, 0.09), 0.01, 0.02))
+    part = Part(
+        source,
+        compared,
+        covered=[Covered(c.id, source.name, "table 1", "recipe", ("tiny",)) for c in cells],
+        statements=[
+            Told(
+                "toy/claim/better",
+                "§1" + add,
+                "y above x" + add,
+                "holds",
+                "0.342 above 0.316" + add,
+                "fails",
+                "p 0.2",
+            ),
+            Told("toy/1/bold/g.y/a", "Table 1", "best" + add, "fails", "", "untested", "nothing measured"),
+        ],
+        findings=[
+            Finding("doubt", "values", "toy", ("toy/1/g.x/a",), ("0.316",), "differs" + add, "known" + add)
+        ],
+        drawings=_drawings(drawings) if drawings else {},
+        scatters={"1": [Scatter("Y" + add, "X" + add, "RR@10", ((0.0, 1.0), (0.5, 0.5), (1.0, 0.0)), 6)]},
+        studies={
+            study.id: Study({("base", "c"): Entry({1: 0.2}), ("own", "c"): own}, {"own": Cost(1e12, 3.0)})
+        },
+    )
+    return Report(scale, Comparison(compared, {("toy", "1", DEV): _tests()}), [part])
+
+
+def draw(folder: Path, *, add: str = "") -> Path:
+    """A drawing, a view as a page, and one as Markdown; returns the folder."""
+    (folder / "toy-figure1.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>', encoding="utf-8")
+    (folder / "toy-table3.html").write_text(f"<!doctype html><p>shaded{add}</p>", encoding="utf-8")
+    (folder / "toy-table3.md").write_text(_passages(add), encoding="utf-8")
+    return folder
+
+
+def _passages(add: str) -> str:
+    """As ``repro figures`` writes them."""
+    path = Path(tempfile.mkdtemp()) / "list.md"
+    passage = {"title": "T" + add, "text": "a | b *c*" + add, "grade": 1, "score": 0.5, "id": "d1", "rank": 1}
+    query = {"text": "who" + add, "wanted": "whom" + add, "found": False, "id": "q", "passages": [passage]}
+    passages([("BM|25" + add, {"queries": [query]})], path, note="a note" + add)
+    return path.read_text(encoding="utf-8")
+
+
+def _drawings(folder: Path) -> dict[str, list[Path]]:
+    figures, tables = sorted(folder.glob("toy-figure*")), sorted(folder.glob("toy-table*"))
+    return {"figure-1": figures, "3": tables}
+
+
+def _paper(add: str) -> Paper:
+    columns = [
+        {
+            "id": "a",
+            "head": ["Dev" + add, "MRR@10"],
+            "dataset": DEV,
+            "measure": "RR@10",
+            "note": "noted" + add,
+        },
+        {"id": "b", "head": ["Dev" + add, "R@1k"], "dataset": DEV, "measure": "R@1000"},
+    ]
+    rows = [
+        {"id": "g.x", "group": "g", "label": "X" + add, "role": "rerun", "cells": ["0.316", "0.941"]},
+        {
+            "id": "g.y",
+            "group": "g",
+            "label": "Y" + add,
+            "role": "ours",
+            "cells": ["**0.342*†**", "0.959 (+1.8)"],
+        },
+        {"id": "h.x", "group": "h", "label": "X" + add, "cells": ["0.335", "0.957"]},
+        {"id": "h.z", "group": "h", "label": "Z", "cells": ["-", "words" + add]},
+    ]
+    study = {
+        "id": "2",
+        "kind": "study",
+        "about": "two rows" + add,
+        "delta_from": "base",
+        "columns": [{"id": "c", "head": ["Set", "MRR@10"]}],
+        "rows": [{"id": "base", "label": "Base" + add}, {"id": "own", "label": "Own" + add}],
+    }
+    entries = [{"query": "who" + add, "shown": [{"system": "x", "rank": 1, "relevant": False}]}]
+    manifest = Manifest.model_validate(
+        {
+            "paper": "toy",
+            "title": "A toy" + add,
+            "authors": ["One" + add],
+            "venue": "Nowhere" + add,
+            "doi": "10.1/x",
+            "code": "javascript:alert(1)",
+            "tables": [
+                {
+                    "id": "1",
+                    "about": "two systems" + add,
+                    "columns": columns,
+                    "rows": rows,
+                    "note": "a note" + add,
+                    "groups": [{"id": "g", "label": "First" + add}, {"id": "h", "label": "Second"}],
+                    "marks": {
+                        "*": {"means": "significant", "over": ["x"]},
+                        "†": {"means": "property", "property": "p" + add},
+                    },
+                    "test": {"kind": "t", "sides": 2, "level": 0.05},
+                },
+                study,
+                {"id": "3", "kind": "examples", "about": "answers" + add, "entries": entries},
+            ],
+            "figures": [{"id": "1", "about": "a curve" + add, "x": "steps" + add}],
+        }
+    )
+    reading = Reading(
+        id="seed",
+        kind="silence",
+        where="§2" + add,
+        paper="says nothing" + add,
+        evidence="none" + add,
+        choices={"one": 1, "two": 2},
+        default="one",
+        affects=("toy/1",),
+    )
+    source = Paper("toy", Path("toy"), "papers.toy")
+    source.__dict__.update(manifest=manifest, readings={"seed": reading}, claims={})  # cached properties
+    return source
+
+
+def _compared(cell, name: str, scale: str, add: str) -> Compared:
+    measured = name not in ("not run", "blocked")
+    environment = {
+        "commit": "c0ffee",
+        "hardware": {"cpu": "CPU" + add, "cores": 2},
+        "software": {"torch": "2"},
+    }
+    records = [
+        Record(
+            cell.id,
+            scale,
+            float(cell.printed.value) + n / 100,
+            n,
+            f"f{n}",
+            150,
+            1,
+            {"seed": "two"},
+            {"data": "not here" + add},
+            environment,
+            f"2026-01-0{n}T00:00:00+00:00",
+            {"file": "run" + add} if n == 2 else {},
+        )
+        for n in (1, 2)
+    ]
+    obstacles = (Obstacle("no data" + add, "fetch it" + add),) if name == "blocked" else ()
+    verdict = Verdict(name, "because" + add, difference=0.01, half_width=float(Decimal("0.02")))
+    return Compared(
+        cell, scale, tuple(records) if measured else (), verdict, obstacles, current=name != "higher"
+    )
+
+
+def _tests() -> dict:
+    pairs = [[None, 0.01], [0.01, None]]
+    keys = (
+        "difference",
+        "effect_size",
+        "p",
+        "holm_student_p",
+        "permutation_p",
+        "holm_p",
+        "wins",
+        "ties",
+        "losses",
+    )
+    found = {"names": ["g.x", "g.y"], "means": [0.3, 0.4], "interval": pairs} | dict.fromkeys(keys, pairs)
+    return {"max_p": 0.05, "measures": {"RR@10": found}}
