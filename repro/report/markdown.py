@@ -55,6 +55,8 @@ def summary(comparison: Comparison, *, scale: str) -> str:
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[Covered]]) -> str:
     """A line for each paper: its cells, how many are measured, and what full scale says of them.
 
+    At full scale, runs that others made count too.
+
     Args:
         comparison: at full scale.
         covered: paper -> ``repro.coverage.coverage`` of it.
@@ -62,7 +64,8 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[Covered]]) -
     rows = []
     for name, cells in covered.items():
         given = [c.verdict.name for c in comparison.cells if c.cell.paper.name == name]
-        measured = [sum(scale in c.measured for c in cells) for scale in ("tiny", "full")]
+        scales = ("tiny",), ("full", "full, imported")
+        measured = [sum(any(name in c.measured for name in names) for c in cells) for names in scales]
         counts = [sum(v in names for v in given) for names in (PASSES, FAILS, ("inconclusive", "modified"))]
         rows.append([f"`{name}`", str(len(cells)), *(_number(n) for n in (*measured, *counts))])
     head = ["paper", "cells", "measured at tiny", "measured at full", "pass", "fail", "neither"]

@@ -1,0 +1,48 @@
+"""What the project shows of its own results is what results/ holds."""
+
+import statistics
+from pathlib import Path
+
+import pytest
+
+from repro.comparison import compare
+from repro.coverage import coverage
+from repro.manifest.cells import select
+from repro.papers import papers
+from repro.plan import plan
+from repro.report.markdown import between, verdicts
+from repro.report.stored import judged_cells
+from repro.results import Results
+from repro.scale import scale
+from repro.store import Store
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = Results(ROOT / "results")
+
+
+def _plan(name):
+    every = select((), tables=(), rows=(), cells=())
+    return plan(every, scale=scale(name), data=None, digests=None)
+
+
+def test_the_table_of_the_readme_is_generated_from_the_records(tmp_path):
+    readme = ROOT / "README.md"
+    covered = {name: coverage(source, RESULTS) for name, source in papers().items()}
+    table = verdicts(judged_cells(_plan("full"), RESULTS, Store(tmp_path)), covered)
+    text = readme.read_text(encoding="utf-8")
+    assert between(readme, text, table) == text
+
+
+@pytest.mark.parametrize("name", ["tiny", "full"])
+def test_what_is_compared_is_the_mean_of_the_records(name, tmp_path):
+    made = _plan(name)
+    made.look(Store(tmp_path))
+    shown = {c.cell.id: c for c in compare(made, RESULTS).cells if c.measured is not None}
+    assert len(shown) > 10
+    records = {r.cell: {} for paper in papers() for r in RESULTS.read(name, paper)}
+    for paper in papers():
+        for record in RESULTS.read(name, paper):
+            records[record.cell][record.fingerprint] = record.measured
+    for identifier, compared in shown.items():
+        values = [records[identifier][record.fingerprint] for record in compared.records]
+        assert compared.measured == pytest.approx(statistics.fmean(values), rel=1e-12)
