@@ -105,8 +105,8 @@ def read_run(path: Path) -> Run:
     with many_objects():
         run = read_sound(path)
         if run is None:
-            run = _line_by_line(path)
-        return {qid: _ranked(run.pop(qid)) for qid in list(run)}
+            run = {qid: list(ranking.items()) for qid, ranking in _line_by_line(path).items()}
+        return {qid: _ranked(pairs) for qid, pairs in run.items()}
 
 
 def _line_by_line(path: Path) -> dict[str, dict[str, float]]:
@@ -158,9 +158,8 @@ def _below(score: np.float32) -> np.float32:
     return following
 
 
-def _ranked(documents: dict[str, float]) -> list[tuple[str, float]]:
-    pairs = list(documents.items())
-    narrow = np.fromiter(documents.values(), np.float32, len(pairs))
+def _ranked(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    narrow = np.fromiter((score for _, score in pairs), np.float32, len(pairs))
     if (narrow[1:] < narrow[:-1]).all():
         return pairs
     order = sorted(zip(narrow.tolist(), pairs, strict=True), reverse=True)  # pairs begin with the id

@@ -15,8 +15,8 @@ _PLAIN = bytes([10, *range(32, 127)])  # one space between columns, and nothing 
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def read_sound(path: Path) -> dict[str, dict[str, float]] | None:
-    """``{qid: {document: score}}`` of a run file, in its order; None where anything is unusual.
+def read_sound(path: Path) -> dict[str, list[tuple[str, float]]] | None:
+    """``{qid: [(document, score), …]}`` of a run file, in its order; None where anything is unusual.
 
     The reader that goes line by line then says what is wrong and where, or that nothing is.
     """
@@ -36,12 +36,13 @@ def read_sound(path: Path) -> dict[str, dict[str, float]] | None:
     codes = queries.indices.to_numpy()
     starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
     names, run = queries.dictionary.to_pylist(), {}
+    if len(starts) > len(names) + 1:
+        return None  # a query in several places
     for start, end in pairwise(starts):
-        ranking = run.setdefault(names[codes[start]], {})
-        expected = len(ranking) + end - start
-        ranking.update(zip(documents[start:end].to_pylist(), scores[start:end].tolist(), strict=True))
-        if len(ranking) != expected:
+        listed = documents[start:end].to_pylist()
+        if len(set(listed)) != len(listed):
             return None  # a document twice
+        run[names[codes[start]]] = list(zip(listed, scores[start:end].tolist(), strict=True))
     return run
 
 
