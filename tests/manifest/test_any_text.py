@@ -1,0 +1,75 @@
+"""Whatever stands in the files of a paper, or in judgements, gives an object or one sentence."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from repro.errors import DataError, ManifestError
+from repro.evaluation.qrels import read_qrels
+from repro.manifest import yaml_file
+from repro.manifest.schema import Manifest, Reading, faults
+from repro.papers import papers
+
+MANIFEST = (papers()["cpdae"].folder / "cells.yaml").read_text(encoding="utf-8")
+READINGS = (papers()["cpdae"].folder / "readings.yaml").read_text(encoding="utf-8")
+SHARED_FOLDER = [HealthCheck.function_scoped_fixture]
+SLOW = settings(max_examples=60, deadline=None, suppress_health_check=SHARED_FOLDER, derandomize=True)
+PIECES = ["null", "[", "]", "{}", "- ", ": ", "&a", "*a", "!!python/name:os", "\t", "1e999"]
+SNIPPETS = st.one_of(st.text(max_size=8), st.sampled_from(PIECES))
+
+
+@st.composite
+def edited(draw, text):
+    """The text with a piece of some line replaced, or lines removed."""
+    start = draw(st.integers(0, len(text) - 1))
+    end = min(len(text), start + draw(st.sampled_from([0, 1, 5, 40, 400])))
+    return text[:start] + draw(SNIPPETS) + text[end:]
+
+
+@SLOW
+@given(text=edited(MANIFEST))
+def test_an_edited_manifest_is_read_or_refused_with_its_file(tmp_path, text):
+    path = tmp_path / "cells.yaml"
+    path.write_text(text, encoding="utf-8", errors="replace")
+    try:
+        assert isinstance(yaml_file.read(path, Manifest, faults=faults), Manifest)
+    except ManifestError as error:
+        assert str(error).startswith(str(path))
+
+
+@SLOW
+@given(text=edited(READINGS))
+def test_edited_readings_are_read_or_refused_with_their_file(tmp_path, text):
+    path = tmp_path / "readings.yaml"
+    path.write_text(text, encoding="utf-8", errors="replace")
+    try:
+        assert all(isinstance(r, Reading) for r in yaml_file.read(path, tuple[Reading, ...]))
+    except ManifestError as error:
+        assert str(error).startswith(str(path))
+
+
+@SLOW
+@given(
+    content=st.one_of(
+        st.binary(max_size=80),
+        st.text(alphabet="0q1d \t\n-9.", max_size=80).map(str.encode),
+        st.just(b"q 0 d 1\nq 0 d 2\n"),
+    )
+)
+def test_any_bytes_are_judgements_or_refused_with_their_file(tmp_path, content):
+    path = tmp_path / "qrels.trec"
+    path.write_bytes(content)
+    try:
+        found = read_qrels(path)
+    except DataError as error:
+        assert str(error).startswith(str(path))
+    else:
+        assert all(isinstance(grade, int) for judged in found.values() for grade in judged.values())
+
+
+@pytest.mark.parametrize("content", [b"q 0 d 1\nq 0 d 2\n", b"q 0 d x\n", b"q 0 d\n", b"\xff\xfe"])
+def test_known_bad_judgements_are_refused(tmp_path, content):
+    path = tmp_path / "qrels.trec"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="qrels.trec"):
+        read_qrels(path)
