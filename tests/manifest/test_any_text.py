@@ -71,5 +71,5 @@ def test_any_bytes_are_judgements_or_refused_with_their_file(tmp_path, content):
 def test_known_bad_judgements_are_refused(tmp_path, content):
     path = tmp_path / "qrels.trec"
     path.write_bytes(content)
-    with pytest.raises(DataError, match="qrels.trec"):
+    with pytest.raises(DataError, match=r"qrels\.trec"):
         read_qrels(path)
