@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from repro.errors import DataError
-from repro.evaluation.sound_runs import read_sound
+from repro.evaluation.sound_runs import ranked, read_sound
 from repro.evaluation.text_lines import many_objects, numbered_lines
 
 COLUMNS = "qid Q0 docid rank score tag"
@@ -105,8 +105,8 @@ def read_run(path: Path) -> Run:
     with many_objects():
         run = read_sound(path)
         if run is None:
-            run = {qid: list(ranking.items()) for qid, ranking in _line_by_line(path).items()}
-        return {qid: _ranked(pairs) for qid, pairs in run.items()}
+            run = {qid: ranked(list(ranking.items())) for qid, ranking in _line_by_line(path).items()}
+        return run
 
 
 def _line_by_line(path: Path) -> dict[str, dict[str, float]]:
@@ -156,14 +156,6 @@ def _below(score: np.float32) -> np.float32:
     if abs(following) < _SMALLEST and following != 0:
         return np.float32(0) if score > 0 else -_SMALLEST
     return following
-
-
-def _ranked(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    narrow = np.fromiter((score for _, score in pairs), np.float32, len(pairs))
-    if (narrow[1:] < narrow[:-1]).all():
-        return pairs
-    order = sorted(zip(narrow.tolist(), pairs, strict=True), reverse=True)  # pairs begin with the id
-    return [pair for _, pair in order]
 
 
 def _finite(text: str) -> float | None:

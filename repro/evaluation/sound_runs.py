@@ -16,7 +16,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 def read_sound(path: Path) -> dict[str, list[tuple[str, float]]] | None:
-    """``{qid: [(document, score), …]}`` of a run file, in its order; None where anything is unusual.
+    """``{qid: [(document, score), …]}`` of a run file, best first; None where anything is unusual.
 
     The reader that goes line by line then says what is wrong and where, or that nothing is.
     """
@@ -33,6 +33,8 @@ def read_sound(path: Path) -> dict[str, list[tuple[str, float]]] | None:
     if columns is None:
         return None
     queries, documents, scores = columns
+    narrow = scores.astype(np.float32)
+    falls = np.append(narrow[1:] < narrow[:-1], True)  # (N,): whether the next line is below this one
     codes = queries.indices.to_numpy()
     starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
     names, run = queries.dictionary.to_pylist(), {}
@@ -42,8 +44,16 @@ def read_sound(path: Path) -> dict[str, list[tuple[str, float]]] | None:
         listed = documents[start:end].to_pylist()
         if len(set(listed)) != len(listed):
             return None  # a document twice
-        run[names[codes[start]]] = list(zip(listed, scores[start:end].tolist(), strict=True))
+        pairs = list(zip(listed, scores[start:end].tolist(), strict=True))
+        run[names[codes[start]]] = pairs if falls[start : end - 1].all() else ranked(pairs)
     return run
+
+
+def ranked(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Documents by score in float32, then by id, both descending: trec_eval's order."""
+    narrow = np.fromiter((score for _, score in pairs), np.float32, len(pairs))
+    order = sorted(zip(narrow.tolist(), pairs, strict=True), reverse=True)  # pairs begin with the id
+    return [pair for _, pair in order]
 
 
 def _parsed(data: bytes):
