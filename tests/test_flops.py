@@ -31,3 +31,23 @@ def test_only_the_first_steps_are_counted_and_stand_for_all():
 
 def test_nothing_counted_says_nothing():
     assert Flops().facts(10) == {}
+
+
+def test_the_count_is_that_of_torchs_own_counter(tmp_path):
+    from torch.utils.flop_counter import FlopCounterMode
+
+    model = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+    x, flops = torch.randn(5, 6), Flops()
+    with FlopCounterMode(display=False) as theirs:
+        model(x).square().mean().backward()
+    with flops.step():
+        model(x).square().mean().backward()
+    assert flops.counted == [theirs.get_total_flops()]
+
+
+def test_a_module_called_outside_the_graph_with_what_is_in_it_is_counted():
+    layer, flops = torch.nn.Linear(4, 4), Flops()
+    hidden = layer(torch.randn(2, 4))
+    with flops.step(), torch.no_grad():
+        layer(hidden.view(2, 4))
+    assert flops.counted == [2 * 2 * 4 * 4]
