@@ -71,8 +71,18 @@ def notices(comparison: Comparison) -> list[str]:
             lines.setdefault(c.verdict.why, []).append(c.cell.id)
         for reading, why in (c.records[0].substitutes if c.records else {}).items():
             lines.setdefault(f"substitute: reading {reading}: {why}", []).append(c.cell.id)
-    untested = [f"no tests between rows: {reason}" for reason in dict.fromkeys(comparison.untested)]
-    return [f"{text} [{_cells(cells)}]" for text, cells in lines.items()] + untested
+    untested = list(dict.fromkeys(comparison.untested)) or _unstored(comparison)
+    return [
+        *(f"{text} [{_cells(cells)}]" for text, cells in lines.items()),
+        *(f"no tests between rows: {reason}" for reason in untested),
+    ]
+
+
+def _unstored(comparison: Comparison) -> list[str]:
+    measured = ([c for c in cells if c.measured is not None] for cells in _by_table(comparison).values())
+    if comparison.tests or all(len({c.cell.row.id for c in cells}) < 2 for cells in measured):
+        return []
+    return ["too few of their runs are stored here; `repro run` with the same selection makes them"]
 
 
 def _cells(ids: list[str]) -> str:

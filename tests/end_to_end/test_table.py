@@ -1,5 +1,6 @@
 """A table of a paper measured, compared and printed again, from an empty store, without network."""
 
+import json
 import shutil
 import subprocess
 
@@ -39,10 +40,12 @@ def test_compare_says_the_same_without_running_anything(table, command_line):
     assert said.stdout == table.done.stdout
 
 
-def test_records_alone_are_enough_to_compare(table, command_line, tmp_path):
-    said = command_line("compare", *table.selection, "--json",
-                        store=tmp_path / "empty", results=table.results)  # fmt: skip
-    assert said.stdout == table.done.stdout
+def test_records_alone_are_enough_to_judge_but_not_to_test_rows(table, command_line, tmp_path):
+    wanted = ("compare", *table.selection, "--json")
+    said = command_line(*wanted, store=tmp_path / "empty", results=table.results)
+    assert json.loads(said.stdout) == [{**cell, "tests": []} for cell in table.cells]
+    assert any(cell["tests"] for cell in table.cells)
+    assert "no tests between rows: " in said.stderr
 
 
 def test_tests_between_rows_are_shown_with_the_table(table, command_line):
