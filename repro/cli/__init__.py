@@ -39,14 +39,21 @@ VERBS = {
         "report": "one page of everything, or its verdicts in Markdown",
     },
     "exchange": {
+        "push": "stored artefacts of the selected cells to another store",
+        "pull": "artefacts of the selected cells from another store, checked on arrival",
         "import-run": "score somebody else's run file for cells, or the public runs",
         "export-encoder": "the model behind a measured cell, as other libraries load it",
         "export-run": "the run behind a measured cell, with ir_metadata if asked",
     },
     "keep house": {
         "data": "what data there is, whether it is sound, how to get the rest",
+        "calibrate": "measure this machine, for estimates of hours",
         "doctor": "what this machine can run, and what to do about the rest",
         "verify": "read every artefact of the store and name the damaged ones",
+        "gc": "what of the store no manifest needs, and remove it",
+    },
+    "extend": {
+        "new-paper": "begin another paper: a folder of placeholders that runs",
     },
 }
 

@@ -1,0 +1,167 @@
+"""Artefacts on disk, named by fingerprint: what exists is complete, what is incomplete can be resumed.
+
+``<store>/<stage>/<fingerprint>/`` holds an artefact and its ``artefact.json`` (identity, checksums, facts).
+It is written as ``<fingerprint>.partial`` on the same file system, synced and renamed. A lock per
+fingerprint, held by the kernel and so released with its holder, lets two processes share a store.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from repro.errors import StoreError
+from repro.graph import Node
+from repro.store import notes
+from repro.store.disk import RECORD, make_writable, remove, sync, translated
+from repro.store.record import damage, read_json, seal, wrong_sizes
+
+__all__ = ["RECORD", "Store", "damage", "make_writable", "read_json", "remove", "translated"]
+
+
+class Store:
+    """A folder of artefacts. Opening it writes nothing; without the folder it is an empty store.
+
+    Raises:
+        StoreError: on creation, when the path is a file, lies in one, or may not be looked at.
+    """
+
+    def __init__(self, root: Path):
+        self.root = root
+        self._checked: set[tuple] = set()
+        with translated(root), contextlib.suppress(FileNotFoundError):
+            os.scandir(root).close()
+
+    def path(self, node: Node) -> Path:
+        """Where the node's artefact lies once it exists."""
+        return self.root / node.stage / node.fingerprint
+
+    def partial(self, node: Node) -> Path:
+        """Where the node's artefact is written."""
+        return self.path(node).with_suffix(".partial")
+
+    def log(self, node: Node) -> Path:
+        """Where a failure of the node is told in full."""
+        return self.root / "logs" / f"{node.stage}-{node.fingerprint[:12]}.log"
+
+    def state(self, node: Node) -> str:
+        """stored, damaged, partial or missing; decided by looking at records, names and sizes only."""
+        path = self.path(node)
+        if os.path.lexists(path):
+            return "damaged" if wrong_sizes(path) else "stored"
+        return "partial" if self.partial(node).exists() else "missing"
+
+    def record(self, node: Node) -> dict:
+        """What artefact.json says. Raises StoreError naming the artefact when it is damaged."""
+        return read_json(self.path(node) / RECORD)
+
+    def discard(self, node: Node) -> None:
+        """Remove a node's artefact, so that it is built again."""
+        with translated(self.root):
+            remove(self.path(node))
+
+    def remember(self, nodes: Iterable[Node]) -> None:
+        """Write down what nodes ask for, so that ``remembered`` finds them by fingerprint."""
+        notes.remember(self.root, nodes)
+
+    def remembered(self, fingerprint: str) -> Node:
+        """The node of an earlier plan. Raises UsageError when no plan had it, or several did."""
+        return notes.remembered(self.root, fingerprint)
+
+    def build(self, node: Node, work: Callable[[Path], dict | None], *, waiting: Callable[[], None]) -> Path:
+        """The node's artefact, built by ``work(directory)`` unless it exists.
+
+        Args:
+            work: writes the files into the directory (which may hold files of an interrupted attempt) and
+                returns facts to record.
+            waiting: called once when another process is building the same artefact.
+
+        Raises:
+            StoreError: what is stored, or an input, is not what was written; or the disk refuses.
+        """
+
+        def make(partial: Path) -> None:
+            for parent in node.parents():
+                self._check(parent)
+            seal(partial, node, work(partial) or {})
+
+        return self._placed(node, self.partial(node), make, waiting)
+
+    def adopt(self, node: Node, fetch: Callable[[Path], None], *, waiting: Callable[[], None]) -> Path:
+        """The node's artefact, fetched with its record by ``fetch(directory)`` unless it exists.
+
+        The directory is not the one that ``build`` writes into, and may hold files of an interrupted fetch.
+
+        Raises:
+            StoreError: what came is not that artefact, whole and unaltered; it is removed.
+        """
+
+        def take(incoming: Path) -> None:
+            fetch(incoming)
+            if wrong := damage(incoming):
+                remove(incoming)
+                raise StoreError(f"{node} arrived damaged and was refused: {'; '.join(wrong)}")
+            for path in [*incoming.rglob("*"), incoming]:
+                sync(path)
+
+        return self._placed(node, self.path(node).with_suffix(".incoming"), take, waiting)
+
+    def _placed(self, node: Node, scratch: Path, fill: Callable[[Path], None], waiting) -> Path:
+        """Fill ``scratch`` and give it the artefact's name, unless that is there already."""
+        path = self.path(node)
+        with self._locked(node, waiting):
+            if os.path.lexists(path):
+                if wrong := wrong_sizes(path):
+                    raise StoreError(_refusal(node, wrong))
+                return path
+            with translated(self.root):
+                if scratch.is_symlink():  # writing would end up wherever it leads
+                    scratch.unlink()
+                scratch.mkdir(parents=True, exist_ok=True)
+                fill(scratch)
+                os.rename(scratch, path)
+                sync(path.parent)
+        return path
+
+    def _check(self, node: Node) -> None:
+        """Read an input in full, once as long as sizes and times stay. Raises StoreError if it is damaged."""
+        path = self.path(node)
+        if not os.path.lexists(path):
+            return  # the stage says what it lacks
+        stats = [(p, p.lstat()) for p in sorted(path.rglob("*"))]
+        seen = (path, *((str(p), s.st_size, s.st_mtime_ns, s.st_ctime_ns) for p, s in stats))
+        if seen in self._checked:
+            return
+        if wrong := damage(path):
+            raise StoreError(_refusal(node, wrong))
+        self._checked.add(seen)
+
+    @contextlib.contextmanager
+    def _locked(self, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
+        from filelock import FileLock, Timeout
+
+        with translated(self.root):
+            file = lock_file(self.root, node.stage, node.fingerprint)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(file)
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                waiting()
+                lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def lock_file(root: Path, stage: str, fingerprint: str) -> Path:
+    """What whoever builds, fetches or removes an artefact holds meanwhile."""
+    return root / "locks" / f"{stage}-{fingerprint}.lock"
+
+
+def _refusal(node: Node, wrong: list[str]) -> str:
+    remedy = "`repro verify --rebuild` removes it, the next run builds it again"
+    return f"artefact {node} is damaged: {'; '.join(wrong)}; {remedy}"

@@ -1,0 +1,94 @@
+"""The store's folder on the disk: refusals of the operating system in a sentence; removing, syncing."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from repro.errors import StoreError
+
+RECORD = "artefact.json"
+
+
+@contextlib.contextmanager
+def translated(root: Path, what: str = "store", option: str = "--store") -> Iterator[None]:
+    """Operating-system errors about a folder (or file) of the user's, said in one sentence.
+
+    Args:
+        what, option: what the folder is, and what names another.
+
+    Raises:
+        StoreError: for a full, read-only or forbidden file system.
+    """
+    reasons = {
+        errno.ENOSPC: "no space is left on its file system; free some, or",
+        errno.EDQUOT: "the disk quota is used up; free some, or",
+        errno.EROFS: "its file system is read-only;",
+        errno.EACCES: "it may not be written by this user;",
+        errno.EPERM: "it may not be written by this user;",
+        errno.ENOTDIR: "part of that path is a file;",
+        errno.EEXIST: "that path is a file;",
+    }
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in reasons or _lies_elsewhere(error, root):
+            raise
+        reason = f"{reasons[error.errno]} name another{option and ' with ' + option}"
+        raise StoreError(f"the {what} {root} cannot be used: {reason}") from error
+
+
+def _lies_elsewhere(error: OSError, root: Path) -> bool:
+    """Whether the error names a file that neither lies in ``root`` nor leads to it."""
+    if not isinstance(error.filename, str | os.PathLike):
+        return False
+    path, root = Path(error.filename).absolute(), root.absolute()
+    return not (path.is_relative_to(root) or root.is_relative_to(path))
+
+
+def make_writable(root: Path, what: str = "store", option: str = "--store") -> None:
+    """Make a folder and try to write into it, before hours of work rely on that. Raises StoreError."""
+    with translated(root, what, option):
+        root.mkdir(parents=True, exist_ok=True)
+        probe = root / f".probe-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+
+
+def remove(path: Path) -> None:
+    """Remove an artefact. Its record goes first, so that half of it never passes for all of it.
+
+    Of a link only the link goes: what it leads to is somebody else's.
+    """
+    if path.is_symlink() or not path.is_dir():
+        path.unlink()
+        return
+    if (path / RECORD).is_file():
+        (path / RECORD).unlink()
+    shutil.rmtree(path)
+
+
+def size_on_disk(path: Path) -> int:
+    """Bytes of a file, or of every file below a folder, links counted as links."""
+    files = [path, *path.rglob("*")] if path.is_dir() and not path.is_symlink() else [path]
+    return sum(file.lstat().st_size for file in files if file.is_symlink() or not file.is_dir())
+
+
+def sha256(file: Path) -> str:
+    """Hexadecimal digest of a file's bytes."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk before going on."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

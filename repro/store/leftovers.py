@@ -1,0 +1,159 @@
+"""What lies in a store that nothing needs: found without touching it, removed under each one's lock."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.errors import ReproError
+from repro.graph import walk
+from repro.stages import STAGES
+from repro.store import Store, lock_file
+from repro.store.disk import remove, size_on_disk, translated
+
+_NAME = re.compile(r"([0-9a-f]{64})(\.partial|\.incoming)?")
+_LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
+_NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: a note whose writer was killed
+DAY = 24 * 60 * 60
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """Something that can go.
+
+    Attributes:
+        kind: artefact, partial, lock or note.
+        stage: of what it belongs to; empty for notes.
+        bytes: on disk.
+    """
+
+    kind: str
+    path: Path
+    stage: str
+    fingerprint: str
+    bytes: int
+
+
+def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Leftover]:
+    """What is not needed, nor below what a running process builds, nor younger than ``keep_days``.
+
+    A partial artefact goes by its age alone: what it was the beginning of is built from the start then.
+    Imported runs stay, since nothing here can make them again; so do logs and whatever is not the store's.
+    """
+    building = _building(store)
+    kept = needed | _with_inputs(store, building)
+    before = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
+    found = [item for item in _artefacts(store, kept, building) if _newest(item.path) <= before]
+    gone = {item.path for item in found}
+    found += [item for item in _locks(store, gone, building) if _newest(item.path) <= before]
+    found += [item for item in _notes(store, kept, gone) if _newest(item.path) <= before]
+    return found
+
+
+def remove_leftover(store: Store, item: Leftover) -> bool:
+    """Remove it, unless a process holds its lock; returns whether it went. Raises StoreError."""
+    with translated(store.root), contextlib.suppress(FileNotFoundError):
+        if not item.stage:
+            item.path.unlink()
+            return True
+        with _held(store, item) as held:
+            free = held and item.fingerprint not in _with_inputs(store, _building(store) - {item.fingerprint})
+            if free:
+                remove(item.path)
+            return free
+    return False
+
+
+@contextlib.contextmanager
+def _held(store: Store, item: Leftover) -> Iterator[bool]:
+    """Hold the lock of what an item belongs to if nobody else does, and take its file away with it."""
+    from filelock import FileLock, Timeout
+
+    file = lock_file(store.root, item.stage, item.fingerprint)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+        file.unlink(missing_ok=True)  # whoever waits for it sees that its name is gone, and opens a new one
+    finally:
+        lock.release()
+
+
+def _artefacts(store: Store, kept: set[str], building: set[str]) -> Iterator[Leftover]:
+    for stage in STAGES:
+        for path in sorted(store.root.glob(f"{stage}/*")):
+            name = _NAME.fullmatch(path.name)
+            if name and name[2]:
+                if name[1] not in building:
+                    yield Leftover("partial", path, stage, name[1], size_on_disk(path))
+            elif name and name[1] not in kept and stage != "imported_run":
+                yield Leftover("artefact", path, stage, name[1], size_on_disk(path))
+
+
+def _locks(store: Store, gone: set[Path], building: set[str]) -> Iterator[Leftover]:
+    """Lock files that nobody holds; one whose artefact is unfinished, and stays, stays too."""
+    for path in sorted(store.root.glob("locks/*.lock")):
+        name = _LOCK.fullmatch(path.name)
+        if not name or name[1] not in STAGES or name[2] in building:
+            continue
+        place = store.root / name[1] / name[2]
+        unfinished = [place.with_suffix(suffix) for suffix in (".partial", ".incoming")]
+        if not any(scratch.exists() and scratch not in gone for scratch in unfinished):
+            yield Leftover("lock", path, name[1], name[2], size_on_disk(path))
+
+
+def _notes(store: Store, kept: set[str], gone: set[Path]) -> Iterator[Leftover]:
+    """Notes of nodes that are neither needed nor stored, nor below any that is."""
+    stored = {p.name for stage in STAGES for p in store.root.glob(f"{stage}/*") if p not in gone}
+    wanted = kept | _with_inputs(store, {name.partition(".")[0] for name in stored})
+    for path in sorted(store.root.glob("nodes/*")):
+        name = _NOTE.fullmatch(path.name)
+        if name and (name[1] not in wanted or name[2] != "json"):
+            yield Leftover("note", path, "", name[1], size_on_disk(path))
+
+
+def _building(store: Store) -> set[str]:
+    """Fingerprints whose locks are held. Looking writes nothing, and a lock is had for a moment at most."""
+    import fcntl
+
+    held = set()
+    for path in store.root.glob("locks/*.lock"):
+        name = _LOCK.fullmatch(path.name)
+        if not name:
+            continue
+        with contextlib.suppress(FileNotFoundError), path.open("rb") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                held.add(name[2])
+    return held
+
+
+def _with_inputs(store: Store, fingerprints: Iterable[str]) -> set[str]:
+    """The fingerprints and those of everything below them, as far as their notes say."""
+    found: set[str] = set()
+    for fingerprint in set(fingerprints):
+        if fingerprint in found:
+            continue
+        found.add(fingerprint)
+        with contextlib.suppress(ReproError):
+            found |= {node.fingerprint for node in walk([store.remembered(fingerprint)])}
+    return found
+
+
+def _newest(path: Path) -> float:
+    """When anything of it was last written; now, where it is just going."""
+    try:
+        within = path.rglob("*") if path.is_dir() and not path.is_symlink() else ()
+        return max(p.lstat().st_mtime for p in (path, *within))
+    except FileNotFoundError:
+        return float("inf")

@@ -1,0 +1,66 @@
+"""Notes of what nodes ask for, ``nodes/<fingerprint>.json``: a fingerprint alone is enough to build from."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from repro.errors import StoreError, UsageError
+from repro.graph import Node
+from repro.stages import STAGES
+from repro.store.disk import translated
+
+FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+
+
+def remember(root: Path, nodes: Iterable[Node]) -> None:
+    """Write down what nodes ask for, so that ``remembered`` finds them by fingerprint."""
+    folder = root / "nodes"
+    with translated(root):
+        folder.mkdir(parents=True, exist_ok=True)
+        for node in nodes:
+            path = folder / f"{node.fingerprint}.json"
+            if not path.exists():
+                scratch = path.with_suffix(f".{os.getpid()}")
+                scratch.write_text(json.dumps(_described(node)))
+                scratch.replace(path)
+
+
+def remembered(root: Path, fingerprint: str) -> Node:
+    """The node of an earlier plan. Raises UsageError when no plan had it, or several did."""
+    found = sorted((root / "nodes").glob(f"{fingerprint}*.json")) if fingerprint.isalnum() else []
+    if len(found) != 1:
+        problem = "several nodes begin with" if found else "no plan run with this store has a node"
+        raise UsageError(f"{problem} {fingerprint!r}; `repro plan … --json` lists fingerprints")
+    return _read(root, found[0].stem)
+
+
+def _read(root: Path, fingerprint: str) -> Node:
+    path = root / "nodes" / f"{fingerprint}.json"
+    try:
+        if not FINGERPRINT.fullmatch(fingerprint):
+            raise ValueError
+        described = json.loads(path.read_text())
+        inputs = {
+            name: tuple(_read(root, one) for one in value)
+            if isinstance(value, list)
+            else _read(root, value)
+            for name, value in described["inputs"].items()
+        }
+        node = Node(described["stage"], described["params"], inputs)
+        if node.stage in STAGES and node.fingerprint == fingerprint:
+            return node
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        pass
+    raise StoreError(f"{path}: damaged, or of another version; remove it, a run writes it again")
+
+
+def _described(node: Node) -> dict:
+    inputs = {
+        name: [n.fingerprint for n in value] if isinstance(value, tuple) else value.fingerprint
+        for name, value in node.inputs.items()
+    }
+    return {"stage": node.stage, "params": dict(node.params), "inputs": inputs}

@@ -1,0 +1,94 @@
+"""``repro gc``: what goes is said, and goes only with --yes."""
+
+import errno
+import json
+import shutil
+
+import pytest
+
+STAGES = {"bm25", "corpus", "evaluate", "lucene_index", "qrels", "queries"}
+TINY = ("costa", "--scale", "tiny", "--keep-days", "0")
+
+
+def _stages(folder):
+    return {p.parent.name for p in (folder / "store").glob("*/*") if len(p.name) == 64}
+
+
+@pytest.fixture
+def stray(measured):
+    """An artefact that no manifest asks for: another collection's."""
+    [corpus] = (measured / "store/corpus").iterdir()
+    stray = corpus.with_name("0" * 64)
+    shutil.copytree(corpus, stray)
+    return stray
+
+
+def test_what_the_manifests_need_stays(repro, measured):
+    said = repro("gc", *TINY, "--yes")
+    assert said.status == 0
+    assert _stages(measured) == STAGES
+    assert repro("run", "--cell", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny").err.count("0 run now") == 1
+
+
+def test_without_yes_what_could_go_is_told_with_its_bytes_and_stays(repro, measured, stray):
+    bytes_there = sum(p.stat().st_size for p in stray.rglob("*") if p.is_file())
+    for said in (repro("gc", *TINY), repro("gc", *TINY, "--dry-run")):
+        assert said.status == 0
+        assert f"artefact: corpus/{'0' * 12}, {bytes_there:,} bytes\n" in said.out
+        assert said.out.endswith("add --yes to remove them\n")
+        assert stray.exists()
+    said = repro("gc", *TINY, "--yes")
+    assert not stray.exists() and _stages(measured) == STAGES
+    assert f"removed, {bytes_there:,} bytes" in said.out
+
+
+def test_what_is_young_stays(repro, measured, stray):
+    assert repro("gc", "costa", "--scale", "tiny", "--yes").out == "0 removed, 0 bytes\n"
+    assert stray.exists()
+
+
+def test_at_another_scale_nothing_of_this_one_is_needed_but_what_records_name_at_that(repro, measured):
+    said = repro("gc", "costa", "--scale", "full", "--keep-days", "0", "--yes")
+    assert said.status == 0 and _stages(measured) == set()
+
+
+def test_what_lies_behind_a_record_with_another_reading_is_needed(repro, measured):
+    cell = "costa/1/sparse.bm25/dev.rr10"
+    how = ("--cell", cell, "--scale", "tiny", "--reading", "bm25-parameters=anserini-default")
+    assert repro("run", *how).status == 0
+    before = sorted(p.name for p in (measured / "store/bm25").iterdir())
+    assert len(before) == 2
+    repro("gc", *TINY, "--yes")
+    assert sorted(p.name for p in (measured / "store/bm25").iterdir()) == before
+    records = measured / "results/records/tiny/costa.jsonl"
+    kept = [line for line in records.read_text().splitlines() if not json.loads(line)["readings"]]
+    records.write_text("\n".join(kept) + "\n")
+    repro("gc", *TINY, "--yes")
+    assert len(list((measured / "store/bm25").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (("gc", "--yes", "--dry-run"), "give one of them"),
+        (("gc", "costa", "--all"), "not both"),
+        (("gc", "costra"), "did you mean 'costa'?"),
+        (("gc", "--scale", "huge"), "there is no scale 'huge'"),
+    ],
+)
+def test_a_mistake_is_a_sentence(repro, line, words):
+    said = repro(*line)
+    assert said.status == 2 and words in said.sentence
+
+
+def test_a_store_that_is_not_there_has_nothing_to_go(repro, folders):
+    assert repro("gc", *TINY).out == "0 could go, 0 bytes\n"
+    assert not (folders / "store").exists()
+
+
+def test_looking_at_a_read_only_store_is_allowed_and_removing_is_a_sentence(repro, measured, stray, refuse):
+    refuse(measured, errno.EROFS)
+    assert "artefact: corpus/000000000000" in repro("gc", *TINY).out
+    said = repro("gc", *TINY, "--yes")
+    assert said.status == 2
+    assert "its file system is read-only; name another with --store" in said.err

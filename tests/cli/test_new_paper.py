@@ -1,0 +1,80 @@
+"""``repro new-paper``: nothing is overwritten; tests/end_to_end/test_new_paper.py runs what it writes."""
+
+import sys
+
+import pytest
+
+from repro import scaffold
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """An empty checkout in place of this one."""
+    (tmp_path / "c/papers").mkdir(parents=True)
+    (tmp_path / "c/pyproject.toml").write_text("")
+    monkeypatch.setattr(scaffold, "ROOT", tmp_path / "c/papers")
+    return tmp_path / "c"
+
+
+def test_in_a_checkout_the_paper_and_its_test_stand_where_the_others_do(repro, checkout):
+    said = repro("new-paper", "fifth")
+    assert said.status == 0
+    written = {str(p.relative_to(checkout)) for p in checkout.rglob("*") if p.is_file()} - {"pyproject.toml"}
+    assert written == {
+        *(f"papers/fifth/{n}.yaml" for n in ("cells", "readings", "claims")),
+        *(f"papers/fifth/{n}.py" for n in ("__init__", "recipes", "halves_contrast")),
+        "papers/fifth/README.md", "tests/papers/fifth/test_halves_contrast.py",
+    }  # fmt: skip
+    assert "papers.fifth.halves_contrast:" in (checkout / "papers/fifth/recipes.py").read_text()
+    assert "repro run fifth --table 1 --scale tiny" in said.out
+
+
+def test_with_a_folder_of_its_own_it_is_a_distribution_with_an_entry_point(repro, tmp_path):
+    assert repro("new-paper", "fifth", "--dir", tmp_path / "d").status == 0
+    assert 'fifth = "fifth"' in (tmp_path / "d/pyproject.toml").read_text()
+    texts = [p.read_text() for p in (tmp_path / "d").rglob("*") if p.is_file()]
+    assert len(texts) == 9 and not any("$" in text for text in texts)
+
+
+@pytest.mark.parametrize("name", ["Fifth", "5th", "a-b", "../x", "", "class", "a/b", "_x"])
+def test_what_is_no_package_name_is_refused(repro, tmp_path, name):
+    said = repro("new-paper", "--dir", tmp_path / "d", "--", name)
+    assert said.status == 2
+    assert said.sentence.startswith(f"{name!r} names no paper: take lower-case letters")
+    assert not (tmp_path / "d").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("costa", "there is a paper"), ("baselines", "there is a paper"), ("json", "an installed Python")],
+)
+def test_a_name_that_is_taken_is_refused(repro, tmp_path, name, words):
+    said = repro("new-paper", name, "--dir", tmp_path / "d")
+    assert said.status == 2 and words in said.sentence
+
+
+@pytest.mark.parametrize("there", ["fifth", "tests/test_halves_contrast.py", "pyproject.toml"])
+def test_what_is_there_is_not_overwritten(repro, tmp_path, there):
+    (tmp_path / "d" / there).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "d" / there).write_text("mine")
+    said = repro("new-paper", "fifth", "--dir", tmp_path / "d")
+    assert said.status == 2 and "exists already" in said.sentence
+    assert [p.read_text() for p in (tmp_path / "d").rglob("*") if p.is_file()] == ["mine"]
+
+
+def test_an_installed_repro_says_to_name_a_folder(repro, tmp_path, monkeypatch):
+    monkeypatch.setattr(scaffold, "ROOT", tmp_path / "site/papers")
+    (tmp_path / "site/papers").mkdir(parents=True)
+    assert "--dir DIR" in repro("new-paper", "fifth").sentence
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence(repro, tmp_path):
+    (tmp_path / "file").write_text("")
+    said = repro("new-paper", "fifth", "--dir", tmp_path / "file/d")
+    assert said.status == 2 and "name another folder with --dir" in said.sentence
+
+
+def test_writing_it_needs_no_torch(repro, tmp_path, monkeypatch):
+    for name in ("torch", "transformers", "pandas", "datasets"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert repro("new-paper", "fifth", "--dir", tmp_path / "d").status == 0

@@ -1,0 +1,54 @@
+"""``repro push`` and ``repro pull``: what one made, another verifies without making it."""
+
+import shutil
+
+from tests.cli.conftest import CELL
+
+SELECTION = ("--cell", CELL, "--scale", "tiny")
+
+
+def test_what_one_pushed_another_pulls_and_compares_without_running(repro, measured):
+    there = measured / "there"
+    said = repro("push", there, *SELECTION, "--inputs")
+    assert (said.status, said.out) == (0, "6 artefacts: 6 sent, 0 already there, 0 absent\n")
+    shutil.rmtree(measured / "store")
+    said = repro("pull", there, *SELECTION)
+    assert (said.status, said.out) == (0, "1 artefacts: 1 fetched, 0 already there, 0 absent\n")
+    assert "0 run now" in repro("run", *SELECTION).err
+    said = repro("pull", there, *SELECTION, "--inputs")
+    assert said.out == "6 artefacts: 5 fetched, 1 already there, 0 absent\n"
+    assert repro("verify").out == "6 artefacts read, 0 damaged\n"
+
+
+def test_scores_that_were_pulled_can_be_computed_again_from_the_run(repro, measured):
+    there = measured / "there"
+    repro("push", there, *SELECTION, "--inputs")
+    [scores] = (measured / "store/evaluate").glob("*/scores.json")
+    before = scores.read_bytes()
+    shutil.rmtree(measured / "store")
+    repro("pull", there, *SELECTION, "--inputs")
+    shutil.rmtree(measured / "store/evaluate")
+    assert "1 run now" in repro("run", *SELECTION).err
+    assert scores.read_bytes() == before
+
+
+def test_a_place_that_has_nothing_is_told_by_the_exit_status(repro, folders):
+    said = repro("pull", folders / "nothing", *SELECTION)
+    assert (said.status, said.out) == (4, "1 artefacts: 0 fetched, 0 already there, 1 absent\n")
+
+
+def test_a_store_edited_on_the_way_is_refused(repro, measured):
+    there = measured / "there"
+    repro("push", there, *SELECTION)
+    [scores] = (there / "evaluate").glob("*/scores.json")
+    scores.write_text(scores.read_text().replace("0.", "1."))
+    shutil.rmtree(measured / "store")
+    said = repro("pull", there, *SELECTION)
+    assert said.status == 2
+    assert "is refused: scores.json is not what its record says; it was not stored" in said.sentence
+    assert not list((measured / "store").glob("evaluate/*/scores.json"))
+
+
+def test_a_selection_and_an_address_are_asked_for(repro):
+    assert "name a paper" in repro("push", "somewhere").sentence
+    assert "cannot be opened: Protocol not known: nowhere" in repro("pull", "nowhere://x", *SELECTION).sentence
