@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from repro.errors import BlockedError, ReproError, StoreError
-from repro.graph import Node
+from repro.graph import Node, canonical
 from repro.measurement import Measurement
 from repro.plan import Plan
 from repro.progress import Progress
 from repro.requirements import Obstacle
 from repro.results import Record, Results
-from repro.store import Store, damage, read_json
+from repro.store import Store, damage, read_json, translated
 
 Engine = Callable[[Node, Store, Progress], Path]
 
@@ -52,24 +53,37 @@ def execute(
     Raises:
         StoreError: a stored artefact is damaged and ``rebuild`` was not asked for.
     """
-    plan.look(store)
-    _mend(plan, store, rebuild)
-    store.remember(plan.nodes)
-    outcome = Outcome()
-    needed = plan.needed()
+    outcome, needed = Outcome(), prepare(plan, store, rebuild=rebuild)
     for number, node in enumerate(needed, 1):
-        obstacles = _in_the_way(plan, node, outcome)
-        upstream = next(
-            (outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed), None
-        )
-        if upstream:
-            outcome.failed[node.fingerprint] = upstream
-        elif obstacles:
-            outcome.blocked[node.fingerprint] = obstacles
-        else:
+        if not held_back(plan, node, outcome):
             progress.note(f"[{number}/{len(needed)}] {describe(node)}")
             _attempt(node, store, engine, progress, outcome)
     return outcome
+
+
+def prepare(plan: Plan, store: Store, *, rebuild: bool) -> list[Node]:
+    """What is to run, inputs first, once the store has been looked at and knows every node of the plan.
+
+    Raises:
+        StoreError: a stored artefact is damaged and ``rebuild`` was not asked for.
+    """
+    plan.look(store)
+    _mend(plan, store, rebuild)
+    needed = plan.needed()
+    _forget_outdated(needed, store)
+    store.remember(plan.nodes)
+    return needed
+
+
+def held_back(plan: Plan, node: Node, outcome: Outcome) -> bool:
+    """Whether an obstacle, or what became of its inputs, keeps a node from running; noted in ``outcome``."""
+    upstream = [outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed]
+    obstacles = _in_the_way(plan, node, outcome)
+    if upstream:
+        outcome.failed[node.fingerprint] = upstream[0]
+    elif obstacles:
+        outcome.blocked[node.fingerprint] = obstacles
+    return bool(upstream or obstacles)
 
 
 def describe(node: Node) -> str:
@@ -93,6 +107,21 @@ def _mend(plan: Plan, store: Store, rebuild: bool) -> None:
             raise StoreError(f"artefact {node} is damaged: {wrong}; run the same command with --rebuild")
         store.discard(node)
         plan.states[node.fingerprint] = "missing"
+
+
+def _forget_outdated(nodes: list[Node], store: Store) -> None:
+    """Drop notes of nodes whose data or code lie elsewhere now: that is no part of a fingerprint."""
+    for node in nodes:
+        note = store.root / "nodes" / f"{node.fingerprint}.json"
+        try:
+            outdated = json.loads(note.read_text())["params"] != json.loads(canonical(dict(node.params)))
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, LookupError, TypeError):
+            outdated = True
+        if outdated:
+            with translated(store.root):
+                note.unlink(missing_ok=True)
 
 
 def _in_the_way(plan: Plan, node: Node, outcome: Outcome) -> list[Obstacle]:
@@ -168,8 +197,6 @@ def averages(plan: Plan, records: list[Record]) -> list[Record]:
 
 def _average(plan: Plan, cell, seed: int | None, parts: list[Record]) -> Record:
     import hashlib
-
-    from repro.graph import canonical
 
     whole = Measurement(
         cell, seed, (), "", {k: v for r in parts for k, v in r.readings.items()},

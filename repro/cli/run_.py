@@ -7,6 +7,9 @@ import sys
 import click
 
 from repro.cli.selection import selecting
+from repro.errors import UsageError
+
+ENGINES = ("inline", "local", "slurm")
 
 
 @click.command(
@@ -17,40 +20,48 @@ Examples:
   repro run PAPER --table 3 --row bm25         one row, everywhere it can be measured
   repro run PAPER --table 1 --dry-run          what it would do
   repro run PAPER --table 1 --seeds 1,2,3      three seeds, for a prediction interval
-  repro run PAPER --table 5 --reading ID=CHOICE""",
+  repro run PAPER --table 5 --reading ID=CHOICE
+  repro run PAPER --table 1 --engine local --jobs 4
+  repro run PAPER --table 1 --engine slurm --site site.yaml""",
 )
 @selecting
+@click.option("--engine", type=click.Choice(ENGINES), default="inline", show_default=True,
+              help="One stage after another; as many processes as fit; or jobs of Slurm.")
+@click.option("--jobs", type=int, metavar="N", help="Stages at once, of the engine local.")
+@click.option("--site", metavar="FILE", help="What stages ask of Slurm (REPRO_SITE).")
+@click.option("--max-gpu-hours", "budget", type=float, metavar="H", help="Stop planning at this budget.")
+@click.option("--gpu", metavar="NAME", help="Count hours of this GPU, v100 to h200, not of this machine.")
 @click.option("--dry-run", is_flag=True, help="Only show the plan.")
 @click.option("--rebuild", is_flag=True, help="Discard damaged artefacts and build them again.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
 @click.option("--json", "as_json", is_flag=True, help="One object per cell on standard output.")
-def command(selection, dry_run, rebuild, strict, as_json):
+def command(selection, engine, jobs, site, budget, gpu, dry_run, rebuild, strict, as_json):
     """Measure the selected cells and compare them with print.
 
     Runs what is missing from the store, records what was measured, prints the tables. Killed anywhere, the
     same command continues. What cannot run here is told with the way to get it, and holds back nothing else.
+    On Slurm it submits what is neither stored nor queued; the same command, later, prints what came of it.
     """
     from repro.cli import judging
     from repro.cli.plan_ import show_plan
 
-    store = selection.store()
+    _check_engine(engine, jobs, site)
+    plan, store = selection.plan(), selection.store()
+    rates = _within(plan, store, budget, gpu)
     if dry_run:
-        return show_plan(selection.plan(), store, as_json)
-    from repro.comparison import compare, run_tests
+        return show_plan(plan, rates, as_json)
     from repro.engines.inline import run_node
     from repro.progress import TerminalProgress
     from repro.results import Results
-    from repro.runner import execute, record
+    from repro.runner import record
     from repro.store import make_writable
 
     results, progress = Results(selection.settings.results), TerminalProgress()
     make_writable(store.root)
-    plan = selection.plan()
     results.make_writable()
-    outcome = execute(plan, store, run_node, progress, rebuild=rebuild)
+    outcome = _carry_out(plan, store, progress, engine=engine, jobs=jobs, site=site, rebuild=rebuild)
     record(plan, store, results)
-    comparison = compare(plan, results, outcome=outcome)
-    run_tests(comparison, plan, store, run_node, progress)
+    comparison = _compared(plan, results, outcome, store, progress, run_node)
     judging.show(comparison, as_json)
     judging.show_exhibits(plan, outcome)
     print(
@@ -59,3 +70,52 @@ def command(selection, dry_run, rebuild, strict, as_json):
         file=sys.stderr,
     )
     return judging.status(comparison, strict=strict, outcome=outcome)
+
+
+def _check_engine(engine: str, jobs: int | None, site: str | None) -> None:
+    if jobs is not None and engine != "local":
+        raise UsageError(f"--jobs is of the engine local, not of {engine}; name that, or leave it out")
+    if site is not None and engine != "slurm":
+        raise UsageError(f"--site is of the engine slurm, not of {engine}; name that, or leave it out")
+
+
+def _within(plan, store, budget: float | None, gpu: str | None):
+    """What hours are told from; the plan has looked at the store, a budget has blocked the rest."""
+    from repro.cost.estimate import keep_within
+    from repro.cost.throughput import throughput
+
+    rates = throughput(store, gpu) if gpu or budget is not None else None
+    plan.look(store)
+    if budget is not None:
+        spent = keep_within(plan, budget, rates)
+        print(f"about {spent:,.2f} of {budget:g} {rates.unit} hours ({rates.basis})", file=sys.stderr)
+    return rates
+
+
+def _carry_out(plan, store, progress, *, engine: str, jobs: int | None, site: str | None, rebuild: bool):
+    if engine == "local":
+        from repro.engines import local
+
+        return local.execute(plan, store, progress, jobs=jobs, rebuild=rebuild)
+    if engine == "slurm":
+        from repro.engines import slurm
+        from repro.engines.site import site as read
+
+        done = slurm.submit(plan, store, progress, site=read(site), rebuild=rebuild)
+        if done.submitted or done.standing:
+            print(f"{len(done.submitted)} jobs submitted, {len(done.standing)} queued or running before; "
+                  "`repro status` tells of them, the same command prints what was measured",
+                  file=sys.stderr)  # fmt: skip
+        return done.outcome
+    from repro.engines.inline import run_node
+    from repro.runner import execute
+
+    return execute(plan, store, run_node, progress, rebuild=rebuild)
+
+
+def _compared(plan, results, outcome, store, progress, run_node):
+    from repro.comparison import compare, run_tests
+
+    comparison = compare(plan, results, outcome=outcome)
+    run_tests(comparison, plan, store, run_node, progress)
+    return comparison

@@ -35,3 +35,6 @@ def command(selection, as_json):
     table(f"scale {selection.scale}", ["paper", "table", "measured", "verdicts"], rows)
     stored = sum(state == "stored" for state in plan.states.values())
     print(f"{stored} of {len(plan.nodes)} nodes are stored in {store.root}")
+    from repro.cli.queued import tell_jobs
+
+    tell_jobs(plan, store)

@@ -11,6 +11,7 @@ import time
 import traceback
 from pathlib import Path
 
+from repro.engines.together import build
 from repro.errors import ReproError, StageError
 from repro.graph import Node
 from repro.progress import Progress
@@ -47,7 +48,7 @@ def run_node(node: Node, store: Store, progress: Progress) -> Path:
         progress.note(f"  {node}: another process is building it, waiting")
 
     try:
-        return store.build(node, work, waiting=waiting)
+        return build(node, store, work, waiting=waiting)
     except ReproError:
         raise
     except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ def read(
     """
     text = _text(path)
     try:
-        data = yaml.load(text, _Loader)
+        data = _loaded(text)
     except yaml.MarkedYAMLError as error:
         mark, begun = error.problem_mark, error.context_mark
         since = f" ({error.context} on line {begun.line + 1})" if begun and begun.line != mark.line else ""
@@ -62,6 +63,12 @@ def read(
     for location, reason in faults(content):
         raise _at(path, text, location, reason)
     return content
+
+
+@functools.lru_cache(maxsize=64)
+def _loaded(text: str) -> Any:
+    """What a text says; many recipes ask for the same few files, and shapes copy what they take."""
+    return yaml.load(text, _Loader)
 
 
 def fault_at(path: Path, location: tuple[str | int, ...], reason: str) -> ManifestError:

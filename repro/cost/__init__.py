@@ -1,0 +1,1 @@
+"""What a plan costs before it runs: work by formulas, hours by a measured or assumed throughput."""

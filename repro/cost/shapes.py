@@ -1,0 +1,133 @@
+"""Sizes of models and of collections, as far as they are known without opening either."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from repro.datasets.catalog import catalog
+from repro.graph import Node, walk
+
+TOKENS_PER_WORD = 1.35  # of BERT's vocabulary on English, roughly
+SPECIAL = 2  # [CLS] and [SEP]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A BERT's sizes; ``heads`` do not change its cost."""
+
+    layers: int
+    hidden: int
+    intermediate: int
+    vocabulary: int
+
+    @property
+    def parameters(self) -> int:
+        """Weights of matrices of the layers: four of attention and two of the feed-forward."""
+        return self.layers * (4 * self.hidden**2 + 2 * self.hidden * self.intermediate)
+
+    @property
+    def whole(self) -> int:
+        """All weights: layers, embeddings and 512 positions."""
+        return self.parameters + (self.vocabulary + 512) * self.hidden
+
+
+BASE = Shape(12, 768, 3072, 30522)
+
+
+def shape(node: Node) -> Shape:
+    """Of a node that gives a model: from ``initialise``, or a checkpoint's config.json; else BERT-base's."""
+    if node.stage == "initialise":
+        sizes = (node.params[name] for name in ("layers", "hidden_size", "intermediate_size"))
+        return Shape(*sizes, node.inputs["tokenizer"].params["size"])
+    source = node.params.get("source")
+    if isinstance(source, dict) and source.get("kind") == "folder":
+        return _configured(Path(source["path"]) / "config.json")
+    parent = node.inputs.get("model") or node.inputs.get("stand_in")
+    return shape(parent) if parent else BASE
+
+
+@functools.lru_cache(maxsize=64)
+def _configured(path: Path) -> Shape:
+    names = ("num_hidden_layers", "hidden_size", "intermediate_size", "vocab_size")
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+        return Shape(*(int(config[name]) for name in names))
+    except (OSError, ValueError, LookupError, TypeError):
+        return BASE
+
+
+@functools.cache
+def _lengths() -> dict:
+    return yaml.safe_load(Path(__file__).with_name("lengths.yaml").read_text(encoding="utf-8"))
+
+
+@functools.cache
+def documents(collection: str) -> int | None:
+    """How many documents a collection has, its parts' together; None where nobody counted them."""
+    entry = catalog().get(collection)
+    if entry is None:
+        return None
+    counts = [documents(part) for part in entry.parts] or [entry.counts.get("documents")]
+    return None if None in counts else sum(counts)
+
+
+@functools.cache
+def words(collection: str) -> float:
+    """Words of a document of the collection, on average."""
+    stated = _lengths()["words"]
+    found = [prefix for prefix in stated if f"{collection}/".startswith(f"{prefix}/")]
+    return stated[max(found, key=len)] if found else _lengths()["other"]
+
+
+@functools.cache
+def all_words(collection: str) -> float | None:
+    """Words of the whole collection; None where neither they nor its documents were counted."""
+    entry, stated = catalog().get(collection), _lengths()["total"].get(collection)
+    if stated or entry is None:
+        return stated
+    if entry.parts:
+        parts = [all_words(part) for part in entry.parts]
+        return None if None in parts else sum(parts)
+    count = documents(collection)
+    return None if count is None else count * words(collection)
+
+
+def tokens(mean_words: float, length: int) -> float:
+    """Tokens of a text of so many words, cut to ``length``."""
+    return min(length, mean_words * TOKENS_PER_WORD + SPECIAL)
+
+
+def collection(node: Node) -> str | None:
+    """The collection that a node's texts come from."""
+    return next((n.params["dataset"] for n in walk([node]) if n.stage == "corpus"), None)
+
+
+def rows(node: Node) -> float | None:
+    """Texts of a tokens artefact: documents, or chunks of full length."""
+    source = collection(node)
+    if source is None or node.params["policy"] != "chunk":
+        return documents(source) if source else None
+    whole = all_words(source)
+    return None if whole is None else math.ceil(whole * TOKENS_PER_WORD / (node.params["length"] - SPECIAL))
+
+
+def queries(node: Node) -> int | None:
+    """How many queries an artefact is about; of a training set that was sampled, the sample's."""
+    nodes = walk([node])
+    drawn = [n.params["queries"] for n in nodes if n.stage == "sample" and n.params.get("queries")]
+    named = [n.params["dataset"] for n in nodes if n.stage == "queries"]
+    named += [n.params["dataset"] for n in nodes if n.stage == "qrels"]
+    entry = catalog().get(named[-1]) if named else None
+    count = (entry.counts.get("queries") or entry.counts.get("qrels")) if entry else None
+    return min([*drawn, count]) if drawn and count else drawn[0] if drawn else count
+
+
+def query_words() -> float:
+    """Words of a query, on average."""
+    return _lengths()["queries"]

@@ -1,0 +1,79 @@
+"""A stage as a process of its own: ``python -m repro stage FINGERPRINT``, and what it left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import repro
+from repro.graph import Node
+from repro.requirements import Obstacle
+from repro.store import Store, translated
+
+PATIENCE = 10  # seconds between asking a process to end and ending it
+
+
+def command(node: Node, store: Store, python: str = sys.executable) -> list[str]:
+    """What builds one artefact whose inputs are stored."""
+    return [python, "-m", "repro", "stage", node.fingerprint, "--store", str(store.root)]
+
+
+def import_path() -> str:
+    """PYTHONPATH with which a child finds this very program, from whatever folder it is started."""
+    own = str(Path(repro.__file__).resolve().parents[1])
+    return os.pathsep.join(dict.fromkeys([own, *filter(None, os.environ.get("PYTHONPATH", "").split(":"))]))
+
+
+class Child:
+    """A running stage; its standard error is kept in ``log`` for as long as it may be of use.
+
+    Args:
+        threads: of numerical libraries; what the user's environment says goes first.
+        gpu: the only GPU it may see; ``""`` hides all, None changes nothing.
+    """
+
+    def __init__(self, node: Node, store: Store, *, threads: int, gpu: str | None):
+        self.node, self.gpu = node, gpu
+        self.log = store.log(node).with_suffix(".err")
+        environment = {"OMP_NUM_THREADS": str(threads), **os.environ, "PYTHONPATH": import_path()}
+        if gpu is not None:
+            environment["CUDA_VISIBLE_DEVICES"] = gpu
+        with translated(store.root):
+            self.log.parent.mkdir(parents=True, exist_ok=True)
+            with self.log.open("wb") as said:
+                self.process = subprocess.Popen(
+                    command(node, store), env=environment, stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL, stderr=said,
+                    start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others
+                )  # fmt: skip
+
+    def ended(self) -> bool:
+        return self.process.poll() is not None
+
+    def result(self) -> str | Obstacle | None:
+        """Of one that ended: None when the artefact is stored, a sentence on failure, or what it lacks."""
+        status = self.process.returncode
+        if status == 0:
+            self.log.unlink(missing_ok=True)
+            return None
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        said = [line.removeprefix("repro: ") for line in lines if line.startswith("repro: ")]
+        if status in (2, 3, 4) and said:
+            self.log.unlink(missing_ok=True)
+            cause, _, remedy = said[-1].partition("; ")
+            return Obstacle(cause, remedy) if status == 4 else said[-1]
+        how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        often = ", as happens where memory runs out," if status == -signal.SIGKILL else ""
+        return f"stage {self.node} {how}{often} without a word (log: {self.log})"
+
+    def stop(self) -> None:
+        """End the process and those it started; what it had written lies in its partial directory."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(PATIENCE)

@@ -1,0 +1,137 @@
+"""Stages as processes of this machine, as many at once as fit; GPUs are given to one heavy stage each."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+
+from repro.engines.child import Child
+from repro.errors import UsageError
+from repro.graph import Node
+from repro.machine import cores, gpu
+from repro.plan import Plan
+from repro.progress import Progress
+from repro.requirements import Obstacle
+from repro.runner import Outcome, describe, held_back, prepare
+from repro.stages import STAGES
+from repro.store import Store
+
+LOOK = 0.05  # seconds between looks at the children
+
+
+def execute(
+    plan: Plan, store: Store, progress: Progress, *, jobs: int | None = None, rebuild: bool = False
+) -> Outcome:
+    """Run what ``repro.runner.execute`` would, several stages at a time, with the same outcome.
+
+    Interrupted, by Ctrl-C or SIGTERM, it ends its children; what they had begun is resumed by the next run.
+
+    Args:
+        jobs: stages at once; None for as many as ``default_jobs`` says.
+
+    Raises:
+        UsageError: ``jobs`` is below 1.
+        StoreError: as ``repro.runner.execute``.
+    """
+    if jobs is not None and jobs < 1:
+        raise UsageError(f"--jobs is {jobs}; give the number of stages to run at once, 1 or more")
+    needed = prepare(plan, store, rebuild=rebuild)
+    return _Run(plan, store, progress, needed, jobs or default_jobs(plan)).carry_out()
+
+
+def default_jobs(plan: Plan) -> int:
+    """Cores over the threads of a stage; with GPUs, at least one stage for each and one that needs none."""
+    devices = gpus()
+    return max(cores() // threads(plan), len(devices) + 1 if devices else 1)
+
+
+def threads(plan: Plan) -> int:
+    """OMP_NUM_THREADS; else 1 for a scale's small backbone, which takes no more, or all cores."""
+    stated = os.environ.get("OMP_NUM_THREADS", "")
+    if stated.isdigit() and int(stated):
+        return min(int(stated), cores())
+    return 1 if plan.scale.facts.backbone else cores()
+
+
+def gpus() -> list[str]:
+    """Names of the GPUs for CUDA_VISIBLE_DEVICES: those it has now, else all there are."""
+    found = gpu() or []
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if found and visible:
+        return [name.strip() for name in visible.split(",")]
+    return [str(number) for number in range(len(found))]
+
+
+class _Run:
+    def __init__(self, plan: Plan, store: Store, progress: Progress, needed: list[Node], jobs: int):
+        self.plan, self.store, self.progress, self.jobs = plan, store, progress, jobs
+        self.numbers = {node.fingerprint: f"[{i}/{len(needed)}]" for i, node in enumerate(needed, 1)}
+        self.waiting, self.running = needed, []
+        self.unsettled = set(self.numbers)  # neither stored nor held back nor failed
+        self.free, self.has_gpus = gpus(), bool(gpus())
+        self.outcome = Outcome()
+
+    def carry_out(self) -> Outcome:
+        with _terminable():
+            try:
+                self._start()
+                while self.running:
+                    time.sleep(LOOK)
+                    ended = [child for child in self.running if child.ended()]
+                    for child in ended:
+                        self._settle(child)
+                    if ended:
+                        self._start()
+            finally:
+                for child in self.running:
+                    child.stop()
+        return self.outcome
+
+    def _start(self) -> None:
+        """Start what can be: inputs first, so one look is enough for all that is held back."""
+        left = []
+        for node in self.waiting:
+            ready = not any(p.fingerprint in self.unsettled for p in node.parents())
+            if ready and held_back(self.plan, node, self.outcome):
+                self.unsettled.discard(node.fingerprint)
+            elif ready and self._has_place(node):
+                device = None
+                if self.has_gpus:
+                    device = self.free.pop(0) if STAGES[node.stage].heavy else ""
+                self.progress.note(f"{self.numbers[node.fingerprint]} {describe(node)}")
+                share = max(1, cores() // self.jobs)
+                self.running.append(Child(node, self.store, threads=share, gpu=device))
+            else:
+                left.append(node)
+        self.waiting = left
+
+    def _has_place(self, node: Node) -> bool:
+        room = len(self.running) < self.jobs
+        return room and (not self.has_gpus or not STAGES[node.stage].heavy or bool(self.free))
+
+    def _settle(self, child: Child) -> None:
+        self.running.remove(child)
+        if child.gpu:
+            self.free.append(child.gpu)
+        fingerprint, result = child.node.fingerprint, child.result()
+        self.unsettled.discard(fingerprint)
+        if result is None:
+            self.outcome.run.append(child.node)
+        elif isinstance(result, Obstacle):
+            self.outcome.blocked[fingerprint] = [result]
+        else:
+            self.outcome.failed[fingerprint] = result
+            self.progress.note(f"{self.numbers[fingerprint]} failed: {result}")
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM is taken as Ctrl-C is, so that no child outlives this process."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

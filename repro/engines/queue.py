@@ -1,0 +1,113 @@
+"""What became of the jobs that were submitted: ids beside the store, states as Slurm tells them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.errors import UsageError
+from repro.graph import Node
+from repro.store import Store, translated
+
+GOING_ON = {"RUNNING", "COMPLETING", "CONFIGURING", "STAGE_OUT", "SUSPENDED", "STOPPED", "SIGNALING"}
+WAITING = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESIZING"}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A submitted stage.
+
+    Attributes:
+        state: queued, running, done, failed, or cancelled (as what waits for a failed one is).
+        slurm: Slurm's own word for it, in lower case; "unknown" once Slurm has forgotten the job.
+    """
+
+    id: str
+    state: str
+    slurm: str
+
+
+def note(store: Store, node: Node, job: str) -> None:
+    """Remember the job that builds a node."""
+    path = _note(store, node)
+    with translated(store.root):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = path.with_suffix(".new")
+        scratch.write_text(json.dumps({"job": job}))
+        scratch.replace(path)
+
+
+def log(store: Store, node: Node) -> Path:
+    """Where a node's job writes what it says."""
+    return store.root / "slurm" / f"{node.stage}-{node.fingerprint[:12]}.log"
+
+
+def jobs(store: Store, nodes: Iterable[Node]) -> dict[str, Job]:
+    """Fingerprint -> the job last submitted for it, of those nodes that have one.
+
+    Raises:
+        UsageError: jobs were submitted, and Slurm cannot be asked.
+    """
+    submitted = {node.fingerprint: id for node in nodes if (id := _submitted(_note(store, node)))}
+    if not submitted:
+        return {}
+    told = _squeue()
+    told |= _sacct([id for id in submitted.values() if id not in told])
+    return {fingerprint: _job(id, told.get(id, "UNKNOWN")) for fingerprint, id in submitted.items()}
+
+
+def _note(store: Store, node: Node) -> Path:
+    return store.root / "slurm" / f"{node.fingerprint}.json"
+
+
+def _submitted(path: Path) -> str | None:
+    try:
+        return str(json.loads(path.read_text())["job"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def _job(id: str, word: str) -> Job:
+    word = word.split()[0].rstrip("+")  # sacct says "CANCELLED by 1000"
+    if word in WAITING:
+        state = "queued"
+    elif word in GOING_ON:
+        state = "running"
+    else:
+        state = {"COMPLETED": "done", "CANCELLED": "cancelled"}.get(word, "failed")
+    return Job(id, state, word.lower())
+
+
+def _squeue() -> dict[str, str]:
+    """States of all jobs that the controller has in mind, those that ended a little while ago too."""
+    if shutil.which("squeue") is None:
+        raise UsageError("stages were submitted to Slurm, and squeue is not on PATH; ask where Slurm is")
+    told = _asked(["squeue", "--noheader", "--states=all", "--format=%i|%T"])
+    if told.returncode != 0:
+        reason = (told.stderr.strip().splitlines() or ["no reason given"])[0]
+        raise UsageError(f"squeue does not answer ({reason}); try again when the cluster does")
+    return _pairs(told.stdout)
+
+
+def _sacct(ids: list[str]) -> dict[str, str]:
+    """States from the accounting, where there is one."""
+    if not ids or shutil.which("sacct") is None:
+        return {}
+    command = ["sacct", "--noheader", "--allocations", "--parsable2", "--format=JobID,State"]
+    told = _asked([*command, f"--jobs={','.join(ids)}"])
+    return _pairs(told.stdout) if told.returncode == 0 else {}
+
+
+def _pairs(text: str) -> dict[str, str]:
+    return dict(line.split("|", 1) for line in text.splitlines() if "|" in line and line.split("|", 1)[1])
+
+
+def _asked(command: list[str]) -> subprocess.CompletedProcess:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 1, "", "no answer within a minute")

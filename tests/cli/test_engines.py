@@ -1,0 +1,79 @@
+"""``repro run --engine …`` and budgets: the same cells by other ways."""
+
+import json
+
+import pytest
+
+from tests.cli.conftest import CELL
+
+LINE = ("--cell", CELL, "--scale", "tiny")
+
+
+def test_local_processes_end_with_the_same_scores(repro, measured_once):
+    said = repro("run", *LINE, "--engine", "local", "--jobs", "2")
+    assert said.status == 0, said.err
+    assert "6 distinct nodes, 6 run now" in said.err
+    from repro.settings import settings
+
+    [scores] = (settings().store / "evaluate").glob("*/scores.json")
+    [expected] = (measured_once / "store" / "evaluate").glob("*/scores.json")
+    assert scores.read_bytes() == expected.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        (("--jobs", "2"), "--jobs is of the engine local, not of inline; name that, or leave it out"),
+        (("--engine", "local", "--site", "x"), "--site is of the engine slurm, not of local"),
+        (("--engine", "local", "--jobs", "0"), "--jobs is 0; give the number of stages"),
+        (("--max-gpu-hours", "1"), "a budget needs a throughput"),
+        (("--max-gpu-hours", "-1", "--gpu", "h100"), "--max-gpu-hours is -1.0"),
+        (("--max-gpu-hours", "1", "--gpu", "abacus"), "there is no GPU 'abacus'"),
+        (("--engine", "slurm", "--site", "/nowhere.yaml"), "the site file '/nowhere.yaml' is not there"),
+        (("--engine", "cloud"), "Invalid value for '--engine': 'cloud' is not one of"),
+    ],
+)
+def test_mistakes_are_one_sentence(repro, options, sentence):
+    said = repro("run", *LINE, *options)
+    assert said.status == 2 and said.sentence.startswith(sentence)
+
+
+def test_beyond_a_budget_nothing_runs_and_the_status_is_4(repro, folders):
+    said = repro("run", "costa", "--table", "1", "--row", "hardneg.bert", "--scale", "tiny", "--dry-run",
+                 "--json", "--max-gpu-hours", "0", "--gpu", "v100")  # fmt: skip
+    assert said.status == 4 and said.err.startswith("about 0.00 of 0 GPU hours (v100, assumed 35%")
+    states = {node["stage"]: node["state"] for node in said.json}
+    assert states["pretrain"] == states["evaluate"] == "blocked" and states["corpus"] == "missing"
+    causes = {o["cause"] for node in said.json for o in node["blocked"]}
+    assert causes == {"it lies beyond the budget of 0 GPU hours"}
+
+
+def test_what_is_free_runs_within_any_budget(repro):
+    said = repro("run", *LINE, "--max-gpu-hours", "0", "--gpu", "v100")
+    assert said.status == 0 and "6 run now" in said.err
+
+
+def test_calibrate_is_kept_and_plan_tells_hours(repro, folders, monkeypatch):
+    from repro.cost import calibrate
+
+    real = calibrate.calibrate
+    monkeypatch.setattr(calibrate, "calibrate", lambda: real(seconds=0.01))
+    said = repro("calibrate", "--json")
+    assert said.status == 0
+    assert json.loads((folders / "store" / "calibration.json").read_text()) == said.json
+    lines = repro("calibrate").out.splitlines()
+    assert lines[1].startswith("training: ") and "tokens/s" in lines[1]
+    planned = repro("plan", "costa", "--table", "1", "--row", "hardneg.bert", "--scale", "tiny").out
+    assert f" {'GPU' if said.json['device'] == 'cuda' else 'CPU'} hours (" in planned and "calibrated" in planned
+
+
+def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro):
+    said = repro("plan", "simlm", "--table", "1", "--gpu", "h100")
+    assert said.status == 4
+    lines = said.out.splitlines()
+    assert any(line.startswith("to download: ") and "checkpoints" in line for line in lines)
+    assert any(line.startswith("disk: about ") for line in lines)
+    assert any(line.startswith("work: about ") and "(h100, assumed 35% of 989 TFLOP/s)" in line for line in lines)
+    assert "8 V100, 36 h = 288 GPU hours (§4.1)" in said.out
+    without = repro("plan", "simlm", "--table", "1").out
+    assert "for hours, `repro calibrate` measures this machine, or name a GPU with --gpu" in without

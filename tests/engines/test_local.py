@@ -1,0 +1,177 @@
+"""Stages as processes: in order, several at once, with the outcome of running them one by one."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from repro.engines import local
+from repro.errors import BlockedError, StageError, UsageError
+from repro.progress import Progress
+from repro.runner import execute
+from repro.stages import STAGES
+from repro.store import Store
+from tests.engines.conftest import told
+
+pytestmark = pytest.mark.usefixtures("pretended")
+
+
+class Lines(Progress):
+    def __init__(self):
+        self.lines = []
+
+    def note(self, message):
+        self.lines.append(message)
+
+
+def _at_once(lines) -> int:
+    most = now = 0
+    for word, *_ in lines:
+        now += 1 if word == "start" else -1
+        most = max(most, now)
+    return most
+
+
+def test_everything_runs_once_after_its_inputs_and_no_more_at_a_time_than_asked(make, store, monkeypatch):
+    monkeypatch.setenv("LAST", "0.3")
+    plan, progress = make(("bm25",)), Lines()
+    outcome = local.execute(plan, store, progress, jobs=2)
+    assert {n.fingerprint for n in outcome.run} == {n.fingerprint for n in plan.nodes}
+    assert not outcome.failed and not outcome.blocked
+    assert all(store.state(node) == "stored" for node in plan.nodes)
+    lines = told(store)  # a child whose inputs are missing fails, and would be in outcome.failed
+    assert len(lines) == 2 * len(plan.nodes) and _at_once(lines) == 2
+    assert len(progress.lines) == len(plan.nodes) and progress.lines[0].startswith(f"[1/{len(plan.nodes)}] ")
+    assert local.execute(plan, store, progress, jobs=2).run == []
+    assert not list((store.root / "logs").iterdir())
+
+
+def test_one_job_keeps_the_order_of_the_plan(make, store):
+    plan = make(("bm25",))
+    outcome = local.execute(plan, store, Progress(), jobs=1)
+    assert [n.fingerprint for n in outcome.run] == [n.fingerprint for n in plan.nodes]
+
+
+@pytest.mark.parametrize("word", ["FAIL", "BLOCK"])
+def test_failures_and_obstacles_end_as_on_the_inline_engine(make, store, tmp_path, monkeypatch, word):
+    def inline(node, store, progress):
+        if node.stage == "queries" and word == "FAIL":
+            raise StageError("queries failed on purpose")
+        if node.stage == "queries":
+            raise BlockedError("nothing here", "get it")
+        return store.build(node, lambda directory: None, waiting=lambda: None)
+
+    expected = execute(make(("bm25",)), Store(tmp_path / "other"), inline, Progress())
+    monkeypatch.setenv(word, "queries")
+    progress = Lines()
+    found = local.execute(make(("bm25",)), store, progress, jobs=3)
+    assert {n.fingerprint for n in found.run} == {n.fingerprint for n in expected.run} != set()
+    assert found.failed == expected.failed and found.blocked == expected.blocked
+    assert bool(found.failed) == (word == "FAIL") and bool(found.blocked) == (word == "BLOCK")
+    failures = sum(node.stage == "queries" for node in make(("bm25",)).nodes)
+    assert sum("failed" in line for line in progress.lines) == (failures if word == "FAIL" else 0)
+
+
+def test_a_child_that_dies_without_a_word_is_told_with_its_log(make, store, monkeypatch):
+    monkeypatch.setenv("KILL", "corpus")
+    outcome = local.execute(make(("bm25",)), store, Progress(), jobs=2)
+    sentences = set(outcome.failed.values())
+    assert len(sentences) == 1
+    [sentence] = sentences
+    assert "was ended by SIGKILL, as happens where memory runs out," in sentence
+    assert sentence.endswith(".err)") and os.path.exists(sentence.rpartition("log: ")[2][:-1])
+    assert {n.stage for n in outcome.run} == {"queries", "qrels"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
+def test_interrupted_it_ends_its_children_and_the_next_run_continues(make, store, monkeypatch, number):
+    monkeypatch.setenv("HANG", "corpus")
+
+    def interrupt():
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            if (store.root / "told").exists() and any(line[1] == "corpus" for line in told(store)):
+                break
+            time.sleep(0.05)
+        os.kill(os.getpid(), number)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        local.execute(make(("bm25",)), store, Progress(), jobs=3)
+    thread.join()
+    assert signal.getsignal(signal.SIGTERM) is before
+    processes = {int(line[3]) for line in told(store) if line[1] == "corpus"}
+    assert processes
+    for process in processes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+    monkeypatch.delenv("HANG")
+    plan = make(("bm25",))
+    local.execute(plan, store, Progress(), jobs=3)
+    assert all(store.state(node) == "stored" for node in plan.nodes)
+
+
+def test_a_gpu_is_given_to_one_heavy_stage_at_a_time_and_to_no_other(make, store, monkeypatch):
+    monkeypatch.setattr(local, "gpus", lambda: ["0", "3"])
+    plan = make(("hardneg.bert",))
+    outcome = local.execute(plan, store, Progress(), jobs=4)
+    assert not outcome.failed and len(outcome.run) == len(plan.nodes)
+    holding, seen = {}, set()
+    for word, stage, fingerprint, _, gpu in told(store):
+        if not STAGES[stage].heavy:
+            assert gpu == "none"
+        elif word == "start":
+            assert gpu in ("0", "3") and gpu not in holding.values()
+            holding[fingerprint] = gpu
+            seen.add(gpu)
+        else:
+            del holding[fingerprint]
+    assert "0" in seen
+
+
+def test_how_many_run_at_once_follows_from_cores_threads_and_gpus(make, monkeypatch):
+    plan = make(("bm25",))
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(local, "cores", lambda: 8)
+    monkeypatch.setattr(local, "gpus", lambda: [])
+    assert local.default_jobs(plan) == 8  # a backbone of tiny takes one thread
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    assert local.default_jobs(plan) == 2
+    monkeypatch.setattr(local, "gpus", lambda: ["0", "1", "2", "3"])
+    assert local.default_jobs(plan) == 5
+
+
+def test_gpus_are_those_that_are_visible(monkeypatch):
+    monkeypatch.setattr(local, "gpu", lambda: ["a", "b"])
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert local.gpus() == ["0", "1"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2, GPU-5f")
+    assert local.gpus() == ["2", "GPU-5f"]
+    monkeypatch.setattr(local, "gpu", lambda: None)
+    assert local.gpus() == []
+
+
+def test_no_jobs_at_all_is_refused(make, store):
+    with pytest.raises(UsageError, match="--jobs is 0; give the number"):
+        local.execute(make(("bm25",)), store, Progress(), jobs=0)
+
+
+def test_a_note_of_data_that_lie_elsewhere_now_is_written_anew(make, store):
+    import json
+
+    plan = make(("bm25",))
+    local.execute(plan, store, Progress(), jobs=2)
+    corpus = next(n for n in plan.nodes if n.stage == "corpus")
+    note = store.root / "nodes" / f"{corpus.fingerprint}.json"
+    right = note.read_text()
+    described = json.loads(right)
+    described["params"]["source"] = {"files": ["/moved/away"]}
+    note.write_text(json.dumps(described))
+    for node in plan.nodes:
+        store.discard(node)
+    assert not local.execute(plan, store, Progress(), jobs=2).failed
+    assert json.loads(note.read_text()) == json.loads(right)
