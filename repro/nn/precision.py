@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 
 import torch
 
@@ -12,8 +13,11 @@ PRECISIONS = ("fp32", "fp16", "bf16")
 
 
 def device() -> torch.device:
-    """The first CUDA device, else the CPU."""
-    return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+    """The first CUDA device, of several processes on a machine the one of this process, else the CPU."""
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    number = int(os.environ.get("LOCAL_RANK", 0))  # torchrun's
+    return torch.device(f"cuda:{number % torch.cuda.device_count()}")
 
 
 def check_precision(precision: str) -> str:

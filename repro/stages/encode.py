@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from repro.errors import DataError, StageError, unknown
+from repro.processes import launched_together
 from repro.progress import Progress
 from repro.released import MODULES
 
 KINDS = ("passages", "queries")
 BLOCK = 20_000  # texts sorted by length together, and lost at most when interrupted
-BATCH = {"cpu": 32, "cuda": 256}
 Titled = tuple[str, str]
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``vectors.npy``, (N, H) float32 in the order of ``ids.txt``, which is the source's.
 
-    Texts are encoded in blocks, within a block by length. The digest of every finished block is noted beside,
-    so that an interrupted attempt goes on behind the last block that is still as it was written. Title and
-    text are joined by ``separator``, or two segments where that is ``pair``. Inputs are cut to ``length``
-    tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned with one, and
-    brought to length 1 if ``normalize``. Of a released encoder, ``pooling`` may be ``pooler``, or
+    Texts are encoded in blocks, within a block by length, with about as many tokens in every batch. The
+    digest of every finished block is noted beside, so that an interrupted attempt keeps each block that is
+    still as it was written. Started by torchrun, each process takes every so many-th block, all write into
+    the same file, and its bytes are those of one process.
+
+    Title and text are joined by ``separator``, or two segments where that is ``pair``. Inputs are cut to
+    ``length`` tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned with
+    one, and brought to length 1 if ``normalize``. Of a released encoder, ``pooling`` may be ``pooler``, or
     ``sentence-transformers``: what its modules say. ``prefix``, if there is one, stands before every text;
     without a separator (null) titles are left out.
 
@@ -49,11 +53,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     folder = inputs["model"] / "model"
     encoder = _encoder(folder, params["pooling"]).eval().to(device())
     check_length(encoder.model, params["length"])
-    (out / "ids.txt").write_text("".join(f"{identifier}\n" for identifier in ids), encoding="utf-8")
     encode = _encoding(encoder, load_tokenizer(folder), params)
     size = getattr(encoder, "size", encoder.model.config.hidden_size)
-    with progress.task(f"encoding {params['kind']}", total=len(ids)) as advance, threads_for(encoder):
-        resumed = _written(out, len(ids), size, texts, encode, advance)
+    with launched_together() as (rank, ranks), threads_for(encoder):
+        if rank == 0:
+            (out / "ids.txt").write_text("".join(f"{identifier}\n" for identifier in ids), encoding="utf-8")
+        with progress.task(f"encoding {params['kind']}", total=-(-len(ids) // ranks)) as advance:
+            resumed = _written(out, len(ids), size, texts, encode, advance, rank, ranks)
     return {"texts": len(ids), "size": size} | ({"resumed_at": resumed} if resumed else {})
 
 
@@ -99,72 +105,74 @@ def _encoding(encoder, tokenizer, params: dict) -> Callable[[Sequence[Titled]], 
 
     from repro.nn.precision import autocast, device
     from repro.nn.segment_pairs import passage_inputs
+    from repro.nn.token_batches import token_batches
 
     where = device()
     normalizes = params["normalize"] or getattr(encoder, "normalizes", False)
 
     def encode(texts: Sequence[Titled]) -> np.ndarray:
-        batch = passage_inputs(
-            tokenizer, *zip(*texts, strict=True), length=params["length"], separator=params["separator"]
-        )
-        with torch.inference_mode(), autocast(params["precision"]):
-            vectors = encoder(**{name: value.to(where) for name, value in batch.items()}).float()  # (N, H)
-            if normalizes:
-                vectors = torch.nn.functional.normalize(vectors, dim=-1)
-        return vectors.cpu().numpy()
+        vectors = [np.empty(0)] * len(texts)
+        how = {"length": params["length"], "separator": params["separator"]}
+        inputs = passage_inputs(tokenizer, *zip(*texts, strict=True), **how)
+        for places, batch in token_batches(inputs):
+            with torch.inference_mode(), autocast(params["precision"]):
+                part = encoder(**{name: value.to(where) for name, value in batch.items()}).float()  # (N, H)
+                if normalizes:
+                    part = torch.nn.functional.normalize(part, dim=-1)
+            for place, vector in zip(places, part.cpu().numpy(), strict=True):
+                vectors[place] = vector
+        return np.stack(vectors)
 
     return encode
 
 
-def _written(out: Path, count: int, size: int, texts, encode, advance: Callable[[int], None]) -> int:
-    """Fill ``vectors.npy`` from the first block that is missing or damaged; returns the row that was."""
-    from repro.nn.precision import device
+def _written(out: Path, count: int, size: int, texts, encode, advance, rank: int, ranks: int) -> int:
+    """Fill this process' blocks of ``vectors.npy`` that are not intact; returns the first such row."""
+    from repro.nn.across_processes import everybody_waits
 
-    vectors, digests = _opened(out, count, size)
-    done = _intact(vectors, digests)
-    digests.write_text("".join(digests.read_text().splitlines(keepends=True)[: done // BLOCK]))
-    advance(done)
-    batch = BATCH[device().type]
-    for first in range(done, count, BLOCK):
-        block = texts(first, min(first + BLOCK, count))
-        by_length = sorted(range(len(block)), key=lambda place: sum(map(len, block[place])), reverse=True)
-        for start in range(0, len(block), batch):
-            places = by_length[start : start + batch]
-            encoded = encode([block[place] for place in places])
-            if not np.isfinite(encoded).all():
-                raise StageError(
-                    f"the vector of a text among rows {first} to {first + len(block)} is not finite"
-                )
-            vectors[[first + place for place in places]] = encoded
-            advance(len(places))
-        vectors.flush()
-        with open(digests, "a", encoding="utf-8") as file:
-            file.write(_digest(vectors[first : first + BLOCK]) + "\n")
-    digests.unlink()
-    return done
+    if rank == 0:
+        _open(out, count, size)
+    everybody_waits()
+    redone = count
+    for first in range(0, count, BLOCK)[rank::ranks]:
+        block = np.load(out / "vectors.npy", mmap_mode="r+")[first : first + BLOCK]
+        digest = out / "blocks" / str(first)
+        if digest.exists() and digest.read_text() == _digest(block):
+            advance(len(block))
+            continue
+        redone = min(redone, first)
+        _encode_block(block, texts(first, first + len(block)), encode, first, advance)
+        block.flush()
+        digest.write_text(_digest(block))
+    everybody_waits()
+    if rank == 0:
+        shutil.rmtree(out / "blocks")
+    return redone
 
 
-def _opened(out: Path, count: int, size: int) -> tuple[np.memmap, Path]:
-    """The array on disk, kept if it is of this shape, and the file of its blocks' digests."""
-    path, digests = out / "vectors.npy", out / "blocks.txt"
+def _encode_block(block: np.memmap, texts: list[Titled], encode, first: int, advance) -> None:
+    from repro.nn.token_batches import tokenised_together
+
+    for places in tokenised_together(texts):
+        encoded = encode([texts[place] for place in places])
+        if not np.isfinite(encoded).all():
+            raise StageError(f"the vector of a text among rows {first} to {first + len(block)} is not finite")
+        block[places] = encoded
+        advance(len(places))
+
+
+def _open(out: Path, count: int, size: int) -> None:
+    """The array on disk, kept with its blocks' digests if it is of this shape."""
+    path, digests = out / "vectors.npy", out / "blocks"
     try:
-        kept = np.load(path, mmap_mode="r+")
-        if kept.shape == (count, size) and kept.dtype == np.float32 and digests.exists():
-            return kept, digests
+        kept = np.load(path, mmap_mode="r")
+        if kept.shape == (count, size) and kept.dtype == np.float32 and digests.is_dir():
+            return
     except (OSError, ValueError):
         pass  # nothing there, or cut off in its header
-    digests.write_text("")
-    return np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(count, size)), digests
-
-
-def _intact(vectors: np.memmap, digests: Path) -> int:
-    """The number of leading rows that are as the attempt before wrote them."""
-    rows = 0
-    for line in digests.read_text(encoding="utf-8").splitlines():
-        if _digest(vectors[rows : rows + BLOCK]) != line:
-            break
-        rows = min(rows + BLOCK, len(vectors))
-    return rows
+    shutil.rmtree(digests, ignore_errors=True)
+    np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(count, size)).flush()
+    digests.mkdir()
 
 
 def _digest(block: np.ndarray) -> str:

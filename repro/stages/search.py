@@ -2,91 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
-from repro.errors import DataError, StageError
+from repro.errors import DataError, StageError, UsageError
+from repro.memory import VARIABLE, search_memory
 from repro.progress import Progress
+from repro.vector_files import IdFile, VectorFile, read_embeddings
 
-BLOCK_BYTES = 1 << 30
+BLOCK_BYTES = 1 << 30  # of vectors; more at once is not faster
 SPARE = 100  # passages beyond the depth, so that ties across it are broken by id like all others
+ROWS, QUERIES = 1024, 4096  # that faiss multiplies at a time
+MERGED = 64  # queries at a time, so that what merging needs is small
+GPU_DEPTH = 2048  # the deepest search of faiss on a GPU
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages of every query by inner product.
 
-    faiss' IndexFlatIP over one block of passages after another, given all queries at once (ten calls of a
-    hundred queries take six times as long as one of a thousand). Among equal scores the greater id comes
-    first, at the depth's edge too unless more than 100 passages tie there.
+    faiss' exact search of one block of passages after another, on the GPU where faiss has one, within
+    ``repro.memory.search_memory``: that bounds queries, their rankings and the block; interpreter, libraries
+    (some 50 MB), and 8 bytes a passage for ids come on top. Vectors are read from disk once, for all queries:
+    ten searches for a hundred queries take six times as long as one for a thousand. Only when queries and
+    rankings alone would take more than half of the memory do they come in blocks too, each of which reads all
+    vectors again: ``benchmarks/search.py --big`` took twice as long in 30 MB, with two blocks of queries, as
+    in 600 MB with one.
+
+    Scores have the same bits in whatever memory as long as blocks have 1,024 passages and queries come at
+    once. Among equal scores the greater id comes first, at the depth's edge too unless more than 100 passages
+    tie there.
 
     Raises:
+        UsageError: the memory that was stated is no size, or too small.
         DataError: embeddings are of different sizes, or their ids are not as many as their vectors.
         StageError: a score is not finite.
     """
     from repro.evaluation.runs import write_run
 
-    passages, documents = _embeddings(inputs["passages"])
-    queries, topics = _embeddings(inputs["queries"])
+    passages, documents = read_embeddings(inputs["passages"])
+    queries, topics = read_embeddings(inputs["queries"])
     if passages.shape[1] != queries.shape[1]:
         raise DataError(f"passages have {passages.shape[1]} dimensions, queries {queries.shape[1]}")
-    scores, rows = best(passages, queries, depth=params["depth"] + SPARE, progress=progress)
-    return write_run(out, _ranked(topics, documents, scores, rows, params["depth"]), tag="dense")
+    found = best(passages, queries, depth=params["depth"] + SPARE, memory=search_memory(), progress=progress)
+    return write_run(out, _ranked(topics, documents, found, params["depth"]), tag="dense")
 
 
 def best(
-    passages: np.ndarray, queries: np.ndarray, *, depth: int, progress: Progress
-) -> tuple[np.ndarray, np.ndarray]:
-    """The greatest inner products of each query, in descending order.
+    passages: VectorFile, queries: VectorFile, *, depth: int, memory: int, progress: Progress
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """The greatest inner products of each query, in descending order, for one block of queries at a time.
 
     Args:
-        passages: (N, H) float32, memory-mapped or not.
-        queries: (Q, H) float32.
+        passages: (N, H).
+        queries: (Q, H).
         depth: K, cut to N.
+        memory: in bytes.
 
-    Returns:
-        scores (Q, K) float32 and rows of ``passages`` (Q, K) int64.
+    Yields:
+        the block's first query, scores (B, K) float32, and rows of ``passages`` (B, K) int64; the arrays are
+        used again for the next block.
 
     Raises:
+        UsageError: the memory does not hold a query and a passage.
         StageError: a score is not finite.
     """
+    depth = min(depth, len(passages))
+    together, step = divided(memory, queries=len(queries), depth=depth, size=passages.shape[1])
+    step, search = max(1, min(step, len(passages))), _faiss(depth)
+    block, asked = (np.empty((rows, passages.shape[1]), np.float32) for rows in (step, together))
+    scores, rows = np.empty((together, depth), np.float32), np.empty((together, depth), np.int64)
+    blocks = -(-len(queries) // together)
+    with progress.task("searching", total=len(passages) * blocks) as advance:
+        for start in range(0, len(queries), together):
+            these = queries.read(start, min(start + together, len(queries)), into=asked)
+            best_scores, best_rows = scores[: len(these)], rows[: len(these)]
+            best_scores[:] = -np.inf
+            for first in range(0, len(passages), step):
+                vectors = passages.read(first, min(first + step, len(passages)), into=block)
+                found, places = search(these, vectors, min(depth, len(vectors)))
+                _merge(best_scores, best_rows, found, places, first)
+                advance(len(vectors))
+            yield start, best_scores, best_rows
+
+
+def divided(memory: int, *, queries: int, depth: int, size: int) -> tuple[int, int]:
+    """How many queries are searched for together, and in how many passages at a time.
+
+    A query takes its vector, and for each rank 12 bytes of its ranking and 12 of the block's; of 4,096
+    queries at a time faiss holds twice the depth as candidates.
+
+    Raises:
+        UsageError: the memory does not hold a query and a passage.
+    """
+    each, candidates = 4 * size + 24 * depth, 24 * depth
+    together = memory // 2 // (each + candidates)
+    if together < 1:
+        least = 2 * (each + candidates)
+        raise UsageError(f"{memory} bytes do not hold one query; set {VARIABLE} to at least {least}")
+    if together > QUERIES:
+        together = (memory // 2 - QUERIES * candidates) // each
+        together -= together % QUERIES if together < queries else 0
+    together = min(together, max(1, queries))
+    left = memory - together * each - min(together, QUERIES) * candidates
+    rows = min(left, BLOCK_BYTES) // (4 * size)
+    return together, rows - rows % ROWS if rows > ROWS else rows
+
+
+def _faiss(depth: int) -> Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, np.ndarray]]:
+    """faiss' search of arrays, without an index that would copy them; on a GPU if this faiss can use one."""
     import faiss
 
-    queries = np.ascontiguousarray(queries, dtype=np.float32)
-    scores = np.empty((len(queries), 0), dtype=np.float32)
-    rows = np.empty((len(queries), 0), dtype=np.int64)
-    step = max(1, BLOCK_BYTES // (4 * passages.shape[1]))
-    with progress.task("searching", total=len(passages)) as advance:
-        for first in range(0, len(passages), step):
-            block = np.ascontiguousarray(passages[first : first + step], dtype=np.float32)
-            index = faiss.IndexFlatIP(block.shape[1])
-            index.add(block)
-            found, places = index.search(queries, min(depth, len(block)))
-            if (places < 0).any() or not np.isfinite(found).all():  # -1 is what faiss puts where it sees nan
-                raise StageError("a score is not finite: the embeddings hold a vector that is not")
-            scores, rows = np.hstack((scores, found)), np.hstack((rows, places + first))
-            order = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
-            scores, rows = np.take_along_axis(scores, order, axis=1), np.take_along_axis(rows, order, axis=1)
-            advance(len(block))
-    return scores, rows
+    if hasattr(faiss, "StandardGpuResources") and faiss.get_num_gpus() and depth <= GPU_DEPTH:
+        resources = faiss.StandardGpuResources()
+        return lambda *arrays: faiss.knn_gpu(resources, *arrays, metric=faiss.METRIC_INNER_PRODUCT)
+    return lambda *arrays: faiss.knn(*arrays, metric=faiss.METRIC_INNER_PRODUCT)
+
+
+def _merge(scores: np.ndarray, rows: np.ndarray, found: np.ndarray, places: np.ndarray, first: int) -> None:
+    """Put what the block from row ``first`` gave, (B, at most K), among the best so far, (B, K).
+
+    Of equal scores the earlier stays.
+    """
+    if (places < 0).any() or not np.isfinite(found).all():  # -1 is what faiss puts where it sees nan
+        raise StageError("a score is not finite: the embeddings hold a vector that is not")
+    places += first
+    for start in range(0, len(scores), MERGED):
+        some = slice(start, start + MERGED)
+        both = np.hstack((scores[some], found[some]))
+        order = np.argsort(-both, axis=1, kind="stable")[:, : scores.shape[1]]
+        scores[some] = np.take_along_axis(both, order, axis=1)
+        rows[some] = np.take_along_axis(np.hstack((rows[some], places[some])), order, axis=1)
 
 
 def _ranked(
-    topics: list[str], documents: list[str], scores: np.ndarray, rows: np.ndarray, depth: int
+    topics: IdFile, documents: IdFile, blocks: Iterator[tuple[int, np.ndarray, np.ndarray]], depth: int
 ) -> Iterator[tuple[str, list[str], np.ndarray]]:
     """Each query's ``depth`` best, ties cut as they will be ranked: by id, the greater first."""
-    for topic, found, places in zip(topics, scores, rows, strict=True):
-        names = [documents[place] for place in places]
-        if len(names) > depth and found[depth - 1] == found[depth]:
-            order = sorted(range(len(names)), key=lambda rank: (found[rank], names[rank]), reverse=True)
-            names, found = [names[rank] for rank in order], found[order]
-        yield topic, names[:depth], found[:depth]
-
-
-def _embeddings(folder: Path) -> tuple[np.ndarray, list[str]]:
-    vectors = np.load(folder / "vectors.npy", mmap_mode="r")
-    ids = (folder / "ids.txt").read_text(encoding="utf-8").split("\n")[:-1]
-    if len(ids) != len(vectors):
-        raise DataError(f"{folder}: {len(vectors)} vectors, but {len(ids)} ids")
-    return vectors, ids
+    for start, scores, rows in blocks:
+        names = topics.at(np.arange(start, start + len(scores)))
+        for topic, found, places in zip(names, scores, rows, strict=True):
+            if len(places) > depth and found[depth - 1] == found[depth]:
+                ids = documents.at(places)
+                order = sorted(range(len(ids)), key=lambda rank: (found[rank], ids[rank]), reverse=True)
+                places, found = places[order], found[order]
+            yield topic, documents.at(places[:depth]), found[:depth]

@@ -2,59 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from repro.errors import DataError, StageError, UsageError, check_known
+from repro.memory import search_memory
 from repro.progress import Progress
+from repro.vector_files import IdFile
+from repro.view_files import Views
 
 BLOCK_BYTES = 1 << 30
-QUERIES = 2048  # at once: 2,048 x 30,522 entries x 8 bytes = 500 MB
+QUERIES = 2048  # at once
 MODES = ("exact", "union")
-
-
-@dataclass(frozen=True)
-class Views:
-    """An artefact of ``encode_views``, memory-mapped; what it lacks is None."""
-
-    ids: list[str]
-    widths: dict[str, int | None]
-    dense: np.ndarray | None
-    sparse: tuple[np.ndarray, np.ndarray, np.ndarray] | None
-
-    @classmethod
-    def read(cls, folder: Path) -> Views:
-        ids = (folder / "ids.txt").read_text(encoding="utf-8").split("\n")[:-1]
-        widths = json.loads((folder / "views.json").read_text(encoding="utf-8"))
-        dense = sparse = None
-        if widths["dense"] is not None:
-            dense = np.load(folder / "vectors.npy", mmap_mode="r")
-            _check_rows(folder, ids, len(dense))
-        if widths["sparse"] is not None:
-            names = ("indptr", "indices", "values")
-            sparse = tuple(np.load(folder / f"{name}.npy", mmap_mode="r") for name in names)
-            _check_rows(folder, ids, len(sparse[0]) - 1)
-        return cls(ids, widths, dense, sparse)
-
-    def rows(self, view: str, first: int, end: int, where):
-        """Dense, (n, H), or sparse, (n, V) in COO format; float64."""
-        import torch
-
-        if view == "dense":
-            return torch.from_numpy(self.dense[first:end].astype(np.float64)).to(where)
-        indptr, indices, values = self.sparse
-        bounds = np.asarray(indptr[first : end + 1])
-        rows = np.repeat(np.arange(end - first), np.diff(bounds))
-        places = np.stack((rows, indices[bounds[0] : bounds[-1]].astype(np.int64)))
-        numbers = torch.from_numpy(values[bounds[0] : bounds[-1]].astype(np.float64))
-        return torch.sparse_coo_tensor(
-            torch.from_numpy(places), numbers, (end - first, self.widths["sparse"]),
-            is_coalesced=True, check_invariants=False,
-        ).to(where)  # fmt: skip
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -67,6 +28,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     the frequency of frequent terms, has no GPU, and its result is full anyway. Products and their sum are
     made in float64 and rounded once, so that a ranking depends on neither blocks nor machine. Full ranking
     of a large collection takes minutes on a GPU and hours on a CPU.
+
+    Half of ``repro.memory.search_memory``, and no more than 1 GiB, is for a block of passages with its
+    scores; as much for the queries that are scored together, which as rows of a vocabulary take 16 bytes a
+    word. On top come 32 bytes for every rank of every query, and 24 bytes and the id for every passage.
 
     Among equal scores the greater id comes first, at the depth's edge too. ``mode`` ``exact`` ranks all
     passages, ``union`` those only that are among the ``list_depth`` best by one of the views alone.
@@ -87,15 +52,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         if not params.get("list_depth"):
             raise UsageError("a union of lists needs their list_depth")
         lists = dict.fromkeys(terms, params["list_depth"])
-    ascending = sorted(range(len(passages.ids)), key=passages.ids.__getitem__)
-    best = _best(passages, queries, np.argsort(ascending), terms=terms, lists=lists, progress=progress)
+    ascending = passages.ids.ascending()
+    places = np.empty_like(ascending)
+    places[ascending] = np.arange(len(places))
+    best = _best(passages, queries, places, terms=terms, lists=lists, progress=progress)
     ranked = _ranked(best, passages.ids, ascending, queries.ids, params["depth"])
     return write_run(out, ranked, tag="views")
-
-
-def _check_rows(folder: Path, ids: list[str], rows: int) -> None:
-    if rows != len(ids):
-        raise DataError(f"{folder}: {rows} vectors, but {len(ids)} ids")
 
 
 def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
@@ -129,14 +91,16 @@ def _best(
     from repro.nn.ranking_keys import ranking_keys
 
     where, count = device(), len(queries.ids)
+    block = min(BLOCK_BYTES, search_memory() // 2)
+    together = max(1, min(QUERIES, count, block // (16 * max(queries.widths[view] for view in terms))))
     places = torch.from_numpy(places).to(where)
     found = {name: (torch.empty(count, 0, dtype=torch.int64),) * 2 for name in lists}  # by view, of the sum
     with progress.task("searching", total=len(passages.ids)) as advance:
-        for first, end in _blocks(passages, min(count, QUERIES), terms):
+        for first, end in _blocks(passages, together, terms, block):
             rows = {view: passages.rows(view, first, end, where) for view in set(terms)}
             parts = {name: [] for name in lists}
-            for start in range(0, count, QUERIES):
-                stop = min(start + QUERIES, count)
+            for start in range(0, count, together):
+                stop = min(start + together, count)
                 scores = {view: _products(rows[view], queries, view, start, stop, where) for view in rows}
                 sums = ranking_keys(_rounded(sum(scores[term] for term in terms)), places[first:end])
                 for name, depth in lists.items():
@@ -150,14 +114,14 @@ def _best(
     return [sums.numpy() for _, sums in found.values()]
 
 
-def _blocks(passages: Views, queries: int, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Ranges of passages that fit into memory together with their scores."""
-    count, each = len(passages.ids), 28 * queries  # of each view and the sum 8 bytes, rounded 4
+def _blocks(passages: Views, queries: int, terms: Sequence[str], memory: int) -> Iterator[tuple[int, int]]:
+    """Ranges of passages that fit into the memory together with their scores."""
+    count, each = len(passages.ids), 64 * queries  # two views, their sum, keys: 8 bytes each and again
     if "dense" in terms:
         each += 8 * passages.widths["dense"]
     if "sparse" in terms:  # row, column and value
         each += 24 * -(-len(passages.sparse[1]) // max(1, count))
-    step = max(1, BLOCK_BYTES // each)
+    step = max(1, memory // each)
     return ((first, min(first + step, count)) for first in range(0, count, step))
 
 
@@ -190,12 +154,12 @@ def _merged(old: list, new: tuple, depth: int) -> tuple:
 
 
 def _ranked(
-    best: list[np.ndarray], ids: list[str], ascending: list[int], topics: list[str], depth: int
+    best: list[np.ndarray], ids: IdFile, ascending: np.ndarray, topics: IdFile, depth: int
 ) -> Iterator[tuple[str, list[str], np.ndarray]]:
     """Each query's ``depth`` best passages with their scores, out of the keys of all lists."""
     from repro.nn.ranking_keys import scores_and_places
 
-    for row, topic in enumerate(topics):
+    for row, topic in enumerate(topics.at(np.arange(len(topics)))):
         keys = np.unique(np.concatenate([found[row] for found in best]))[::-1][:depth]
         scores, places = scores_and_places(keys)
-        yield topic, [ids[ascending[place]] for place in places], scores
+        yield topic, ids.at(ascending[places]), scores

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 import torch
 from datasets import load_from_disk
+from torch import distributed
 
 from repro.errors import BlockedError, DataError, StageError, UsageError
 from repro.nn.encoder import load_text_encoder
 from repro.nn.projector import Projector
 from repro.nn.text import passage_text, tokenised
-from repro.stages import encode
+from repro.progress import Progress
+from repro.stages import encode, encode_views
 from tests.tiny_models import save_tiny_model, tiny_tokenizer
+from tests.two_processes import in_two_processes
 
 
 def params(**changes):
@@ -104,7 +107,8 @@ def test_an_interrupted_encoding_goes_on_behind_the_last_intact_block(
 
 def test_leftovers_of_another_shape_are_overwritten(model, corpus, tmp_path, progress):
     np.save(tmp_path / "vectors.npy", np.zeros((3, 3), dtype=np.float32))
-    (tmp_path / "blocks.txt").write_text("nonsense\n")
+    (tmp_path / "blocks").mkdir()
+    (tmp_path / "blocks/0").write_text("nonsense")
     facts = encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
     assert "resumed_at" not in facts
     np.testing.assert_allclose(np.load(tmp_path / "vectors.npy"), naive(model, passages(corpus)), atol=2e-6)
@@ -150,3 +154,55 @@ def test_title_and_text_as_a_pair_are_two_segments(model, corpus, tmp_path, prog
             texts = (row["title"], row["text"]) if row["title"] else (row["text"],)
             batch = tiny_tokenizer()(*texts, truncation=True, max_length=32, return_tensors="pt")
             np.testing.assert_allclose(vector, encoder(**batch)[0], atol=2e-6)
+
+
+def _alone_connected(folder):
+    """Both views of encoding by a process that the launcher started and nothing has connected yet."""
+    distributed.destroy_process_group()
+    encode.BLOCK = encode_views.BLOCK = 8
+    inputs = {"model": folder / "model", "texts": folder / "corpus"}
+    encode.run(params(), inputs, folder / "together", Progress())
+    assert not distributed.is_initialized()
+    distributed.init_process_group("gloo")
+    encode_views.run(view_params(), inputs, folder / "views together", Progress())
+
+
+def view_params():
+    return params() | {"views": ["sparse"], "positions": "all", "head": "splade", "top_k": None}
+
+
+def test_two_processes_write_the_bytes_of_one(model, corpus, tmp_path, progress, monkeypatch):
+    monkeypatch.setattr(encode, "BLOCK", 8)
+    monkeypatch.setattr(encode_views, "BLOCK", 8)
+    inputs = {"model": model, "texts": corpus}
+    for name in ("alone", "together", "views alone", "views together"):
+        (tmp_path / name).mkdir()
+    for name, folder in inputs.items():
+        (tmp_path / {"model": "model", "texts": "corpus"}[name]).symlink_to(folder)
+    encode.run(params(), inputs, tmp_path / "alone", progress)
+    encode_views.run(view_params(), inputs, tmp_path / "views alone", progress)
+    in_two_processes(_alone_connected, tmp_path)
+    for kind in ("", "views "):
+        alone, together = (
+            {path.name: path.read_bytes() for path in (tmp_path / f"{kind}{name}").iterdir()}
+            for name in ("alone", "together")
+        )
+        assert alone.keys() >= {"ids.txt"} and together == alone
+
+
+def test_each_process_takes_every_second_block(model, corpus, tmp_path, progress, monkeypatch):
+    monkeypatch.setattr(encode, "BLOCK", 8)
+    _, texts = encode.read_texts(corpus, params())
+    asked = []
+
+    def noted(first, end):
+        asked.append((first, end))
+        return texts(first, end)
+
+    vectors = np.zeros((8, 32))
+    for rank in (0, 1):
+        (tmp_path / "blocks").mkdir(exist_ok=True)
+        np.save(tmp_path / "vectors.npy", np.zeros((40, 32), dtype=np.float32))
+        given = (noted, lambda some: vectors[: len(some)], lambda n: None, rank, 2)
+        encode._written(tmp_path, 40, 32, *given)
+    assert asked == [(0, 8), (16, 24), (32, 40), (8, 16), (24, 32)]

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from repro.errors import DataError, StageError
+from repro.errors import DataError, StageError, UsageError
 from repro.evaluation.runs import read_run
 from repro.stages import search
+from repro.vector_files import VectorFile
 
 
 def embeddings(folder, vectors, prefix):
@@ -32,20 +35,24 @@ def brute_force(passages, queries, depth):
     return run
 
 
-@pytest.mark.parametrize("rows_per_block", [1000, 70, 7])
-def test_the_ranking_is_that_of_brute_force_in_however_many_blocks(
-    tmp_path, progress, monkeypatch, rows_per_block
+def ranked(run):
+    return {query: [name for name, _ in ranking] for query, ranking in run.items()}
+
+
+@pytest.mark.parametrize(("memory", "queries", "blocks"), [("1GB", 9, 1), ("30kB", 2, 2), ("13200", 1, 3)])
+def test_the_ranking_is_that_of_brute_force_within_whatever_memory(
+    tmp_path, progress, monkeypatch, memory, queries, blocks
 ):
-    monkeypatch.setattr(search, "BLOCK_BYTES", 4 * 16 * rows_per_block)
+    monkeypatch.setenv("REPRO_SEARCH_MEMORY", memory)
+    together, rows = search.divided(search.search_memory(), queries=9, depth=120, size=16)
+    assert (together, -(-300 // rows)) == (queries, blocks)
     generator = np.random.default_rng(0)
-    passages, queries = generator.normal(size=(300, 16)), generator.normal(size=(9, 16))
-    run, facts = found(tmp_path, progress, passages, queries, 20)
-    assert {query: [name for name, _ in ranking] for query, ranking in run.items()} == brute_force(
-        passages, queries, 20
-    )
+    passages, asked = generator.normal(size=(300, 16)), generator.normal(size=(9, 16))
+    run, facts = found(tmp_path, progress, passages, asked, 20)
+    assert ranked(run) == brute_force(passages, asked, 20)
     assert facts["lines"] == 180
     raw = np.load(tmp_path / "raw.npy")
-    best = np.sort(queries @ passages.T, axis=1)[:, ::-1][:, :20]
+    best = np.sort(asked @ passages.T, axis=1)[:, ::-1][:, :20]
     np.testing.assert_allclose(raw.reshape(9, 20), best, rtol=1e-5)
 
 
@@ -55,9 +62,57 @@ def test_ties_go_to_the_greater_id_also_at_the_depths_edge(tmp_path, progress, m
     generator = np.random.default_rng(0)
     passages, queries = generator.integers(0, 3, (120, 4)), generator.integers(0, 3, (9, 4))
     run, _ = found(tmp_path, progress, passages, queries, 10)
-    assert {query: [name for name, _ in ranking] for query, ranking in run.items()} == brute_force(
-        passages, queries, 10
-    )
+    assert ranked(run) == brute_force(passages, queries, 10)
+
+
+@pytest.mark.parametrize("queries", [30, 1], ids=["by matrix products", "one query after another"])
+def test_scores_are_those_of_faiss_flat_index_to_the_bit_in_blocks_too(tmp_path, progress, queries):
+    import faiss
+
+    generator = np.random.default_rng(0)
+    sides = {"passages": generator.normal(size=(3500, 64)), "queries": generator.normal(size=(queries, 64))}
+    files = [VectorFile(embeddings(tmp_path / name, rows, "x")) for name, rows in sides.items()]
+    passages, asked = (file.read(0, len(file)) for file in files)
+    # as low as it was in other versions, so that few queries are multiplied as many are
+    before, faiss.cvar.distance_compute_blas_threshold = faiss.cvar.distance_compute_blas_threshold, 20
+    try:
+        index = faiss.IndexFlatIP(64)
+        index.add(passages)
+        expected = index.search(asked, 150)
+        for blocks, memory in {1: 10**8, 4: 2 * 1024 * 4 * 64}.items():
+            rows = search.divided(memory, queries=queries, depth=150, size=64)[1]
+            assert -(-3500 // min(rows, 3500)) == blocks and (blocks == 1 or rows % 1024 == 0)
+            ((start, scores, places),) = search.best(*files, depth=150, memory=memory, progress=progress)
+            assert start == 0
+            np.testing.assert_array_equal(scores, expected[0])
+            np.testing.assert_array_equal(places, expected[1])
+    finally:
+        faiss.cvar.distance_compute_blas_threshold = before
+
+
+@given(
+    memory=st.integers(10**4, 10**11), queries=st.integers(1, 10**6), depth=st.integers(1, 2000),
+    size=st.integers(1, 4096),
+)  # fmt: skip
+def test_what_is_held_is_never_more_than_the_memory(memory, queries, depth, size):
+    try:
+        together, rows = search.divided(memory, queries=queries, depth=depth, size=size)
+    except UsageError:
+        assert memory < 2 * (4 * size + 48 * depth)
+        return
+    held = together * (4 * size + 24 * depth) + min(together, 4096) * 24 * depth + rows * 4 * size
+    assert held <= memory and 1 <= together <= queries and rows >= 1
+    assert rows < 1024 or rows % 1024 == 0
+    assert together in (queries, together % 4096) or together % 4096 == 0
+
+
+def test_a_memory_that_holds_no_query_is_refused_with_one_that_does(tmp_path, progress, monkeypatch):
+    monkeypatch.setenv("REPRO_SEARCH_MEMORY", "300")
+    with pytest.raises(UsageError, match="set REPRO_SEARCH_MEMORY to at least 312") as refused:
+        found(tmp_path, progress, np.eye(3), np.eye(3), 5)
+    monkeypatch.setenv("REPRO_SEARCH_MEMORY", str(refused.value).split()[-1])
+    inputs = {"passages": tmp_path / "passages", "queries": tmp_path / "queries"}
+    assert search.run({"depth": 5}, inputs, tmp_path, progress)["lines"] == 9
 
 
 def test_a_depth_beyond_the_collection_gives_all_of_it(tmp_path, progress):

@@ -141,3 +141,21 @@ def test_what_is_not_known_or_not_finite_is_refused(tmp_path, progress):
     made["passages"]["dense"][3] = np.inf
     with pytest.raises(StageError, match="not finite"):
         found(tmp_path / "e", progress, made)
+
+
+@pytest.mark.parametrize("memory", ["1GB", "40kB"])
+def test_a_stated_memory_changes_blocks_and_nothing_else(tmp_path, progress, monkeypatch, memory):
+    monkeypatch.setenv("REPRO_SEARCH_MEMORY", memory)
+    blocks, made = search_views._blocks, sides(np.random.default_rng(6), whole=False, queries=40)
+    seen = []
+
+    def noted(passages, queries, terms, size):
+        ranges = list(blocks(passages, queries, terms, size))
+        seen.append((queries, len(ranges)))
+        return ranges
+
+    monkeypatch.setattr(search_views, "_blocks", noted)
+    run, _ = found(tmp_path, progress, made)
+    assert run == brute_force(made, depth=20, terms=BOTH)[0]
+    ((queries, ranges),) = seen
+    assert (queries, ranges) == (40, 1) if memory == "1GB" else queries == 31 and ranges > 20

@@ -1,0 +1,199 @@
+"""Exact search: beside faiss and torch in one process, and ``--big``: more vectors than memory.
+
+``--big`` writes an index of 3.4 GB to disk, searches it in a child process whose data segment the system
+limits to 1 GB, and compares every rank of a sample of queries with products in float64. Coordinates are
+multiples of 1/64, so that products are exact in float32 too and ties are real.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+from report import write
+
+from repro.memory import VARIABLE
+from repro.progress import Progress
+from repro.stages import search
+from repro.vector_files import VectorFile, read_embeddings
+
+LIMIT, MADE = 10**9, 20_000  # bytes; rows at a time
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--big", action="store_true")
+    parser.add_argument("--passages", type=int)
+    parser.add_argument("--queries", type=int, default=500)
+    parser.add_argument("--size", type=int, default=768)
+    parser.add_argument("--depth", type=int, default=1000)
+    parser.add_argument("--sample", type=int, default=25, help="queries compared with float64")
+    parser.add_argument("--memory", nargs="*", default=["600MB", "30MB"])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", help="where the index is written for the time being")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.child:
+        return child(Path(asked.child), asked.depth)
+    count = asked.passages or (1_100_000 if asked.big else 50_000)
+    with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
+        made(Path(folder) / "passages", "d", count, asked.size)
+        made(Path(folder) / "queries", "q", asked.queries, asked.size)
+        rows = big(Path(folder), asked) if asked.big else beside(Path(folder), asked)
+    title = "Search within 1 GB of memory" if asked.big else "Search beside faiss and torch"
+    write(title, rows, " ".join(["python", "benchmarks/search.py", *sys.argv[1:]]))
+
+
+def made(folder: Path, prefix: str, count: int, size: int) -> None:
+    folder.mkdir()
+    random = np.random.default_rng(len(prefix) + count)
+    array = np.lib.format.open_memmap(folder / "vectors.npy", "w+", np.float32, (count, size))
+    for first in range(0, count, MADE):
+        some = array[first : first + MADE]
+        some[:] = random.integers(-256, 257, some.shape, dtype=np.int16) / np.float32(64)
+    array.flush()
+    (folder / "ids.txt").write_text("".join(f"{prefix}{row}\n" for row in range(count)))
+
+
+def big(folder: Path, asked: argparse.Namespace) -> list[dict]:
+    expected, rows = brute_force(folder, asked), []
+    for memory in asked.memory:
+        command = [sys.executable, __file__, "--child", str(folder), "--depth", str(asked.depth)]
+        told = subprocess.run(
+            command, env=os.environ | {VARIABLE: memory}, stdout=subprocess.PIPE, check=True
+        )
+        facts = json.loads(told.stdout)
+        ranked: dict[str, list] = {}
+        with open(folder / "run.trec") as file:
+            for line in file:
+                topic, _, document, *_ = line.split()
+                ranked.setdefault(topic, []).append(document)
+        equal = sum(ranked[topic] == documents for topic, documents in expected.items())
+        assert equal == len(expected), f"{equal} of {len(expected)} rankings are those of float64"
+        size = (folder / "passages/vectors.npy").stat().st_size
+        rows.append({
+            "index": f"{size / 1e9:.2f} GB", VARIABLE: memory,
+            "limit of the process": f"{LIMIT / 1e9:.0f} GB",
+            "anonymous memory, peak": f"{facts['peak'] / 1e9:.2f} GB",
+            "the index whole under this limit": facts["whole"],
+            "queries": f"{asked.queries} in {facts['blocks']} block(s)",
+            "seconds": round(facts["seconds"], 1),
+            "rankings equal to float64": f"{equal} of {equal} compared, {asked.depth} ranks each",
+        })  # fmt: skip
+    return rows
+
+
+def child(folder: Path, depth: int) -> None:
+    resource.setrlimit(resource.RLIMIT_DATA, (LIMIT, LIMIT))
+    inputs = {name: folder / name for name in ("passages", "queries")}
+    passages, queries = (read_embeddings(inputs[name])[0] for name in inputs)
+    memory = search.search_memory()
+    shape = {"queries": len(queries), "depth": depth + search.SPARE, "size": queries.shape[1]}
+    try:
+        np.load(passages.path)
+        whole = "loads"
+    except MemoryError:
+        whole = "refused"
+    started = time.perf_counter()
+    with peak() as grown:
+        search.run({"depth": depth}, inputs, folder, Progress())
+    blocks = -(-len(queries) // search.divided(memory, **shape)[0])
+    seconds = time.perf_counter() - started
+    print(json.dumps({"peak": grown["peak"], "seconds": seconds, "whole": whole, "blocks": blocks}))
+
+
+def brute_force(folder: Path, asked: argparse.Namespace) -> dict[str, list[str]]:
+    """The ranking of every passage for a sample of queries, products in float64, ties to the greater id."""
+    passages, ids = read_embeddings(folder / "passages")
+    chosen = np.linspace(0, asked.queries - 1, asked.sample).astype(int)
+    sample = VectorFile(folder / "queries").read(0, asked.queries)[chosen].astype(np.float64)
+    scores = np.empty((len(chosen), len(passages)))
+    for first in range(0, len(passages), MADE):
+        end = min(first + MADE, len(passages))
+        scores[:, first:end] = sample @ passages.read(first, end).astype(np.float64).T
+    ranked = {}
+    for number, row in zip(chosen, scores, strict=True):
+        edge = np.partition(row, -asked.depth)[-asked.depth]
+        candidates = np.flatnonzero(row >= edge)
+        pairs = sorted(zip(row[candidates], ids.at(candidates), strict=True), reverse=True)
+        ranked[f"q{number}"] = [name for _, name in pairs[: asked.depth]]
+    return ranked
+
+
+def beside(folder: Path, asked: argparse.Namespace) -> list[dict]:
+    import faiss
+    import torch
+
+    passages, queries = VectorFile(folder / "passages"), VectorFile(folder / "queries")
+    memory = 8 * 10**9
+
+    def ours() -> np.ndarray:
+        found = search.best(passages, queries, depth=asked.depth, memory=memory, progress=Progress())
+        return np.vstack([scores for _, scores, _ in found])
+
+    def flat() -> np.ndarray:
+        index = faiss.IndexFlatIP(asked.size)
+        index.add(np.load(passages.path))
+        return index.search(np.load(queries.path), asked.depth)[0]
+
+    def by_torch() -> np.ndarray:
+        theirs, all_of_them = (torch.from_numpy(np.load(file.path)) for file in (queries, passages))
+        return (theirs @ all_of_them.T).topk(asked.depth).values.numpy()
+
+    tools = {"ours": ours, "faiss.IndexFlatIP": flat, "torch, product and topk": by_torch}
+    seconds = {name: [] for name in tools}
+    memories, expected = {}, ours()
+    for _ in range(asked.rounds):
+        for name, tool in tools.items():
+            started = time.perf_counter()
+            with peak() as grown:
+                scores = tool()
+            seconds[name].append(time.perf_counter() - started)
+            memories[name] = max(grown["peak"] - grown["before"], memories.get(name, 0))
+            assert np.array_equal(scores, expected), f"{name} found other scores"
+    return [{
+        "search": name, "vectors": f"{len(passages)} x {asked.size}", "queries": asked.queries,
+        "depth": asked.depth, "seconds, median": round(statistics.median(taken), 2),
+        "time over faiss'": round(statistics.median(
+            a / b for a, b in zip(taken, seconds["faiss.IndexFlatIP"], strict=True)), 2),
+        "peak memory": f"{memories[name] / 1e6:.0f} MB",
+    } for name, taken in seconds.items()]  # fmt: skip
+
+
+@contextlib.contextmanager
+def peak():
+    """The most anonymous memory of this process meanwhile, looked at every 10 ms."""
+    seen, over = {"before": anonymous(), "peak": 0}, threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.01):
+            seen["peak"] = max(seen["peak"], anonymous())
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        thread.join()
+
+
+def anonymous() -> int:
+    """Bytes of this process that no file backs (Linux)."""
+    return 1024 * int(re.search(r"RssAnon:\s+(\d+)", Path("/proc/self/status").read_text())[1])
+
+
+if __name__ == "__main__":
+    main()

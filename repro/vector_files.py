@@ -1,0 +1,85 @@
+"""Vectors and ids on disk, of which only what is asked for is in memory."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+
+import numpy as np
+
+from repro.errors import DataError
+
+CHUNK = 1 << 24  # bytes of ids looked through at a time
+
+
+class VectorFile:
+    """``vectors.npy`` of an embeddings folder, read block by block.
+
+    The file is mapped for the time of one read: a mapping that stays counts as resident for every page
+    touched, which is the whole file in the end.
+
+    Raises:
+        DataError: the folder has no such array.
+    """
+
+    def __init__(self, folder: Path):
+        self.path = folder / "vectors.npy"
+        try:
+            self.shape = np.load(self.path, mmap_mode="r").shape
+        except (OSError, ValueError) as error:
+            raise DataError(f"{self.path}: not an array of vectors ({error}); encode again") from error
+        if len(self.shape) != 2:
+            raise DataError(f"{self.path}: an array of shape {self.shape}, not (texts, dimensions)")
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def read(self, first: int, end: int, into: np.ndarray | None = None) -> np.ndarray:
+        """Rows ``first`` to ``end``, (end - first, H) float32, in the rows of ``into`` if it is given."""
+        into = np.empty((end - first, self.shape[1]), dtype=np.float32) if into is None else into
+        np.copyto(into[: end - first], np.load(self.path, mmap_mode="r")[first:end], casting="same_kind")
+        return into[: end - first]
+
+
+class IdFile:
+    """``ids.txt``, one id a line, read where it is asked for: 8 bytes an id in memory instead of a string."""
+
+    def __init__(self, folder: Path):
+        path = folder / "ids.txt"
+        with open(path, "rb") as file:
+            empty = path.stat().st_size == 0  # cannot be mapped
+            self._text = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        ends = [np.array([-1])]
+        for first in range(0, len(self._text), CHUNK):
+            part = np.frombuffer(self._text[first : first + CHUNK], dtype=np.uint8)
+            ends.append(np.flatnonzero(part == ord("\n")) + first)
+        self._starts = np.concatenate(ends) + 1
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def at(self, rows: np.ndarray) -> list[str]:
+        """The ids of these rows, (K,) int64."""
+        bounds = zip(self._starts[rows].tolist(), self._starts[rows + 1].tolist(), strict=True)
+        return [self._text[start : end - 1].decode("utf-8") for start, end in bounds]
+
+    def ascending(self) -> np.ndarray:
+        """Rows in the order of their ids, (N,) int64; bytes of UTF-8 sort as the characters do."""
+        longest = int(np.diff(self._starts).max(initial=1))
+        ids = np.empty(len(self), dtype=f"S{longest}")
+        for first in range(0, len(self), 100_000):
+            rows = np.arange(first, min(first + 100_000, len(self)))
+            ids[rows] = [name.encode() for name in self.at(rows)]
+        return np.argsort(ids, kind="stable")
+
+
+def read_embeddings(folder: Path) -> tuple[VectorFile, IdFile]:
+    """The vectors and as many ids.
+
+    Raises:
+        DataError: they differ in number.
+    """
+    vectors, ids = VectorFile(folder), IdFile(folder)
+    if len(ids) != len(vectors):
+        raise DataError(f"{folder}: {len(vectors)} vectors, but {len(ids)} ids")
+    return vectors, ids
