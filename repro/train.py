@@ -15,20 +15,18 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
 from torch import nn
 
 from repro.checkpoints import last_complete
 from repro.errors import UsageError, unknown
+from repro.nn.across_processes import everybody_waits, processes, rank
 from repro.nn.precision import check_precision
 from repro.nn.threads import threads_for
+from repro.order import Order, Place
 from repro.progress import Progress
-
-Place = tuple[int, int]  # epoch, index
 
 
 class Examples(Protocol):
@@ -44,7 +42,7 @@ class Settings:
     """How an objective is minimised; names as in HF's TrainingArguments where it has them.
 
     Attributes:
-        batch_size: examples a step, all on one device: in-batch negatives make it part of the loss.
+        batch_size: examples a step, of all processes together: in-batch negatives make it part of the loss.
         epochs, max_steps: the training ends at whichever comes first; either may be None, not both.
         warmup_ratio, warmup_steps: linear warm-up over that share or number of steps; one is 0 or None.
         schedule: HF's name of the learning rate's course after warm-up; ``linear`` falls to 0 at the last
@@ -98,29 +96,6 @@ class Settings:
         return self.warmup_steps or math.ceil(steps * (self.warmup_ratio or 0.0))
 
 
-class Order:
-    """Batches of places: every epoch a new permutation of the examples, cut after ``steps`` batches.
-
-    A batch sampler of a torch DataLoader, which sees the whole training as one pass.
-    """
-
-    def __init__(self, examples: int, *, batch_size: int, steps: int, seed: int):
-        self.examples, self.batch_size, self.steps, self.seed = examples, batch_size, steps, seed
-        self.drop_last = False
-
-    def __len__(self) -> int:
-        return self.steps
-
-    def __iter__(self) -> Iterator[list[Place]]:
-        left, epoch = self.steps, 0
-        while left > 0:
-            order = np.random.default_rng((self.seed, epoch)).permutation(self.examples)
-            for first in range(0, self.examples, self.batch_size)[:left]:
-                yield [(epoch, int(index)) for index in order[first : first + self.batch_size]]
-                left -= 1
-            epoch += 1
-
-
 def train(
     objective: nn.Module, examples: Examples, settings: Settings, *, out: Path, progress: Progress
 ) -> dict:
@@ -130,38 +105,74 @@ def train(
     steps; the last complete one is where an interrupted training goes on. ``out/train_log.jsonl`` gets about
     200 lines of step, learning rate, gradient norm and losses (means since the line before).
 
+    Under torchrun every process takes its share of each batch, and all end with the same weights; the one of
+    rank 0 writes. REPRO_MICRO_BATCH examples are encoded at a time where a process's share does not fit: the
+    gradient stays that of the whole batch, but dropout falls otherwise.
+
     Returns:
         facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, floating-
         point operations of the whole training (``repro.flops``), and the step at which it was resumed, if so.
 
     Raises:
         StageError: a loss is not finite.
+        UsageError: the objective, or a batch, cannot be shared among processes or cut into parts.
     """
     from repro.trainer import ObjectiveTrainer, arguments
 
-    started, steps = time.monotonic(), settings.steps(len(examples))
-    order = Order(len(examples), batch_size=settings.batch_size, steps=steps, seed=settings.seed)
-    resumed = last_complete(out / "checkpoints", steps=steps)
+    started, steps, checkpoints = time.monotonic(), settings.steps(len(examples)), out / "checkpoints"
+    made = arguments(settings, checkpoints, steps=steps)  # joins the other processes, if there are any
+    micro_batch = _number("REPRO_MICRO_BATCH", "examples encoded at once, or unset it for the whole batch")
+    _check_parts(objective, settings.batch_size, micro_batch)
+    order = Order(
+        len(examples), batch_size=settings.batch_size, steps=steps, seed=settings.seed,
+        rank=rank(), processes=processes(),
+    )  # fmt: skip
     trainer = ObjectiveTrainer(
         objective,
-        arguments(settings, out / "checkpoints", steps=steps),
+        made,
         examples,
         order,
         log=out / "train_log.jsonl",
-        resumed=resumed,
-        save_steps=_save_steps(),
+        resumed=_resumed(checkpoints, steps),
+        save_steps=_number("REPRO_SAVE_STEPS", "steps, or unset it for every ten minutes"),
         schedule=settings.schedule,
+        micro_batch=micro_batch,
     )
     with progress.task("training", total=steps) as advance, threads_for(objective):
         trainer.run(advance)
-    shutil.rmtree(out / "checkpoints", ignore_errors=True)
+    everybody_waits()
     facts = {"steps": steps, "epochs": steps * settings.batch_size / len(examples), "examples": len(examples)}
     facts |= {
         "losses": _last_losses(out / "train_log.jsonl"),
         "seconds": round(time.monotonic() - started, 1),
     }
-    facts |= trainer.flops.facts(steps)
-    return facts | ({"resumed_at": trainer.resumed_at} if resumed else {})
+    facts |= trainer.flops.facts(steps * processes())
+    everybody_waits()  # the first process may now hand the folder on
+    if rank() == 0:
+        shutil.rmtree(checkpoints, ignore_errors=True)
+    return facts | ({"resumed_at": trainer.resumed_at} if trainer.resumed else {})
+
+
+def _resumed(checkpoints: Path, steps: int) -> Path | None:
+    if rank() > 0:
+        everybody_waits()  # the first process removes what cannot be trusted
+    found = last_complete(checkpoints, steps=steps)
+    if rank() == 0:
+        everybody_waits()
+    return found
+
+
+def _check_parts(objective: nn.Module, batch_size: int, micro_batch: int | None) -> None:
+    from repro.nn.batch_parts import can_be_parted
+
+    if can_be_parted(objective):
+        return
+    if processes() > 1:
+        raise UsageError(f"objective {objective.name!r} is trained by one process; start it without torchrun")
+    if micro_batch is not None and micro_batch < batch_size:
+        raise UsageError(
+            f"objective {objective.name!r} needs its batch of {batch_size} whole; unset REPRO_MICRO_BATCH"
+        )
 
 
 def _last_losses(log: Path) -> dict[str, float]:
@@ -179,12 +190,10 @@ def _check_schedule(schedule: str) -> None:
         raise unknown("schedule", schedule, names)
 
 
-def _save_steps() -> int | None:
-    given = os.environ.get("REPRO_SAVE_STEPS")
+def _number(variable: str, wanted: str) -> int | None:
+    given = os.environ.get(variable)
     if given is None:
         return None
-    if not given.isdigit() or int(given) == 0:
-        raise UsageError(
-            f"REPRO_SAVE_STEPS is {given!r}; give a number of steps, or unset it for every ten minutes"
-        )
+    if not (given.isascii() and given.isdigit()) or int(given) == 0:
+        raise UsageError(f"{variable} is {given!r}; give a number of {wanted}")
     return int(given)

@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 import math
 import os
-import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_model, save_model
 from torch.utils.data import DataLoader
-from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers import PrinterCallback, Trainer, TrainingArguments
 
-from repro.checkpoints import seal, step_of
+from repro.checkpoints import step_of
 from repro.errors import StageError
 from repro.flops import Flops
+from repro.nn.across_processes import processes, rank, sum_gradients
+from repro.nn.batch_parts import backward_in_parts, examples_in
 from repro.schedules import SCHEDULES
+from repro.trainer_callbacks import Checkpoints, Steps, cut_log
 
-CHECKPOINT_SECONDS = 600
 # processes that make batches; a CPU that trains has no core to spare for them
 WORKERS = {"cpu": 0, "cuda": 4}
 LOG_LINES = 200
@@ -68,16 +70,21 @@ class ObjectiveTrainer(Trainer):
         resumed: a complete checkpoint to go on from, or None.
         save_steps: steps between checkpoints; None for one every ten minutes.
         schedule: of ``repro.train.Settings``; one that HF does not know is of ``repro.schedules``.
+        micro_batch: examples whose encoding is in memory at once; None for all that a process has.
     """
 
     def __init__(
         self, objective, args, examples, order, *,
-        log: Path, resumed: Path | None, save_steps: int | None, schedule: str,
+        log: Path, resumed: Path | None, save_steps: int | None, schedule: str, micro_batch: int | None,
     ):  # fmt: skip
         super().__init__(objective, args, data_collator=objective.collate, train_dataset=examples)
         self.remove_callback(PrinterCallback)
+        self.micro_batch = micro_batch
+        if processes() > 1:  # gradients are summed by ``training_step``, so the model is left unwrapped
+            self.accelerator.prepare_model = partial(self.accelerator.prepare_model, evaluation_mode=True)
+            torch.manual_seed(args.seed + rank())  # else every process drops out the same places
         self.order, self.log_path, self.resumed, self.schedule = order, log, resumed, schedule
-        self.add_callback(_Checkpoints(save_steps))
+        self.add_callback(Checkpoints(save_steps))
         self.resumed_at = step_of(resumed) if resumed else 0
         self.flops = Flops()
         self._sums: dict[str, torch.Tensor] = defaultdict(lambda: torch.zeros((), device=args.device))
@@ -85,9 +92,10 @@ class ObjectiveTrainer(Trainer):
 
     def run(self, advance: Callable[[int], None]) -> None:
         """Train to the end; ``advance`` hears of every step."""
-        _cut_log(self.log_path, self.resumed_at)
+        if rank() == 0:
+            cut_log(self.log_path, self.resumed_at)
         advance(self.resumed_at)
-        self.add_callback(_Steps(advance))
+        self.add_callback(Steps(advance))
         self.train(resume_from_checkpoint=str(self.resumed) if self.resumed else None)
 
     def get_train_dataloader(self) -> DataLoader:
@@ -100,7 +108,8 @@ class ObjectiveTrainer(Trainer):
             pin_memory=self.args.dataloader_pin_memory,
             worker_init_fn=_one_thread,
         )
-        return self.accelerator.prepare(loader)
+        # ``order`` has been shared among several processes already
+        return loader if processes() > 1 else self.accelerator.prepare(loader)
 
     def create_scheduler(self, num_training_steps: int, optimizer=None):
         """The learning rate's course: ours where HF has none of that name."""
@@ -109,21 +118,39 @@ class ObjectiveTrainer(Trainer):
             self.lr_scheduler = made(optimizer or self.optimizer, warmup=warmup, total=num_training_steps)
         return super().create_scheduler(num_training_steps, optimizer)
 
-    def training_step(self, *args, **kwargs):
-        """HF's step, its operations counted while it is one of the first."""
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        """HF's step, its operations counted while it is one of the first; in parts where it has to be."""
         with self.flops.step():
-            return super().training_step(*args, **kwargs)
+            fits = self.micro_batch is None or self.micro_batch >= examples_in(inputs)
+            if fits and processes() == 1:
+                return super().training_step(model, inputs, num_items_in_batch)
+            return self.step_in_parts(model, inputs, self.micro_batch or examples_in(inputs))
+
+    def step_in_parts(self, model, inputs, size: int) -> torch.Tensor:
+        """The loss of the whole batch; its gradient is left with every process's parameters."""
+        model.train()
+        inputs = self._prepare_inputs(inputs)
+        with self.compute_loss_context_manager():
+            losses = backward_in_parts(model, inputs, size=size, backward=self.accelerator.backward)
+        if not losses:
+            self.accelerator.backward(_nothing(model))
+        sum_gradients(model.parameters())
+        self._note(losses)
+        return sum(losses.values(), torch.zeros((), device=self.args.device)).detach()
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """The sum of the losses; each is added to what the next log line is a mean of."""
         losses = model(inputs)
-        if not losses:  # a last small batch may have nothing to learn from; zero still needs a graph
-            return next(model.parameters()).sum() * 0
+        if not losses:
+            return _nothing(model)
+        self._note(losses)
+        total = sum(losses.values())
+        return (total, losses) if return_outputs else total
+
+    def _note(self, losses: dict[str, torch.Tensor]) -> None:
         for name, loss in losses.items():
             self._sums[name] += loss.detach()
             self._counts[name] += 1
-        total = sum(losses.values())
-        return (total, losses) if return_outputs else total
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """One line of ``train_log.jsonl``; HF's closing summary of the run is not one."""
@@ -144,8 +171,9 @@ class ObjectiveTrainer(Trainer):
         if not all(math.isfinite(value) for value in (logs["loss"], *means.values())):
             shown = ", ".join(f"{name} {value}" for name, value in means.items())
             raise StageError(f"the loss is not finite at step {self.state.global_step} ({shown})")
-        with open(self.log_path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        if rank() == 0:
+            with open(self.log_path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
 
     def _save(self, output_dir: str | None = None, state_dict: dict | None = None) -> None:
         # HF would pickle its arguments beside the weights, and cannot write weights that share memory.
@@ -153,39 +181,9 @@ class ObjectiveTrainer(Trainer):
         save_model(self.model, str(Path(output_dir) / "model.safetensors"))
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model=None) -> None:
-        load_model(
-            self.model, str(Path(resume_from_checkpoint) / "model.safetensors"), device=str(self.args.device)
-        )
-
-
-class _Checkpoints(TrainerCallback):
-    """Asks for a checkpoint when one is due, and seals it once it is written."""
-
-    def __init__(self, save_steps: int | None):
-        self.save_steps = save_steps
-        self.saved = time.monotonic()
-
-    def on_step_end(self, args, state, control, **kwargs):
-        if self.save_steps is None:
-            due = time.monotonic() - self.saved > CHECKPOINT_SECONDS
-        else:
-            due = state.global_step % self.save_steps == 0
-        control.should_save = due and state.global_step < state.max_steps
-        return control
-
-    def on_save(self, args, state, control, **kwargs):
-        seal(Path(args.output_dir) / f"checkpoint-{state.global_step}", steps=state.max_steps)
-        self.saved = time.monotonic()
-
-
-class _Steps(TrainerCallback):
-    """Passes every step on."""
-
-    def __init__(self, advance: Callable[[int], None]):
-        self.advance = advance
-
-    def on_step_end(self, args, state, control, **kwargs):
-        self.advance(1)
+        device = self.args.device
+        device = "cpu" if device.type == "cpu" else str(device)  # safetensors knows no cpu:0
+        load_model(self.model, str(Path(resume_from_checkpoint) / "model.safetensors"), device=device)
 
 
 def _one_thread(worker: int) -> None:
@@ -193,15 +191,6 @@ def _one_thread(worker: int) -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
-def _cut_log(path: Path, step: int) -> None:
-    """Keep the log's lines up to a step; what an interrupted attempt wrote after it is written again."""
-    kept = []
-    if step and path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            try:
-                if json.loads(line)["step"] > step:
-                    break
-            except ValueError:  # the attempt was killed while it wrote this line
-                break
-            kept.append(line + "\n")
-    path.write_text("".join(kept), encoding="utf-8")
+def _nothing(model: torch.nn.Module) -> torch.Tensor:
+    # A last small batch may have nothing to learn from; zero still needs a graph.
+    return next(model.parameters()).sum() * 0

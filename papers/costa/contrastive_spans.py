@@ -155,6 +155,35 @@ class ContrastiveSpans(nn.Module):
             )
         return losses
 
+    def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """What ``losses`` needs of a part of a batch, to be put beside that of others: Eqs. 6 and 7, and the
+        masked tokens' summed loss, (1,), and number, (1,)."""
+        hidden = self._hidden(batch["masked_ids"], batch)
+        masked = batch["labels"] != IGNORED
+        logits = self.encoder.cls(hidden[masked])
+        mlm = token_cross_entropy(logits, batch["labels"][masked], reduction="sum")
+        if self.clean:
+            hidden = self._hidden(batch["clean_ids"], batch)
+        return {
+            "mlm": mlm.view(1),
+            "masked": masked.sum().view(1),
+            "texts": self.projector(hidden[:, 0]),
+            "spans": span_means(hidden, batch["spans"]),
+            "span_mask": batch["span_mask"],
+        }
+
+    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``forward``'s, of what ``represent`` found in all parts of a batch."""
+        losses, masked = {}, represented["masked"].sum()
+        if masked:
+            losses["mlm"] = represented["mlm"].sum() / (masked if self.reduction == "mean" else 1)
+        if represented["span_mask"].any():
+            losses["contrastive"] = self.weight * group_contrastive(
+                *(represented[name] for name in ("texts", "spans", "span_mask")),
+                temperature=self.temperature, similarity=self.similarity, reduction=self.reduction,
+            )  # fmt: skip
+        return losses
+
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head, and the projector beside it."""
         save_model(self.encoder, self.tokenizer, folder)

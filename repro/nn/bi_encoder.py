@@ -22,8 +22,8 @@ PROJECTOR_STARTS = ("pre-trained", "new")
 class BiEncoderContrastive(nn.Module):
     """Queries near their positive, far from their negatives and, usually, from everybody else's passages.
 
-    One encoder for both sides; a passage is title, separator and text as one sequence, as in Tevatron, or two
-    segments.
+    One encoder for both sides, and everybody is all processes that train together; a passage is title,
+    separator and text as one sequence, as in Tevatron, or two segments.
 
     Args:
         model: a transformers encoder without heads.
@@ -91,12 +91,20 @@ class BiEncoderContrastive(nn.Module):
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """The one loss, ``contrastive``."""
+        return self.losses(self.represent(batch))
+
+    def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
         queries = self.encoder(batch["query_input_ids"], batch["query_attention_mask"])  # (Q, H)
         passages = self.encoder(
             batch["passage_input_ids"], batch["passage_attention_mask"], batch.get("passage_token_type_ids")
         )  # (Q*P, H)
+        return {"queries": queries, "passages": passages}
+
+    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``contrastive``, of vectors as ``represent`` names them."""
         loss = contrastive(
-            queries, passages,
+            represented["queries"], represented["passages"],
             negatives=self.negatives, temperature=self.temperature, similarity=self.similarity,
         )  # fmt: skip
         return {"contrastive": loss}

@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from repro.errors import UsageError
-from repro.nn.across_processes import gathered, processes
 from repro.nn.checkpoint import save_model
 from repro.nn.four_block import check_terms, four_block_contrastive
 from repro.nn.pooling import check_pooling, pooled
@@ -85,20 +84,21 @@ class CosineBiEncoder(nn.Module):
         return {f"query_{k}": v for k, v in queries.items()} | {f"passage_{k}": v for k, v in inputs.items()}
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """The one loss, ``contrastive``."""
-        queries, passages = self.encoded(batch)
-        losses = {"contrastive": self.contrastive(queries, passages)}
+        """The named losses of the encoded batch."""
+        return self.losses(self.represent(batch))
+
+    def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
+        return {"queries": self._vectors(batch, "query_"), "passages": self._vectors(batch, "passage_")}
+
+    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """The one loss, ``contrastive``, of vectors as ``represent`` names them. One more step is done."""
+        losses = {"contrastive": self.contrastive(represented["queries"], represented["passages"])}
         self.count_step()
         return losses
 
-    def encoded(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Vectors of the batch's queries, (Q, H), and passages, (Q*P, H)."""
-        return self._vectors(batch, "query_"), self._vectors(batch, "passage_")
-
     def contrastive(self, queries: torch.Tensor, passages: torch.Tensor) -> torch.Tensor:
-        """The weighted loss over what all processes have encoded, such that averaged gradients are those of
-        one process with the whole batch."""
-        queries, passages = gathered(queries), gathered(passages)
+        """The weighted loss of a whole batch: (Q, H), (Q*P, H) to a scalar."""
         size = -(-len(queries) // self.shares)  # queries in a share; the last of an epoch may have fewer
         each = len(passages) // len(queries)
         temperature = self.warmed(self.temperature)
@@ -108,7 +108,7 @@ class CosineBiEncoder(nn.Module):
             theirs = passages[first * each : (first + size) * each]
             loss = four_block_contrastive(own, theirs, terms=self.terms, temperature=temperature)
             total = total + loss * (len(own) / len(queries))
-        return self.weight * processes() * total
+        return self.weight * total
 
     def warmed(self, temperature: float) -> float | torch.Tensor:
         """A temperature as it is at this step: 1 / max(1, min(1, steps / warmup_steps) / temperature)."""

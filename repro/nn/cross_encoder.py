@@ -111,7 +111,7 @@ class CrossEncoder(nn.Module):
                 chosen = hardest(self._scores(batch), count=self.trained_passages)  # (Q, K)
             rows = torch.arange(len(chosen), device=chosen.device).unsqueeze(1)  # (Q, 1)
             batch = {name: value[rows, chosen] for name, value in batch.items()}  # (Q, K, L)
-        if self.regulariser == "none" or not self.training or not _drops_out(self.model):
+        if not self._reads_twice():
             return {"listwise": listwise(self._scores(batch))}
         twice = self._scores({name: torch.cat((value, value)) for name, value in batch.items()})  # (2Q, K)
         first, second = twice.chunk(2)
@@ -120,9 +120,17 @@ class CrossEncoder(nn.Module):
             "r_drop": (divergence(first, second) + divergence(second, first)) / 2,
         }
 
+    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
+        """The queries that each loss is a mean over."""
+        names = ("listwise", "r_drop") if self._reads_twice() else ("listwise",)
+        return dict.fromkeys(names, len(batch["input_ids"]))
+
     def save(self, folder: Path) -> None:
         """A model for sequence classification, and its tokenizer."""
         save_model(self.model, self.tokenizer, folder)
+
+    def _reads_twice(self) -> bool:
+        return self.regulariser == "r-drop" and self.training and _drops_out(self.model)
 
     def _scores(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         shape = batch["input_ids"].shape[:2]

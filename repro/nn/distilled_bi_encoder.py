@@ -66,13 +66,18 @@ class DistilledBiEncoder(CosineBiEncoder):
         teacher = torch.tensor([example["scores"] for example in examples], dtype=torch.float32)
         return super().collate(examples) | {"teacher": teacher}
 
-    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """The losses ``divergence`` and ``contrastive``; without the latter where its weight is 0."""
-        queries, passages = self.encoded(batch)
+    def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """As its parent does, and ``teacher``."""
+        return super().represent(batch) | {"teacher": batch["teacher"]}
+
+    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """The losses ``divergence`` and ``contrastive``; without the latter where its weight is 0. One more
+        step is done."""
+        queries, passages, teacher = (represented[name] for name in ("queries", "passages", "teacher"))
         cosines = own_scores(queries, passages, similarity="cosine")  # (Q, P)
         losses = {
             "divergence": divergence(
-                batch["teacher"] / self.teacher_temperature, cosines / self.warmed(self.student_temperature)
+                teacher / self.teacher_temperature, cosines / self.warmed(self.student_temperature)
             )
         }
         if self.weight:

@@ -59,6 +59,11 @@ class MaskedLanguageModel(nn.Module):
         logits = self.encoder.cls(encoded.last_hidden_state[masked])  # (M, V): only the masked positions
         return {"mlm": token_cross_entropy(logits, batch["labels"][masked], reduction=self.reduction)}
 
+    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
+        """The masked tokens that ``mlm`` is a mean over; None where it is their sum."""
+        masked = int((batch["labels"] != IGNORED).sum())
+        return {"mlm": masked if self.reduction == "mean" else None}
+
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head."""
         save_model(self.encoder, self.tokenizer, folder)

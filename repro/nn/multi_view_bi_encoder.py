@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from repro.errors import DataError, check_known
-from repro.nn.across_processes import gathered, processes
 from repro.nn.checkpoint import load_masked_lm
 from repro.nn.divergence import divergence
 from repro.nn.segment_pairs import passage_inputs
@@ -113,9 +112,14 @@ class MultiViewBiEncoder(nn.Module):
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``contrastive``, ``divergence`` (each with ``.<view>`` for one view's) and ``flops.<side>``; absent
         where their weight is 0 or there is no distillation."""
+        return self.losses(self.represent(batch))
+
+    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Those of ``forward``, of vectors as ``represent`` names them. One more step is done."""
         if self.training:
             self.steps += 1
-        whole = {side: self.encoded(batch, side) for side in SIDES}
+        views = self.encoder.views
+        whole = {side: {view: represented[f"{side}.{view}"] for view in views} for side in SIDES}
         kept = {side: self.truncated(vectors, side) for side, vectors in whole.items()}
         scores = view_similarities(
             kept["queries"], kept["passages"],
@@ -123,15 +127,21 @@ class MultiViewBiEncoder(nn.Module):
         )  # fmt: skip
         losses = {}
         for suffix, score in scores.items():
-            losses |= self.ranking_losses(suffix, score / self.temperature, batch)
-        losses |= self.flops_losses(kept if self.flops_after else whole)
-        return {name: processes() * loss for name, loss in losses.items()}
+            losses |= self.ranking_losses(suffix, score / self.temperature, represented)
+        return losses | self.flops_losses(kept if self.flops_after else whole)
+
+    def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Vectors as ``<side>.<view>``, sparse ones whole, and ``teacher`` where the batch has it."""
+        found = {name: batch[name] for name in ("teacher",) if name in batch}
+        for side in SIDES:
+            found |= {f"{side}.{view}": vectors for view, vectors in self.encoded(batch, side).items()}
+        return found
 
     def encoded(self, batch: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
-        """Vectors by view of all processes' queries or passages, sparse ones whole."""
+        """Vectors by view of the queries or passages, sparse ones whole."""
         prefix = SIDES[side]
         inputs = {name.removeprefix(prefix): batch[name] for name in batch if name.startswith(prefix)}
-        return {view: gathered(vectors) for view, vectors in self.encoder(**inputs).items()}
+        return self.encoder(**inputs)
 
     def truncated(self, vectors: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
         """The same, sparse ones cut to their highest values on a side where they are to be."""
@@ -140,12 +150,12 @@ class MultiViewBiEncoder(nn.Module):
         return vectors | {"sparse": top_k(vectors["sparse"], self.top_k)}
 
     def ranking_losses(
-        self, suffix: str, scores: torch.Tensor, batch: dict[str, torch.Tensor]
+        self, suffix: str, scores: torch.Tensor, represented: dict[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:
         """The losses of (Q, Q*P) similarities over tau."""
         own, losses, weight = own_columns(scores), {}, 1.0  # own: (Q, P)
         if self.distillation is not None:
-            teacher = gathered(batch["teacher"]) / self.distillation["teacher_temperature"]
+            teacher = represented["teacher"] / self.distillation["teacher_temperature"]
             pair = (teacher, own) if self.distillation["direction"] == "teacher-student" else (own, teacher)
             losses[f"divergence{suffix}"] = divergence(*pair)  # readings: distillation-…
             weight = self.distillation["contrastive_weight"]

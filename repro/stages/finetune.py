@@ -116,7 +116,7 @@ def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Train ``params["objective"]`` on groups of passages and keep what its ``save`` keeps, in ``model/``.
 
-    A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, all on one device. The
+    A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices. The
     objective is made with ``params["options"]`` and those settings that its class names in ``takes``, out of
     ``pooling``, ``query_length``, ``passage_length``, ``separator``, ``warmup_steps`` and ``start``, the
     directory of the starting model; without ``takes``, all but the warm-up. A class that wants another model
@@ -131,6 +131,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from transformers import set_seed
 
+    from repro.nn.across_processes import rank
     from repro.nn.checkpoint import check_length, load_encoder, load_tokenizer
     from repro.objective import built, import_objective
     from repro.train import Settings, train
@@ -155,5 +156,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     check_length(model, max(options[name] for name in ("query_length", "passage_length") if name in options))
     objective = built(kind, model, load_tokenizer(start), options)
     facts = train(objective, groups, settings, out=out, progress=progress)
-    objective.save(out / "model")
+    if rank() == 0:
+        objective.save(out / "model")
     return facts | {"queries_left_out": groups.left_out}

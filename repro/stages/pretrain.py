@@ -52,6 +52,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from transformers import set_seed
 
     from repro.errors import DataError
+    from repro.nn.across_processes import rank
     from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
     from repro.objective import built, import_objective
     from repro.train import Settings, train
@@ -72,5 +73,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     kind = import_objective(params["objective"])
     objective = built(kind, model, load_tokenizer(start), options)
     facts = train(objective, rows, settings, out=out, progress=progress)
-    objective.save(out / "model")
+    if rank() == 0:
+        objective.save(out / "model")
     return facts

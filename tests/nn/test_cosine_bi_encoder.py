@@ -102,5 +102,5 @@ def test_what_is_saved_encodes_alike(start, tmp_path):
     bi_encoder = objective(start).eval()
     bi_encoder.save(tmp_path / "tuned")
     batch = bi_encoder.collate(EXAMPLES)
-    queries, _ = bi_encoder.encoded(batch)
+    queries = bi_encoder.represent(batch)["queries"]
     torch.testing.assert_close(vectors(tmp_path / "tuned", side(batch, "query_")), queries)

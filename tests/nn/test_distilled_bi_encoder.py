@@ -48,7 +48,7 @@ def test_alpha_weighs_the_contrastive_loss_alone(start):
 def test_a_student_that_ranks_as_its_teacher_does_has_no_divergence_and_no_gradient_of_it(start):
     student = distilled(start, weight=0.0)
     batch = student.collate(SCORED)
-    queries, passages = student.encoded(batch)
+    queries, passages = (student.represent(batch)[side] for side in ("queries", "passages"))
     cosines = torch.cosine_similarity(queries.unsqueeze(1), passages.unflatten(0, (4, 3)), dim=-1)
     loss = student(batch | {"teacher": cosines.detach() / 0.02})["divergence"]
     loss.backward()

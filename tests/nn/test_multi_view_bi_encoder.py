@@ -3,10 +3,8 @@ from __future__ import annotations
 import json
 import math
 
-import numpy as np
 import pytest
 import torch
-from torch import distributed, multiprocessing
 
 from repro.errors import DataError, UsageError
 from repro.nn.checkpoint import load_encoder, load_masked_lm, save_model
@@ -342,45 +340,3 @@ def test_what_is_not_known_is_refused(start, changes, said):
 def test_examples_without_scores_cannot_be_distilled(start):
     with pytest.raises(DataError, match="no scores to distil"):
         objective(start, distillation=TEACHER).collate(EXAMPLES)
-
-
-WHOLE = {
-    "flops_weight": WEIGHTS, "view_objective": "both", "temperature": 5.0,
-    "distillation": TEACHER | {"contrastive_weight": 0.5},
-}  # fmt: skip
-
-
-def gradient_of(made):
-    found = [p.grad.flatten() for p in made.parameters() if p.grad is not None]
-    return torch.cat(found)
-
-
-def half(rank: int, folder: str, start: str, negatives: str) -> None:
-    """One process of two: losses and gradients over its half of the batch, as a training would have them."""
-    from pathlib import Path
-
-    torch.set_num_threads(1)
-    distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
-    made = objective(Path(start), in_batch_negatives=negatives, **WHOLE)
-    batch = made.collate(SCORED)
-    own = {name: value.chunk(2)[rank] for name, value in batch.items()}
-    total = sum(made(own).values())
-    total.backward()
-    gradient = gradient_of(made)
-    distributed.all_reduce(gradient)
-    np.savez(f"{folder}/{rank}.npz", loss=total.item() / 2, gradient=gradient.numpy() / 2)
-    distributed.destroy_process_group()
-
-
-@pytest.mark.skipif(not distributed.is_available(), reason="this torch has no distributed training")
-@pytest.mark.parametrize("negatives", ["batch", "own"])
-def test_two_processes_have_the_losses_and_gradient_of_one_with_the_whole_batch(start, tmp_path, negatives):
-    arguments = (str(tmp_path), str(start), negatives)
-    multiprocessing.start_processes(half, args=arguments, nprocs=2, start_method="spawn")
-    made = objective(start, in_batch_negatives=negatives, **WHOLE)
-    total = sum(made(made.collate(SCORED)).values())
-    total.backward()
-    for rank in (0, 1):
-        found = np.load(tmp_path / f"{rank}.npz")
-        assert found["loss"] == pytest.approx(total.item(), rel=1e-12)
-        np.testing.assert_allclose(found["gradient"], gradient_of(made).numpy(), rtol=1e-8, atol=1e-12)

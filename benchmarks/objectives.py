@@ -1,0 +1,200 @@
+"""Losses that keep little in memory beside their naive forms: peak, time, value and gradient.
+
+Each form runs in a process of its own. Its peak is what the process needs beyond its inputs while it computes
+value and gradients, as the system counts it; a first run on a few rows has loaded and tuned what it calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from report import write
+
+from papers.cpdae.distribution_contrast import jensen_shannon
+from repro.nn import sparse_view
+from repro.nn.pooling import span_means
+from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
+
+V, H, L = 30522, 256, 128
+CHUNK = 256  # positions whose logits are held at once
+Tensors = list[torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Case:
+    """``inputs(n)``: what gradients are wanted of, and the rest; the two forms take both."""
+
+    sizes: str
+    count: int
+    inputs: Callable[[int], tuple[Tensors, Tensors]]
+    lean: Callable[..., torch.Tensor]
+    naive: Callable[..., torch.Tensor]
+
+
+def texts(count: int) -> tuple[Tensors, Tensors]:
+    """Hidden states, an output layer, and labels at 15 % of the positions."""
+    labels = torch.randint(V, (count, L))
+    labels[torch.rand(count, L) > 0.15] = IGNORED
+    return [torch.randn(count, L, H), torch.randn(V, H) / 16], [labels]
+
+
+def labelled_texts(count: int) -> tuple[Tensors, Tensors]:
+    """The same with a label everywhere."""
+    return [torch.randn(count, L, H), torch.randn(V, H) / 16], [torch.randint(V, (count, L))]
+
+
+def labelled_only(hidden, weight, labels):
+    kept = labels != IGNORED
+    return token_cross_entropy(hidden[kept] @ weight.T, labels[kept], reduction="mean")
+
+
+def every_position(hidden, weight, labels):
+    return token_cross_entropy(hidden @ weight.T, labels, reduction="mean")
+
+
+def in_chunks(hidden, weight, labels):
+    return chunked_token_cross_entropy(
+        hidden.flatten(0, 1), lambda rows: rows @ weight.T, labels.flatten(), reduction="mean", chunk=CHUNK
+    )
+
+
+def pooled_lean(hidden, weight, labels):
+    sparse_view.POSITIONS = CHUNK
+    keep = torch.ones(hidden.shape[:2], dtype=torch.bool)
+    return sparse_view.max_log_saturated(hidden, lambda rows: rows @ weight.T, keep).square().mean()
+
+
+def pooled_naive(hidden, weight, labels):
+    return torch.log1p(torch.relu(hidden @ weight.T)).max(dim=1).values.square().mean()
+
+
+def distributions(count: int) -> tuple[Tensors, Tensors]:
+    return [torch.randn(count, V).softmax(dim=1)], []
+
+
+def divergences(p):
+    return jensen_shannon(p).square().mean()
+
+
+def divergences_naive(p):
+    middle = (p[:, None] + p[None]) / 2  # (N, N, V)
+    halves = (p[:, None] * (p[:, None] / middle).log()).sum(dim=2)
+    return ((halves + halves.T) / 2).square().mean()
+
+
+def flops_naive(vectors):
+    return ((vectors.abs().sum(dim=0) / len(vectors)) ** 2).sum()
+
+
+def with_spans(count: int) -> tuple[Tensors, Tensors]:
+    first = torch.randint(0, 448, (count, 40, 1))
+    return [torch.randn(count, 512, H)], [torch.cat((first, first + torch.randint(1, 64, first.shape)), 2)]
+
+
+def means_in_loops(hidden, spans):
+    found = [[row[a:b].mean(dim=0) for a, b in own.tolist()] for row, own in zip(hidden, spans, strict=True)]
+    return torch.stack([torch.stack(own) for own in found]).square().mean()
+
+
+CASES = {
+    "MLM at labelled positions": Case("2,048 positions", 16, texts, labelled_only, every_position),
+    "token loss at all positions, chunked": Case(
+        "2,048 positions", 16, labelled_texts, in_chunks, every_position
+    ),
+    "SPLADE max pooling": Case("16 texts of 128", 16, texts, pooled_lean, pooled_naive),
+    "Jensen-Shannon of all pairs": Case(
+        "32 distributions", 32, distributions, divergences, divergences_naive
+    ),
+    "FLOPS": Case(
+        "512 vectors", 512, lambda n: ([torch.rand(n, V)], []), sparse_view.flops, flops_naive
+    ),
+    "span means": Case(
+        "32 texts of 512, 40 spans", 32, with_spans, lambda h, s: span_means(h, s).square().mean(),
+        means_in_loops,
+    ),
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.child:
+        return child(*asked.child[:2], Path(asked.child[2]))
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in CASES:
+            forms = {form: measured(name, form, Path(folder)) for form in ("lean", "naive")}
+            rows.append(row(name, *forms["lean"], *forms["naive"]))
+            print(rows[-1], file=sys.stderr)
+    write("Objectives: lean beside naive", rows, "python benchmarks/objectives.py")
+
+
+def row(name: str, lean: dict, found: np.lib.npyio.NpzFile, naive: dict, expected) -> dict[str, str]:
+    """One line: megabytes, seconds, and the largest difference, of gradients relative to their largest."""
+    gradients = [key for key in expected.files if key != "value"]
+    furthest = max(abs(found[g] - expected[g]).max() / abs(expected[g]).max() for g in gradients)
+    return {
+        "objective": f"{name} ({CASES[name].sizes})",
+        "lean peak": f"{lean['peak'] / 1e6:.0f} MB",
+        "naive peak": f"{naive['peak'] / 1e6:.0f} MB",
+        "lean / naive": f"{lean['peak'] / naive['peak']:.2f}",
+        "lean in all / inputs and gradients": f"{(lean['peak'] + lean['inputs']) / lean['kept']:.2f}",
+        "lean": f"{lean['seconds']:.2f} s",
+        "naive": f"{naive['seconds']:.2f} s",
+        "value differs by": f"{abs(found['value'] - expected['value']):.0e}",
+        "gradient differs by": f"{furthest:.0e}",
+    }
+
+
+def measured(name: str, form: str, folder: Path) -> tuple[dict, np.lib.npyio.NpzFile]:
+    out = folder / f"{form}.npz"
+    told = subprocess.run(
+        [sys.executable, __file__, "--child", name, form, str(out)], check=True, stdout=subprocess.PIPE
+    )
+    return json.loads(told.stdout), np.load(out)
+
+
+def child(name: str, form: str, out: Path) -> None:
+    """Value, gradients, and what they took."""
+    torch.set_num_threads(1)
+    case = CASES[name]
+    compute = getattr(case, form)
+    few, others = case.inputs(2)
+    compute(*(x.requires_grad_() for x in few), *others).backward()
+    torch.manual_seed(0)
+    wanted, others = case.inputs(case.count)
+    given = sum(x.nbytes for x in (*wanted, *others))
+    before, started = reset_peak(), time.perf_counter()
+    value = compute(*(x.requires_grad_() for x in wanted), *others)
+    value.backward()
+    seconds, peak = time.perf_counter() - started, memory("VmHWM") - before
+    kept = given + sum(x.grad.nbytes for x in wanted)
+    np.savez(out, value=value.item(), **{f"of {n}": x.grad.numpy() for n, x in enumerate(wanted)})
+    print(json.dumps({"peak": peak, "seconds": seconds, "inputs": given, "kept": kept}))
+
+
+def reset_peak() -> int:
+    """Bytes that the process holds now, from which its peak is counted anew (Linux)."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return memory("VmRSS")
+
+
+def memory(kind: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(kind))
+
+
+if __name__ == "__main__":
+    main()

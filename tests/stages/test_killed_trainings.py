@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from repro import trainer_callbacks
+from repro.stages import finetune, pretrain
+from repro.trainer import ObjectiveTrainer
+from tests.stages import test_finetune, test_pretrain
+
+STEPS, KILLS, SAVED = 20, 10, 3
+SEED = int(os.environ.get("REPRO_TEST_SEED", 2022))  # give another to try other steps
+COSTA = {"objective": test_pretrain.COSTA, "options": test_pretrain.SPANS}
+
+
+@pytest.fixture
+def trainings(model, tokens, training_set, corpus, queries):
+    text, ranked = {"max_steps": STEPS}, {"max_steps": STEPS, "epochs": None}
+    judged = {"model": model, "training_set": training_set, "corpus": corpus, "queries": queries}
+    return {
+        "mlm": (pretrain, test_pretrain.params(**text), {"model": model, "tokens": tokens}),
+        "costa": (pretrain, test_pretrain.params(**text | COSTA), {"model": model, "tokens": tokens}),
+        "finetune": (finetune, test_finetune.params(**ranked), judged),
+    }
+
+
+def kill(patch, step: int, moment: str) -> None:
+    """Let the next attempt die in a step: before its loss, after its gradient, or as it is being saved."""
+    compute_loss, training_step = ObjectiveTrainer.compute_loss, ObjectiveTrainer.training_step
+
+    def dies_before(self, *arguments, **named):
+        if self.state.global_step + 1 == step:
+            raise KeyboardInterrupt
+        return compute_loss(self, *arguments, **named)
+
+    def dies_after(self, *arguments, **named):
+        loss = training_step(self, *arguments, **named)
+        if self.state.global_step + 1 == step:
+            raise KeyboardInterrupt
+        return loss
+
+    def dies_unsealed(checkpoint, *, steps):
+        if checkpoint.name == f"checkpoint-{step}":
+            raise KeyboardInterrupt
+        seal(checkpoint, steps=steps)
+
+    seal = trainer_callbacks.seal
+    if moment == "before its loss":
+        patch.setattr(ObjectiveTrainer, "compute_loss", dies_before)
+    elif moment == "after its gradient":
+        patch.setattr(ObjectiveTrainer, "training_step", dies_after)
+    else:
+        patch.setattr(trainer_callbacks, "seal", dies_unsealed)
+
+
+@pytest.mark.parametrize("name", ["mlm", "costa", "finetune"])
+def test_a_training_killed_at_ten_random_steps_ends_with_the_same_bytes(
+    trainings, name, tmp_path, progress, monkeypatch
+):
+    stage, params, inputs = trainings[name]
+    monkeypatch.setenv("REPRO_SAVE_STEPS", str(SAVED))
+    straight, killed = tmp_path / "straight", tmp_path / "killed"
+    straight.mkdir()
+    killed.mkdir()
+    facts = stage.run(params, inputs, straight, progress)
+    generator = np.random.default_rng(SEED)
+    steps = sorted(generator.choice(np.arange(1, STEPS + 1), KILLS, replace=False).tolist())
+    for step in steps:
+        moments = ["before its loss", "after its gradient"]
+        moment = "unsealed" if step % SAVED == 0 else moments[generator.integers(2)]
+        print(f"seed {SEED}: {name} killed in step {step}, {moment}")
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            kill(patch, step, moment)
+            stage.run(params, inputs, killed, progress)
+        last, kept = (step - 1) // SAVED * SAVED, list((killed / "checkpoints").glob("checkpoint-*"))
+        assert len(kept) <= 2
+        assert last == 0 or (killed / f"checkpoints/checkpoint-{last}/seal.json").exists()
+    again = stage.run(params, inputs, killed, progress)
+    assert again["resumed_at"] == (steps[-1] - 1) // SAVED * SAVED
+    assert again["losses"] == facts["losses"] and again["steps"] == STEPS
+    one, other = ((folder / "model/model.safetensors").read_bytes() for folder in (straight, killed))
+    assert one == other != (inputs["model"] / "model/model.safetensors").read_bytes()
+    assert (killed / "train_log.jsonl").read_text() == (straight / "train_log.jsonl").read_text()
+    assert not (killed / "checkpoints").exists()

@@ -1,0 +1,172 @@
+"""Training by several processes, and of batches that do not fit into memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from repro.errors import UsageError
+from repro.nn.across_processes import rank
+from repro.order import Order
+from repro.progress import Progress
+from repro.train import Settings, train
+from tests.nn.parted_objectives import Texts, objective
+from tests.test_train import Places, Regression
+from tests.two_processes import in_two_processes
+
+NAMES = ("mlm", "costa", "in-batch", "four blocks", "distillation")
+
+
+def settings(**changes) -> Settings:
+    given = {
+        "epochs": None, "max_steps": 5, "learning_rate": 0.001, "warmup_ratio": 0.2, "warmup_steps": None,
+        "schedule": "linear", "weight_decay": 0.01, "max_grad_norm": 1.0, "precision": "fp32", "seed": 5,
+    }  # fmt: skip
+    return Settings.of(given | changes, batch_size=4)
+
+
+def trained(name: str, out: Path, *, dropout=0.0, fails_at=None):
+    """A training over 10 examples, 4 at a time; in float64, as Adam makes a step of any rounding error."""
+    out.mkdir(exist_ok=True)
+    made = objective(name, dropout=dropout).double()
+    if fails_at is not None:
+        method = "represent" if hasattr(made, "represent") else "denominators"
+        setattr(made, method, failing(getattr(made, method), fails_at))
+    return made, train(made, Texts(name, 10), settings(), out=out, progress=Progress())
+
+
+def failing(function, at: int):
+    calls = []
+
+    def called(batch):
+        calls.append(1)
+        if len(calls) == at:
+            raise KeyboardInterrupt
+        return function(batch)
+
+    return called
+
+
+def weights(made) -> dict[str, np.ndarray]:
+    return {name: value.numpy() for name, value in made.state_dict().items()}
+
+
+def log_of(out: Path) -> list[dict]:
+    return [json.loads(line) for line in (out / "train_log.jsonl").read_text().splitlines()]
+
+
+def two(folder: Path) -> None:
+    """Every training of this file, by one process of two."""
+    os.environ["REPRO_SAVE_STEPS"] = "2"
+    for name in NAMES:
+        made, facts = trained(name, folder / name)
+        np.savez(folder / f"{name}-{rank()}.npz", **weights(made))
+        (folder / f"{name}-{rank()}.json").write_text(json.dumps(facts))
+    for name in ("mlm", "in-batch"):
+        straight, _ = trained(name, folder / f"{name} straight", dropout=0.3)
+        try:
+            trained(name, folder / f"{name} killed", dropout=0.3, fails_at=4)
+        except KeyboardInterrupt:
+            resumed, facts = trained(name, folder / f"{name} killed", dropout=0.3)
+        same = all((weights(resumed)[key] == value).all() for key, value in weights(straight).items())
+        other = np.load(folder / f"{name}-{rank()}.npz")
+        differs = any((other[key] != value).any() for key, value in weights(straight).items())
+        found = {"same": bool(same), "resumed_at": facts["resumed_at"], "dropout matters": bool(differs)}
+        (folder / f"{name}-resumed-{rank()}.json").write_text(json.dumps(found))
+    try:
+        train(Regression(), Places(8), settings(), out=folder, progress=Progress())
+    except UsageError as error:
+        (folder / f"refused-{rank()}").write_text(str(error))
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    in_two_processes(two, folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_processes_end_with_the_weights_and_log_of_one(shared, tmp_path, name):
+    made, facts = trained(name, tmp_path)
+    before = weights(objective(name).double())
+    assert any(abs(value - before[key]).max() > 1e-4 for key, value in weights(made).items())
+    for process in (0, 1):
+        found = np.load(shared / f"{name}-{process}.npz")
+        for key, value in weights(made).items():
+            np.testing.assert_allclose(found[key], value, rtol=0, atol=1e-6, err_msg=key)
+        told = json.loads((shared / f"{name}-{process}.json").read_text())
+        assert told["losses"] == pytest.approx(facts["losses"], rel=1e-5)
+        assert told["epochs"] == facts["epochs"] == 2.0
+    ours, theirs = log_of(tmp_path), log_of(shared / name)
+    assert len(ours) == len(theirs) == 5
+    for one, other in zip(ours, theirs, strict=True):
+        assert one == pytest.approx(other, rel=1e-5)
+    assert [path.name for path in (shared / name).iterdir()] == ["train_log.jsonl"]
+
+
+@pytest.mark.parametrize("name", ["mlm", "in-batch"])
+def test_two_killed_processes_end_with_the_same_bits_as_two_that_were_not(shared, name):
+    for process in (0, 1):
+        found = json.loads((shared / f"{name}-resumed-{process}.json").read_text())
+        assert found == {"same": True, "resumed_at": 2, "dropout matters": True}
+
+
+def test_an_objective_that_cannot_be_shared_is_refused_to_two_processes(shared):
+    assert (shared / "refused-1").read_text() == (
+        "objective 'regression' is trained by one process; start it without torchrun"
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_batch_in_parts_ends_with_the_weights_of_the_whole(tmp_path, monkeypatch, name):
+    made, facts = trained(name, tmp_path / "whole")
+    monkeypatch.setenv("REPRO_MICRO_BATCH", "3")
+    parted, told = trained(name, tmp_path / "parts")
+    for key, value in weights(made).items():
+        np.testing.assert_allclose(weights(parted)[key], value, rtol=0, atol=1e-6, err_msg=key)
+    assert told["losses"] == pytest.approx(facts["losses"], rel=1e-5)
+
+
+def test_parts_no_smaller_than_the_batch_leave_every_bit_as_it_is(tmp_path, monkeypatch):
+    made, _ = trained("in-batch", tmp_path / "whole", dropout=0.3)
+    monkeypatch.setenv("REPRO_MICRO_BATCH", "4")
+    again, _ = trained("in-batch", tmp_path / "again", dropout=0.3)
+    assert all(torch.equal(a, b) for a, b in zip(made.parameters(), again.parameters(), strict=True))
+
+
+def test_a_training_in_parts_that_is_killed_ends_with_the_same_bits(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_MICRO_BATCH", "2")
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "1")
+    made, _ = trained("in-batch", tmp_path / "straight", dropout=0.3)
+    with pytest.raises(KeyboardInterrupt):
+        trained("in-batch", tmp_path / "killed", dropout=0.3, fails_at=8)  # 4 calls a step
+    again, facts = trained("in-batch", tmp_path / "killed", dropout=0.3)
+    assert facts["resumed_at"] == 1
+    assert all(torch.equal(a, b) for a, b in zip(made.parameters(), again.parameters(), strict=True))
+
+
+def test_an_objective_that_needs_its_batch_whole_says_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_MICRO_BATCH", "3")
+    with pytest.raises(UsageError, match="'regression' needs its batch of 4 whole; unset REPRO_MICRO_BATCH"):
+        train(Regression(), Places(8), settings(), out=tmp_path, progress=Progress())
+    monkeypatch.setenv("REPRO_MICRO_BATCH", "some")
+    with pytest.raises(UsageError, match="REPRO_MICRO_BATCH is 'some'; give a number of examples"):
+        train(Regression(), Places(8), settings(), out=tmp_path, progress=Progress())
+
+
+def test_the_shares_of_a_batch_are_the_batch_in_its_order():
+    whole = list(Order(10, batch_size=4, steps=6, seed=1))
+    shares = [list(Order(10, batch_size=4, steps=6, seed=1, rank=r, processes=2)) for r in (0, 1)]
+    assert [a + b for a, b in zip(*shares, strict=True)] == whole
+    assert [len(batch) for batch in shares[0]] == [2, 2, 1, 2, 2, 1]
+
+
+def test_a_batch_of_fewer_examples_than_processes_is_refused():
+    with pytest.raises(UsageError, match="a batch of 1 of the 9 examples cannot be shared among 2 processes"):
+        Order(9, batch_size=4, steps=6, seed=1, rank=0, processes=2)
