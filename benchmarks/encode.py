@@ -33,7 +33,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=3)
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        model, texts = _prepared(Path(folder), chosen)
+        model, texts = prepared(Path(folder), chosen)
         runs = [_once(model, texts, chosen, Path(folder) / str(n)) for n in range(chosen.rounds)]
     ours, peers, quotients, differences = zip(*runs, strict=True)
     row = {
@@ -49,7 +49,7 @@ def main() -> None:
     write(title, [row], " ".join(["python", "benchmarks/encode.py", *sys.argv[1:]]))
 
 
-def _prepared(folder: Path, chosen: argparse.Namespace) -> tuple[Path, Path]:
+def prepared(folder: Path, chosen: argparse.Namespace) -> tuple[Path, Path]:
     """A random model of the wanted size, and passages of mixed lengths as a corpus artefact."""
     from datasets import Dataset
 

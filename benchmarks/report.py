@@ -56,4 +56,5 @@ def _commit() -> str:
         return told.stdout.strip()
 
     commit = git("rev-parse", "--short", "HEAD") or "unknown"
-    return f"{commit} with changes" if git("status", "-s") else commit
+    changed = git("status", "-s", "--", ":/", f":(exclude){RESULTS.name}")
+    return f"{commit} with changes" if changed else commit

@@ -7,15 +7,20 @@ strictly and breaks ties as trec_eval does; it is meant to cost no more than pyt
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from peak import peak
+from report import write
 
 
-def made(folder: Path, queries: int, depth: int) -> tuple[Path, dict[str, dict[str, int]]]:
+def made(folder: Path, queries: int, depth: int) -> None:
     """A run file, and judgements of one document a query that lies somewhere in its ranking."""
     random = np.random.default_rng(0)
     qrels, path = {}, folder / "run.trec"
@@ -27,7 +32,7 @@ def made(folder: Path, queries: int, depth: int) -> tuple[Path, dict[str, dict[s
             scores = np.sort(random.random(depth).astype(np.float32))[::-1].tolist()
             lines = enumerate(zip(documents, scores, strict=True), 1)
             file.writelines(f"{q} Q0 {d} {rank} {score!r} made\n" for rank, (d, score) in lines)
-    return path, qrels
+    (folder / "qrels.json").write_text(json.dumps(qrels))
 
 
 def ours(path: Path, qrels) -> float:
@@ -70,22 +75,43 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=6980)
     parser.add_argument("--depth", type=int, default=1000)
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    if asked.child:
+        return child(asked.child[0], Path(asked.child[1]), Path(asked.child[2]))
     with tempfile.TemporaryDirectory() as folder:
         small = Path(folder) / "small"
         small.mkdir()
-        warm = made(small, 20, 20)
-        path, qrels = made(Path(folder), asked.queries, asked.depth)
-        seconds = {}
-        for name, tool in TOOLS.items():
-            tool(*warm)  # imports and compilation are not what is compared
-            started = time.perf_counter()
-            mean = tool(path, qrels)
-            seconds[name] = time.perf_counter() - started
-            print(f"{name:24} {seconds[name]:7.1f} s   nDCG@10 {mean:.6f}", flush=True)
-    print("\n| tool | time over pytrec_eval's |\n|---|---|")
-    for name, taken in seconds.items():
-        print(f"| {name} | {taken / seconds['pytrec_eval']:.2f} |")
+        made(small, 20, 20)
+        made(Path(folder), asked.queries, asked.depth)
+        found = {name: measured(name, small, Path(folder)) for name in TOOLS}
+    rows = [{
+        "tool": name, "run": f"{asked.queries} queries x {asked.depth}",
+        "seconds": f"{took['seconds']:.1f}",
+        "time over pytrec_eval's": f"{took['seconds'] / found['pytrec_eval']['seconds']:.2f}",
+        "peak memory": f"{took['peak'] / 1e6:.0f} MB", "nDCG@10": f"{took['mean']:.6f}",
+    } for name, took in found.items()]  # fmt: skip
+    write("Reading and scoring a run", rows, " ".join(["python", "benchmarks/scoring.py", *sys.argv[1:]]))
+
+
+def measured(name: str, *folders: Path) -> dict[str, float]:
+    """One tool in a process of its own."""
+    command = [sys.executable, __file__, "--child", name, *map(str, folders)]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def child(name: str, small: Path, folder: Path) -> None:
+    TOOLS[name](*read(small))  # imports and compilation are not what is compared
+    path, qrels = read(folder)
+    started = time.perf_counter()
+    with peak() as grown:
+        mean = TOOLS[name](path, qrels)
+    seconds = time.perf_counter() - started
+    print(json.dumps({"seconds": seconds, "peak": grown["peak"] - grown["before"], "mean": mean}))
+
+
+def read(folder: Path) -> tuple[Path, dict[str, dict[str, int]]]:
+    return folder / "run.trec", json.loads((folder / "qrels.json").read_text())
 
 
 if __name__ == "__main__":

@@ -8,20 +8,18 @@ multiples of 1/64, so that products are exact in float32 too and ties are real.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
-import re
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
 import numpy as np
+from peak import peak
 from report import write
 
 from repro.memory import VARIABLE
@@ -170,29 +168,6 @@ def beside(folder: Path, asked: argparse.Namespace) -> list[dict]:
             a / b for a, b in zip(taken, seconds["faiss.IndexFlatIP"], strict=True)), 2),
         "peak memory": f"{memories[name] / 1e6:.0f} MB",
     } for name, taken in seconds.items()]  # fmt: skip
-
-
-@contextlib.contextmanager
-def peak():
-    """The most anonymous memory of this process meanwhile, looked at every 10 ms."""
-    seen, over = {"before": anonymous(), "peak": 0}, threading.Event()
-
-    def look() -> None:
-        while not over.wait(0.01):
-            seen["peak"] = max(seen["peak"], anonymous())
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
-        yield seen
-    finally:
-        over.set()
-        thread.join()
-
-
-def anonymous() -> int:
-    """Bytes of this process that no file backs (Linux)."""
-    return 1024 * int(re.search(r"RssAnon:\s+(\d+)", Path("/proc/self/status").read_text())[1])
 
 
 if __name__ == "__main__":

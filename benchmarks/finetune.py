@@ -1,0 +1,131 @@
+"""A step of fine-tuning with in-batch negatives beside sentence-transformers, same model and texts.
+
+Ours is ``BiEncoderContrastive``; theirs ``MultipleNegativesRankingLoss`` with cosines and scale 20. A
+step is tokenising, forward and backward, without dropout, which would fall otherwise in either; losses and
+gradients are compared before anything is told. Each runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from encode import prepared
+from peak import peak
+from report import write
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--queries", type=int, default=32)
+    options.add_argument("--negatives", type=int, default=1, help="hard ones, a query")
+    options.add_argument("--hidden", type=int, default=256)
+    options.add_argument("--layers", type=int, default=4)
+    options.add_argument("--length", type=int, default=128)
+    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.child:
+        name, folder, out = chosen.child
+        return child(name, Path(folder), Path(out), chosen)
+    chosen.passages = chosen.queries * (2 + chosen.negatives)
+    with tempfile.TemporaryDirectory() as folder:
+        prepared(Path(folder), chosen)
+        found = {name: measured(name, Path(folder)) for name in STEPS}
+    (ours, gradients), (theirs, expected) = found.values()
+    largest = max(np.abs(expected[n]).max() for n in expected.files)
+    furthest = max(np.abs(gradients[n] - expected[n]).max() for n in expected.files) / largest
+    assert furthest < 1e-9, f"gradients differ by {furthest}"
+    rows = [{
+        "step": name, "model": f"{chosen.layers} layers, {chosen.hidden} wide",
+        "batch": f"{chosen.queries} queries, {1 + chosen.negatives} passages each",
+        "seconds, median": f"{facts['seconds']:.3f}",
+        "time over theirs": f"{facts['seconds'] / theirs['seconds']:.2f}",
+        "peak memory": f"{facts['peak'] / 1e6:.0f} MB", "loss": f"{facts['loss']:.6f}",
+        "gradients differ by, in float64": f"{furthest:.0e}",
+    } for name, facts in (("ours", ours), ("sentence-transformers", theirs))]  # fmt: skip
+    write("A step of fine-tuning", rows, " ".join(["python", "benchmarks/finetune.py", *sys.argv[1:]]))
+
+
+def ours(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Tensor, torch.nn.Module]]:
+    from transformers import AutoModel, AutoTokenizer
+
+    from repro.nn.bi_encoder import BiEncoderContrastive
+
+    model = AutoModel.from_pretrained(folder, add_pooling_layer=False).eval()
+    objective = BiEncoderContrastive(
+        model, AutoTokenizer.from_pretrained(folder),
+        temperature=1 / 20, similarity="cosine", negatives="in-batch", projector="none",
+        projector_start="new", pooling="cls", query_length=chosen.length, passage_length=chosen.length,
+        separator=" ", start=folder,
+    )  # fmt: skip
+    width, count = 1 + chosen.negatives, chosen.queries
+    examples = [{"query": texts[n], "passages": [
+        {"title": "", "text": texts[count * (1 + k) + n]} for k in range(width)
+    ]} for n in range(count)]  # fmt: skip
+    return lambda: (objective(objective.collate(examples))["contrastive"], model)
+
+
+def theirs(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Tensor, torch.nn.Module]]:
+    from sentence_transformers import SentenceTransformer, util
+    from sentence_transformers.losses import MultipleNegativesRankingLoss
+    from sentence_transformers.models import Pooling, Transformer
+
+    transformer = Transformer(str(folder), max_seq_length=chosen.length)
+    pooling = Pooling(transformer.get_embedding_dimension(), "cls")
+    model = SentenceTransformer(modules=[transformer, pooling], device="cpu").eval()
+    loss = MultipleNegativesRankingLoss(model, scale=20.0, similarity_fct=util.cos_sim)
+    count = chosen.queries
+    columns = [texts[count * k : count * (k + 1)] for k in range(2 + chosen.negatives)]
+    return lambda: (loss([dict(model.tokenize(column)) for column in columns], None), transformer.auto_model)
+
+
+STEPS = {"ours": ours, "sentence-transformers": theirs}
+
+
+def measured(name: str, folder: Path) -> tuple[dict, np.lib.npyio.NpzFile]:
+    out = folder / f"{name}.npz"
+    command = [sys.executable, __file__, *sys.argv[1:], "--child", name, str(folder), str(out)]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout), np.load(out)
+
+
+def child(name: str, folder: Path, out: Path, chosen) -> None:
+    """Median seconds of a step after one that warms up, and its peak beyond what the model takes."""
+    from datasets import load_from_disk
+
+    texts = list(load_from_disk(str(folder / "texts/arrow"))["text"])
+    step, taken = STEPS[name](folder / "model/model", texts, chosen), []
+    gradients = exact(step)
+    np.savez(out, **{name: gradient for name, gradient in gradients.items() if gradient.any()})
+    for _ in range(1 + chosen.rounds):
+        with peak() as grown:
+            started = time.perf_counter()
+            loss, model = step()
+            loss.backward()
+            taken.append(time.perf_counter() - started)
+        model.zero_grad()
+    seconds = statistics.median(taken[1:])
+    print(json.dumps({"seconds": seconds, "peak": grown["peak"] - grown["before"], "loss": loss.item()}))
+
+
+def exact(step: Callable[[], tuple[torch.Tensor, torch.nn.Module]]) -> dict[str, np.ndarray]:
+    """The gradients in float64: vectors of random weights are so alike that float32 would blur them."""
+    _, model = step()
+    model.double()
+    step()[0].backward()
+    found = {name: p.grad.numpy() for name, p in model.named_parameters() if p.grad is not None}
+    model.float().zero_grad()
+    return found
+
+
+if __name__ == "__main__":
+    main()
