@@ -55,7 +55,7 @@ def summary(comparison: Comparison, *, scale: str) -> str:
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[Covered]]) -> str:
     """A line for each paper: its cells, how many are measured, and what full scale says of them.
 
-    At full scale, runs that others made count too.
+    At full scale, runs that others made count too. What prints nothing, a study of the suite's own, has none.
 
     Args:
         comparison: at full scale.
@@ -63,7 +63,10 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[Covered]]) -
     """
     rows = []
     for name, cells in covered.items():
-        given = [c.verdict.name for c in comparison.cells if c.cell.paper.name == name]
+        printed = [c for c in comparison.cells if c.cell.paper.name == name and c.cell.table.kind != "study"]
+        if not printed:
+            continue
+        given = [c.verdict.name for c in printed]
         scales = ("tiny",), ("full", "full, imported")
         measured = [sum(any(name in c.measured for name in names) for c in cells) for names in scales]
         counts = [sum(v in names for v in given) for names in (PASSES, FAILS, ("inconclusive", "modified"))]
