@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -11,22 +12,29 @@ from pathlib import Path
 from repro.errors import StoreError, UsageError
 from repro.graph import Node
 from repro.stages import STAGES
-from repro.store.disk import translated
+from repro.store.disk import sync, translated
 
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
 def remember(root: Path, nodes: Iterable[Node]) -> None:
-    """Write down what nodes ask for, so that ``remembered`` finds them by fingerprint."""
+    """Write down what nodes ask for, so that ``remembered`` finds them by fingerprint.
+
+    A note that is there gets the time of now: what was asked for lately is not collected.
+    """
     folder = root / "nodes"
     with translated(root):
         folder.mkdir(parents=True, exist_ok=True)
         for node in nodes:
             path = folder / f"{node.fingerprint}.json"
-            if not path.exists():
-                scratch = path.with_suffix(f".{os.getpid()}")
-                scratch.write_text(json.dumps(_described(node)))
-                scratch.replace(path)
+            if path.exists():
+                with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's
+                    os.utime(path)
+                continue
+            scratch = path.with_suffix(f".{os.getpid()}")
+            scratch.write_text(json.dumps(_described(node)))
+            sync(scratch)
+            scratch.replace(path)
 
 
 def remembered(root: Path, fingerprint: str) -> Node:
