@@ -85,9 +85,7 @@ def estimate(plan: Plan, throughput: Throughput | None) -> Estimate:
     return Estimate(plan, nodes, {node.fingerprint: work(node) for node in nodes}, throughput)
 
 
-def keep_within(
-    plan: Plan, hours: float, throughput: Throughput | None, *, elsewhere: bool = False
-) -> float:
+def keep_within(plan: Plan, hours: float, throughput: Throughput | None, *, elsewhere: bool = False) -> float:
     """Block the nodes that a budget of hours does not reach; returns the hours of what is left.
 
     Nodes are taken in the order in which they run, up to the first that would exceed the budget: no later

@@ -22,18 +22,23 @@ def remember(root: Path, nodes: Iterable[Node]) -> None:
 
     A note that is there gets the time of now: what was asked for lately is not collected.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     folder = root / "nodes"
     with translated(root):
         folder.mkdir(parents=True, exist_ok=True)
+        fresh = {}
         for node in nodes:
             path = folder / f"{node.fingerprint}.json"
             if path.exists():
-                with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's
+                with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's, or just going
                     os.utime(path)
                 continue
-            scratch = path.with_suffix(f".{os.getpid()}")
-            scratch.write_text(json.dumps(_described(node)))
-            sync(scratch)
+            fresh[path] = path.with_suffix(f".{os.getpid()}")
+            fresh[path].write_text(json.dumps(_described(node)))
+        with ThreadPoolExecutor(32) as together:  # one by one, thousands wait for the disk half a minute
+            list(together.map(sync, fresh.values()))
+        for path, scratch in fresh.items():
             scratch.replace(path)
 
 
