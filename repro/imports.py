@@ -126,6 +126,9 @@ class Importer:
         ordered = walk(nodes)
         for node in ordered:
             state, obstacle = self.store.state(node), self.machine.obstacles.get(node.fingerprint)
+            if state == "damaged" and node.stage == "imported_run":  # its file is at hand
+                self.store.discard(node)
+                state = "missing"
             if state == "damaged":
                 raise StoreError(f"artefact {node} is damaged; `repro verify --rebuild` removes it")
             if state != "stored" and obstacle:

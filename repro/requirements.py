@@ -23,10 +23,15 @@ PIECES = {
 
 @dataclass(frozen=True)
 class Obstacle:
-    """Why a node cannot run here, and what to do about it."""
+    """Why a node cannot run here, and what to do about it.
+
+    Attributes:
+        of_machine: whether the machine lacks it (a GPU, Java), not the user: elsewhere it may be there.
+    """
 
     cause: str
     remedy: str
+    of_machine: bool = False
 
 
 @dataclass
@@ -48,6 +53,10 @@ class Machine:
     def resolve(self, node: Node) -> Node:
         """The graph below ``node`` with every source named, and obstacles noted for what is missing."""
         return rewrite(node, self._resolve, self._done)
+
+    def leave(self) -> None:
+        """Forget what only this machine lacks: the nodes are to run on another."""
+        self.obstacles = {f: obstacle for f, obstacle in self.obstacles.items() if not obstacle.of_machine}
 
     def _resolve(self, node: Node) -> Node:
         needs = STAGES[node.stage].needs
@@ -141,7 +150,7 @@ def _java() -> Obstacle | None:
     from repro.machine import java_missing
 
     missing = java_missing()
-    return Obstacle(*missing) if missing else None
+    return Obstacle(*missing, of_machine=True) if missing else None
 
 
 def _gpu() -> Obstacle | None:
@@ -150,7 +159,7 @@ def _gpu() -> Obstacle | None:
     if gpu():
         return None
     remedy = "run it on a machine with one, or at --scale small or tiny"
-    return Obstacle("half precision, as the paper trained, needs a GPU", remedy)
+    return Obstacle("half precision, as the paper trained, needs a GPU", remedy, of_machine=True)
 
 
 def _no_splitter(name: str, data: Path | None) -> Obstacle | None:

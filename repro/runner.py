@@ -70,7 +70,7 @@ def prepare(plan: Plan, store: Store, *, rebuild: bool) -> list[Node]:
     plan.look(store)
     _mend(plan, store, rebuild)
     needed = plan.needed()
-    _forget_outdated(needed, store)
+    _forget_outdated(plan.nodes, store)  # of stored nodes too: a child reads the notes of its inputs
     store.remember(plan.nodes)
     return needed
 

@@ -75,6 +75,27 @@ def test_an_address_of_no_known_kind_is_a_sentence_without_its_password():
         Elsewhere("nowhere://me:secret@host/x")
 
 
+def test_what_is_shown_of_an_address_holds_no_token():
+    with pytest.raises(UsageError) as refused:
+        Elsewhere("nowhere://host/x?token=secret")
+    said = str(refused.value)
+    assert said.startswith("nowhere://host/x?… cannot be opened") and "secret" not in said
+
+
+def test_a_cache_in_front_of_a_url_is_no_folder(tmp_path):
+    assert not Elsewhere("filecache::memory://there").is_folder
+    assert Elsewhere(str(tmp_path)).is_folder and Elsewhere(f"file://{tmp_path}").is_folder
+
+
+def test_a_server_that_does_not_say_how_large_files_are_serves(ours, tmp_path, monkeypatch):
+    there = Elsewhere(str(ours.root))
+    monkeypatch.setattr(type(there.files), "size", lambda self, path: None)
+    assert fetch(Store(tmp_path / "mine"), there) == "fetched"
+    monkeypatch.setattr("repro.elsewhere.LARGEST_RECORD", 100)
+    with pytest.raises(StoreError, match=r"is refused: artefact.json is larger than any"):
+        fetch(Store(tmp_path / "other"), there)
+
+
 def test_an_artefact_damaged_here_is_not_sent(ours, there):
     (ours.path(NODE) / "about.json").write_bytes(b"[]")
     with pytest.raises(StoreError, match=r"about\.json is altered"):

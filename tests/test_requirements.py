@@ -33,6 +33,8 @@ def test_half_precision_without_a_gpu_is_an_obstacle(monkeypatch):
     node = machine.resolve(Node("search", {}, {"passages": Node("encode", {"precision": "fp16"})}))
     encode = node.inputs["passages"]
     assert "needs a GPU" in machine.obstacles[encode.fingerprint].cause
+    machine.leave()
+    assert machine.obstacles == {}
 
 
 def test_an_edited_collection_has_another_identity(tmp_path):
@@ -62,6 +64,16 @@ def _spans(splitter):
     corpus = Node("corpus", {"dataset": "tiny/document"})
     params = {"policy": "spans", "splitter": splitter, "length": 16}
     return Node("tokenize", params, {"corpus": corpus, "model": Node("initialise", {}, {})})
+
+
+def test_java_is_of_the_machine_and_data_are_not(monkeypatch):
+    monkeypatch.setattr("repro.machine.java_missing", lambda: ("no Java", "install it"))
+    machine = Machine(None, None)
+    index = machine.resolve(Node("lucene_index", {}, {"corpus": Node("corpus", {"dataset": "beir/fiqa"})}))
+    corpus = index.inputs["corpus"]
+    assert set(machine.obstacles) == {index.fingerprint, corpus.fingerprint}
+    machine.leave()
+    assert set(machine.obstacles) == {corpus.fingerprint}
 
 
 def test_a_splitter_without_its_model_is_an_obstacle_and_rules_need_none(tmp_path):

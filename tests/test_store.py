@@ -11,7 +11,7 @@ import pytest
 
 from repro.errors import StoreError, UsageError
 from repro.graph import Node
-from repro.store import RECORD, Store, damage
+from repro.store import RECORD, Store, damage, notes
 
 NODE = Node("corpus", {"dataset": "x"})
 
@@ -145,3 +145,12 @@ def test_a_node_is_remembered_with_its_inputs(tmp_path):
     assert store.remembered(graph.fingerprint[:10]).fingerprint == graph.fingerprint
     with pytest.raises(UsageError, match="no plan"):
         store.remembered("0000")
+
+
+def test_a_note_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(notes, "sync", lambda path: synced.append((path.stem, path.exists())))
+    node = Node("corpus", {"dataset": "x"})
+    Store(tmp_path).remember([node])
+    assert synced == [(node.fingerprint, True)]
+    assert Store(tmp_path).remembered(node.fingerprint).fingerprint == node.fingerprint

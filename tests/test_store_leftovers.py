@@ -9,8 +9,9 @@ import time
 import pytest
 
 from repro.graph import Node
-from repro.store import Store
-from repro.store.leftovers import DAY, leftovers, remove_leftover
+from repro.store import RECORD, Store, disk
+from repro.store.known import Known
+from repro.store.leftovers import DAY, leftovers, remove_damaged, remove_leftover
 
 CORPUS = Node("corpus", {"dataset": "x"})
 INDEX = Node("lucene_index", {"multifield": False}, {"corpus": CORPUS})
@@ -71,6 +72,50 @@ def test_what_is_young_stays_and_so_it_does_with_the_clock_set_back(store):
     age(store, -13)  # written in what is now the future
     assert found(store) == set()
     assert len(found(store, keep_days=-14)) == 7  # two artefacts, two locks, three notes
+
+
+def test_what_was_asked_for_lately_stays_with_what_is_below_it(store):
+    store.remember([INDEX])  # planned again: nothing of it may have been built yet
+    collect(store)
+    assert store.state(CORPUS) == "stored" and store.state(OTHER) == "missing"
+    names = {INDEX.fingerprint, CORPUS.fingerprint}
+    assert {p.stem for p in (store.root / "nodes").iterdir()} == names
+
+
+def test_what_lies_below_is_known_from_a_record_where_the_note_is_gone_or_torn(store):
+    store.build(INDEX, write, waiting=lambda: None)
+    (store.root / "nodes" / f"{INDEX.fingerprint}.json").write_text('{"stage"')
+    assert Known(store.root).below([INDEX.fingerprint]) == {INDEX.fingerprint, CORPUS.fingerprint}
+    age(store, 100)
+    collect(store, INDEX)
+    assert store.state(CORPUS) == "stored" and store.state(OTHER) == "missing"
+
+
+def test_killed_while_it_removes_it_leaves_nothing_that_counts_and_that_goes_later(store, monkeypatch):
+    def killed(path, **options):
+        if path.exists():
+            (path / RECORD).unlink()
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(disk.shutil, "rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            store.discard(OTHER)
+    assert store.state(OTHER) == "missing"
+    [rest] = store.path(OTHER).parent.glob("*.gone")
+    store.build(OTHER, write, waiting=lambda: None)
+    age(store, 100)
+    assert rest in {item.path for item in collect(store, CORPUS, OTHER)}
+    assert not rest.exists() and store.state(OTHER) == "stored"
+
+
+def test_an_artefact_that_was_built_again_since_it_was_found_damaged_stays(store):
+    assert remove_damaged(store, store.path(CORPUS)) and store.state(CORPUS) == "stored"
+    (store.path(CORPUS) / "file").write_text("other")
+    with store._locked(CORPUS, lambda: None):
+        assert not remove_damaged(store, store.path(CORPUS))
+    assert store.state(CORPUS) == "stored"  # of the right size
+    assert remove_damaged(store, store.path(CORPUS)) and store.state(CORPUS) == "missing"
 
 
 def test_an_old_partial_goes_and_one_that_was_just_written_into_stays(store):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 
 import click
@@ -26,19 +27,27 @@ def command(names, everything, scales_, keep_days, dry_run, yes, store, results)
 
     Kept is what a manifest's cells need (of the named papers and scales; of all without names), with the
     readings' defaults and the data at hand, and what lies behind a record of those: other seeds, other
-    readings, tests between kept runs. Interrupted attempts, locks and notes go by their age. What a running
-    process builds, or reads for it, stays.
+    readings, tests between kept runs. What was made from data or checkpoints that are not at hand now is
+    kept where a manifest names them, since its fingerprint cannot be told. Interrupted attempts, locks and
+    notes go by their age. What a run asked for within --keep-days, what waits in Slurm's queue, what a
+    running process builds, and what these read, stays.
     """
+    import math
+
+    from repro.engines import queue
     from repro.store import Store
     from repro.store.leftovers import leftovers, remove_leftover
 
+    if not math.isfinite(keep_days):
+        raise UsageError(f"--keep-days is {keep_days}; give a number of days, 0 or more")
     if yes and dry_run:
         raise UsageError("--yes removes and --dry-run does not; give one of them")
     if names and everything:
         raise UsageError("give papers or --all, not both")
     places = settings(store, results)
     opened = Store(places.store)
-    found = leftovers(opened, _needed(names, scales_, places, opened), keep_days=keep_days)
+    needed = _needed(names, scales_, places, opened) | queue.waiting(opened)
+    found = leftovers(opened, needed, keep_days=keep_days)
     freed, went = 0, 0
     for item in found:
         gone = not yes or remove_leftover(opened, item)
@@ -56,21 +65,60 @@ def _needed(names, chosen, places, store):
     from repro.papers import paper, papers
     from repro.results import Results
     from repro.scale import scale, scales
+    from repro.store.known import Known
 
     for name in names:
         paper(name)
-    kept = []
+    plans, recorded, known = [], set(), Known(store.root)
     for name in names or papers():
         for size in map(scale, chosen or scales()):
-            kept += _planned(places, name, size)
-            for seed, readings, cells in _departing(Results(places.results).read(size.name, name)):
+            plans.append(_planned(places, name, size))
+            records = Results(places.results).read(size.name, name)
+            recorded |= {record.fingerprint for record in records}
+            for seed, readings, cells in _departing(records):
                 try:
                     seeds = () if seed is None else (seed,)
-                    kept += _planned(places, name, size, cells=cells, seeds=seeds, overrides=dict(readings))
+                    how = {"cells": cells, "seeds": seeds, "overrides": dict(readings)}
+                    plans.append(_planned(places, name, size, **how))
                 except UsageError as error:  # a cell or choice that the manifest no longer has
                     print(f"records of {name} at {size.name} are not counted: {error}", file=sys.stderr)
-    fingerprints = {node.fingerprint for node in kept}
-    return fingerprints | set(_tests(store, fingerprints))
+    kept = {node.fingerprint for plan in plans for node in plan.nodes} | known.below(recorded)
+    if unknown := _from_absent(store, known, _absent(plans)) - kept:
+        print(f"{len(unknown)} artefacts stay: what they were made from is not at hand", file=sys.stderr)
+    kept |= unknown
+    return kept | set(_tests(store, kept))
+
+
+def _absent(plans):
+    """What is told of the nodes whose data or checkpoint is missing, and with it their fingerprint."""
+    return {
+        _told(node.stage, node.params)
+        for plan in plans
+        for node in plan.nodes
+        if (obstacle := plan.machine.obstacles.get(node.fingerprint)) and not obstacle.of_machine
+    }
+
+
+def _told(stage, params):
+    """A node of a source in words that do not depend on the source's bytes."""
+    from repro.graph import canonical
+    from repro.stages import STAGES
+
+    aside = {"identity", *STAGES[stage].ignored}
+    return canonical([stage, {name: value for name, value in params.items() if name not in aside}])
+
+
+def _from_absent(store, known, absent):
+    """Stored artefacts that such a node lies below, with all that lies below them."""
+    from repro.stages import STAGES
+
+    told = functools.cache(lambda one: (said := known.of(one)) and _told(said["stage"], said["params"]))
+    found = set()
+    for path in (path for stage in STAGES for path in store.root.glob(f"{stage}/*")) if absent else ():
+        below = known.below([path.name])
+        if any(told(one) in absent for one in below):
+            found |= {one for one in below if known.of(one)}
+    return found
 
 
 def _planned(places, name, size, *, cells=(), seeds=(), overrides=None):
@@ -83,7 +131,7 @@ def _planned(places, name, size, *, cells=(), seeds=(), overrides=None):
         found, scale=size, data=places.data, seeds=seeds, overrides=overrides,
         digests=places.store / "digests.json" if places.store.is_dir() else None,
         exhibits=() if cells else exhibits((name,), ()),
-    ).nodes  # fmt: skip
+    )  # fmt: skip
 
 
 def _departing(records):

@@ -28,4 +28,7 @@ def command(name, directory):
     test = next(path for path in files if path.name.startswith("test_"))
     if place is not None:
         print(f"next: python -m pip install -e {place}")
-    print(f"then: python -m pytest {test.parent}; repro run {name} --table 1 --scale tiny; {name}/README.md")
+    else:
+        print("next: repro report --readme README.md, since the table there has a line for every paper")
+    print(f"then: python -m pytest {test.parent}; repro run {name} --table 1 --scale tiny")
+    print(f"then: {files[0].parent / 'README.md'} tells how placeholders become the paper")

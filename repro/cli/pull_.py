@@ -18,10 +18,11 @@ from repro.cli.selection import selecting
 def command(selection, source, inputs):
     """Fetch artefacts of the selected cells from another store.
 
-    SRC is a folder, or a URL that fsspec knows. An artefact counts once its fingerprint follows from what it
-    says it is and every checksum is right; then `repro run` finds it stored. Killed anywhere, the same
-    command continues. That numbers are what a recipe gives is its giver's word: pull with --inputs and
-    remove the scores to have them computed here.
+    SRC is a folder, or a URL that fsspec knows (some take a package of their own: https:// takes aiohttp,
+    s3:// takes s3fs). An artefact counts once its fingerprint follows from what it says it is and every
+    checksum is right; then `repro run` finds it stored. Fingerprints follow from data and checkpoints, too:
+    have those that the sender had. Killed anywhere, the same command continues. That numbers are what a
+    recipe gives is its giver's word: pull with --inputs and remove the scores to have them computed here.
     """
     from repro.cli.push_ import exchange
     from repro.elsewhere import Elsewhere

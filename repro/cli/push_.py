@@ -43,5 +43,19 @@ def exchange(selection, inputs: bool, done: str, move) -> int:
         for node in nodes:
             count[move(node, progress)] += 1
             advance()
+    if count["absent"]:
+        _tell_of_sources(plan)
     print(f"{len(nodes)} artefacts: " + ", ".join(f"{number} {what}" for what, number in count.items()))
     return 4 if nodes and count["absent"] == len(nodes) else 0
+
+
+def _tell_of_sources(plan) -> None:
+    """Name what is not at hand: fingerprints of all that is made of it would be others."""
+    import sys
+
+    missing = [o for o in plan.machine.obstacles.values() if not o.of_machine]
+    if missing:
+        print("fingerprints follow from data and checkpoints; what is absent may be there under others, as "
+              "these are not here:", file=sys.stderr)  # fmt: skip
+    for obstacle in dict.fromkeys(missing):
+        print(f"  {obstacle.cause}; {obstacle.remedy}", file=sys.stderr)

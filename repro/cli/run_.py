@@ -45,8 +45,10 @@ def command(selection, engine, jobs, site, budget, gpu, dry_run, rebuild, strict
     from repro.cli import judging
     from repro.cli.plan_ import show_plan
 
-    _check_engine(engine, jobs, site)
+    cluster = _check_engine(engine, jobs, site)
     plan, store = selection.plan(), selection.store()
+    if engine == "slurm":
+        plan.machine.leave()
     rates = _within(plan, store, budget, gpu)
     if dry_run:
         return show_plan(plan, rates, as_json)
@@ -59,7 +61,7 @@ def command(selection, engine, jobs, site, budget, gpu, dry_run, rebuild, strict
     results, progress = Results(selection.settings.results), TerminalProgress()
     make_writable(store.root)
     results.make_writable()
-    outcome = _carry_out(plan, store, progress, engine=engine, jobs=jobs, site=site, rebuild=rebuild)
+    outcome = _carry_out(plan, store, progress, engine=engine, jobs=jobs, site=cluster, rebuild=rebuild)
     record(plan, store, results)
     comparison = _compared(plan, results, outcome, store, progress, run_node)
     judging.show(comparison, as_json)
@@ -72,11 +74,19 @@ def command(selection, engine, jobs, site, budget, gpu, dry_run, rebuild, strict
     return judging.status(comparison, strict=strict, outcome=outcome)
 
 
-def _check_engine(engine: str, jobs: int | None, site: str | None) -> None:
+def _check_engine(engine: str, jobs: int | None, site: str | None):
+    """The Site of the engine slurm; None of another."""
     if jobs is not None and engine != "local":
         raise UsageError(f"--jobs is of the engine local, not of {engine}; name that, or leave it out")
+    if jobs is not None and jobs < 1:
+        raise UsageError(f"--jobs is {jobs}; give the number of stages to run at once, 1 or more")
     if site is not None and engine != "slurm":
         raise UsageError(f"--site is of the engine slurm, not of {engine}; name that, or leave it out")
+    if engine != "slurm":
+        return None
+    from repro.engines.site import site as read
+
+    return read(site)
 
 
 def _within(plan, store, budget: float | None, gpu: str | None):
@@ -87,21 +97,20 @@ def _within(plan, store, budget: float | None, gpu: str | None):
     rates = throughput(store, gpu) if gpu or budget is not None else None
     plan.look(store)
     if budget is not None:
-        spent = keep_within(plan, budget, rates)
+        spent = keep_within(plan, budget, rates, elsewhere=gpu is not None)
         print(f"about {spent:,.2f} of {budget:g} {rates.unit} hours ({rates.basis})", file=sys.stderr)
     return rates
 
 
-def _carry_out(plan, store, progress, *, engine: str, jobs: int | None, site: str | None, rebuild: bool):
+def _carry_out(plan, store, progress, *, engine: str, jobs: int | None, site, rebuild: bool):
     if engine == "local":
         from repro.engines import local
 
         return local.execute(plan, store, progress, jobs=jobs, rebuild=rebuild)
     if engine == "slurm":
         from repro.engines import slurm
-        from repro.engines.site import site as read
 
-        done = slurm.submit(plan, store, progress, site=read(site), rebuild=rebuild)
+        done = slurm.submit(plan, store, progress, site=site, rebuild=rebuild)
         if done.submitted or done.standing:
             print(f"{len(done.submitted)} jobs submitted, {len(done.standing)} queued or running before; "
                   "`repro status` tells of them, the same command prints what was measured",

@@ -85,11 +85,14 @@ def estimate(plan: Plan, throughput: Throughput | None) -> Estimate:
     return Estimate(plan, nodes, {node.fingerprint: work(node) for node in nodes}, throughput)
 
 
-def keep_within(plan: Plan, hours: float, throughput: Throughput | None) -> float:
+def keep_within(plan: Plan, hours: float, throughput: Throughput | None, *, elsewhere: bool = False) -> float:
     """Block the nodes that a budget of hours does not reach; returns the hours of what is left.
 
     Nodes are taken in the order in which they run, up to the first that would exceed the budget: no later
     one with a cost is taken, so that a larger budget only ever adds. What cannot run here costs nothing.
+
+    Args:
+        elsewhere: hours are another machine's, which may have the GPU or Java that this one lacks.
 
     Raises:
         UsageError: there is no throughput to tell hours from, or the budget is negative or not a number.
@@ -102,7 +105,7 @@ def keep_within(plan: Plan, hours: float, throughput: Throughput | None) -> floa
     found, spent, over = estimate(plan, throughput), 0.0, False
     for node in found.nodes:
         cost = throughput.hours(found.works[node.fingerprint])
-        if cost == 0 or plan.obstacles(node):
+        if cost == 0 or any(not (elsewhere and o.of_machine) for o in plan.obstacles(node)):
             continue
         over = over or cost is None or spent + cost > hours
         if over:

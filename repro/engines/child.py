@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import repro
@@ -18,14 +20,19 @@ PATIENCE = 10  # seconds between asking a process to end and ending it
 
 
 def command(node: Node, store: Store, python: str = sys.executable) -> list[str]:
-    """What builds one artefact whose inputs are stored."""
-    return [python, "-m", "repro", "stage", node.fingerprint, "--store", str(store.root)]
+    """What builds one artefact whose inputs are stored. -P: no module of the working folder is imported."""
+    return [python, "-P", "-m", "repro", "stage", node.fingerprint, "--store", str(store.root)]
 
 
 def import_path() -> str:
-    """PYTHONPATH with which a child finds this very program, from whatever folder it is started."""
-    own = str(Path(repro.__file__).resolve().parents[1])
-    return os.pathsep.join(dict.fromkeys([own, *filter(None, os.environ.get("PYTHONPATH", "").split(":"))]))
+    """PYTHONPATH with which a child finds this very program, from whatever folder it is started.
+
+    An installed program is found without: its folder holds the packages of one Python, no other may see them.
+    """
+    folder = Path(repro.__file__).resolve().parents[1]
+    own = [str(folder)] if (folder / "pyproject.toml").is_file() else []
+    users = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    return os.pathsep.join(dict.fromkeys([*own, *users]))
 
 
 class Child:
@@ -70,10 +77,14 @@ class Child:
         often = ", as happens where memory runs out," if status == -signal.SIGKILL else ""
         return f"stage {self.node} {how}{often} without a word (log: {self.log})"
 
-    def stop(self) -> None:
-        """End the process and those it started; what it had written lies in its partial directory."""
-        for number in (signal.SIGTERM, signal.SIGKILL):
+
+def stop(children: Sequence[Child]) -> None:
+    """End them and what they started, all at once; what they had written lies in partial directories."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for child in children:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, number)
+                os.killpg(child.process.pid, number)
+        until = time.monotonic() + PATIENCE
+        for child in children:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(PATIENCE)
+                child.process.wait(max(0, until - time.monotonic()))

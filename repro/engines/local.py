@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Iterator
 
-from repro.engines.child import Child
+from repro.engines.child import Child, stop
 from repro.errors import UsageError
 from repro.graph import Node
 from repro.machine import cores, gpu
@@ -20,6 +20,7 @@ from repro.stages import STAGES
 from repro.store import Store
 
 LOOK = 0.05  # seconds between looks at the children
+INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def execute(
@@ -27,7 +28,8 @@ def execute(
 ) -> Outcome:
     """Run what ``repro.runner.execute`` would, several stages at a time, with the same outcome.
 
-    Interrupted, by Ctrl-C or SIGTERM, it ends its children; what they had begun is resumed by the next run.
+    Interrupted, by Ctrl-C, SIGTERM or the end of its terminal, it ends its children; what they had begun is
+    resumed by the next run.
 
     Args:
         jobs: stages at once; None for as many as ``default_jobs`` says.
@@ -35,6 +37,7 @@ def execute(
     Raises:
         UsageError: ``jobs`` is below 1.
         StoreError: as ``repro.runner.execute``.
+        KeyboardInterrupt: it was interrupted, and no child is left.
     """
     if jobs is not None and jobs < 1:
         raise UsageError(f"--jobs is {jobs}; give the number of stages to run at once, 1 or more")
@@ -75,19 +78,20 @@ class _Run:
         self.outcome = Outcome()
 
     def carry_out(self) -> Outcome:
-        with _terminable():
+        with _interruptions() as received:
             try:
                 self._start()
-                while self.running:
+                while self.running and not received:
                     time.sleep(LOOK)
                     ended = [child for child in self.running if child.ended()]
                     for child in ended:
                         self._settle(child)
-                    if ended:
+                    if ended and not received:
                         self._start()
             finally:
-                for child in self.running:
-                    child.stop()
+                stop(self.running)
+        if received:
+            raise KeyboardInterrupt
         return self.outcome
 
     def _start(self) -> None:
@@ -128,10 +132,17 @@ class _Run:
 
 
 @contextlib.contextmanager
-def _terminable() -> Iterator[None]:
-    """SIGTERM is taken as Ctrl-C is, so that no child outlives this process."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def _interruptions() -> Iterator[list[int]]:
+    """The signals that came, noted and no more: an exception might come between a child and its place in
+    the list, or while children are ended. What was ignored, as under nohup, stays ignored.
+    """
+    received: list[int] = []
+    before = {number: signal.getsignal(number) for number in INTERRUPTIONS}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, lambda number, frame: received.append(number))
     try:
-        yield
+        yield received
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

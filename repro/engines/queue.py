@@ -52,7 +52,19 @@ def jobs(store: Store, nodes: Iterable[Node]) -> dict[str, Job]:
     Raises:
         UsageError: jobs were submitted, and Slurm cannot be asked.
     """
-    submitted = {node.fingerprint: id for node in nodes if (id := _submitted(_note(store, node)))}
+    return _told({node.fingerprint: id for node in nodes if (id := _submitted(_note(store, node)))})
+
+
+def waiting(store: Store) -> set[str]:
+    """Fingerprints whose jobs are queued or running; where Slurm cannot be asked, all that were submitted."""
+    submitted = {path.stem: id for path in store.root.glob("slurm/*.json") if (id := _submitted(path))}
+    try:
+        return {one for one, job in _told(submitted).items() if job.state in ("queued", "running")}
+    except UsageError:
+        return set(submitted)
+
+
+def _told(submitted: dict[str, str]) -> dict[str, Job]:
     if not submitted:
         return {}
     told = _squeue()

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from repro.errors import UsageError, check_known
 from repro.manifest import yaml_file
 from repro.stages import STAGES
-
-Word = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)]
 
 
 class Resources(BaseModel):
     """What sbatch is asked for; what is not said is left to the cluster.
 
     Attributes:
-        memory, time: as sbatch takes them: ``16G``, ``"24:00:00"`` (in quotes: YAML reads base-60 numbers).
+        memory, time: as sbatch takes them: ``16G``, ``24:00:00``.
         options: further words for sbatch, one each.
         prologue: shell lines before the stage, ``module load cuda`` say.
     """
@@ -28,8 +25,8 @@ class Resources(BaseModel):
     partition: str | None = None
     gpus: int | None = None
     cpus: int | None = None
-    memory: Word | None = None
-    time: Word | None = None
+    memory: str | None = None
+    time: str | None = None
     options: tuple[str, ...] = ()
     prologue: str | None = None
 
@@ -74,6 +71,6 @@ def site(path: str | None = None) -> Site:
     file = Path(named).expanduser()
     if not file.is_file():
         raise UsageError(f"the site file {str(file)!r} is not there; give another with --site or REPRO_SITE")
-    found = yaml_file.read(file, Site)
+    found = yaml_file.read(file, Site, as_text=True)
     check_known("stage", *found.stages, valid=STAGES)
     return found

@@ -39,8 +39,9 @@ class Submission:
 
 
 def submit(plan: Plan, store: Store, progress: Progress, *, site: Site, rebuild: bool = False) -> Submission:
-    """Submit every needed node that is neither stored nor in the queue.
+    """Submit every needed node that is neither stored nor in the queue, and that has its data here.
 
+    GPUs and Java are the cluster's: that this machine has none holds nothing back.
     A job starts when the jobs of its inputs ended well; when one failed, Slurm cancels what waits for it.
     A preempted job is queued again, and resumes what it had begun.
 
@@ -50,6 +51,7 @@ def submit(plan: Plan, store: Store, progress: Progress, *, site: Site, rebuild:
     """
     if shutil.which("sbatch") is None:
         raise UsageError("sbatch is not on PATH; run this where Slurm is, or take --engine local")
+    plan.machine.leave()
     needed = prepare(plan, store, rebuild=rebuild)
     done, known = Submission(), queue.jobs(store, needed)
     _tell_of_gpus(needed, site, progress)
@@ -94,7 +96,7 @@ def _sbatch(node: Node, store: Store, site: Site, inputs: list[str]) -> str:
     log.parent.mkdir(parents=True, exist_ok=True)
     words = [
         "sbatch", "--parsable", "--requeue", "--open-mode=append", f"--job-name=repro-{node}",
-        f"--output={log}", "--nodes=1", *asked.words(),
+        f"--output={str(log).replace('%', '%%')}", "--nodes=1", *asked.words(),
     ]  # fmt: skip
     if inputs:
         words += [f"--dependency=afterok:{':'.join(dict.fromkeys(inputs))}", "--kill-on-invalid-dep=yes"]
@@ -118,7 +120,9 @@ def _script(node: Node, store: Store, site: Site, asked: Resources) -> str:
 
     With several GPUs, a stage that shares its work is a process for each on one node: torchrun under srun.
     """
-    lines = ["#!/bin/bash", asked.prologue or "", f"export PYTHONPATH={shlex.quote(import_path())}"]
+    lines = ["#!/bin/bash", asked.prologue or "", "export PYTHONSAFEPATH=1"]  # -P, for what torchrun starts
+    if path := import_path():
+        lines.append(f"export PYTHONPATH={shlex.quote(path)}")
     if asked.cpus and "OMP_NUM_THREADS" not in os.environ:
         processes = asked.gpus if node.stage in SHARED else None
         lines.append(f"export OMP_NUM_THREADS={max(1, asked.cpus // (processes or 1))}")
@@ -126,5 +130,5 @@ def _script(node: Node, store: Store, site: Site, asked: Resources) -> str:
     if (asked.gpus or 0) > 1 and node.stage in SHARED:
         cpus = [f"--cpus-per-task={asked.cpus}"] if asked.cpus else []  # srun does not take it over
         launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={asked.gpus}"]
-        stage = ["srun", "--nodes=1", "--ntasks=1", *cpus, stage[0], *launcher, *stage[1:]]
+        stage = ["srun", "--nodes=1", "--ntasks=1", *cpus, *stage[:2], *launcher, *stage[2:]]
     return "\n".join([*lines, f"exec {shlex.join(stage)}", ""])

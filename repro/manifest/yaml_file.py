@@ -29,23 +29,37 @@ class _Loader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
 
+class _TextLoader(_Loader):
+    """The loader, which takes every scalar but null as it is written."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012
+        first: [(tag, form) for tag, form in forms if tag == "tag:yaml.org,2002:null"]
+        for first, forms in _Loader.yaml_implicit_resolvers.items()
+    }
+
+
 Fault = tuple[tuple, str]
 
 
 def read(
-    path: Path, shape: type | Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()
+    path: Path,
+    shape: type | Any,
+    *,
+    faults: Callable[[Any], Iterable[Fault]] = lambda content: (),
+    as_text: bool = False,
 ) -> Any:
     """The content of a YAML file as ``shape`` (a pydantic model or a type such as ``tuple[Reading, ...]``).
 
     Args:
         faults: what the shape cannot tell: pairs of a location in the document and what is wrong there.
+        as_text: numbers and dates reach the shape as they are written; YAML takes 24:00:00 for 86400.
 
     Raises:
         ManifestError: the file is missing, is not YAML, or does not fit; begins with ``file:line``.
     """
     text = _text(path)
     try:
-        data = _loaded(text)
+        data = _loaded(text, _TextLoader if as_text else _Loader)
     except yaml.MarkedYAMLError as error:
         mark, begun = error.problem_mark, error.context_mark
         since = f" ({error.context} on line {begun.line + 1})" if begun and begun.line != mark.line else ""
@@ -66,9 +80,9 @@ def read(
 
 
 @functools.lru_cache(maxsize=64)
-def _loaded(text: str) -> Any:
+def _loaded(text: str, loader: type) -> Any:
     """What a text says; many recipes ask for the same few files, and shapes copy what they take."""
-    return yaml.load(text, _Loader)
+    return yaml.load(text, loader)
 
 
 def fault_at(path: Path, location: tuple[str | int, ...], reason: str) -> ManifestError:

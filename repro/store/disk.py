@@ -13,6 +13,7 @@ from pathlib import Path
 from repro.errors import StoreError
 
 RECORD = "artefact.json"
+GONE = ".gone"  # the name's end while what had the name is deleted
 
 
 @contextlib.contextmanager
@@ -61,16 +62,18 @@ def make_writable(root: Path, what: str = "store", option: str = "--store") -> N
 
 
 def remove(path: Path) -> None:
-    """Remove an artefact. Its record goes first, so that half of it never passes for all of it.
+    """Remove an artefact. Its name goes first, so that half of it never passes for all of it, or for damaged.
 
-    Of a link only the link goes: what it leads to is somebody else's.
+    Killed midway, it leaves ``<name>.gone``, which ``repro gc`` takes for what it is. Of a link only the link goes: what it leads to is somebody else's.
     """
     if path.is_symlink() or not path.is_dir():
         path.unlink()
         return
-    if (path / RECORD).is_file():
-        (path / RECORD).unlink()
-    shutil.rmtree(path)
+    aside = path if path.name.endswith(GONE) else path.with_name(path.name + GONE)
+    if aside != path:
+        shutil.rmtree(aside, ignore_errors=True)
+        path.rename(aside)
+    shutil.rmtree(aside)
 
 
 def size_on_disk(path: Path) -> int:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from repro.errors import ReproError
-from repro.graph import walk
 from repro.stages import STAGES
-from repro.store import Store, lock_file
+from repro.store import Store, damage, lock_file
 from repro.store.disk import remove, size_on_disk, translated
+from repro.store.known import Known
 
-_NAME = re.compile(r"([0-9a-f]{64})(\.partial|\.incoming)?")
+_NAME = re.compile(r"([0-9a-f]{64})(\.partial|\.incoming)?(\.gone)?")
 _LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
 _NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: a note whose writer was killed
 DAY = 24 * 60 * 60
@@ -39,14 +39,14 @@ class Leftover:
 
 
 def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Leftover]:
-    """What is not needed, nor below what a running process builds, nor younger than ``keep_days``.
+    """What is not younger than ``keep_days``, nor needed, built or asked for within that time, nor below that.
 
     A partial artefact goes by its age alone: what it was the beginning of is built from the start then.
     Imported runs stay, since nothing here can make them again; so do logs and whatever is not the store's.
     """
     building = _building(store)
-    kept = needed | _with_inputs(store, building)
     before = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
+    kept = Known(store.root).below(needed | building | _asked_for(store, before))
     found = [item for item in _artefacts(store, kept, building) if _newest(item.path) <= before]
     gone = {item.path for item in found}
     found += [item for item in _locks(store, gone, building) if _newest(item.path) <= before]
@@ -61,11 +61,21 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
             item.path.unlink()
             return True
         with _held(store, item) as held:
-            free = held and item.fingerprint not in _with_inputs(store, _building(store) - {item.fingerprint})
+            others = _building(store) - {item.fingerprint}
+            free = held and item.fingerprint not in Known(store.root).below(others)
             if free:
                 remove(item.path)
             return free
     return False
+
+
+def remove_damaged(store: Store, path: Path) -> bool:
+    """Remove an artefact that is damaged, unless a process holds its lock; returns whether it is gone."""
+    item = Leftover("artefact", path, path.parent.name, path.name, 0)
+    with translated(store.root), _held(store, item) as held:
+        if held and os.path.lexists(path) and damage(path):  # it may have been built again since
+            remove(path)
+        return held
 
 
 @contextlib.contextmanager
@@ -92,7 +102,7 @@ def _artefacts(store: Store, kept: set[str], building: set[str]) -> Iterator[Lef
     for stage in STAGES:
         for path in sorted(store.root.glob(f"{stage}/*")):
             name = _NAME.fullmatch(path.name)
-            if name and name[2]:
+            if name and (name[2] or name[3]):
                 if name[1] not in building:
                     yield Leftover("partial", path, stage, name[1], size_on_disk(path))
             elif name and name[1] not in kept and stage != "imported_run":
@@ -114,7 +124,7 @@ def _locks(store: Store, gone: set[Path], building: set[str]) -> Iterator[Leftov
 def _notes(store: Store, kept: set[str], gone: set[Path]) -> Iterator[Leftover]:
     """Notes of nodes that are neither needed nor stored, nor below any that is."""
     stored = {p.name for stage in STAGES for p in store.root.glob(f"{stage}/*") if p not in gone}
-    wanted = kept | _with_inputs(store, {name.partition(".")[0] for name in stored})
+    wanted = kept | Known(store.root).below({name.partition(".")[0] for name in stored})
     for path in sorted(store.root.glob("nodes/*")):
         name = _NOTE.fullmatch(path.name)
         if name and (name[1] not in wanted or name[2] != "json"):
@@ -138,16 +148,9 @@ def _building(store: Store) -> set[str]:
     return held
 
 
-def _with_inputs(store: Store, fingerprints: Iterable[str]) -> set[str]:
-    """The fingerprints and those of everything below them, as far as their notes say."""
-    found: set[str] = set()
-    for fingerprint in set(fingerprints):
-        if fingerprint in found:
-            continue
-        found.add(fingerprint)
-        with contextlib.suppress(ReproError):
-            found |= {node.fingerprint for node in walk([store.remembered(fingerprint)])}
-    return found
+def _asked_for(store: Store, before: float) -> set[str]:
+    """Fingerprints of the plans that were run since then: work of theirs may not have begun."""
+    return {path.stem for path in store.root.glob("nodes/*.json") if _newest(path) > before}
 
 
 def _newest(path: Path) -> float:

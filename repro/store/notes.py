@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -11,22 +12,34 @@ from pathlib import Path
 from repro.errors import StoreError, UsageError
 from repro.graph import Node
 from repro.stages import STAGES
-from repro.store.disk import translated
+from repro.store.disk import sync, translated
 
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
 def remember(root: Path, nodes: Iterable[Node]) -> None:
-    """Write down what nodes ask for, so that ``remembered`` finds them by fingerprint."""
+    """Write down what nodes ask for, so that ``remembered`` finds them by fingerprint.
+
+    A note that is there gets the time of now: what was asked for lately is not collected.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
     folder = root / "nodes"
     with translated(root):
         folder.mkdir(parents=True, exist_ok=True)
+        fresh = {}
         for node in nodes:
             path = folder / f"{node.fingerprint}.json"
-            if not path.exists():
-                scratch = path.with_suffix(f".{os.getpid()}")
-                scratch.write_text(json.dumps(_described(node)))
-                scratch.replace(path)
+            if path.exists():
+                with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's, or just going
+                    os.utime(path)
+                continue
+            fresh[path] = path.with_suffix(f".{os.getpid()}")
+            fresh[path].write_text(json.dumps(_described(node)))
+        with ThreadPoolExecutor(32) as together:  # one by one, thousands wait for the disk half a minute
+            list(together.map(sync, fresh.values()))
+        for path, scratch in fresh.items():
+            scratch.replace(path)
 
 
 def remembered(root: Path, fingerprint: str) -> Node:

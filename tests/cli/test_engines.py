@@ -29,6 +29,8 @@ def test_local_processes_end_with_the_same_scores(repro, measured_once):
         (("--max-gpu-hours", "1"), "a budget needs a throughput"),
         (("--max-gpu-hours", "-1", "--gpu", "h100"), "--max-gpu-hours is -1.0"),
         (("--max-gpu-hours", "1", "--gpu", "abacus"), "there is no GPU 'abacus'"),
+        (("--engine", "local", "--jobs", "0", "--dry-run"), "--jobs is 0; give the number of stages"),
+        (("--engine", "slurm", "--site", "/no.yaml", "--dry-run"), "the site file '/no.yaml' is not there"),
         (("--engine", "slurm", "--site", "/nowhere.yaml"), "the site file '/nowhere.yaml' is not there"),
         (("--engine", "cloud"), "Invalid value for '--engine': 'cloud' is not one of"),
     ],
@@ -46,6 +48,13 @@ def test_beyond_a_budget_nothing_runs_and_the_status_is_4(repro, folders):
     assert states["pretrain"] == states["evaluate"] == "blocked" and states["corpus"] == "missing"
     causes = {o["cause"] for node in said.json for o in node["blocked"]}
     assert causes == {"it lies beyond the budget of 0 GPU hours"}
+
+
+def test_a_plan_for_a_cluster_names_no_component_of_this_machine(repro, monkeypatch):
+    monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
+    assert repro("run", *LINE, "--dry-run").status == 4
+    said = repro("run", *LINE, "--dry-run", "--engine", "slurm", "--json")
+    assert said.status == 0 and not any(node["blocked"] for node in said.json)
 
 
 def test_what_is_free_runs_within_any_budget(repro):

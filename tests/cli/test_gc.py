@@ -6,6 +6,12 @@ import shutil
 
 import pytest
 
+from repro.graph import Node
+from repro.manifest.cells import select
+from repro.plan import plan
+from repro.scale import scale
+from repro.store import Store
+
 STAGES = {"bm25", "corpus", "evaluate", "lucene_index", "qrels", "queries"}
 TINY = ("costa", "--scale", "tiny", "--keep-days", "0")
 
@@ -92,3 +98,50 @@ def test_looking_at_a_read_only_store_is_allowed_and_removing_is_a_sentence(repr
     said = repro("gc", *TINY, "--yes")
     assert said.status == 2
     assert "its file system is read-only; name another with --store" in said.err
+
+
+@pytest.mark.parametrize("days", ["nan", "inf", "-1"])
+def test_days_that_are_no_number_are_refused(repro, days):
+    said = repro("gc", "--keep-days", days)
+    assert said.status == 2 and days in said.sentence
+
+
+def test_what_lies_behind_a_record_stays_whatever_the_plan_would_ask_for_now(repro, measured, monkeypatch):
+    from repro.requirements import Machine
+
+    def otherwise(self, node):  # as when the data have gone, and with them what they were known by
+        return Node(node.stage, {**node.params, "identity": "unknown"}, node.inputs)
+
+    monkeypatch.setattr(Machine, "_source", lambda self, node: (otherwise(self, node), None))
+    repro("gc", *TINY, "--yes")
+    assert _stages(measured) == STAGES
+    shutil.rmtree(measured / "results")
+    shutil.rmtree(measured / "store/nodes")
+    repro("gc", *TINY, "--yes")
+    assert _stages(measured) == set()
+
+
+def test_what_was_made_of_data_that_are_not_at_hand_now_stays(repro, folders):
+    store, (absent, unknown) = Store(folders / "store"), _two_collections()
+    ends = [Node("lucene_index", {"multifield": False}, {"corpus": node}) for node in (absent, unknown)]
+    for node in (absent, unknown, *ends):
+        store.build(node, lambda out: None, waiting=lambda: None)
+    said = repro("gc", "--yes", "--keep-days", "0")
+    assert "2 artefacts stay: what they were made from is not at hand\n" in said.err
+    assert [store.state(node) for node in (absent, ends[0])] == ["stored"] * 2
+    assert [store.state(node) for node in (unknown, ends[1])] == ["missing"] * 2
+
+
+def _two_collections():
+    """One that a manifest names, known by its bytes as it is with the data at hand; one that none names."""
+    cells = select(("costa",), tables=("1",), rows=("bm25",), cells=())
+    nodes = plan(cells, scale=scale("full"), data=None, digests=None).nodes
+    named = next(node for node in nodes if node.stage == "corpus")
+    return [Node("corpus", {**named.params, "identity": "bytes", **more}) for more in ({}, {"dataset": "x"})]
+
+
+def test_what_waits_in_slurms_queue_stays(repro, measured, stray):
+    (measured / "store/slurm").mkdir()
+    (measured / f"store/slurm/{stray.name}.json").write_text('{"job": "7"}')
+    repro("gc", *TINY, "--yes")
+    assert stray.exists()

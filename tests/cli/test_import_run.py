@@ -87,6 +87,14 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
     assert _records(folders) == [record]
 
 
+def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, file, folders):
+    assert repro("import-run", file, "--cell", NEAR).status == 0
+    [stored] = (folders / "store/imported_run").iterdir()
+    (stored / "artefact.json").write_text("{")
+    assert repro("import-run", file, "--cell", NEAR).status == 0
+    assert repro("verify").status == 0 and stored.is_dir()
+
+
 def test_topics_that_the_run_does_not_answer_are_counted_and_told(repro, file, judged):
     first = next(iter(judged))
     file.write_text("".join(line for line in file.open() if line.split()[0] != first))

@@ -27,6 +27,19 @@ def test_in_a_checkout_the_paper_and_its_test_stand_where_the_others_do(repro, c
     }  # fmt: skip
     assert "papers.fifth.halves_contrast:" in (checkout / "papers/fifth/recipes.py").read_text()
     assert "repro run fifth --table 1 --scale tiny" in said.out
+    assert "next: repro report --readme README.md" in said.out
+
+
+@pytest.mark.parametrize("name", ["null", "on", "yes", "n"])
+def test_a_name_that_yaml_takes_for_something_else_stays_a_name(repro, checkout, name):
+    from repro.manifest import yaml_file
+
+    assert repro("new-paper", name).status == 0
+    folder = checkout / "papers" / name
+    cells = yaml_file.read(folder / "cells.yaml", dict)
+    row = cells["tables"][0]["rows"][1]
+    assert [cells["paper"], row["id"], row["label"]] == [name] * 3
+    assert yaml_file.read(folder / "readings.yaml", list)[0]["affects"] == [f"{name}/1/{name}"]
 
 
 def test_with_a_folder_of_its_own_it_is_a_distribution_with_an_entry_point(repro, tmp_path):

@@ -37,6 +37,23 @@ def test_a_place_that_has_nothing_is_told_by_the_exit_status(repro, folders):
     assert (said.status, said.out) == (4, "1 artefacts: 0 fetched, 0 already there, 1 absent\n")
 
 
+def test_what_is_absent_for_want_of_the_senders_data_names_them(repro, folders):
+    said = repro("pull", folders / "nothing", "--cell", CELL)
+    assert said.status == 4 and said.out == "1 artefacts: 0 fetched, 0 already there, 1 absent\n"
+    first, *sources = said.err.splitlines()
+    assert first.startswith("fingerprints follow from data") and sources
+    assert all("repro data fetch" in line for line in sources)
+
+
+def test_an_empty_address_is_refused_before_anything_is_written(repro, measured, monkeypatch):
+    (measured / "cwd").mkdir()
+    monkeypatch.chdir(measured / "cwd")
+    for address in ("", " "):
+        said = repro("push", address, *SELECTION)
+        assert said.sentence == "the address of the other store is empty; give a folder or URL"
+    assert list((measured / "cwd").iterdir()) == []
+
+
 def test_a_store_edited_on_the_way_is_refused(repro, measured):
     there = measured / "there"
     repro("push", there, *SELECTION)

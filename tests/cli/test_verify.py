@@ -27,6 +27,19 @@ def test_every_damaged_artefact_is_told_and_only_they_are_removed(repro, measure
     assert repro("verify").out == "4 artefacts read, 0 damaged\n"
 
 
+def test_an_imported_run_stays_and_what_makes_it_again_is_said(repro, folders):
+    from repro.graph import Node
+    from repro.store import Store
+
+    store, run = Store(folders / "store"), Node("imported_run", {"source": "x"})
+    store.build(run, lambda out: (out / "run.trec").write_text("1 Q0 1 1 1 x") and None, waiting=lambda: None)
+    (store.path(run) / "run.trec").write_text("")
+    said = repro("verify", "--rebuild")
+    assert said.status == 2 and store.state(run) == "damaged"
+    assert "it stays: `repro import-run` with its file makes it again" in said.out
+    assert said.out.endswith("1 artefacts read, 1 damaged, 0 removed\n")
+
+
 def test_what_is_still_being_written_is_left_alone(repro, measured):
     partial = measured / "store/corpus" / ("0" * 64 + ".partial")
     partial.mkdir()

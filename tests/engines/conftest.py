@@ -10,7 +10,7 @@ from repro.plan import plan
 from repro.scale import scale
 from repro.store import Store
 
-# In place of `repro stage`: builds an empty artefact, or fails as FAIL, BLOCK, KILL (stage names) say.
+# In place of `repro stage`: an empty artefact, or what FAIL, BLOCK, KILL, HANG, DEAF (stage names) say.
 STAGE = """
 import os, signal, sys, time
 from pathlib import Path
@@ -25,6 +25,9 @@ def tell(word):
         file.write(f"{word} {node.stage} {fingerprint} {os.getpid()} {gpu}\\n")
 tell("start")
 assert all(store.state(parent) == "stored" for parent in node.parents()), "an input is missing"
+if told("DEAF"):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    tell("deaf")
 if told("HANG"):
     time.sleep(60)
 time.sleep(float(os.environ.get("LAST", "0")))

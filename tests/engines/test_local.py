@@ -2,12 +2,15 @@
 
 import os
 import signal
+import subprocess
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
-from repro.engines import local
+from repro.engines import child, local
+from repro.engines.child import command
 from repro.errors import BlockedError, StageError, UsageError
 from repro.progress import Progress
 from repro.runner import execute
@@ -85,7 +88,7 @@ def test_a_child_that_dies_without_a_word_is_told_with_its_log(make, store, monk
     assert {n.stage for n in outcome.run} == {"queries", "qrels"}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
 def test_interrupted_it_ends_its_children_and_the_next_run_continues(make, store, monkeypatch, number):
     monkeypatch.setenv("HANG", "corpus")
 
@@ -113,6 +116,71 @@ def test_interrupted_it_ends_its_children_and_the_next_run_continues(make, store
     plan = make(("bm25",))
     local.execute(plan, store, Progress(), jobs=3)
     assert all(store.state(node) == "stored" for node in plan.nodes)
+
+
+def test_a_second_signal_leaves_no_child_that_does_not_heed_the_first(make, store, monkeypatch):
+    monkeypatch.setattr(child, "PATIENCE", 1)
+    for word in ("HANG", "DEAF"):
+        monkeypatch.setenv(word, "corpus queries")
+
+    def interrupt():
+        until = time.monotonic() + 60
+        while time.monotonic() < until and len(_deaf(store)) < 2:
+            time.sleep(0.05)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(os.getpid(), number)
+            time.sleep(0.2)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        local.execute(make(("bm25",)), store, Progress(), jobs=3)
+    thread.join()
+    assert len(_deaf(store)) >= 2
+    for process in _deaf(store):
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+def _deaf(store) -> set[int]:
+    lines = told(store) if (store.root / "told").exists() else []
+    return {int(line[3]) for line in lines if line[0] == "deaf"}
+
+
+def test_all_children_are_told_to_end_before_any_is_waited_for(monkeypatch):
+    done = []
+
+    class Process:
+        def __init__(self, pid):
+            self.pid = pid
+
+        def wait(self, patience):
+            done.append(f"wait {self.pid}")
+
+    monkeypatch.setattr(os, "killpg", lambda pid, number: done.append(f"{number.name} {pid}"))
+    child.stop([SimpleNamespace(process=Process(pid)) for pid in (1, 2)])
+    assert done == [
+        "SIGTERM 1", "SIGTERM 2", "wait 1", "wait 2", "SIGKILL 1", "SIGKILL 2", "wait 1", "wait 2",
+    ]  # fmt: skip
+
+
+def test_what_was_ignored_before_stays_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
+    try:
+        with local._interruptions() as received:
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert not received and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_module_of_the_working_folder_is_not_taken_for_a_library(make, tmp_path):
+    (tmp_path / "click.py").write_text("raise SystemExit('the wrong click')")
+    node = make(("bm25",)).nodes[0]
+    environment = {**os.environ, "PYTHONPATH": child.import_path()}
+    line = command(node, Store(tmp_path / "empty"))
+    done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.stderr.startswith("repro: no plan run with this store has a node")
 
 
 def test_a_gpu_is_given_to_one_heavy_stage_at_a_time_and_to_no_other(make, store, monkeypatch):
@@ -175,3 +243,14 @@ def test_a_note_of_data_that_lie_elsewhere_now_is_written_anew(make, store):
         store.discard(node)
     assert not local.execute(plan, store, Progress(), jobs=2).failed
     assert json.loads(note.read_text()) == json.loads(right)
+
+
+def test_a_torn_note_of_a_stored_input_is_written_anew(make, store):
+    plan = make(("bm25",))
+    local.execute(plan, store, Progress(), jobs=2)
+    corpus = next(n for n in plan.nodes if n.stage == "corpus")
+    (store.root / "nodes" / f"{corpus.fingerprint}.json").write_text('{"stage": ')
+    ended = next(n for n in plan.nodes if n.stage == "evaluate")
+    store.discard(ended)
+    outcome = local.execute(plan, store, Progress(), jobs=2)
+    assert [n.fingerprint for n in outcome.run] == [ended.fingerprint] and not outcome.failed

@@ -47,3 +47,12 @@ def test_what_is_wrong_is_told_with_its_place(file):
     file.write_text(SITE.replace("gpus: 1", "gpu: 1"))
     with pytest.raises(ManifestError, match=r"site.yaml:3: stages.pretrain.gpu"):
         site(str(file))
+
+
+def test_numbers_are_taken_as_they_are_written(file):
+    file.write_text("default: {time: 24:00:00, memory: 010, cpus: 4, partition: ~, options: [--x=1, 07]}\n")
+    found = site(str(file)).default
+    assert found.words() == ["--cpus-per-task=4", "--mem=010", "--time=24:00:00", "--x=1", "07"]
+    file.write_text("default: {cpus: 4:30}\n")
+    with pytest.raises(ManifestError, match=r"site.yaml:1: default.cpus: Input should be a valid integer"):
+        site(str(file))

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from repro.engines import queue, slurm
+from repro.engines.child import import_path
 from repro.engines.site import Resources, Site
 from repro.errors import UsageError
 from repro.progress import Progress
+from repro.store import Store
 
 SBATCH = """#!/bin/bash
 cd "$FAKE_SLURM"
@@ -90,7 +92,7 @@ def test_a_job_asks_for_what_the_site_says_and_runs_its_prologue(make, store, cl
     assert {"--cpus-per-task=2", "--mem=9G"} <= set(_words(cluster, id))
     lines = (cluster / f"{id}.script").read_text().splitlines()
     assert lines[:2] == ["#!/bin/bash", "module load java"]
-    assert lines[-1].startswith("exec /opt/python -m repro stage ")
+    assert lines[-1].startswith("exec /opt/python -P -m repro stage ")
 
 
 def test_a_second_submission_submits_only_what_is_neither_stored_nor_queued(make, store, cluster):
@@ -142,6 +144,43 @@ def test_what_is_blocked_here_is_not_submitted(make, store, cluster):
     assert len(done.outcome.blocked) == len(plan.nodes) - len(done.submitted)
 
 
+def test_a_gpu_or_java_that_only_this_machine_lacks_holds_nothing_back(make, store, cluster):
+    from repro.requirements import Obstacle
+
+    plan = make(("bm25",))
+    index = next(n for n in plan.nodes if n.stage == "lucene_index")
+    plan.machine.obstacles[index.fingerprint] = Obstacle("no Java", "install it", of_machine=True)
+    done = _submit(plan, store)
+    assert len(done.submitted) == len(plan.nodes) and not done.outcome.blocked
+
+
+def test_a_percent_sign_in_the_stores_path_stays_one_in_the_log_of_a_job(make, tmp_path, cluster):
+    plan, store = make(("bm25",)), Store(tmp_path / "100%j")
+    done = _submit(plan, store)
+    for node in plan.nodes:
+        words = _words(cluster, done.submitted[node.fingerprint])
+        assert f"--output={str(queue.log(store, node)).replace('%j', '%%j')}" in words
+
+
+def test_what_waits_in_the_queue_is_known_and_without_an_answer_all_that_was_submitted(make, store, cluster):
+    plan = make(("bm25",))
+    stages = _stages(plan, _submit(plan, store))
+    _say(cluster, stages, corpus="FAILED", queries="COMPLETED", qrels="RUNNING")
+    waiting = {n.stage for n in plan.nodes if n.fingerprint in queue.waiting(store)}
+    assert waiting == {"qrels", "lucene_index", "bm25", "evaluate"}
+    (cluster / "down").touch()
+    assert queue.waiting(store) == {n.fingerprint for n in plan.nodes}
+
+
+def test_the_path_of_an_installed_program_is_not_told_to_other_pythons(tmp_path, monkeypatch):
+    import repro
+
+    monkeypatch.setenv("PYTHONPATH", "/users/own")
+    assert import_path().endswith(":/users/own") and import_path() != ":/users/own"
+    monkeypatch.setattr(repro, "__file__", str(tmp_path / "site-packages/repro/__init__.py"))
+    assert import_path() == "/users/own"
+
+
 def test_a_refusal_is_told_and_what_was_submitted_before_is_remembered(make, store, cluster):
     (cluster / "refuse").touch()
     with pytest.raises(UsageError, match=r"sbatch refuses corpus/.*: sbatch: error: invalid partition"):
@@ -172,8 +211,9 @@ def test_several_gpus_are_a_process_each_where_a_stage_shares_its_work(make, sto
     ]
     for id, stage in stages.items():
         lines = (cluster / f"{id}.script").read_text().splitlines()
-        launched = lines[-1].startswith("exec srun --nodes=1 --ntasks=1 --cpus-per-task=16 py ")
-        shared = "py -m torch.distributed.run --standalone --nproc-per-node=4 -m repro stage " in lines[-1]
+        launched = lines[-1].startswith("exec srun --nodes=1 --ntasks=1 --cpus-per-task=16 py -P ")
+        assert "export PYTHONSAFEPATH=1" in lines  # -P is not told to the processes of torchrun
+        shared = "py -P -m torch.distributed.run --standalone --nproc-per-node=4 -m repro stage " in lines[-1]
         assert launched == shared == (stage == "pretrain")
         if stage == "pretrain":
             assert "export OMP_NUM_THREADS=4" in lines and "--gpus=4" in _words(cluster, id)
