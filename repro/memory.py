@@ -19,7 +19,9 @@ V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file", "to
 
 
 def search_memory() -> int:
-    """Bytes for vectors, scores and rankings: REPRO_SEARCH_MEMORY, else half of what is free now, 64 MiB at least.
+    """Bytes for vectors, scores and rankings: REPRO_SEARCH_MEMORY, else half of what is free now.
+
+    Where next to nothing is free it is 64 MiB.
 
     Raises:
         UsageError: the variable is not a positive size.

@@ -11,7 +11,8 @@ import numpy as np
 from repro.errors import DataError, StageError, check_known
 from repro.processes import launched_together
 from repro.progress import Progress
-from repro.stages.encode import KINDS, Titled, read_texts
+from repro.stages.encode import KINDS, Titled, read_texts, share
+from repro.vector_files import write_ids
 from repro.view_files import Arrays, join_blocks, save_block, whole
 
 SPLADE = "splade"  # a head
@@ -37,7 +38,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         UsageError: an unknown kind, view, head or precision, a length beyond the model's positions, or views
             that the model was not trained for.
         BlockedError: half precision without a GPU.
-        DataError: a model cannot be read, or there is no text.
+        DataError: a model cannot be read, there is no text, or an id that a run cannot hold.
         StageError: a vector is not finite.
     """
     from repro.nn.across_processes import everybody_waits
@@ -55,12 +56,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     encode = _encoding(encoder.eval().to(device()), params)
     with launched_together() as (rank, ranks), threads_for(encoder):
         (out / "blocks").mkdir(exist_ok=True)
-        with progress.task(f"encoding {params['kind']}", total=-(-len(ids) // ranks)) as advance:
+        if rank == 0:
+            write_ids(ids, out, inputs["texts"])
+        shown = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
+        with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks)) as advance:
             resumed = _write_blocks(out / "blocks", len(ids), texts, encode, advance, rank, ranks)
         everybody_waits()
         facts = {"texts": len(ids)}
         if rank == 0:
-            (out / "ids.txt").write_text("".join(f"{identifier}\n" for identifier in ids), encoding="utf-8")
             parts = [out / "blocks" / f"{first}.npz" for first in range(0, len(ids), BLOCK)]
             facts |= join_blocks(parts, out, len(ids), vocabulary=encoder.model.config.vocab_size)
             shutil.rmtree(out / "blocks")
