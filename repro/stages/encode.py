@@ -15,6 +15,7 @@ from repro.errors import DataError, StageError, unknown
 from repro.processes import launched_together
 from repro.progress import Progress
 from repro.released import MODULES
+from repro.store.disk import BLOCKS
 from repro.vector_files import new_array, take_space, write_ids
 
 KINDS = ("passages", "queries")
@@ -26,9 +27,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``vectors.npy``, (N, H) float32 in the order of ``ids.txt``, which is the source's.
 
     Texts are encoded in blocks, within a block by length, with about as many tokens in every batch. The
-    digest of every finished block is noted beside, so that an interrupted attempt keeps each block that is
-    still as it was written. Started by torchrun, each process takes every so many-th block, all write into
-    the same file, and its bytes are those of one process.
+    digest of every finished block is noted in ``blocks/`` until the store seals the vectors, so that an
+    interrupted attempt keeps each block that is still as it was written. Started by torchrun, each process
+    takes every so many-th block, all write into the same file, and its bytes are those of one process.
 
     Title and text are joined by ``separator``, or two segments where that is ``pair``. Inputs are cut to
     ``length`` tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned with
@@ -144,7 +145,7 @@ def _written(out: Path, count: int, size: int, texts, encode, advance, rank: int
     redone = count
     for first in range(0, count, BLOCK)[rank::ranks]:
         block = np.load(out / "vectors.npy", mmap_mode="r+")[first : first + BLOCK]
-        digest = out / "blocks" / str(first)
+        digest = out / BLOCKS / str(first)
         if digest.exists() and digest.read_text() == _digest(block):
             advance(len(block))
             continue
@@ -153,8 +154,6 @@ def _written(out: Path, count: int, size: int, texts, encode, advance, rank: int
         block.flush()
         digest.write_text(_digest(block))
     everybody_waits()
-    if rank == 0:
-        shutil.rmtree(out / "blocks")
     return redone
 
 
@@ -171,7 +170,7 @@ def _encode_block(block: np.memmap, texts: list[Titled], encode, first: int, adv
 
 def _open(out: Path, count: int, size: int) -> None:
     """The array on disk, kept with its blocks' digests if it is of this shape."""
-    path, digests = out / "vectors.npy", out / "blocks"
+    path, digests = out / "vectors.npy", out / BLOCKS
     try:
         kept = np.load(path, mmap_mode="r")
         usable = kept.shape == (count, size) and kept.dtype == np.float32 and digests.is_dir()

@@ -13,6 +13,7 @@ from pathlib import Path
 from repro.errors import StoreError
 
 RECORD = "artefact.json"
+BLOCKS = "blocks"  # a folder by which an interrupted stage goes on; no part of the artefact
 
 
 @contextlib.contextmanager

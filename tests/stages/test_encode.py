@@ -13,11 +13,13 @@ from datasets import Dataset, load_from_disk
 from torch import distributed
 
 from repro.errors import BlockedError, DataError, StageError, UsageError
+from repro.graph import Node
 from repro.nn.encoder import load_text_encoder
 from repro.nn.projector import Projector
 from repro.nn.text import passage_text, tokenised
 from repro.progress import Progress
 from repro.stages import encode, encode_views
+from repro.store import Store
 from tests.tiny_models import save_tiny_model, tiny_tokenizer
 from tests.two_processes import in_two_processes
 
@@ -51,7 +53,7 @@ def test_vectors_are_those_of_encoding_one_text_after_another(model, corpus, tmp
     np.testing.assert_allclose(vectors, naive(model, passages(corpus), **changes), atol=2e-6)
     assert (tmp_path / "ids.txt").read_text().splitlines() == [f"d{number}" for number in range(40)]
     assert facts == {"texts": 40, "size": 32}
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["ids.txt", "vectors.npy"]
+    assert sorted(path.name for path in tmp_path.glob("*.*")) == ["ids.txt", "vectors.npy"]
 
 
 def test_queries_are_encoded_from_their_own_file(model, queries, tmp_path, progress):
@@ -107,6 +109,33 @@ def test_an_interrupted_encoding_goes_on_behind_the_last_intact_block(
     facts = encode.run(params(), inputs, tmp_path / "killed", progress)
     assert facts["resumed_at"] == (8 if damaged else 24)
     assert (tmp_path / "killed/vectors.npy").read_bytes() == (tmp_path / "straight/vectors.npy").read_bytes()
+
+
+@pytest.mark.parametrize("stage", [encode, encode_views])
+def test_an_encoding_killed_while_the_store_seals_it_is_not_encoded_again(
+    model, corpus, tmp_path, progress, monkeypatch, stage
+):
+    from repro.store import record
+
+    monkeypatch.setattr(stage, "BLOCK", 8)
+    given = params() if stage is encode else view_params()
+    node, store, found = Node(stage.__name__.split(".")[-1], given), Store(tmp_path / "store"), []
+
+    def work(out):
+        found.append(stage.run(given, {"model": model, "texts": corpus}, out, progress))
+        return {}
+
+    def killed(file):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(record, "sha256", killed)
+        with pytest.raises(KeyboardInterrupt):
+            store.build(node, work, waiting=lambda: None)
+    path = store.build(node, work, waiting=lambda: None)
+    assert [facts.get("resumed_at") for facts in found] == [None, 40]
+    assert not (path / "blocks").exists() and record.damage(path) == []
+    assert not any(name.startswith("blocks") for name in record.recorded_files(path))
 
 
 def test_leftovers_of_another_shape_are_overwritten(model, corpus, tmp_path, progress):
@@ -240,7 +269,7 @@ def test_two_processes_write_the_bytes_of_one(model, corpus, tmp_path, progress,
     in_two_processes(_alone_connected, tmp_path)
     for kind in ("", "views "):
         alone, together = (
-            {path.name: path.read_bytes() for path in (tmp_path / f"{kind}{name}").iterdir()}
+            {path.name: path.read_bytes() for path in (tmp_path / f"{kind}{name}").glob("*.*")}
             for name in ("alone", "together")
         )
         assert alone.keys() >= {"ids.txt"} and together == alone
