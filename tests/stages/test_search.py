@@ -74,12 +74,12 @@ def test_more_equal_vectors_than_are_kept_beyond_the_depth_are_broken_by_id_too(
     monkeypatch.setattr(search, "ROWS", 64)  # of the second reading
     generator = np.random.default_rng(0)
     passages = np.repeat(generator.normal(size=(1, 4)), 400, axis=0).astype(np.float32)
-    passages[50 : 50 + ahead] *= np.arange(2, 2 + ahead)[:, None]
-    passages[100:200] *= -1
-    queries = (passages[:1] * [[1], [2], [-1]]).astype(np.float32)
+    passages[150 : 150 + ahead] *= np.arange(2, 2 + ahead)[:, None]
+    passages[:100] *= -1
+    queries = (passages[-1:] * [[1], [2], [-1]]).astype(np.float32)
     run, _ = found(tmp_path, progress, passages, queries, 10)
     assert ranked(run) == brute_force(passages, queries, 10)
-    assert ranked(run)["q0"][ahead : ahead + 2] == ["d99", "d98"]
+    assert ranked(run)["q0"][ahead : ahead + 2] == ["d399", "d398"]
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
