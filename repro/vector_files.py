@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import mmap
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -41,8 +43,44 @@ class VectorFile:
         return into[: end - first]
 
 
+def new_array(path: Path, shape: tuple[int, ...], dtype: np.dtype | type) -> np.memmap:
+    """An array of zeros on disk, mapped for writing.
+
+    Raises:
+        OSError: there is no space for all of it; found out later, that would kill the process.
+    """
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    take_space(path)
+    return array
+
+
+def take_space(path: Path) -> None:
+    """Have the disk's blocks for every byte of a file. Raises OSError if there are not so many."""
+    if hasattr(os, "posix_fallocate"):  # macOS has none
+        with open(path, "r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+
+
+def write_ids(ids: Iterable[str], folder: Path, source: Path) -> None:
+    """Write ``ids.txt``.
+
+    Raises:
+        DataError: an id of ``source`` that no line of ``ids.txt`` or of a run can hold.
+    """
+    with open(folder / "ids.txt", "w", encoding="utf-8") as file:
+        for name in ids:
+            if name.split() != [name]:
+                said = f"the id {name!r} is empty or has white space in it, and a run could not hold it"
+                raise DataError(f"{source}: {said}; give that text another id")
+            file.write(f"{name}\n")
+
+
 class IdFile:
-    """``ids.txt``, one id a line, read where it is asked for: 8 bytes an id in memory instead of a string."""
+    """``ids.txt``, one id a line, read where it is asked for: 8 bytes an id in memory instead of a string.
+
+    While it is opened 16 bytes an id. The file is mapped: pages of it that were read count as resident and
+    can be taken back at any time.
+    """
 
     def __init__(self, folder: Path):
         path = folder / "ids.txt"
@@ -64,7 +102,10 @@ class IdFile:
         return [self._text[start : end - 1].decode("utf-8") for start, end in bounds]
 
     def ascending(self) -> np.ndarray:
-        """Rows in the order of their ids, (N,) int64; bytes of UTF-8 sort as the characters do."""
+        """Rows in the order of their ids, (N,) int64; bytes of UTF-8 sort as the characters do.
+
+        Meanwhile it holds as many bytes for each id as the longest has, and 16 for sorting.
+        """
         longest = int(np.diff(self._starts).max(initial=1))
         ids = np.empty(len(self), dtype=f"S{longest}")
         for first in range(0, len(self), 100_000):

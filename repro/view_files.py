@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from repro.errors import DataError
-from repro.vector_files import IdFile
+from repro.vector_files import IdFile, new_array
 
 Arrays = dict[str, np.ndarray]
 
@@ -113,7 +113,7 @@ def _concatenated(paths: list[Path], name: str, to: Path, shape: tuple[int, ...]
         with np.load(path) as block:
             part = block[name]
         if written is None:
-            written = np.lib.format.open_memmap(to, mode="w+", dtype=part.dtype, shape=shape)
+            written = new_array(to, shape, part.dtype)
         written[row : row + len(part)] = part
         row += len(part)
     written.flush()

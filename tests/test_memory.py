@@ -22,14 +22,55 @@ def test_what_is_no_size_is_refused_with_an_example(monkeypatch, size):
         memory.search_memory()
 
 
-def test_without_a_statement_half_of_what_is_free_is_taken(monkeypatch):
+MB = 2**20
+
+
+@pytest.fixture
+def system(monkeypatch):
+    """Files that the system shows, by path."""
+    files = {}
     monkeypatch.delenv("REPRO_SEARCH_MEMORY", raising=False)
-    files = {"/proc/meminfo": "MemTotal: 900 kB\nMemAvailable:      600 kB\n"}
     monkeypatch.setattr(memory, "_text", lambda path: files.get(path, ""))
-    assert memory.search_memory() == 300 * 1024
-    files |= {"/sys/fs/cgroup/memory.max": "max\n", "/sys/fs/cgroup/memory.current": "10\n"}
-    assert memory.search_memory() == 300 * 1024
-    files["/sys/fs/cgroup/memory.max"] = "1010\n"
-    assert memory.search_memory() == 500
-    files.clear()
+    return files
+
+
+def group(files, folder, *, limit, used, stat=(0, 0), version=2):
+    names = memory.V2 if version == 2 else memory.V1
+    cached = "".join(f"{name} {size}\n" for name, size in zip(names[2:], stat, strict=True))
+    files |= {f"{folder}/{names[0]}": f"{limit}\n", f"{folder}/{names[1]}": f"{used}\n"}
+    files[f"{folder}/memory.stat"] = f"anon 7\n{cached}slab 9\n"
+
+
+def test_without_a_statement_half_of_what_is_free_is_taken(system):
+    system["/proc/meminfo"] = "MemTotal: 900000 kB\nMemAvailable:      600000 kB\n"
+    assert memory.search_memory() == 300_000 * 1024
+    group(system, "/sys/fs/cgroup", limit="max", used=10)
+    assert memory.search_memory() == 300_000 * 1024
+    group(system, "/sys/fs/cgroup", limit=500 * MB, used=100 * MB)
+    assert memory.search_memory() == 200 * MB
+    system.clear()
     assert memory.search_memory() == 2**30
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_cached_files_are_free_memory(system, version):
+    mount = "/sys/fs/cgroup" if version == 2 else "/sys/fs/cgroup/memory"
+    system["/proc/self/cgroup"] = "0::/\n" if version == 2 else "9:name=systemd:/x\n4:memory:/\n0::/\n"
+    group(system, mount, limit=1000 * MB, used=990 * MB, stat=(300 * MB, 490 * MB), version=version)
+    assert memory.free_memory() == 800 * MB
+
+
+def test_the_tightest_of_the_groups_around_a_process_counts(system):
+    system["/proc/self/cgroup"] = "0::/job/step\n"
+    group(system, "/sys/fs/cgroup/job/step", limit="max", used=MB)
+    group(system, "/sys/fs/cgroup/job", limit=700 * MB, used=100 * MB)
+    group(system, "/sys/fs/cgroup", limit=9000 * MB, used=100 * MB)
+    assert memory.free_memory() == 600 * MB
+    group(system, "/sys/fs/cgroup/job/step", limit=300 * MB, used=100 * MB)
+    assert memory.free_memory() == 200 * MB
+
+
+def test_where_nothing_is_free_a_search_still_gets_64_mib(system):
+    group(system, "/sys/fs/cgroup", limit=500 * MB, used=500 * MB)
+    assert memory.free_memory() == 0
+    assert memory.search_memory() == 64 * MB

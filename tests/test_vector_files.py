@@ -5,7 +5,7 @@ import pytest
 
 from repro import vector_files
 from repro.errors import DataError
-from repro.vector_files import IdFile, VectorFile, read_embeddings
+from repro.vector_files import IdFile, VectorFile, new_array, read_embeddings, write_ids
 
 NAMES = ["b", "", "éa", "a10", "a9", "日本", "a", "Z"]
 
@@ -52,3 +52,17 @@ def test_files_that_are_no_embeddings_are_refused(tmp_path):
     save_ids(tmp_path, ["a"])
     with pytest.raises(DataError, match="3 vectors, but 1 ids"):
         read_embeddings(tmp_path)
+
+
+def test_a_new_array_is_zeros_that_have_their_space_on_the_disk(tmp_path):
+    array = new_array(tmp_path / "vectors.npy", (1000, 64), np.float32)
+    assert (tmp_path / "vectors.npy").stat().st_blocks * 512 >= array.nbytes
+    array[3] = 1
+    array.flush()
+    assert np.load(tmp_path / "vectors.npy").sum() == 64
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a b", "", "a\u00a0b", "a\r"])
+def test_an_id_that_a_run_cannot_hold_is_refused(tmp_path, name):
+    with pytest.raises(DataError, match=r"some/corpus: the id .* white space .* give that text another id"):
+        write_ids(["d0", name], tmp_path, "some/corpus")

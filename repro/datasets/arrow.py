@@ -1,10 +1,11 @@
-"""Rows into an Arrow dataset on disk, a thousand at a time, in the form ``datasets.load_from_disk`` reads."""
+"""Rows into an Arrow dataset on disk, a thousand at a time, in the form ``datasets.load_from_disk`` reads;
+the ids of one."""
 
 from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,3 +43,21 @@ def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], fo
         datasets.Dataset.from_file(str(raw / "rows.arrow")).save_to_disk(str(folder))
     shutil.rmtree(raw)
     return count
+
+
+class IdColumn:
+    """The column ``id`` of a dataset, left on disk: no string stays in memory for any of its rows."""
+
+    def __init__(self, dataset):
+        self._column = dataset.data.column("id")
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def __getitem__(self, row: int) -> str:
+        return self._column[row].as_py()
+
+    def __iter__(self) -> Iterator[str]:
+        for chunk in self._column.chunks:
+            for first in range(0, len(chunk), BATCH):
+                yield from chunk[first : first + BATCH].to_pylist()

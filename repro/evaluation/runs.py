@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -48,8 +49,12 @@ def write_run(
     float32.
     """
     _one_word("tag", tag)
-    raw_scores, seen, nudged = [np.empty(0, np.float32)], set(), 0
-    with open(out / "run.trec", "w", encoding="utf-8", newline="\n") as file:
+    counts, seen = {"queries": 0, "lines": 0, "nudged": 0}, set()
+    with (
+        open(out / "run.trec", "w", encoding="utf-8", newline="\n") as file,
+        open(out / "raw.npy", "wb") as raw_file,
+    ):
+        _start_raw(raw_file, 0)
         for qid, documents, scores in _per_query(run):
             _one_word("query id", qid)
             if qid in seen:
@@ -61,12 +66,20 @@ def write_run(
                 f"{qid} Q0 {document} {rank} {score!r} {tag}\n"
                 for rank, (document, score) in enumerate(lines, start=1)
             )
-            raw_scores.append(raw)
-            nudged += int((raw != written).sum())
-    raw = np.concatenate(raw_scores)
-    np.save(out / "raw.npy", raw, allow_pickle=False)
+            raw_file.write(raw.tobytes())
+            counts["queries"] += len(raw) > 0
+            counts["lines"] += len(raw)
+            counts["nudged"] += int((raw != written).sum())
+        _start_raw(raw_file, counts["lines"])
     _write_metadata(out / "run.ir_metadata.yml", tag, method, data)
-    return {"queries": sum(len(part) > 0 for part in raw_scores), "lines": len(raw), "nudged": nudged}
+    return counts
+
+
+def _start_raw(file: BinaryIO, scores: int) -> None:
+    """Numpy's header for so many float32; it has room for any number, so that it can be written again."""
+    header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
+    file.seek(0)
+    np.lib.format.write_array_header_1_0(file, header)
 
 
 def break_ties(

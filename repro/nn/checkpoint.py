@@ -9,11 +9,16 @@ from repro.errors import DataError, UsageError
 
 
 def load_tokenizer(folder: Path):
-    """The fast tokenizer of a model or tokenizer directory; raises DataError if it is not one."""
+    """The fast tokenizer of a model or tokenizer directory; raises DataError if it is not one.
+
+    It pads at the right, whatever the directory says: batches are cut and positions counted from the left.
+    """
     from transformers import AutoTokenizer
 
     with quiet(), _readable(folder):
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    tokenizer.padding_side = "right"
+    return tokenizer
 
 
 def load_masked_lm(folder: Path):

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from repro.datasets.arrow import IdColumn
 from repro.errors import DataError, StageError, unknown
 from repro.processes import launched_together
 from repro.progress import Progress
 from repro.released import MODULES
+from repro.store.disk import BLOCKS
+from repro.vector_files import new_array, take_space, write_ids
 
 KINDS = ("passages", "queries")
 BLOCK = 20_000  # texts sorted by length together, and lost at most when interrupted
@@ -24,9 +27,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``vectors.npy``, (N, H) float32 in the order of ``ids.txt``, which is the source's.
 
     Texts are encoded in blocks, within a block by length, with about as many tokens in every batch. The
-    digest of every finished block is noted beside, so that an interrupted attempt keeps each block that is
-    still as it was written. Started by torchrun, each process takes every so many-th block, all write into
-    the same file, and its bytes are those of one process.
+    digest of every finished block is noted in ``blocks/`` until the store seals the vectors, so that an
+    interrupted attempt keeps each block that is still as it was written. Started by torchrun, each process
+    takes every so many-th block, all write into the same file, and its bytes are those of one process.
 
     Title and text are joined by ``separator``, or two segments where that is ``pair``. Inputs are cut to
     ``length`` tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned with
@@ -37,7 +40,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Raises:
         UsageError: an unknown kind, pooling or precision, or a length beyond the model's positions.
         BlockedError: half precision without a GPU.
-        DataError: a model cannot be read, or there is no text.
+        DataError: a model cannot be read, there is no text, or an id that a run cannot hold.
         StageError: a vector is not finite.
     """
     from repro.nn.checkpoint import check_length, load_tokenizer
@@ -57,13 +60,19 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     size = getattr(encoder, "size", encoder.model.config.hidden_size)
     with launched_together() as (rank, ranks), threads_for(encoder):
         if rank == 0:
-            (out / "ids.txt").write_text("".join(f"{identifier}\n" for identifier in ids), encoding="utf-8")
-        with progress.task(f"encoding {params['kind']}", total=-(-len(ids) // ranks)) as advance:
+            write_ids(ids, out, inputs["texts"])
+        shown = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
+        with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks)) as advance:
             resumed = _written(out, len(ids), size, texts, encode, advance, rank, ranks)
     return {"texts": len(ids), "size": size} | ({"resumed_at": resumed} if resumed else {})
 
 
-def read_texts(folder: Path, params: dict) -> tuple[list[str], Callable[[int, int], list[Titled]]]:
+def share(count: int, block: int, ranks: int) -> int:
+    """How many of ``count`` texts the first of so many processes encodes, by blocks of ``block``."""
+    return sum(min(block, count - first) for first in range(0, count, block)[::ranks])
+
+
+def read_texts(folder: Path, params: dict) -> tuple[list[str] | IdColumn, Callable[[int, int], list[Titled]]]:
     """The ids, and a function from a range of rows to their titles, empty for queries, and texts.
 
     A ``prefix`` of the parameters stands before the title, or the text where there is none; a ``separator``
@@ -86,7 +95,7 @@ def read_texts(folder: Path, params: dict) -> tuple[list[str], Callable[[int, in
         pairs = zip(rows["title"], rows["text"], strict=True)
         return [(prefix + title, text) if title else ("", prefix + text) for title, text in pairs]
 
-    return corpus.data.column("id").to_pylist(), passages
+    return IdColumn(corpus), passages
 
 
 def _encoder(folder: Path, pooling: str):
@@ -136,7 +145,7 @@ def _written(out: Path, count: int, size: int, texts, encode, advance, rank: int
     redone = count
     for first in range(0, count, BLOCK)[rank::ranks]:
         block = np.load(out / "vectors.npy", mmap_mode="r+")[first : first + BLOCK]
-        digest = out / "blocks" / str(first)
+        digest = out / BLOCKS / str(first)
         if digest.exists() and digest.read_text() == _digest(block):
             advance(len(block))
             continue
@@ -145,8 +154,6 @@ def _written(out: Path, count: int, size: int, texts, encode, advance, rank: int
         block.flush()
         digest.write_text(_digest(block))
     everybody_waits()
-    if rank == 0:
-        shutil.rmtree(out / "blocks")
     return redone
 
 
@@ -163,15 +170,17 @@ def _encode_block(block: np.memmap, texts: list[Titled], encode, first: int, adv
 
 def _open(out: Path, count: int, size: int) -> None:
     """The array on disk, kept with its blocks' digests if it is of this shape."""
-    path, digests = out / "vectors.npy", out / "blocks"
+    path, digests = out / "vectors.npy", out / BLOCKS
     try:
         kept = np.load(path, mmap_mode="r")
-        if kept.shape == (count, size) and kept.dtype == np.float32 and digests.is_dir():
-            return
+        usable = kept.shape == (count, size) and kept.dtype == np.float32 and digests.is_dir()
     except (OSError, ValueError):
-        pass  # nothing there, or cut off in its header
+        usable = False  # nothing there, or cut off in its header
+    if usable:
+        take_space(path)
+        return
     shutil.rmtree(digests, ignore_errors=True)
-    np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(count, size)).flush()
+    new_array(path, (count, size), np.float32).flush()
     digests.mkdir()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,7 +10,9 @@ import numpy as np
 from repro.errors import DataError, StageError, check_known
 from repro.processes import launched_together
 from repro.progress import Progress
-from repro.stages.encode import KINDS, Titled, read_texts
+from repro.stages.encode import KINDS, Titled, read_texts, share
+from repro.store.disk import BLOCKS
+from repro.vector_files import write_ids
 from repro.view_files import Arrays, join_blocks, save_block, whole
 
 SPLADE = "splade"  # a head
@@ -30,14 +31,15 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``positions`` and ``head`` are ``ViewEncoder``'s sparse_positions and vocabulary_head; the head ``splade``
     is that of a released masked language model of any architecture, at every position. With
     ``normalize`` each vector is brought to length 1, a sparse one after it is truncated. Texts are encoded in
-    blocks, within a block by length; an interrupted attempt takes over the blocks that are whole. Started by
-    torchrun, each process takes every so many-th block, and the first one joins them.
+    blocks, within a block by length; these stay in ``blocks/`` until the store seals the artefact, and an
+    interrupted attempt takes over those that are whole. Started by torchrun, each process takes every so
+    many-th block, and the first one joins them.
 
     Raises:
         UsageError: an unknown kind, view, head or precision, a length beyond the model's positions, or views
             that the model was not trained for.
         BlockedError: half precision without a GPU.
-        DataError: a model cannot be read, or there is no text.
+        DataError: a model cannot be read, there is no text, or an id that a run cannot hold.
         StageError: a vector is not finite.
     """
     from repro.nn.across_processes import everybody_waits
@@ -54,16 +56,17 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     check_length(encoder.model, params["length"])
     encode = _encoding(encoder.eval().to(device()), params)
     with launched_together() as (rank, ranks), threads_for(encoder):
-        (out / "blocks").mkdir(exist_ok=True)
-        with progress.task(f"encoding {params['kind']}", total=-(-len(ids) // ranks)) as advance:
-            resumed = _write_blocks(out / "blocks", len(ids), texts, encode, advance, rank, ranks)
+        (out / BLOCKS).mkdir(exist_ok=True)
+        if rank == 0:
+            write_ids(ids, out, inputs["texts"])
+        shown = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
+        with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks)) as advance:
+            resumed = _write_blocks(out / BLOCKS, len(ids), texts, encode, advance, rank, ranks)
         everybody_waits()
         facts = {"texts": len(ids)}
         if rank == 0:
-            (out / "ids.txt").write_text("".join(f"{identifier}\n" for identifier in ids), encoding="utf-8")
-            parts = [out / "blocks" / f"{first}.npz" for first in range(0, len(ids), BLOCK)]
+            parts = [out / BLOCKS / f"{first}.npz" for first in range(0, len(ids), BLOCK)]
             facts |= join_blocks(parts, out, len(ids), vocabulary=encoder.model.config.vocab_size)
-            shutil.rmtree(out / "blocks")
         everybody_waits()
     return facts | ({"resumed_at": resumed} if resumed else {})
 

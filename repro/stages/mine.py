@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from repro.datasets.arrow import IdColumn
 from repro.errors import DataError, UsageError
 from repro.evaluation.qrels import read_qrels
 from repro.evaluation.rankings import rankings
@@ -79,7 +80,7 @@ def negatives(
 
 
 def with_random(
-    query: str, chosen: list[str], known: set[str], ids: list[str], *, count: int, seed: int
+    query: str, chosen: list[str], known: set[str], ids: list[str] | IdColumn, *, count: int, seed: int
 ) -> list[str]:
     """``chosen`` filled up to ``count`` with random documents that are not ``known``, in random order.
 
@@ -96,9 +97,9 @@ def with_random(
     return [found[place] for place in generator.permutation(len(found))]
 
 
-def _ids(inputs: dict[str, Path]) -> list[str]:
+def _ids(inputs: dict[str, Path]) -> IdColumn:
     from datasets import load_from_disk
 
     if "corpus" not in inputs:
         raise UsageError("random negatives are drawn from a corpus, and none is given")
-    return load_from_disk(str(inputs["corpus"] / "arrow")).data.column("id").to_pylist()
+    return IdColumn(load_from_disk(str(inputs["corpus"] / "arrow")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from repro.progress import Progress
 from repro.vector_files import IdFile, VectorFile, read_embeddings
 
 BLOCK_BYTES = 1 << 30  # of vectors; more at once is not faster
-SPARE = 100  # passages beyond the depth, so that ties across it are broken by id like all others
+SPARE = 100  # passages beyond the depth, so that few queries with ties across it are scored again
 ROWS, QUERIES = 1024, 4096  # that faiss multiplies at a time
 MERGED = 64  # queries at a time, so that what merging needs is small
 GPU_DEPTH = 2048  # the deepest search of faiss on a GPU
@@ -31,13 +32,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     in 600 MB with one.
 
     Scores have the same bits in whatever memory as long as blocks have 1,024 passages and queries come at
-    once. Among equal scores the greater id comes first, at the depth's edge too unless more than 100 passages
-    tie there.
+    once. Among equal scores the greater id comes first, at the depth's edge too. A query for which more than
+    100 passages tie there reads all vectors once more, and takes 4 bytes a passage for their scores.
 
     Raises:
         UsageError: the memory that was stated is no size, or too small.
         DataError: embeddings are of different sizes, or their ids are not as many as their vectors.
-        StageError: a score is not finite.
+        StageError: a vector or a score is not finite.
     """
     from repro.evaluation.runs import write_run
 
@@ -46,7 +47,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if passages.shape[1] != queries.shape[1]:
         raise DataError(f"passages have {passages.shape[1]} dimensions, queries {queries.shape[1]}")
     found = best(passages, queries, depth=params["depth"] + SPARE, memory=search_memory(), progress=progress)
-    return write_run(out, _ranked(topics, documents, found, params["depth"]), tag="dense")
+    ranked = _ranked(passages, queries, topics, documents, found, params["depth"])
+    return write_run(out, ranked, tag="dense")
 
 
 def best(
@@ -66,7 +68,7 @@ def best(
 
     Raises:
         UsageError: the memory does not hold a query and a passage.
-        StageError: a score is not finite.
+        StageError: a vector or a score is not finite.
     """
     depth = min(depth, len(passages))
     together, step = divided(memory, queries=len(queries), depth=depth, size=passages.shape[1])
@@ -76,15 +78,23 @@ def best(
     blocks = -(-len(queries) // together)
     with progress.task("searching", total=len(passages) * blocks) as advance:
         for start in range(0, len(queries), together):
-            these = queries.read(start, min(start + together, len(queries)), into=asked)
+            these = _read(queries, start, min(start + together, len(queries)), into=asked)
             best_scores, best_rows = scores[: len(these)], rows[: len(these)]
             best_scores[:] = -np.inf
             for first in range(0, len(passages), step):
-                vectors = passages.read(first, min(first + step, len(passages)), into=block)
+                vectors = _read(passages, first, min(first + step, len(passages)), into=block)
                 found, places = search(these, vectors, min(depth, len(vectors)))
                 _merge(best_scores, best_rows, found, places, first)
                 advance(len(vectors))
             yield start, best_scores, best_rows
+
+
+def _read(file: VectorFile, first: int, end: int, into: np.ndarray) -> np.ndarray:
+    """These rows; StageError if one is not finite, whose passage or query faiss would silently pass over."""
+    vectors = file.read(first, end, into=into)
+    if not np.isfinite([vectors.min(), vectors.max()]).all():  # nan is both
+        raise StageError(f"{file.path}: a vector among rows {first} to {end} is not finite; encode again")
+    return vectors
 
 
 def divided(memory: int, *, queries: int, depth: int, size: int) -> tuple[int, int]:
@@ -137,14 +147,40 @@ def _merge(scores: np.ndarray, rows: np.ndarray, found: np.ndarray, places: np.n
 
 
 def _ranked(
-    topics: IdFile, documents: IdFile, blocks: Iterator[tuple[int, np.ndarray, np.ndarray]], depth: int
-) -> Iterator[tuple[str, list[str], np.ndarray]]:
+    passages: VectorFile, queries: VectorFile, topics: IdFile, documents: IdFile,
+    blocks: Iterator[tuple[int, np.ndarray, np.ndarray]], depth: int,
+) -> Iterator[tuple[str, list[str], np.ndarray]]:  # fmt: skip
     """Each query's ``depth`` best, ties cut as they will be ranked: by id, the greater first."""
     for start, scores, rows in blocks:
         names = topics.at(np.arange(start, start + len(scores)))
-        for topic, found, places in zip(names, scores, rows, strict=True):
+        for query, (topic, found, places) in enumerate(zip(names, scores, rows, strict=True), start):
             if len(places) > depth and found[depth - 1] == found[depth]:
+                if found[depth] == found[-1] and len(places) < len(passages):
+                    vector = queries.read(query, query + 1)[0]
+                    found, places = _with_all_ties(passages, documents, vector, found, places, depth)
                 ids = documents.at(places)
                 order = sorted(range(len(ids)), key=lambda rank: (found[rank], ids[rank]), reverse=True)
                 places, found = places[order], found[order]
             yield topic, documents.at(places[:depth]), found[:depth]
+
+
+def _with_all_ties(
+    passages: VectorFile, documents: IdFile, query: np.ndarray, found: np.ndarray, places: np.ndarray,
+    depth: int,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Candidates in descending order, (K,) each, the last ones replaced by the ``depth`` greatest ids of all
+    passages that tie with them.
+
+    Which these are is decided by sums in float64, rounded once: in those of faiss, equal vectors at different
+    places may differ.
+    """
+    scores = np.empty(len(passages), dtype=np.float32)
+    for first in range(0, len(passages), ROWS):
+        vectors = passages.read(first, min(first + ROWS, len(passages))).astype(np.float64)
+        scores[first : first + ROWS] = (vectors * query).sum(axis=1)
+    level = found[-1]
+    tied = np.flatnonzero(np.isin(scores, np.unique(scores[places[found == level]])))
+    above = places[found > level]
+    tied = np.setdiff1d(tied, above, assume_unique=True)
+    tied = heapq.nlargest(depth, tied, key=lambda row: documents.at(np.array([row])))
+    return np.append(found[found > level], np.full(len(tied), level)), np.append(above, tied)

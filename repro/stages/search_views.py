@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from repro.errors import DataError, StageError, UsageError, check_known
-from repro.memory import search_memory
+from repro.memory import VARIABLE, search_memory
 from repro.progress import Progress
 from repro.vector_files import IdFile
 from repro.view_files import Views
 
 BLOCK_BYTES = 1 << 30
 QUERIES = 2048  # at once
+PAIR = 64  # bytes of a passage's scores for one query: two views, their sum, keys, 8 each and again
+VALUE = 32  # bytes of a sparse value while it becomes part of a matrix: row twice, column, value
+RANK = 32  # bytes of a query's rank: two keys, and the same again while they are merged
 MODES = ("exact", "union")
 
 
@@ -29,15 +34,16 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     made in float64 and rounded once, so that a ranking depends on neither blocks nor machine. Full ranking
     of a large collection takes minutes on a GPU and hours on a CPU.
 
-    Half of ``repro.memory.search_memory``, and no more than 1 GiB, is for a block of passages with its
-    scores; as much for the queries that are scored together, which as rows of a vocabulary take 16 bytes a
-    word. On top come 32 bytes for every rank of every query, and 24 bytes and the id for every passage.
+    ``repro.memory.search_memory`` holds the rankings, 32 bytes for every rank of every query and list; half
+    of the rest, and no more than 1 GiB, is for a block of passages with its scores, as much for the queries
+    that are scored together, which as rows of a vocabulary take 16 bytes a word. On top come 32 bytes and the
+    id for every passage.
 
     Among equal scores the greater id comes first, at the depth's edge too. ``mode`` ``exact`` ranks all
     passages, ``union`` those only that are among the ``list_depth`` best by one of the views alone.
 
     Raises:
-        UsageError: an unknown mode or view, or no ``list_depth`` for a union.
+        UsageError: an unknown mode or view, no ``list_depth`` for a union, or too little memory.
         DataError: a view is missing, of different widths, or not as long as the ids.
         StageError: a score is not finite.
     """
@@ -91,12 +97,11 @@ def _best(
     from repro.nn.ranking_keys import ranking_keys
 
     where, count = device(), len(queries.ids)
-    block = min(BLOCK_BYTES, search_memory() // 2)
-    together = max(1, min(QUERIES, count, block // (16 * max(queries.widths[view] for view in terms))))
+    together, blocks = _divided(passages, queries, terms, lists, search_memory())
     places = torch.from_numpy(places).to(where)
     found = {name: (torch.empty(count, 0, dtype=torch.int64),) * 2 for name in lists}  # by view, of the sum
     with progress.task("searching", total=len(passages.ids)) as advance:
-        for first, end in _blocks(passages, together, terms, block):
+        for first, end in blocks if count else ():
             rows = {view: passages.rows(view, first, end, where) for view in set(terms)}
             parts = {name: [] for name in lists}
             for start in range(0, count, together):
@@ -114,15 +119,42 @@ def _best(
     return [sums.numpy() for _, sums in found.values()]
 
 
+def _divided(
+    passages: Views, queries: Views, terms: Sequence[str], lists: dict[str, int], memory: int
+) -> tuple[int, Iterator[tuple[int, int]]]:
+    """How many queries are scored together, and the ranges of passages.
+
+    Raises:
+        UsageError: the memory does not hold the rankings, a query and the passage with most values.
+    """
+    rankings = RANK * len(queries.ids) * sum(min(depth, len(passages.ids)) for depth in lists.values())
+    query = 16 * max(queries.widths[view] for view in terms)
+    heaviest = 8 * passages.widths["dense"] if "dense" in terms else 0
+    if "sparse" in terms:
+        heaviest += VALUE * int(np.diff(passages.sparse[0]).max(initial=0))
+    least = rankings + 2 * max(query, heaviest + PAIR)
+    if memory < least:
+        said = f"{memory} bytes do not hold the rankings with one query and one passage"
+        raise UsageError(f"{said}; set {VARIABLE} to at least {least}")
+    block = min(BLOCK_BYTES, (memory - rankings) // 2)
+    together = max(1, min(QUERIES, len(queries.ids), block // query, (block - heaviest) // PAIR))
+    return together, _blocks(passages, together, terms, block)
+
+
 def _blocks(passages: Views, queries: int, terms: Sequence[str], memory: int) -> Iterator[tuple[int, int]]:
-    """Ranges of passages that fit into the memory together with their scores."""
-    count, each = len(passages.ids), 64 * queries  # two views, their sum, keys: 8 bytes each and again
-    if "dense" in terms:
-        each += 8 * passages.widths["dense"]
-    if "sparse" in terms:  # row, column and value
-        each += 24 * -(-len(passages.sparse[1]) // max(1, count))
-    step = max(1, memory // each)
-    return ((first, min(first + step, count)) for first in range(0, count, step))
+    """Ranges of passages, of one at least, that fit into the memory together with their scores."""
+    count, each = len(passages.ids), PAIR * queries
+    each += 8 * passages.widths["dense"] if "dense" in terms else 0
+
+    def size(first: int, end: int) -> int:
+        values = int(passages.sparse[0][end] - passages.sparse[0][first]) if "sparse" in terms else 0
+        return each * (end - first) + VALUE * values
+
+    end = 0
+    while (first := end) < count:
+        fitting = bisect_right(range(first + 1, count + 1), memory, key=partial(size, first))
+        end = first + max(1, fitting)
+        yield first, end
 
 
 def _products(rows, queries: Views, view: str, start: int, stop: int, where):

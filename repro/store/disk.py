@@ -14,6 +14,7 @@ from repro.errors import StoreError
 
 RECORD = "artefact.json"
 GONE = ".gone"  # the name's end while what had the name is deleted
+BLOCKS = "blocks"  # a folder by which an interrupted stage goes on; no part of the artefact
 
 
 @contextlib.contextmanager
@@ -64,7 +65,8 @@ def make_writable(root: Path, what: str = "store", option: str = "--store") -> N
 def remove(path: Path) -> None:
     """Remove an artefact. Its name goes first, so that half of it never passes for all of it, or for damaged.
 
-    Killed midway, it leaves ``<name>.gone``, which ``repro gc`` takes for what it is. Of a link only the link goes: what it leads to is somebody else's.
+    Killed midway, it leaves ``<name>.gone``, which ``repro gc`` takes for what it is. Of a link only the link
+    goes: what it leads to is somebody else's.
     """
     if path.is_symlink() or not path.is_dir():
         path.unlink()

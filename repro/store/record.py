@@ -11,16 +11,22 @@ from typing import Any
 
 from repro.errors import StoreError
 from repro.graph import Node, canonical
-from repro.store.disk import RECORD, sha256, sync
+from repro.store.disk import BLOCKS, RECORD, remove, sha256, sync
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _REMEDY = "`repro verify --rebuild` removes the artefact, the next run builds it again"
 
 
 def seal(directory: Path, node: Node, facts: dict[str, Any]) -> None:
-    """Write artefact.json last, after every file it vouches for is on disk. Raises StoreError for a link."""
+    """Write artefact.json last, after every file it vouches for is on disk. Raises StoreError for a link.
+
+    The folder ``blocks`` is removed after that: sealing reads all that was written, which takes minutes, and
+    whoever is interrupted meanwhile goes on by it.
+    """
     files, folders = {}, [directory]
     for path in sorted(directory.rglob("*")):
+        if path.relative_to(directory).parts[0] == BLOCKS:
+            continue
         if path.is_symlink():
             raise StoreError(f"{path} is a link, which no artefact may hold; remove {directory}, run again")
         if path.is_dir():
@@ -33,6 +39,8 @@ def seal(directory: Path, node: Node, facts: dict[str, Any]) -> None:
     target = directory / RECORD
     target.write_text(json.dumps(record | {"sha256": _own_digest(record)}, indent=1) + "\n")
     sync(target)
+    if os.path.lexists(directory / BLOCKS):
+        remove(directory / BLOCKS)
     for folder in reversed(folders):  # else a power cut could take names that the record vouches for
         sync(folder)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from repro.datasets.arrow import BATCH, write_rows
+from repro.datasets.arrow import BATCH, IdColumn, write_rows
 from repro.errors import DataError
 
 
@@ -45,3 +45,15 @@ def test_an_error_of_the_rows_passes_through_and_leaves_no_dataset(tmp_path):
     with pytest.raises(DataError, match="line 3"):
         write_rows(broken(), COLUMNS, tmp_path / "arrow")
     assert not (tmp_path / "arrow").exists()
+
+
+@pytest.mark.parametrize("n", [1, BATCH, 2 * BATCH + 1])
+def test_a_column_of_ids_has_them_by_row_and_in_order(tmp_path, n):
+    from datasets import Dataset, load_from_disk
+
+    write_rows(_rows(n), COLUMNS, tmp_path / "in batches")
+    Dataset.from_dict({"id": [str(i) for i in range(n)]}).save_to_disk(str(tmp_path / "at once"))
+    for name in ("in batches", "at once"):
+        ids = IdColumn(load_from_disk(str(tmp_path / name)))
+        assert len(ids) == n and list(ids) == [str(i) for i in range(n)]
+        assert (ids[0], ids[n - 1]) == ("0", str(n - 1))

@@ -121,6 +121,28 @@ def test_arrays_query_by_query_give_the_same_file_as_a_mapping(tmp_path):
         assert (tmp_path / "mapping" / file).read_bytes() == (tmp_path / "blocks" / file).read_bytes()
 
 
+@pytest.mark.parametrize("queries", [0, 1, 9, 120])
+def test_raw_scores_are_the_file_that_numpy_would_write(tmp_path, queries):
+    scores = np.random.default_rng(0).normal(size=(queries, 100)).astype(np.float32)
+    names = [f"d{number}" for number in range(100)]
+    counts = write_run(tmp_path, ((f"q{n}", names, row) for n, row in enumerate(scores)), "tag")
+    assert counts == {"queries": queries, "lines": 100 * queries, "nudged": 0}
+    np.save(tmp_path / "expected.npy", -np.sort(-scores, axis=1).reshape(-1))
+    assert (tmp_path / "raw.npy").read_bytes() == (tmp_path / "expected.npy").read_bytes()
+
+
+def test_raw_scores_are_on_the_disk_while_later_queries_are_searched(tmp_path):
+    names, sizes = [f"d{number}" for number in range(5000)], []
+
+    def searched():
+        for number in range(3):
+            sizes.append((tmp_path / "raw.npy").stat().st_size)
+            yield f"q{number}", names, np.arange(5000, dtype=np.float32)
+
+    write_run(tmp_path, searched(), "tag")
+    assert sizes[2] - sizes[1] == 4 * 5000
+
+
 def test_writing_again_replaces_what_an_interrupted_attempt_left(tmp_path):
     (tmp_path / "run.trec").write_text("1 Q0 a 1 ")
     write_run(tmp_path, {"1": [("a", 1.0)], "2": []}, "tag")

@@ -1,19 +1,25 @@
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
+import os
+import shutil
 
 import numpy as np
 import pytest
 import torch
-from datasets import load_from_disk
+from datasets import Dataset, load_from_disk
 from torch import distributed
 
 from repro.errors import BlockedError, DataError, StageError, UsageError
+from repro.graph import Node
 from repro.nn.encoder import load_text_encoder
 from repro.nn.projector import Projector
 from repro.nn.text import passage_text, tokenised
 from repro.progress import Progress
 from repro.stages import encode, encode_views
+from repro.store import Store
 from tests.tiny_models import save_tiny_model, tiny_tokenizer
 from tests.two_processes import in_two_processes
 
@@ -47,7 +53,7 @@ def test_vectors_are_those_of_encoding_one_text_after_another(model, corpus, tmp
     np.testing.assert_allclose(vectors, naive(model, passages(corpus), **changes), atol=2e-6)
     assert (tmp_path / "ids.txt").read_text().splitlines() == [f"d{number}" for number in range(40)]
     assert facts == {"texts": 40, "size": 32}
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["ids.txt", "vectors.npy"]
+    assert sorted(path.name for path in tmp_path.glob("*.*")) == ["ids.txt", "vectors.npy"]
 
 
 def test_queries_are_encoded_from_their_own_file(model, queries, tmp_path, progress):
@@ -105,6 +111,33 @@ def test_an_interrupted_encoding_goes_on_behind_the_last_intact_block(
     assert (tmp_path / "killed/vectors.npy").read_bytes() == (tmp_path / "straight/vectors.npy").read_bytes()
 
 
+@pytest.mark.parametrize("stage", [encode, encode_views])
+def test_an_encoding_killed_while_the_store_seals_it_is_not_encoded_again(
+    model, corpus, tmp_path, progress, monkeypatch, stage
+):
+    from repro.store import record
+
+    monkeypatch.setattr(stage, "BLOCK", 8)
+    given = params() if stage is encode else view_params()
+    node, store, found = Node(stage.__name__.split(".")[-1], given), Store(tmp_path / "store"), []
+
+    def work(out):
+        found.append(stage.run(given, {"model": model, "texts": corpus}, out, progress))
+        return {}
+
+    def killed(file):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(record, "sha256", killed)
+        with pytest.raises(KeyboardInterrupt):
+            store.build(node, work, waiting=lambda: None)
+    path = store.build(node, work, waiting=lambda: None)
+    assert [facts.get("resumed_at") for facts in found] == [None, 40]
+    assert not (path / "blocks").exists() and record.damage(path) == []
+    assert not any(name.startswith("blocks") for name in record.recorded_files(path))
+
+
 def test_leftovers_of_another_shape_are_overwritten(model, corpus, tmp_path, progress):
     np.save(tmp_path / "vectors.npy", np.zeros((3, 3), dtype=np.float32))
     (tmp_path / "blocks").mkdir()
@@ -126,6 +159,58 @@ def test_a_vector_that_is_not_finite_stops_the_stage(corpus, tmp_path, progress)
     save_file(weights, file, metadata={"format": "pt"})
     with pytest.raises(StageError, match="rows 0 to 40 is not finite"):
         encode.run(params(), {"model": tmp_path / "model", "texts": corpus}, tmp_path, progress)
+
+
+@pytest.mark.parametrize("stage", [encode, encode_views])
+def test_a_full_disk_is_an_error_of_the_system_and_not_the_end_of_the_process(
+    model, corpus, tmp_path, progress, monkeypatch, stage
+):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    given = params() if stage is encode else view_params()
+    with pytest.raises(OSError, match="No space left"):
+        stage.run(given, {"model": model, "texts": corpus}, tmp_path, progress)
+    monkeypatch.undo()
+    stage.run(given, {"model": model, "texts": corpus}, tmp_path, progress)
+
+
+@pytest.mark.parametrize("stage", [encode, encode_views])
+def test_an_id_with_a_line_break_is_refused(model, tmp_path, progress, stage):
+    rows = {"id": ["d0", "d1\nd2"], "title": ["", ""], "text": ["king", "queen"]}
+    Dataset.from_dict(rows).save_to_disk(str(tmp_path / "corpus/arrow"))
+    given = params() if stage is encode else view_params()
+    with pytest.raises(DataError, match=r"the id 'd1\\nd2' is empty or has white space in it"):
+        stage.run(given, {"model": model, "texts": tmp_path / "corpus"}, tmp_path, progress)
+
+
+def test_a_tokenizer_that_pads_at_the_left_gives_the_same_vectors(model, corpus, queries, tmp_path, progress):
+    shutil.copytree(model, tmp_path / "left")
+    config = tmp_path / "left/model/tokenizer_config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"padding_side": "left"}))
+    for name, folder in (("of left", tmp_path / "left"), ("of right", model)):
+        (tmp_path / name).mkdir()
+        encode.run(params(), {"model": folder, "texts": corpus}, tmp_path / name, progress)
+    left, right = (np.load(tmp_path / name / "vectors.npy") for name in ("of left", "of right"))
+    np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize("stage", [encode, encode_views])
+def test_the_bar_of_one_process_ends_where_its_texts_do(model, corpus, tmp_path, monkeypatch, stage):
+    monkeypatch.setattr(stage, "BLOCK", 16)
+    assert encode.share(40, 16, 1) == 40 and encode.share(40, 16, 2) == 24  # 16 + 8 of 16 + 16 + 8
+    seen = {"total": 0, "done": 0}
+
+    class Noted(Progress):
+        @contextlib.contextmanager
+        def task(self, name, total=None):
+            seen["total"] += total
+            yield lambda n=1: seen.update(done=seen["done"] + n)
+
+    given = params() if stage is encode else view_params()
+    stage.run(given, {"model": model, "texts": corpus}, tmp_path, Noted())
+    assert seen == {"total": 40, "done": 40}
 
 
 def test_wrong_parameters_and_empty_inputs_are_refused(model, corpus, tmp_path, progress):
@@ -184,7 +269,7 @@ def test_two_processes_write_the_bytes_of_one(model, corpus, tmp_path, progress,
     in_two_processes(_alone_connected, tmp_path)
     for kind in ("", "views "):
         alone, together = (
-            {path.name: path.read_bytes() for path in (tmp_path / f"{kind}{name}").iterdir()}
+            {path.name: path.read_bytes() for path in (tmp_path / f"{kind}{name}").glob("*.*")}
             for name in ("alone", "together")
         )
         assert alone.keys() >= {"ids.txt"} and together == alone

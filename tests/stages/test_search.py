@@ -65,6 +65,40 @@ def test_ties_go_to_the_greater_id_also_at_the_depths_edge(tmp_path, progress, m
     assert ranked(run) == brute_force(passages, queries, 10)
 
 
+@pytest.mark.parametrize("rows_per_block", [1000, 130])
+@pytest.mark.parametrize("ahead", [0, 4])
+def test_more_equal_vectors_than_are_kept_beyond_the_depth_are_broken_by_id_too(
+    tmp_path, progress, monkeypatch, rows_per_block, ahead
+):
+    monkeypatch.setattr(search, "BLOCK_BYTES", 4 * 4 * rows_per_block)
+    monkeypatch.setattr(search, "ROWS", 64)  # of the second reading
+    generator = np.random.default_rng(0)
+    passages = np.repeat(generator.normal(size=(1, 4)), 400, axis=0).astype(np.float32)
+    passages[150 : 150 + ahead] *= np.arange(2, 2 + ahead)[:, None]
+    passages[:100] *= -1
+    queries = (passages[-1:] * [[1], [2], [-1]]).astype(np.float32)
+    run, _ = found(tmp_path, progress, passages, queries, 10)
+    assert ranked(run) == brute_force(passages, queries, 10)
+    assert ranked(run)["q0"][ahead : ahead + 2] == ["d399", "d398"]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("side", ["passages", "queries"])
+def test_one_vector_of_many_that_is_not_finite_stops_the_search(tmp_path, progress, monkeypatch, bad, side):
+    monkeypatch.setattr(search, "BLOCK_BYTES", 4 * 4 * 100)
+    generator = np.random.default_rng(0)
+    sides = {"passages": generator.random((500, 4)), "queries": generator.random((7, 4))}
+    sides[side][3, 2] = bad
+    rows = "0 to 100" if side == "passages" else "0 to 7"
+    with pytest.raises(StageError, match=f"{side}/vectors.npy: a vector among rows {rows} is not finite"):
+        found(tmp_path, progress, sides["passages"], sides["queries"], 5)
+
+
+def test_no_query_gives_an_empty_run(tmp_path, progress):
+    assert found(tmp_path, progress, np.eye(3), np.empty((0, 3)), 5)[1]["lines"] == 0
+    assert (tmp_path / "run.trec").read_text() == "" and len(np.load(tmp_path / "raw.npy")) == 0
+
+
 @pytest.mark.parametrize("queries", [30, 1], ids=["by matrix products", "one query after another"])
 def test_scores_are_those_of_faiss_flat_index_to_the_bit_in_blocks_too(tmp_path, progress, queries):
     import faiss

@@ -143,19 +143,61 @@ def test_what_is_not_known_or_not_finite_is_refused(tmp_path, progress):
         found(tmp_path / "e", progress, made)
 
 
-@pytest.mark.parametrize("memory", ["1GB", "40kB"])
-def test_a_stated_memory_changes_blocks_and_nothing_else(tmp_path, progress, monkeypatch, memory):
+@pytest.mark.parametrize(
+    ("memory", "together", "ranges"), [("1GB", 40, range(1, 2)), ("40kB", 11, range(21, 300))]
+)
+def test_a_stated_memory_changes_blocks_and_nothing_else(
+    tmp_path, progress, monkeypatch, memory, together, ranges
+):
     monkeypatch.setenv("REPRO_SEARCH_MEMORY", memory)
-    blocks, made = search_views._blocks, sides(np.random.default_rng(6), whole=False, queries=40)
+    divided, made = search_views._divided, sides(np.random.default_rng(6), whole=False, queries=40)
     seen = []
 
-    def noted(passages, queries, terms, size):
-        ranges = list(blocks(passages, queries, terms, size))
-        seen.append((queries, len(ranges)))
-        return ranges
+    def noted(*given):
+        queries, blocks = divided(*given)
+        seen.append((queries, list(blocks)))
+        return seen[0]
 
-    monkeypatch.setattr(search_views, "_blocks", noted)
+    monkeypatch.setattr(search_views, "_divided", noted)
     run, _ = found(tmp_path, progress, made)
     assert run == brute_force(made, depth=20, terms=BOTH)[0]
-    ((queries, ranges),) = seen
-    assert (queries, ranges) == (40, 1) if memory == "1GB" else queries == 31 and ranges > 20
+    assert seen[0][0] == together and len(seen[0][1]) in ranges
+
+
+@pytest.mark.parametrize("memory", [10_000, 60_000, 10**6])
+def test_blocks_are_cut_by_the_values_that_passages_have(tmp_path, monkeypatch, memory):
+    """The mean says nothing about a block: here the first hundred passages have all values."""
+    made = sides(np.random.default_rng(7), whole=True, queries=3)
+    made["passages"]["sparse"][:100] = 1
+    made["passages"]["sparse"][100:] = np.eye(40)[np.arange(200) % 40]
+    views = {side: search_views.Views.read(save_views(tmp_path / side, "x", **made[side])) for side in made}
+    together, blocks = search_views._divided(views["passages"], views["queries"], BOTH, {"": 20}, memory)
+    ranges, counts = list(blocks), np.diff(views["passages"].sparse[0])
+    assert [first for first, _ in ranges] == [0, *(end for _, end in ranges[:-1])] and ranges[-1][1] == 300
+    for first, end in ranges:
+        held = (end - first) * (64 * together + 8 * 6) + 32 * counts[first:end].sum()
+        assert 2 * max(held, 16 * 40 * together) + 32 * 3 * 20 <= memory
+    sizes = [end - first for first, end in ranges]
+    assert sizes == [300] if memory == 10**6 else min(sizes[:-1]) < max(sizes) / 5
+
+
+def test_a_memory_that_holds_no_query_is_refused_with_one_that_does(tmp_path, progress, monkeypatch):
+    made = sides(np.random.default_rng(8), whole=True)
+    monkeypatch.setenv("REPRO_SEARCH_MEMORY", "300")
+    with pytest.raises(UsageError, match=r"300 bytes do not .* REPRO_SEARCH_MEMORY to at least") as refused:
+        found(tmp_path / "refused", progress, made)
+    least = str(refused.value).split()[-1]
+    monkeypatch.setenv("REPRO_SEARCH_MEMORY", least)
+    (tmp_path / "enough").mkdir()
+    run, _ = found(tmp_path / "enough", progress, made)
+    assert run == brute_force(made, depth=20, terms=BOTH)[0]
+    monkeypatch.setenv("REPRO_SEARCH_MEMORY", str(int(least) - 1))
+    with pytest.raises(UsageError, match=f"at least {least}"):
+        found(tmp_path / "one less", progress, made)
+
+
+@pytest.mark.parametrize("mode", ["exact", "union"])
+def test_no_query_gives_an_empty_run(tmp_path, progress, mode):
+    made = sides(np.random.default_rng(9), whole=True, queries=0)
+    run, facts = found(tmp_path, progress, made, mode=mode, list_depth=5)
+    assert run == {} and facts["lines"] == 0
