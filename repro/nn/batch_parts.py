@@ -126,7 +126,7 @@ def _cached(objective: nn.Module, pieces: list[Batch], backward: Backward, autoc
 
 
 def _represented(objective: nn.Module, piece: Batch, autocast: Precision) -> Batch:
-    with autocast():  # left at once: what it keeps of a pass without a graph would have none in the next
+    with autocast():  # left before the losses, which are taken in single precision
         rows = objective.represent(piece)
     return {name: some.float() if some.dtype in HALVES else some for name, some in rows.items()}
 
