@@ -23,7 +23,8 @@ class Order:
     ):
         self.examples, self.batch_size, self.steps, self.seed = examples, batch_size, steps, seed
         self.rank, self.processes, self.drop_last = rank, processes, False
-        smallest = min(batch_size, examples % batch_size or batch_size)
+        last = examples % batch_size if steps > examples // batch_size else 0  # an epoch's, if it comes to it
+        smallest = min(batch_size, last or batch_size)
         if smallest < processes:
             raise UsageError(
                 f"a batch of {smallest} of the {examples} examples cannot be shared among {processes} "

@@ -101,9 +101,10 @@ def train(
 ) -> dict:
     """Minimise the objective's losses; it is changed in place.
 
-    Checkpoints lie in ``out/checkpoints`` while this runs, one every ten minutes or every REPRO_SAVE_STEPS
-    steps; the last complete one is where an interrupted training goes on. ``out/train_log.jsonl`` gets about
-    200 lines of step, learning rate, gradient norm and losses (means since the line before).
+    Checkpoints lie in ``out/checkpoints`` until ``keep``, one every ten minutes or every REPRO_SAVE_STEPS
+    steps, each beside a line of the log, and one of the last step; the last complete one is where an
+    interrupted training goes on. ``out/train_log.jsonl`` gets about 200 lines of step, learning rate,
+    gradient norm and losses (means since the line before).
 
     Under torchrun every process takes its share of each batch, and all end with the same weights; the one of
     rank 0 writes. REPRO_MICRO_BATCH examples are encoded at a time where a process's share does not fit: the
@@ -117,12 +118,13 @@ def train(
         StageError: a loss is not finite.
         UsageError: the objective, or a batch, cannot be shared among processes or cut into parts.
     """
+    from repro.nn.batch_parts import check_parts
     from repro.trainer import ObjectiveTrainer, arguments
 
     started, steps, checkpoints = time.monotonic(), settings.steps(len(examples)), out / "checkpoints"
     made = arguments(settings, checkpoints, steps=steps)  # joins the other processes, if there are any
     micro_batch = _number("REPRO_MICRO_BATCH", "examples encoded at once, or unset it for the whole batch")
-    _check_parts(objective, settings.batch_size, micro_batch)
+    check_parts(objective, settings.batch_size, micro_batch)
     order = Order(
         len(examples), batch_size=settings.batch_size, steps=steps, seed=settings.seed,
         rank=rank(), processes=processes(),
@@ -148,9 +150,14 @@ def train(
     }
     facts |= trainer.flops.facts(steps * processes())
     everybody_waits()  # the first process may now hand the folder on
-    if rank() == 0:
-        shutil.rmtree(checkpoints, ignore_errors=True)
     return facts | ({"resumed_at": trainer.resumed_at} if trainer.resumed else {})
+
+
+def keep(objective: nn.Module, out: Path) -> None:
+    """Save a trained objective in ``out/model``; only then may its checkpoints go. Rank 0 does it."""
+    if rank() == 0:
+        objective.save(out / "model")
+        shutil.rmtree(out / "checkpoints", ignore_errors=True)
 
 
 def _resumed(checkpoints: Path, steps: int) -> Path | None:
@@ -160,19 +167,6 @@ def _resumed(checkpoints: Path, steps: int) -> Path | None:
     if rank() == 0:
         everybody_waits()
     return found
-
-
-def _check_parts(objective: nn.Module, batch_size: int, micro_batch: int | None) -> None:
-    from repro.nn.batch_parts import can_be_parted
-
-    if can_be_parted(objective):
-        return
-    if processes() > 1:
-        raise UsageError(f"objective {objective.name!r} is trained by one process; start it without torchrun")
-    if micro_batch is not None and micro_batch < batch_size:
-        raise UsageError(
-            f"objective {objective.name!r} needs its batch of {batch_size} whole; unset REPRO_MICRO_BATCH"
-        )
 
 
 def _last_losses(log: Path) -> dict[str, float]:

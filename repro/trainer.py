@@ -19,7 +19,7 @@ from repro.checkpoints import step_of
 from repro.errors import StageError
 from repro.flops import Flops
 from repro.nn.across_processes import processes, rank, sum_gradients
-from repro.nn.batch_parts import backward_in_parts, examples_in
+from repro.nn.batch_parts import backward_in_parts, collated_in_parts
 from repro.schedules import SCHEDULES
 from repro.trainer_callbacks import Checkpoints, Steps, cut_log
 
@@ -55,9 +55,8 @@ def arguments(settings, checkpoints: Path, *, steps: int) -> TrainingArguments:
         disable_tqdm=True,
         log_level="error",
     )
-    made._n_gpu = min(
-        made.n_gpu, 1
-    )  # else HF splits the batch, and with it the in-batch negatives, over all GPUs
+    # else HF splits the batch, and with it the in-batch negatives, over all GPUs
+    made._n_gpu = min(made.n_gpu, 1)
     return made
 
 
@@ -70,16 +69,19 @@ class ObjectiveTrainer(Trainer):
         resumed: a complete checkpoint to go on from, or None.
         save_steps: steps between checkpoints; None for one every ten minutes.
         schedule: of ``repro.train.Settings``; one that HF does not know is of ``repro.schedules``.
-        micro_batch: examples whose encoding is in memory at once; None for all that a process has.
+        micro_batch: examples whose encoding is in memory at once; None for all that a process has. With it,
+            or with several processes, ``inputs`` are a list of batches.
     """
 
     def __init__(
         self, objective, args, examples, order, *,
         log: Path, resumed: Path | None, save_steps: int | None, schedule: str, micro_batch: int | None,
     ):  # fmt: skip
-        super().__init__(objective, args, data_collator=objective.collate, train_dataset=examples)
+        collate = objective.collate
+        if micro_batch is not None or processes() > 1:
+            collate = partial(collated_in_parts, collate, size=micro_batch)
+        super().__init__(objective, args, data_collator=collate, train_dataset=examples)
         self.remove_callback(PrinterCallback)
-        self.micro_batch = micro_batch
         if processes() > 1:  # gradients are summed by ``training_step``, so the model is left unwrapped
             self.accelerator.prepare_model = partial(self.accelerator.prepare_model, evaluation_mode=True)
             torch.manual_seed(args.seed + rank())  # else every process drops out the same places
@@ -120,18 +122,19 @@ class ObjectiveTrainer(Trainer):
 
     def training_step(self, model, inputs, num_items_in_batch=None):
         """HF's step, its operations counted while it is one of the first; in parts where it has to be."""
+        pieces = inputs if isinstance(inputs, list) else [inputs]
         with self.flops.step():
-            fits = self.micro_batch is None or self.micro_batch >= examples_in(inputs)
-            if fits and processes() == 1:
-                return super().training_step(model, inputs, num_items_in_batch)
-            return self.step_in_parts(model, inputs, self.micro_batch or examples_in(inputs))
+            if len(pieces) == 1 and processes() == 1:
+                return super().training_step(model, pieces[0], num_items_in_batch)
+            return self.step_in_parts(model, pieces)
 
-    def step_in_parts(self, model, inputs, size: int) -> torch.Tensor:
+    def step_in_parts(self, model, pieces: list[dict]) -> torch.Tensor:
         """The loss of the whole batch; its gradient is left with every process's parameters."""
         model.train()
-        inputs = self._prepare_inputs(inputs)
-        with self.compute_loss_context_manager():
-            losses = backward_in_parts(model, inputs, size=size, backward=self.accelerator.backward)
+        pieces, accelerator = self._prepare_inputs(pieces), self.accelerator
+        losses = backward_in_parts(
+            model, pieces, backward=accelerator.backward, autocast=accelerator.autocast
+        )
         if not losses:
             self.accelerator.backward(_nothing(model))
         sum_gradients(model.parameters())
@@ -159,12 +162,8 @@ class ObjectiveTrainer(Trainer):
         means = {name: (self._sums[name] / self._counts[name]).item() for name in self._sums}
         self._sums.clear()
         self._counts.clear()
-        line = {
-            "step": self.state.global_step,
-            "learning_rate": logs["learning_rate"],
-            "loss": logs["loss"],
-            **means,
-        }
+        line = {"step": self.state.global_step, "learning_rate": logs["learning_rate"], "loss": logs["loss"]}
+        line |= means
         if logs.get("grad_norm") is not None and math.isfinite(logs["grad_norm"]):
             # fp16 skips a step whose gradient overflowed: no norm there
             line["grad_norm"] = logs["grad_norm"]
@@ -179,11 +178,14 @@ class ObjectiveTrainer(Trainer):
         # HF would pickle its arguments beside the weights, and cannot write weights that share memory.
         Path(output_dir).mkdir(parents=True, exist_ok=True)
         save_model(self.model, str(Path(output_dir) / "model.safetensors"))
+        (Path(output_dir) / "flops.json").write_text(json.dumps(self.flops.counted))
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model=None) -> None:
         device = self.args.device
         device = "cpu" if device.type == "cpu" else str(device)  # safetensors knows no cpu:0
         load_model(self.model, str(Path(resume_from_checkpoint) / "model.safetensors"), device=device)
+        if (counted := Path(resume_from_checkpoint) / "flops.json").exists():
+            self.flops.counted = json.loads(counted.read_text())
 
 
 def _one_thread(worker: int) -> None:

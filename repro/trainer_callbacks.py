@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import torch
 from transformers import TrainerCallback
 
 from repro.checkpoints import seal
@@ -16,25 +17,35 @@ CHECKPOINT_SECONDS = 600
 
 
 class Checkpoints(TrainerCallback):
-    """Asks for a checkpoint when one is due, and seals it once it is written."""
+    """Asks for a checkpoint when one is due, and seals it once it is written.
+
+    One is due at the last step, else only where the log has a line: nothing is then left to be a mean of.
+    """
 
     def __init__(self, save_steps: int | None):
         self.save_steps = save_steps
-        self.saved = time.monotonic()
+        self.saved, self.saved_at = time.monotonic(), 0
+
+    def on_train_begin(self, args, state, control, **kwargs):
+        self.saved_at = state.global_step
 
     def on_step_end(self, args, state, control, **kwargs):
-        if self.save_steps is None:
-            due = decided_by_first(time.monotonic() - self.saved > CHECKPOINT_SECONDS, args.device)
-        else:
-            due = state.global_step % self.save_steps == 0
-        control.should_save = due and state.global_step < state.max_steps
+        step = state.global_step
+        control.should_save = step == state.max_steps or (
+            step % args.logging_steps == 0 and self._due(step, args.device)
+        )
         return control
+
+    def _due(self, step: int, device: torch.device) -> bool:
+        if self.save_steps is None:
+            return decided_by_first(time.monotonic() - self.saved > CHECKPOINT_SECONDS, device)
+        return step - self.saved_at >= self.save_steps
 
     def on_save(self, args, state, control, **kwargs):
         everybody_waits()  # each process has its own generator's state in the checkpoint
         if rank() == 0:
             seal(Path(args.output_dir) / f"checkpoint-{state.global_step}", steps=state.max_steps)
-        self.saved = time.monotonic()
+        self.saved, self.saved_at = time.monotonic(), state.global_step
 
 
 class Steps(TrainerCallback):

@@ -11,7 +11,7 @@ from torch import nn
 
 from repro.errors import BlockedError, StageError, UsageError
 from repro.progress import Progress
-from repro.train import Order, Settings, train
+from repro.train import Order, Settings, keep, train
 
 
 class Regression(nn.Module):
@@ -93,6 +93,31 @@ def test_a_training_killed_at_any_step_ends_with_the_same_bits(tmp_path, monkeyp
     assert again["losses"] == facts["losses"]
 
 
+def test_lines_of_the_log_are_means_of_the_same_steps_when_a_training_is_resumed_between_them(
+    tmp_path, monkeypatch
+):
+    from repro import trainer
+
+    monkeypatch.setattr(trainer, "LOG_LINES", 2)  # at steps 6 and 12
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "4")
+    straight, facts = trained(tmp_path / "straight")
+    trained(tmp_path / "killed", fails_at=11)
+    resumed, again = trained(tmp_path / "killed")
+    assert again["resumed_at"] == 6 and weights(resumed) == weights(straight)
+    assert [line["step"] for line in log_of(tmp_path / "straight")] == [6, 12]
+    assert log_of(tmp_path / "killed") == log_of(tmp_path / "straight")
+    assert again["losses"] == facts["losses"] and again["flops"] == facts["flops"]
+
+
+def test_a_training_that_was_done_is_not_done_again(tmp_path):
+    straight, facts = trained(tmp_path)
+    resumed, again = trained(tmp_path, fails_at=1)
+    assert weights(resumed) == weights(straight) and again["resumed_at"] == 12
+    assert {name: facts[name] for name in ("losses", "flops", "steps")} == {
+        name: again[name] for name in ("losses", "flops", "steps")
+    }
+
+
 def test_a_damaged_checkpoint_is_passed_over(tmp_path, monkeypatch):
     monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
     straight, _ = trained(tmp_path / "straight")
@@ -113,7 +138,7 @@ def test_a_checkpoint_holds_no_pickled_arguments_and_a_forged_pickle_is_refused(
     trained(tmp_path, fails_at=5)
     checkpoint = tmp_path / "checkpoints/checkpoint-3"
     names = {path.name for path in checkpoint.iterdir()}
-    states = {"optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json"}
+    states = {"optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json", "flops.json"}
     assert names == {"model.safetensors", "seal.json"} | states
 
     class Forged:
@@ -129,10 +154,14 @@ def test_a_checkpoint_holds_no_pickled_arguments_and_a_forged_pickle_is_refused(
         (checkpoint / name).write_bytes(honest)
 
 
-def test_nothing_of_the_checkpoints_is_left_and_nothing_is_printed(tmp_path, monkeypatch, capfd):
-    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
-    _, facts = trained(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["train_log.jsonl"]
+def test_the_last_step_is_kept_until_the_model_is_saved_and_nothing_is_printed(tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "5")
+    objective, facts = trained(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoints", "train_log.jsonl"]
+    assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == {"checkpoint-10", "checkpoint-12"}
+    objective.save = lambda folder: folder.write_text("saved")
+    keep(objective, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "train_log.jsonl"]
     assert capfd.readouterr().out == ""
     assert facts["steps"] == 12 and facts["examples"] == 20 and facts["epochs"] == 12 * 4 / 20
 

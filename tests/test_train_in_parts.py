@@ -107,7 +107,7 @@ def test_two_processes_end_with_the_weights_and_log_of_one(shared, tmp_path, nam
     assert len(ours) == len(theirs) == 5
     for one, other in zip(ours, theirs, strict=True):
         assert one == pytest.approx(other, rel=1e-5)
-    assert [path.name for path in (shared / name).iterdir()] == ["train_log.jsonl"]
+    assert {path.name for path in (shared / name).iterdir()} == {"checkpoints", "train_log.jsonl"}
 
 
 @pytest.mark.parametrize("name", ["mlm", "in-batch"])
@@ -119,7 +119,8 @@ def test_two_killed_processes_end_with_the_same_bits_as_two_that_were_not(shared
 
 def test_an_objective_that_cannot_be_shared_is_refused_to_two_processes(shared):
     assert (shared / "refused-1").read_text() == (
-        "objective 'regression' is trained by one process; start it without torchrun"
+        "objective 'regression' is trained by one process; start it without torchrun, "
+        "or give its stage one GPU in the site file"
     )
 
 
@@ -131,6 +132,21 @@ def test_a_batch_in_parts_ends_with_the_weights_of_the_whole(tmp_path, monkeypat
     for key, value in weights(made).items():
         np.testing.assert_allclose(weights(parted)[key], value, rtol=0, atol=1e-6, err_msg=key)
     assert told["losses"] == pytest.approx(facts["losses"], rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["mlm", "in-batch"])
+def test_a_training_in_parts_has_the_precision_that_was_asked_for(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("REPRO_MICRO_BATCH", "3")
+    monkeypatch.setattr("repro.train.check_precision", lambda precision: precision)  # it wants a GPU
+    made, types = objective(name), set()
+    before = {key: value.clone() for key, value in made.named_parameters()}
+    for layer in made.modules():
+        if isinstance(layer, torch.nn.Linear):
+            layer.register_forward_hook(lambda layer, given, out: types.add(out.dtype))
+    train(made, Texts(name, 10), settings(precision="bf16"), out=tmp_path, progress=Progress())
+    assert types == {torch.bfloat16}
+    stayed = {key for key, value in made.named_parameters() if torch.equal(value, before[key])}
+    assert not {key for key in stayed if "layer" in key and "pooler" not in key}
 
 
 def test_parts_no_smaller_than_the_batch_leave_every_bit_as_it_is(tmp_path, monkeypatch):
@@ -169,4 +185,11 @@ def test_the_shares_of_a_batch_are_the_batch_in_its_order():
 
 def test_a_batch_of_fewer_examples_than_processes_is_refused():
     with pytest.raises(UsageError, match="a batch of 1 of the 9 examples cannot be shared among 2 processes"):
-        Order(9, batch_size=4, steps=6, seed=1, rank=0, processes=2)
+        Order(9, batch_size=4, steps=3, seed=1, rank=0, processes=2)
+
+
+def test_a_small_batch_that_is_never_come_to_refuses_nothing():
+    reached = list(Order(9, batch_size=4, steps=2, seed=1, rank=1, processes=2))
+    assert [len(batch) for batch in reached] == [2, 2]
+    with pytest.raises(UsageError, match="a batch of 1 of the 1 examples"):
+        Order(1, batch_size=4, steps=1, seed=1, rank=1, processes=2)

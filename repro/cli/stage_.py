@@ -17,6 +17,7 @@ def command(fingerprint, store):
     This is the unit of work that engines hand out: its inputs must be stored.
     """
     from repro.engines.inline import run_node
+    from repro.engines.together import launched_as
     from repro.progress import TerminalProgress
     from repro.store import Store, make_writable
 
@@ -28,4 +29,6 @@ def command(fingerprint, store):
     if absent:
         raise UsageError(f"{node} needs {', '.join(absent)}; the store must hold it")
     make_writable(opened.root)
-    print(run_node(node, opened, TerminalProgress()))
+    path = run_node(node, opened, TerminalProgress())
+    if launched_as() == 0:
+        print(path)

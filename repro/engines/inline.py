@@ -11,7 +11,7 @@ import time
 import traceback
 from pathlib import Path
 
-from repro.engines.together import build
+from repro.engines.together import build, launched_as
 from repro.errors import ReproError, StageError
 from repro.graph import Node
 from repro.progress import Progress
@@ -53,6 +53,8 @@ def run_node(node: Node, store: Store, progress: Progress) -> Path:
         raise
     except Exception as error:
         log = store.log(node)
+        if process := launched_as():  # of several, each tells its own failure
+            log = log.with_suffix(f".{process}.log")
         with translated(store.root):
             log.parent.mkdir(exist_ok=True)
             log.write_text(traceback.format_exc())

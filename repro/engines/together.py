@@ -14,6 +14,11 @@ SHARED = ("pretrain", "finetune", "encode", "encode_views")
 Work = Callable[[Path], dict | None]
 
 
+def launched_as() -> int:
+    """The number that the launcher gave this process, from 0; 0 without one."""
+    return int(os.environ.get("RANK", 0)) if int(os.environ.get("WORLD_SIZE", 1)) > 1 else 0
+
+
 def build(node: Node, store: Store, work: Work, *, waiting: Callable[[], None]) -> Path:
     """``store.build`` for one process or for several: the first holds the lock and seals the artefact, the
     others work beside it in the same directory, or wait for it."""

@@ -5,20 +5,24 @@ Two kinds of objectives can be trained so. One whose losses are means over thing
 One whose examples meet in its losses has ``represent(batch) -> {name: rows}`` and ``losses(represented) ->
 named losses``, its ``forward`` being the second of the first. What all processes represent is brought
 together, and several parts are encoded twice, without and with a graph, around the gradient of the losses
-(gradient caching; Gao et al. 2021).
+(gradient caching; Gao et al. 2021). A part is what ``collate`` makes of some of the examples.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 import torch
 from torch import nn
 
-from repro.nn.across_processes import gathered, summed
+from repro.errors import UsageError
+from repro.nn.across_processes import gathered, processes, summed
 
 Batch = dict[str, torch.Tensor]
 Backward = Callable[[torch.Tensor], None]
+Precision = Callable[[], contextlib.AbstractContextManager]
+HALVES = (torch.float16, torch.bfloat16)
 
 
 def can_be_parted(objective: nn.Module) -> bool:
@@ -26,46 +30,58 @@ def can_be_parted(objective: nn.Module) -> bool:
     return hasattr(objective, "denominators") or hasattr(objective, "represent")
 
 
-def examples_in(batch: Batch) -> int:
-    """The batch's examples: each has one row, or equally many, in every array."""
-    return min(len(rows) for rows in batch.values())
+def check_parts(objective: nn.Module, batch_size: int, micro_batch: int | None) -> None:
+    """Nothing, where the objective can be trained by so many processes in such parts; else a UsageError."""
+    if can_be_parted(objective):
+        return
+    if processes() > 1:
+        raise UsageError(
+            f"objective {objective.name!r} is trained by one process; start it without torchrun, "
+            "or give its stage one GPU in the site file"
+        )
+    if micro_batch is not None and micro_batch < batch_size:
+        raise UsageError(
+            f"objective {objective.name!r} needs its batch of {batch_size} whole; unset REPRO_MICRO_BATCH"
+        )
 
 
-def parts(batch: Batch, size: int) -> list[Batch]:
-    """The batch in parts of ``size`` examples, the last one of what is left."""
-    count = examples_in(batch)
-    each = {name: len(rows) // count for name, rows in batch.items()}
-    assert all(len(rows) == each[name] * count for name, rows in batch.items()), "rows are not by example"
-    return [
-        {name: rows[first * each[name] : (first + size) * each[name]] for name, rows in batch.items()}
-        for first in range(0, count, size)
-    ]
+def collated_in_parts(
+    collate: Callable[[list[dict]], Batch], examples: list[dict], *, size: int | None
+) -> list[Batch]:
+    """Batches of ``size`` examples each, the last one of what is left; one batch of all without a size."""
+    size = size or len(examples)
+    return [collate(examples[first : first + size]) for first in range(0, len(examples), size)]
 
 
-def backward_in_parts(objective: nn.Module, batch: Batch, *, size: int, backward: Backward) -> Batch:
+def backward_in_parts(
+    objective: nn.Module,
+    pieces: list[Batch],
+    *,
+    backward: Backward,
+    autocast: Precision = contextlib.nullcontext,
+) -> Batch:
     """Add the gradient of the batch of all processes to the parameters; a process adds its own share of it.
 
     Args:
         objective: of one of the two kinds.
-        batch: this process's share of the whole batch.
-        size: examples in a part.
+        pieces: this process's share of the whole batch, collated part by part; at least one.
         backward: called for every loss that has a graph, as ``torch.Tensor.backward`` is.
+        autocast: makes the context that a part is encoded in; losses that meet are taken in single precision.
 
     Returns:
         The losses of the whole batch, by name, without a graph.
     """
-    pieces = parts(batch, size)
     if hasattr(objective, "denominators"):
-        return _accumulated(objective, pieces, backward)
+        return _accumulated(objective, pieces, backward, autocast)
     if len(pieces) > 1:
-        return _cached(objective, pieces, backward)
-    represented = objective.represent(batch)
+        return _cached(objective, pieces, backward, autocast)
+    represented = _represented(objective, pieces[0], autocast)
     losses = objective.losses({name: gathered(rows) for name, rows in represented.items()})
     _minimise(losses, backward)
     return {name: loss.detach() for name, loss in losses.items()}
 
 
-def _accumulated(objective: nn.Module, pieces: list[Batch], backward: Backward) -> Batch:
+def _accumulated(objective: nn.Module, pieces: list[Batch], backward: Backward, autocast: Precision) -> Batch:
     counts = [objective.denominators(piece) for piece in pieces]
     device = next(objective.parameters()).device
     means = [name for name, count in counts[0].items() if count is not None]
@@ -73,7 +89,8 @@ def _accumulated(objective: nn.Module, pieces: list[Batch], backward: Backward) 
     totals = dict(zip(means, summed(own.to(device)).tolist(), strict=True))
     found = {name: torch.zeros((), dtype=torch.float64, device=device) for name in counts[0]}
     for piece, counted in zip(pieces, counts, strict=True):
-        losses = objective(piece)
+        with autocast():
+            losses = objective(piece)
         for name in losses.keys() & totals.keys():
             losses[name] = losses[name] * (counted[name] / totals[name])
         _minimise(losses, backward)
@@ -82,13 +99,13 @@ def _accumulated(objective: nn.Module, pieces: list[Batch], backward: Backward) 
     return {name: summed(loss).float() for name, loss in found.items() if totals.get(name, 1)}
 
 
-def _cached(objective: nn.Module, pieces: list[Batch], backward: Backward) -> Batch:
+def _cached(objective: nn.Module, pieces: list[Batch], backward: Backward, autocast: Precision) -> Batch:
     device = next(objective.parameters()).device
     states, encoded = [], []
     with torch.no_grad():
         for piece in pieces:
             states.append(_random_state(device))
-            encoded.append(objective.represent(piece))
+            encoded.append(_represented(objective, piece, autocast))
     own = {name: torch.cat([some[name] for some in encoded]) for name in encoded[0]}
     for rows in own.values():
         rows.requires_grad_(rows.is_floating_point())
@@ -97,7 +114,7 @@ def _cached(objective: nn.Module, pieces: list[Batch], backward: Backward) -> Ba
     after, done = _random_state(device), dict.fromkeys(own, 0)
     for piece, state in zip(pieces, states, strict=True):
         _restore_random_state(state, device)  # the dropout of the first pass
-        again, pairs = objective.represent(piece), []
+        again, pairs = _represented(objective, piece, autocast), []
         for name, rows in again.items():
             first, done[name] = done[name], done[name] + len(rows)
             if rows.requires_grad and own[name].grad is not None:
@@ -106,6 +123,12 @@ def _cached(objective: nn.Module, pieces: list[Batch], backward: Backward) -> Ba
             torch.autograd.backward(*map(list, zip(*pairs, strict=True)))
     _restore_random_state(after, device)
     return {name: loss.detach() for name, loss in losses.items()}
+
+
+def _represented(objective: nn.Module, piece: Batch, autocast: Precision) -> Batch:
+    with autocast():  # left before the losses, which are taken in single precision
+        rows = objective.represent(piece)
+    return {name: some.float() if some.dtype in HALVES else some for name, some in rows.items()}
 
 
 def _minimise(losses: Batch, backward: Backward) -> None:

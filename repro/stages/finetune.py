@@ -131,10 +131,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from transformers import set_seed
 
-    from repro.nn.across_processes import rank
     from repro.nn.checkpoint import check_length, load_encoder, load_tokenizer
     from repro.objective import built, import_objective
-    from repro.train import Settings, train
+    from repro.train import Settings, keep, train
 
     settings = Settings.of(params, batch_size=params["queries_per_batch"])
     groups = Groups(
@@ -156,6 +155,5 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     check_length(model, max(options[name] for name in ("query_length", "passage_length") if name in options))
     objective = built(kind, model, load_tokenizer(start), options)
     facts = train(objective, groups, settings, out=out, progress=progress)
-    if rank() == 0:
-        objective.save(out / "model")
+    keep(objective, out)
     return facts | {"queries_left_out": groups.left_out}

@@ -52,10 +52,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from transformers import set_seed
 
     from repro.errors import DataError
-    from repro.nn.across_processes import rank
     from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
     from repro.objective import built, import_objective
-    from repro.train import Settings, train
+    from repro.train import Settings, keep, train
 
     settings = Settings.of(params, batch_size=params["texts_per_batch"])
     rows = TokenRows(inputs["tokens"])
@@ -73,6 +72,5 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     kind = import_objective(params["objective"])
     objective = built(kind, model, load_tokenizer(start), options)
     facts = train(objective, rows, settings, out=out, progress=progress)
-    if rank() == 0:
-        objective.save(out / "model")
+    keep(objective, out)
     return facts

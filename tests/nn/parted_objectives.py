@@ -9,7 +9,9 @@ import torch
 from torch import nn
 
 from papers.costa.contrastive_spans import ContrastiveSpans
+from repro.nn.batch_parts import collated_in_parts
 from repro.nn.bi_encoder import BiEncoderContrastive
+from repro.nn.contrastive import NEGATIVES
 from repro.nn.cosine_bi_encoder import CosineBiEncoder
 from repro.nn.cross_encoder import CrossEncoder
 from repro.nn.distilled_bi_encoder import DistilledBiEncoder
@@ -42,20 +44,30 @@ SPANS = {
     "masking": {"rate": 0.3, "mask": 0.8, "random": 0.1}, "length": 24, "seed": 7,
 }  # fmt: skip
 BI_ENCODER = LENGTHS | {
-    "temperature": 0.5, "similarity": "cosine", "negatives": "in-batch", "projector": "linear",
+    "temperature": 0.5, "similarity": "cosine", "projector": "linear",
     "projector_start": "new", "pooling": "cls", "start": Path("none"),
 }  # fmt: skip
 NAMES = (
-    "mlm", "summed mlm", "costa", "costa clean", "in-batch", "four blocks", "distillation", "views",
-    "own views", "cross-encoder",
+    "mlm", "summed mlm", "costa", "costa clean", "costa summed", "in-batch", "own", "pairwise", "four blocks",
+    "distillation", "views", "own views", "cross-encoder", "r-drop",
 )  # fmt: skip
+
+
+class Halves(nn.Dropout):
+    """Dropout without chance: other places in the first half of the rows than in the second."""
+
+    def forward(self, rows):
+        if not self.training:
+            return rows
+        places, half = torch.arange(rows.shape[-1]) % 3, len(rows) // 2
+        return torch.cat((rows[:half] * (places != 0), rows[half:] * (places != 1)))
 
 
 class Texts:
     """Rows of tokens for pre-training, queries with passages and scores for the rest."""
 
     def __init__(self, name: str, count: int = COUNT):
-        self.ranks, self.count = name not in ("mlm", "summed mlm", "costa", "costa clean"), count
+        self.ranks, self.count = not ("mlm" in name or "costa" in name), count
 
     def __len__(self) -> int:
         return self.count
@@ -73,6 +85,12 @@ class Texts:
         passages = [{"title": tiny_text(generator, 1), "text": tiny_text(generator, 5)} for _ in range(3)]
         scores = generator.normal(size=3).tolist()
         return {"query": tiny_text(generator, 3), "passages": passages, "scores": scores}
+
+
+def batch_in_parts(made: nn.Module, name: str, size: int, indices=range(COUNT)) -> list[dict]:
+    """The examples of these indices, ``size`` of them collated at a time."""
+    examples = Texts(name).__getitems__([(0, index) for index in indices])
+    return collated_in_parts(made.collate, examples, size=size)
 
 
 def objective(name: str, *, dropout: float = 0.0) -> nn.Module:
@@ -93,21 +111,22 @@ def _objective(name: str, model, tokenizer) -> nn.Module:
         )
     if "costa" in name:
         given = SPANS | {"contrastive_input": "clean" if "clean" in name else "masked"}
+        given["reduction"] = "sum" if "summed" in name else "mean"
         return ContrastiveSpans(model, tokenizer, **given)
     if "views" in name:
         negatives = {"in_batch_negatives": "own"} if "own" in name else {}
         return MultiViewBiEncoder(model, tokenizer, **VIEWS | negatives)
-    if name == "cross-encoder":
-        return _cross_encoder(model, tokenizer)
-    if name == "in-batch":
-        return BiEncoderContrastive(model.base_model, tokenizer, **BI_ENCODER)
+    if name in ("cross-encoder", "r-drop"):
+        return _cross_encoder(model, tokenizer, reads_twice=name == "r-drop")
+    if name in NEGATIVES:
+        return BiEncoderContrastive(model.base_model, tokenizer, **BI_ENCODER, negatives=name)
     if name == "four blocks":
         return CosineBiEncoder(model.base_model, tokenizer, terms="four-blocks", **COSINES)
     teacher = {"teacher_temperature": 2.0, "student_temperature": 0.2}
     return DistilledBiEncoder(model.base_model, tokenizer, terms="query", **COSINES, **teacher)
 
 
-def _cross_encoder(model, tokenizer) -> nn.Module:
+def _cross_encoder(model, tokenizer, *, reads_twice: bool) -> nn.Module:
     from transformers import BertForSequenceClassification
 
     model.config.num_labels = 1
@@ -115,6 +134,8 @@ def _cross_encoder(model, tokenizer) -> nn.Module:
     for parameter in (made.bert.pooler.dense.weight, made.classifier.weight):
         parameter.data *= 20
     made.bert.load_state_dict(model.bert.state_dict(), strict=False)
+    if reads_twice:
+        made.bert.embeddings.dropout = made.dropout = Halves(0.1)
     return CrossEncoder(
         made, tokenizer, trained_passages=2, regulariser="r-drop", passage_length=20, separator="[SEP]"
     )

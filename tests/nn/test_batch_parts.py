@@ -7,21 +7,19 @@ import pytest
 import torch
 
 from repro.nn.across_processes import gathered, rank, sum_gradients
-from repro.nn.batch_parts import backward_in_parts, parts
+from repro.nn.batch_parts import backward_in_parts
 from repro.nn.bi_encoder import BiEncoderContrastive
 from repro.nn.mlm import MaskedLanguageModel
-from tests.nn.parted_objectives import COUNT, NAMES, Texts, objective
+from repro.nn.token_cross_entropy import IGNORED
+from tests.nn.parted_objectives import COUNT, NAMES, batch_in_parts, objective
 from tests.two_processes import in_two_processes
-
-
-def batch_for(made, name):
-    return made.collate(Texts(name).__getitems__([(0, index) for index in range(COUNT)]))
 
 
 def whole(name, *, dropout=0.0):
     """The objective after its batch's gradient, and the batch's losses."""
     made = objective(name, dropout=dropout)
-    losses = made(batch_for(made, name))
+    [batch] = batch_in_parts(made, name, COUNT)
+    losses = made(batch)
     sum(losses.values()).backward()
     return made, losses
 
@@ -41,8 +39,8 @@ def shares(folder: Path) -> None:
     for number, name in enumerate(NAMES):
         for size in (COUNT, 2):
             made = objective(name)
-            own = parts(batch_for(made, name), 3)[rank()]
-            losses = backward_in_parts(made, own, size=size, backward=torch.Tensor.backward)
+            own = batch_in_parts(made, name, size, ((0, 1, 2), (3, 4))[rank()])
+            losses = backward_in_parts(made, own, backward=torch.Tensor.backward)
             sum_gradients(made.parameters())
             kept = {f"loss {key}": value.numpy() for key, value in losses.items()}
             np.savez(folder / f"{number}-{size}-{rank()}.npz", **kept, **gradients(made))
@@ -71,23 +69,24 @@ def test_two_processes_have_the_losses_and_gradient_of_one_with_the_whole_batch(
 def test_parts_of_a_batch_have_the_losses_and_gradient_of_the_whole(name, size):
     expected, losses = whole(name)
     made = objective(name)
-    found = backward_in_parts(made, batch_for(made, name), size=size, backward=torch.Tensor.backward)
+    pieces = batch_in_parts(made, name, size)
+    found = backward_in_parts(made, pieces, backward=torch.Tensor.backward)
     same(found, {key: value.detach().numpy() for key, value in losses.items()}, 1e-6)
     same(gradients(made), gradients(expected), 1e-5)
 
 
 @pytest.mark.parametrize("name", ["costa", "in-batch", "four blocks", "distillation", "views"])
 def test_a_cached_gradient_is_the_uncached_one_of_the_same_dropout(name):
-    size, found = 2, {}
+    found = {}
     for way in ("cached", "uncached", "other dropout"):
         made = objective(name, dropout=0.3).train()
-        batch = batch_for(made, name)
+        pieces = batch_in_parts(made, name, 2)
         torch.manual_seed(8 if way == "other dropout" else 7)
         if way == "cached":
-            backward_in_parts(made, batch, size=size, backward=torch.Tensor.backward)
+            backward_in_parts(made, pieces, backward=torch.Tensor.backward)
             next_draw = torch.rand(1)
         else:
-            encoded = [made.represent(part) for part in parts(batch, size)]
+            encoded = [made.represent(piece) for piece in pieces]
             together = {key: torch.cat([some[key] for some in encoded]) for key in encoded[0]}
             sum(made.losses(together).values()).backward()
             found[f"next {way}"] = torch.rand(1)
@@ -108,26 +107,53 @@ def test_only_one_part_has_a_graph_at_a_time(monkeypatch):
         return found
 
     monkeypatch.setattr(BiEncoderContrastive, "represent", watched)
-    backward_in_parts(made, batch_for(made, "in-batch"), size=2, backward=torch.Tensor.backward)
+    backward_in_parts(made, batch_in_parts(made, "in-batch", 2), backward=torch.Tensor.backward)
     assert graphs == [(2, False), (2, False), (1, False), (2, True), (2, True), (1, True)]
 
 
 def test_a_part_without_a_masked_token_changes_nothing_and_a_batch_without_has_no_loss():
-    made = objective("mlm")
-    batch = batch_for(made, "mlm")
-    batch["labels"][0] = -100
+    made, again = objective("mlm"), objective("mlm")
+    [batch], pieces = batch_in_parts(made, "mlm", COUNT), batch_in_parts(made, "mlm", 1)
+    batch["labels"][0], pieces[0]["labels"][0] = IGNORED, IGNORED
     made(batch)["mlm"].backward()
-    again = objective("mlm")
-    backward_in_parts(again, batch, size=1, backward=torch.Tensor.backward)
+    backward_in_parts(again, pieces, backward=torch.Tensor.backward)
     same(gradients(again), gradients(made), 1e-5)
-    batch["labels"][:] = -100
-    assert backward_in_parts(objective("mlm"), batch, size=1, backward=torch.Tensor.backward) == {}
+    for piece in pieces:
+        piece["labels"][:] = IGNORED
+    assert backward_in_parts(objective("mlm"), pieces, backward=torch.Tensor.backward) == {}
 
 
 def test_the_mean_of_parts_means_would_be_another_gradient():
     made = objective("mlm")
-    numbers = [made.denominators(part)["mlm"] for part in parts(batch_for(made, "mlm"), 1)]
+    numbers = [made.denominators(piece)["mlm"] for piece in batch_in_parts(made, "mlm", 1)]
     assert len(set(numbers)) > 1 and isinstance(made, MaskedLanguageModel)
+
+
+@pytest.mark.parametrize("name", ["mlm", "in-batch", "cross-encoder"])
+def test_parts_in_half_precision_have_nearly_the_gradient_of_the_whole(name):
+    expected, _ = whole(name)
+    made, types = objective(name), []
+    for layer in made.modules():
+        if isinstance(layer, torch.nn.Linear):
+            layer.register_forward_hook(lambda layer, given, out: types.append(out.dtype))
+    if name == "in-batch":
+        losses = made.losses
+        made.losses = lambda rows: (types.extend(("met in", x.dtype) for x in rows.values()), losses(rows))[1]
+    backward_in_parts(
+        made,
+        batch_in_parts(made, name, 2),
+        backward=torch.Tensor.backward,
+        autocast=lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+    )
+    assert set(types) == {torch.bfloat16} | ({("met in", torch.float32)} if name == "in-batch" else set())
+    found, single = gradients(made), gradients(expected)
+    assert found.keys() == single.keys()
+    ours, theirs = (np.concatenate([g[key].ravel() for key in single]) for g in (found, single))
+    assert 0.99 < ours @ theirs / (np.linalg.norm(ours) * np.linalg.norm(theirs)) < 1
+
+
+def test_two_readings_of_a_part_differ_as_those_of_the_whole_do():
+    assert whole("r-drop")[1]["r_drop"] > 1e-3
 
 
 def test_one_process_has_what_it_gave():

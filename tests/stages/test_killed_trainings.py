@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import errno
 import os
 
 import numpy as np
 import pytest
 
 from repro import trainer_callbacks
+from repro.objective import import_objective
 from repro.stages import finetune, pretrain
 from repro.trainer import ObjectiveTrainer
 from tests.stages import test_finetune, test_pretrain
@@ -84,3 +86,30 @@ def test_a_training_killed_at_ten_random_steps_ends_with_the_same_bytes(
     assert one == other != (inputs["model"] / "model/model.safetensors").read_bytes()
     assert (killed / "train_log.jsonl").read_text() == (straight / "train_log.jsonl").read_text()
     assert not (killed / "checkpoints").exists()
+
+
+@pytest.mark.parametrize("name", ["mlm", "finetune"])
+def test_a_model_that_could_not_be_saved_is_saved_without_another_step(
+    trainings, name, tmp_path, progress, monkeypatch
+):
+    stage, params, inputs = trainings[name]
+    straight, failed = tmp_path / "straight", tmp_path / "failed"
+    straight.mkdir()
+    failed.mkdir()
+    facts = stage.run(params, inputs, straight, progress)
+    assert "resumed_at" not in facts
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
+        patch.setattr(import_objective(params["objective"]), "save", full_disk)
+        stage.run(params, inputs, failed, progress)
+    again = stage.run(params, inputs, failed, progress)
+    assert again["resumed_at"] == STEPS
+    assert again["losses"] == facts["losses"] and again["flops"] == facts["flops"]
+    one, other = ((folder / "model/model.safetensors").read_bytes() for folder in (straight, failed))
+    assert one == other
+    assert not (failed / "checkpoints").exists()
+
+
+def full_disk(objective, folder) -> None:
+    folder.mkdir()
+    (folder / "model.safetensors").write_bytes(b"half of")
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
