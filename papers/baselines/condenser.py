@@ -14,7 +14,7 @@ from repro.errors import UsageError, unknown
 from repro.nn.bottleneck_decoder import BottleneckDecoder
 from repro.nn.checkpoint import save_model
 from repro.nn.padding import padded
-from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+from repro.nn.token_cross_entropy import IGNORED, divisor, token_cross_entropy
 
 UNITS = ("whole-word", "bernoulli")
 
@@ -99,6 +99,11 @@ class Condenser(nn.Module):
         if self.late:
             losses["late"] = self._cross_entropy(late[masked], batch["labels"][masked])
         return losses
+
+    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
+        """The masked tokens that each loss is a mean over."""
+        masked = divisor(batch["labels"], reduction="mean")
+        return {"head": masked, "late": masked} if self.late else {"head": masked}
 
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head; Condenser's head is thrown away."""

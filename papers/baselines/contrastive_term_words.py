@@ -134,7 +134,13 @@ class ContrastiveTermWords(nn.Module):
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``mlm`` and ``preference`` (the weight times L_ROP); absent where there is nothing for it."""
-        return self.loss.of(self.encoder, batch | self.word_sets(batch))
+        drawn = "pair_mask" in batch  # by denominators
+        return self.loss.of(self.encoder, batch if drawn else batch | self.word_sets(batch))
+
+    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
+        """See ``PreferenceLoss``. The sets are drawn here, into ``batch``, and not again by ``forward``."""
+        batch |= self.word_sets(batch)
+        return self.loss.denominators(batch)
 
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head; not the frozen copy, which is the starting model."""

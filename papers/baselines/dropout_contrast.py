@@ -14,7 +14,7 @@ from repro.nn.dropout import set_dropout
 from repro.nn.masking import masked_texts
 from repro.nn.projector import Projector
 from repro.nn.similarity import check_similarity
-from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+from repro.nn.token_cross_entropy import IGNORED, mlm_loss, mlm_rows, token_cross_entropy
 
 
 class DropoutContrast(nn.Module):
@@ -69,19 +69,35 @@ class DropoutContrast(nn.Module):
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``contrastive`` and, if it is trained along, ``mlm``; absent where a batch has nothing for it."""
-        losses = {}
-        if len(batch["clean_ids"]) > 1:
+        several, masked = len(batch["clean_ids"]) > 1, bool((batch["labels"] != IGNORED).any())
+        return self.losses(self.represent(batch, contrast=several, mlm=masked))
+
+    def represent(
+        self, batch: dict[str, torch.Tensor], *, contrast: bool = True, mlm: bool = True
+    ) -> dict[str, torch.Tensor]:
+        """What ``losses`` needs of a part of a batch: z and z', (N, H), and ``mlm_rows``; each of the two is
+        left out on demand."""
+        found = {}
+        if contrast:
             twice = {name: torch.cat((batch[name], batch[name])) for name in ("clean_ids", "attention_mask")}
             vectors = self.projector(self._hidden(twice["clean_ids"], twice)[:, 0])  # (2N, H)
-            first, second = vectors.chunk(2)
-            losses["contrastive"] = in_batch_contrastive(
-                first, second, temperature=self.temperature, similarity=self.similarity
-            )
-        masked = batch["labels"] != IGNORED
-        if masked.any():
+            found["first"], found["second"] = vectors.chunk(2)
+        if mlm and self.mlm:
+            labels = batch["labels"]
+            masked = labels != IGNORED
             logits = self.encoder.cls(self._hidden(batch["masked_ids"], batch)[masked])  # (M, V)
-            losses["mlm"] = token_cross_entropy(logits, batch["labels"][masked], reduction="mean")
-        return losses
+            found |= mlm_rows(token_cross_entropy(logits, labels[masked], reduction="sum"), labels)
+        return found
+
+    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``forward``'s, of what ``represent`` found in all parts of a batch."""
+        losses = {}
+        if len(represented.get("first", ())) > 1:
+            losses["contrastive"] = in_batch_contrastive(
+                represented["first"], represented["second"],
+                temperature=self.temperature, similarity=self.similarity,
+            )  # fmt: skip
+        return losses | mlm_loss(represented, reduction="mean")
 
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head, as found; the projector has done its part."""

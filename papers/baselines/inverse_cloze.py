@@ -16,7 +16,7 @@ from repro.nn.heads import with_head
 from repro.nn.masking import masked_texts
 from repro.nn.padding import padded
 from repro.nn.similarity import check_similarity
-from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+from repro.nn.token_cross_entropy import IGNORED, mlm_loss, mlm_rows, token_cross_entropy
 
 SENTENCES, MASKS = 0, 1  # streams of random numbers
 SHORT_TEXTS = ("whole", "drop")
@@ -123,23 +123,31 @@ class InverseCloze(nn.Module):
 
         One text alone has nothing to be told from: ``contrastive`` takes two.
         """
-        losses = {}
+        return self.losses(self.represent(batch, contrast=bool(batch["paired"].sum() > 1)))
+
+    def represent(self, batch: dict[str, torch.Tensor], *, contrast: bool = True) -> dict[str, torch.Tensor]:
+        """What ``losses`` needs of a part of a batch: ``mlm_rows`` and, with ``contrast``, the P texts in
+        L_ICT, ``queries`` and ``contexts``, (P, H)."""
         hidden = self._hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
-        masked = batch["labels"] != IGNORED
-        if masked.any():
-            logits = self.encoder.cls(hidden[masked])  # (M, V): only where something is predicted
-            losses["mlm"] = token_cross_entropy(logits, batch["labels"][masked], reduction=self.mlm_reduction)
-        paired = batch["paired"]
-        if paired.sum() > 1:
+        labels, paired = batch["labels"], batch["paired"]
+        masked = labels != IGNORED
+        logits = self.encoder.cls(hidden[masked])  # (M, V): only where something is predicted
+        found = mlm_rows(token_cross_entropy(logits, labels[masked], reduction="sum"), labels)
+        if contrast:
             if self.apart:
                 hidden = self._hidden(batch["context_ids"], batch["context_attention_mask"])
             queries = self._hidden(batch["query_ids"], batch["query_attention_mask"])[:, 0]  # (N, H)
+            found |= {"queries": queries[paired], "contexts": hidden[:, 0][paired]}
+        return found
+
+    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``forward``'s, of what ``represent`` found in all parts of a batch."""
+        losses = mlm_loss(represented, reduction=self.mlm_reduction)
+        if len(represented.get("queries", ())) > 1:
             losses["contrastive"] = self.weight * in_batch_contrastive(
-                queries[paired],
-                hidden[:, 0][paired],
-                temperature=self.temperature,
-                similarity=self.similarity,
-            )
+                represented["queries"], represented["contexts"],
+                temperature=self.temperature, similarity=self.similarity,
+            )  # fmt: skip
         return losses
 
     def save(self, folder: Path) -> None:

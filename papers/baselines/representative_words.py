@@ -147,6 +147,10 @@ class RepresentativeWords(nn.Module):
         """``mlm`` and ``preference`` (the weight times L_ROP); absent where there is nothing for it."""
         return self.loss.of(self.encoder, batch)
 
+    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
+        """See ``PreferenceLoss``."""
+        return self.loss.denominators(batch)
+
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head."""
         save_model(self.encoder, self.tokenizer, folder)

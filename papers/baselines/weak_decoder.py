@@ -16,7 +16,7 @@ from repro.nn.bottleneck_decoder import BottleneckDecoder
 from repro.nn.checkpoint import save_model
 from repro.nn.heads import with_head
 from repro.nn.masking import masked_texts
-from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+from repro.nn.token_cross_entropy import IGNORED, divisor, token_cross_entropy
 from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
 
 CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
@@ -112,6 +112,11 @@ class WeakDecoder(nn.Module):
                 hidden = self._hidden(batch["clean_ids"], batch)
             losses["reconstruction"] = self.weight * self.reconstruction(hidden[:, 0], batch)
         return losses
+
+    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
+        """The predicted tokens that each loss is a mean over; None where it is their sum."""
+        labels = {"mlm": batch["labels"], "reconstruction": self.targets(batch)}
+        return {name: divisor(some, reduction=self.reduction) for name, some in labels.items()}
 
     def reconstruction(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """L_dec from the [CLS] vectors, (N, H)."""

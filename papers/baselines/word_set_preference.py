@@ -10,7 +10,7 @@ from torch import nn
 from repro.errors import unknown
 from repro.nn.contrastive import own_scores
 from repro.nn.similarity import check_similarity
-from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+from repro.nn.token_cross_entropy import IGNORED, divisor, token_cross_entropy
 
 SCORES = ("similarity", "pair-softmax")
 INPUTS = ("masked", "clean")
@@ -63,6 +63,11 @@ class PreferenceLoss:
                 hidden = encoder.base_model(batch["clean_ids"], attention_mask=mask).last_hidden_state
             losses["preference"] = self.weight * self._preference(hidden[:, 0], encoder, batch)
         return losses
+
+    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
+        """The masked tokens and the pairs of sets that the losses are means over; None for a sum."""
+        masked = divisor(batch["labels"], reduction=self.mlm_reduction)
+        return {"mlm": masked, "preference": int(batch["pair_mask"].sum())}
 
     def _preference(self, texts: torch.Tensor, encoder, batch) -> torch.Tensor:
         encoded = encoder.base_model(batch["set_ids"], attention_mask=batch["set_attention_mask"])

@@ -17,7 +17,7 @@ from repro.nn.masking import masked_texts
 from repro.nn.pooling import span_means
 from repro.nn.projector import Projector
 from repro.nn.similarity import check_similarity
-from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+from repro.nn.token_cross_entropy import IGNORED, mlm_loss, mlm_rows, token_cross_entropy
 from repro.nn.words import Words
 
 SPANS, MASKS = 0, 1  # streams of random numbers
@@ -156,17 +156,14 @@ class ContrastiveSpans(nn.Module):
         return losses
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """What ``losses`` needs of a part of a batch, to be put beside that of others: Eqs. 6 and 7, and the
-        masked tokens' summed loss, (1,), and number, (1,)."""
+        """What ``losses`` needs of a part of a batch: Eqs. 6 and 7, and ``mlm_rows``."""
         hidden = self._hidden(batch["masked_ids"], batch)
         masked = batch["labels"] != IGNORED
         logits = self.encoder.cls(hidden[masked])
         mlm = token_cross_entropy(logits, batch["labels"][masked], reduction="sum")
         if self.clean:
             hidden = self._hidden(batch["clean_ids"], batch)
-        return {
-            "mlm": mlm.view(1),
-            "masked": masked.sum().view(1),
+        return mlm_rows(mlm, batch["labels"]) | {
             "texts": self.projector(hidden[:, 0]),
             "spans": span_means(hidden, batch["spans"]),
             "span_mask": batch["span_mask"],
@@ -174,9 +171,7 @@ class ContrastiveSpans(nn.Module):
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``forward``'s, of what ``represent`` found in all parts of a batch."""
-        losses, masked = {}, represented["masked"].sum()
-        if masked:
-            losses["mlm"] = represented["mlm"].sum() / (masked if self.reduction == "mean" else 1)
+        losses = mlm_loss(represented, reduction=self.reduction)
         if represented["span_mask"].any():
             losses["contrastive"] = self.weight * group_contrastive(
                 *(represented[name] for name in ("texts", "spans", "span_mask")),

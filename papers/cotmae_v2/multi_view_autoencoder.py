@@ -9,12 +9,12 @@ from torch import nn
 from torch.nn import functional
 
 from papers.cotmae_v2.contexts import Contexts
-from papers.cotmae_v2.decoders import KINDS, SLOTS, decoded, new_decoder
+from papers.cotmae_v2.decoders import KINDS, SLOTS, decoded, new_decoders
 from papers.cotmae_v2.masked_texts import AnchorsAndContexts, Masking
 from repro.errors import UsageError, check_known
 from repro.nn.checkpoint import save_model
 from repro.nn.sparse_view import kept_positions, max_log_saturated
-from repro.nn.token_cross_entropy import IGNORED
+from repro.nn.token_cross_entropy import IGNORED, divisor
 from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
 
 CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
@@ -98,7 +98,8 @@ class MultiViewAutoEncoder(nn.Module):
             with_sep=causal_targets,
             seed=seed,
         )
-        self.decoders = self._new_decoders(decoder_layers, autoregressive_window)
+        keys = {self._key(name, view): name for name in decoders for view in views}
+        self.decoders = new_decoders(model.config, keys, kinds=decoder_layers, window=autoregressive_window)
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Documents to the arrays of ``AnchorsAndContexts``."""
@@ -118,6 +119,12 @@ class MultiViewAutoEncoder(nn.Module):
                 loss = self._cross_entropy(states, batch[f"{name}_labels"])
                 losses[f"{name}.{view}"] = self.weight * loss  # reading: view-losses
         return losses
+
+    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
+        """The predicted tokens that each loss is a mean over; None where it is their sum."""
+        sides = {"encoder.mlm": "encoder"} | {f"{d}.{view}": d for d in self.names for view in self.views}
+        labels = {loss: batch[f"{side}_labels"] for loss, side in sides.items()}
+        return {loss: divisor(some, reduction=self.reduction) for loss, some in labels.items()}
 
     def encode(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """Last hidden states of the E texts that are encoded, (E, L, H)."""
@@ -167,19 +174,6 @@ class MultiViewAutoEncoder(nn.Module):
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head; the decoders are thrown away (§4.1)."""
         save_model(self.encoder, self.tokenizer, folder)
-
-    def _new_decoders(self, layers: dict, window: int) -> nn.ModuleDict:
-        made = nn.ModuleDict()
-        for name in self.names:
-            for key in dict.fromkeys(self._key(name, view) for view in self.views):
-                made[key] = new_decoder(
-                    self.encoder.config,
-                    decoder=name,
-                    kind=layers[name],
-                    layers=layers["layers"],
-                    window=window,
-                )
-        return made
 
     def _key(self, name: str, view: str) -> str:
         return name if self.shared else f"{name}_{view}"  # reading: decoder-sharing

@@ -16,14 +16,14 @@ from papers.cpdae.distribution_contrast import (
     representation_contrast,
     word_distributions,
 )
-from papers.cpdae.idf import idf_weights
-from papers.cpdae.reconstruction import REDUCTIONS, SECOND_TERMS, reconstruction, word_labels
+from papers.cpdae.idf import weights_of
+from papers.cpdae.reconstruction import REDUCTIONS, SECOND_TERMS, text_losses, text_mean, word_labels
 from repro.errors import UsageError, check_known
 from repro.nn.checkpoint import save_model
 from repro.nn.heads import with_head
 from repro.nn.masking import masked_texts
 from repro.nn.similarity import check_similarity
-from repro.nn.token_cross_entropy import IGNORED
+from repro.nn.token_cross_entropy import IGNORED, mlm_loss, mlm_rows
 from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
 
 CONTRASTS = ("distribution", "representation", "none")
@@ -113,8 +113,11 @@ class DiscriminativeAutoencoder(nn.Module):
         }  # fmt: skip
         self.divergence_scale, self.normalisation = divergence_scale, normalisation
         self.similarity = check_similarity(similarity)
-        self.reconstructing = {"second_term": second_term, "reduction": reconstruction_reduction}
-        self.register_buffer("idf", _weights(idf, statistics, model.config.vocab_size), persistent=False)
+        self.second_term, self.reduction = second_term, reconstruction_reduction
+        self.vocabulary_size = model.config.vocab_size
+        self.register_buffer(
+            "idf", weights_of(idf, statistics, vocabulary_size=model.config.vocab_size), persistent=False
+        )
         self.both_terms = idf is not None and idf["both_terms"]
         self.target = TARGETS[target]
         self.left_out = [] if special_tokens else sorted(tokenizer.all_special_ids)
@@ -140,21 +143,38 @@ class DiscriminativeAutoencoder(nn.Module):
 
         ``mlm`` is absent where nothing is masked, ``contrastive`` where a text has no other beside it.
         """
+        return self.losses(self.represent(batch))
+
+    def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """What ``losses`` needs of a part of a batch: ``mlm_rows``, each text's Eq. 4, and of the m texts in
+        L_CL ``first`` and ``second``, (m, V) z~ or (m, H) h of the two versions."""
         encoded = self.encoder.base_model(batch["masked_ids"], attention_mask=batch["attention_mask"])
         hidden = encoded.last_hidden_state  # (2m, L, H)
         counted = len(hidden) // self.made * self.predicted  # m or 2m: first versions come first
-        losses = self._mlm(hidden[:counted], batch["labels"][:counted])
+        found = self._mlm(hidden[:counted], batch["labels"][:counted])
         h_cls = hidden[:, 0]  # (2m, H), Eq. 1
         z = self.decoder(h_cls if self.contrast == "distribution" else h_cls[:counted])  # (., V), Eq. 2
         y = word_labels(
             batch[self.target][:counted], batch["attention_mask"][:counted],
-            vocabulary_size=z.shape[1], left_out=self.left_out,
+            vocabulary_size=self.vocabulary_size, left_out=self.left_out,
         )  # fmt: skip
-        losses["reconstruction"] = reconstruction(
-            z[:counted], y, weights=self.idf, both_terms=self.both_terms, **self.reconstructing
+        found["reconstruction"] = text_losses(
+            z[:counted], y, second_term=self.second_term, weights=self.idf, both_terms=self.both_terms
         )
-        if self.contrast != "none" and len(hidden) > 2:
-            losses["contrastive"] = self.weight * self._contrast(h_cls, z)
+        if self.contrast != "none":
+            vectors = self.contrast == "representation"
+            rows = h_cls if vectors else word_distributions(z, normalisation=self.normalisation)
+            found["first"], found["second"] = rows.chunk(2)
+        return found
+
+    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``forward``'s, of what ``represent`` found in all parts of a batch."""
+        losses = mlm_loss(represented, reduction=self.mlm_reduction)
+        losses["reconstruction"] = text_mean(
+            represented["reconstruction"], reduction=self.reduction, vocabulary_size=self.vocabulary_size
+        )
+        if len(represented.get("first", ())) > 1:
+            losses["contrastive"] = self.weight * self._contrast(represented["first"], represented["second"])
         return losses
 
     def save(self, folder: Path) -> None:
@@ -164,23 +184,13 @@ class DiscriminativeAutoencoder(nn.Module):
 
     def _mlm(self, hidden: torch.Tensor, labels: torch.Tensor) -> dict[str, torch.Tensor]:
         masked = labels != IGNORED
-        if not masked.any():
-            return {}
-        loss = chunked_token_cross_entropy(
-            hidden[masked], self.encoder.cls, labels[masked], reduction=self.mlm_reduction, chunk=ROWS
+        total = chunked_token_cross_entropy(
+            hidden[masked], self.encoder.cls, labels[masked], reduction="sum", chunk=ROWS
         )
-        return {"mlm": loss}
+        return mlm_rows(total, labels)
 
-    def _contrast(self, h_cls: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+    def _contrast(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
         if self.contrast == "representation":
-            return representation_contrast(*h_cls.chunk(2), similarity=self.similarity, **self.contrasting)
-        versions = word_distributions(z, normalisation=self.normalisation).chunk(2)
-        return distribution_contrast(*versions, divergence_scale=self.divergence_scale, **self.contrasting)
-
-
-def _weights(idf: dict | None, statistics: Path | None, size: int) -> torch.Tensor | None:
-    if idf is None:
-        return None
-    if statistics is None:
-        raise UsageError("idf needs the term statistics of the training texts; give them as an input")
-    return idf_weights(statistics, idf=idf["idf"], normalise=idf["normalise"], vocabulary_size=size)
+            return representation_contrast(first, second, similarity=self.similarity, **self.contrasting)
+        scale = self.divergence_scale
+        return distribution_contrast(first, second, divergence_scale=scale, **self.contrasting)

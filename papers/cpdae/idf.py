@@ -8,9 +8,19 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from repro.errors import DataError, unknown
+from repro.errors import DataError, UsageError, unknown
 
 FORMULAS = ("smooth",)
+
+
+def weights_of(idf: dict | None, statistics: Path | None, *, vocabulary_size: int) -> torch.Tensor | None:
+    """``idf_weights`` of an objective's options, None without; UsageError where there are no statistics."""
+    if idf is None:
+        return None
+    if statistics is None:
+        raise UsageError("idf needs the term statistics of the training texts; give them as an input")
+    how = {"idf": idf["idf"], "normalise": idf["normalise"]}
+    return idf_weights(statistics, vocabulary_size=vocabulary_size, **how)
 
 
 def idf_weights(statistics: Path, *, idf: str, normalise: bool, vocabulary_size: int) -> torch.Tensor:

@@ -20,33 +20,47 @@ def reconstruction(
     weights: torch.Tensor | None,
     both_terms: bool,
 ) -> torch.Tensor:
-    """Eq. 4, mean over the texts.
+    """Eq. 4, the ``text_mean`` of ``text_losses``, which see."""
+    sums = text_losses(z, y, second_term=second_term, weights=weights, both_terms=both_terms)
+    return text_mean(sums, reduction=reduction, vocabulary_size=z.shape[1])
+
+
+def text_losses(
+    z: torch.Tensor, y: torch.Tensor, *, second_term: str, weights: torch.Tensor | None, both_terms: bool
+) -> torch.Tensor:
+    """Eq. 4 of each text, (N,), float32 at least.
 
         L_REC = - sum_j w_j ( y_j log s_j + (1 - y_j) log(1 - s_j) ),  s_j = sigmoid(z_j)  (Eq. 3)
 
     As printed the second term has log s_j too, so that the labels cancel (reading
-    ``reconstruction-second-term``). ``mean`` divides by V (reading ``reconstruction-reduction``).
+    ``reconstruction-second-term``).
 
     Args:
         z: (N, V), any float type; the logarithm is taken in float32 at least.
         y: (N, V), 1 or True where the text has the word, 0 elsewhere.
         second_term: ``binary`` or ``printed``.
-        reduction: ``sum`` or ``mean``, over the vocabulary.
         weights: w, (V,); None for 1.
         both_terms: whether w weighs words that do not occur too (reading ``idf-weights``).
     """
     if second_term not in SECOND_TERMS:
         raise unknown("second term of Eq. 4", second_term, SECOND_TERMS)
-    if reduction not in REDUCTIONS:
-        raise unknown("reduction of the reconstruction", reduction, REDUCTIONS)
     z = z.to(torch.promote_types(z.dtype, torch.float32))
     with torch.autocast(z.device.type, enabled=False):
         signs = torch.where(y.bool(), 1.0, -1.0) if second_term == "binary" else 1.0
         terms = -functional.logsigmoid(signs * z)  # (N, V): 1 - sigmoid(z) = sigmoid(-z)
         if weights is not None:
             terms = terms * (weights if both_terms else torch.where(y.bool(), weights, 1.0))
-        total = terms.sum(dim=1).mean()
-    return total / z.shape[1] if reduction == "mean" else total
+        return terms.sum(dim=1)
+
+
+def text_mean(sums: torch.Tensor, *, reduction: str, vocabulary_size: int) -> torch.Tensor:
+    """Mean over the texts, (N,) to (); ``mean`` divides by V too (reading ``reconstruction-reduction``).
+
+    ``reduction`` is over the vocabulary: ``sum`` or ``mean``.
+    """
+    if reduction not in REDUCTIONS:
+        raise unknown("reduction of the reconstruction", reduction, REDUCTIONS)
+    return sums.mean() / vocabulary_size if reduction == "mean" else sums.mean()
 
 
 def word_labels(

@@ -10,7 +10,7 @@ from torch import nn
 
 from papers.baselines.segments import pair_segments
 from papers.simlm.bottleneck import EncoderDecoder
-from papers.simlm.token_losses import check_per, predicted, reconstruction
+from papers.simlm.token_losses import check_per, denominator, predicted, reconstruction
 from repro.nn.checkpoint import save_model
 from repro.nn.padding import padded
 
@@ -67,6 +67,10 @@ class AutoEncoder(nn.Module):
         nothing = torch.full_like(tokens, self.tokenizer.mask_token_id)
         decoded = network.decode(h_cls, nothing, batch)  # (N, L, H)
         return {"decoder": reconstruction(decoded, network.decoder_head, tokens, counted, per=self.per)}
+
+    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
+        """The tokens, or texts, that the loss is a mean over."""
+        return {"decoder": denominator(predicted(batch, specials=self.specials), per=self.per)}
 
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head; the decoder is thrown away."""

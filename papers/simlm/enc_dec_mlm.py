@@ -9,7 +9,7 @@ from torch import nn
 
 from papers.simlm.bottleneck import EncoderDecoder
 from papers.simlm.masks import Masks, TwiceMasked
-from papers.simlm.token_losses import check_per, reconstruction
+from papers.simlm.token_losses import check_per, denominator, reconstruction
 from repro.nn.checkpoint import save_model
 
 
@@ -60,6 +60,10 @@ class EncoderDecoderMaskedLanguageModel(nn.Module):
                 decoded, network.decoder_head, tokens, batch["decoder_chosen"], per=self.per
             )
         return losses
+
+    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
+        """The masked tokens, or texts with any, that each loss is a mean over."""
+        return {side: denominator(batch[f"{side}_chosen"], per=self.per) for side in ("encoder", "decoder")}
 
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head; the decoder is thrown away."""

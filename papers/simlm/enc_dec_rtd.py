@@ -11,7 +11,7 @@ from torch import nn
 from papers.simlm.bottleneck import EncoderDecoder
 from papers.simlm.generator import Generator, starting_generator
 from papers.simlm.masks import Masks, TwiceMasked
-from papers.simlm.token_losses import check_per, detection, predicted
+from papers.simlm.token_losses import check_per, denominator, detection, predicted
 from repro.nn.checkpoint import save_model
 
 
@@ -23,7 +23,7 @@ class EncoderDecoderReplacedTokenDetection(nn.Module):
     with s_i = sigmoid(w gelu(W h_i + b) + c), and likewise L_dec; a token that the generator drew again
     counts as original. Reading ``rtd-loss``: ``weight`` times L_enc + L_dec. The head is ELECTRA's, new,
     drawn from torch's generator; both sides share it where they share the language head. The generator is
-    frozen.
+    frozen; in parts, a batch has other replacements than as a whole.
 
     Args:
         model, tokenizer, masks, decoder, token_loss, length, seed, generator: as for SimLM.
@@ -79,6 +79,11 @@ class EncoderDecoderReplacedTokenDetection(nn.Module):
             replaced = ids != batch["clean_ids"]
             losses[side] = self.weight * detection(head(states).squeeze(-1), replaced, counted, per=self.per)
         return losses
+
+    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
+        """The tokens, or texts, that each loss is a mean over."""
+        number = denominator(predicted(batch, specials=self.specials), per=self.per)
+        return {"encoder": number, "decoder": number}
 
     def save(self, folder: Path) -> None:
         """The encoder; the decoder, the generator and the detectors are thrown away."""

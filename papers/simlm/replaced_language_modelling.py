@@ -10,7 +10,7 @@ from torch import nn
 from papers.simlm.bottleneck import EncoderDecoder
 from papers.simlm.generator import Generator, starting_generator
 from papers.simlm.masks import Masks, TwiceMasked
-from papers.simlm.token_losses import check_per, predicted, reconstruction
+from papers.simlm.token_losses import check_per, denominator, predicted, reconstruction
 from repro.nn.checkpoint import save_model
 
 
@@ -21,7 +21,8 @@ class ReplacedLanguageModelling(nn.Module):
 
     The encoder predicts x from x_enc, a shallow decoder predicts x from x_dec and the encoder's [CLS] vector.
     What the paper leaves open, or the released code does otherwise, is an option named after its reading in
-    readings.yaml. A text's masks depend on (seed, epoch, index), the replacements on torch's generator.
+    readings.yaml. A text's masks depend on (seed, epoch, index), the replacements on torch's generator: a
+    batch in parts has others than the whole.
 
     Args:
         model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
@@ -85,6 +86,12 @@ class ReplacedLanguageModelling(nn.Module):
         if filling is not None and batch["encoder_chosen"].any():
             losses["generator"] = self.generator_weight * self.generator.loss(filling, batch)
         return losses
+
+    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
+        """The tokens, or texts, that each loss is a mean over."""
+        number = denominator(predicted(batch, specials=self.specials), per=self.per)
+        own = {"generator": int(batch["encoder_chosen"].sum())} if self.generator.learns else {}
+        return {"encoder": number, "decoder": number} | own
 
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head; decoder and generator are thrown away (§3.1)."""

@@ -75,5 +75,15 @@ def detection(
     return (losses.sum(dim=1)[kept] / counted.sum(dim=1)[kept]).mean()
 
 
+def denominator(counted: torch.Tensor, *, per: str) -> int:
+    """What the mean of ``reconstruction`` and ``detection`` is over: counted tokens, or texts that have any.
+
+    Args:
+        counted: (N, L) bool.
+        per: ``batch`` or ``text``.
+    """
+    return int((counted if per == "batch" else counted.any(dim=1)).sum())
+
+
 def _mean(hidden: torch.Tensor, head, tokens: torch.Tensor) -> torch.Tensor:
     return chunked_token_cross_entropy(hidden, head, tokens, reduction="mean", chunk=CHUNK)

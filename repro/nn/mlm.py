@@ -10,7 +10,7 @@ from torch import nn
 
 from repro.nn.checkpoint import save_model
 from repro.nn.masking import masked_texts
-from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
+from repro.nn.token_cross_entropy import IGNORED, divisor, token_cross_entropy
 
 
 class MaskedLanguageModel(nn.Module):
@@ -61,8 +61,7 @@ class MaskedLanguageModel(nn.Module):
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
         """The masked tokens that ``mlm`` is a mean over; None where it is their sum."""
-        masked = int((batch["labels"] != IGNORED).sum())
-        return {"mlm": masked if self.reduction == "mean" else None}
+        return {"mlm": divisor(batch["labels"], reduction=self.reduction)}
 
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head."""

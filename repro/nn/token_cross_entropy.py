@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch.nn import functional
 
+Tensors = dict[str, torch.Tensor]
+
 IGNORED = -100  # torch's own mark for "no label here"
 
 
@@ -24,3 +26,23 @@ def token_cross_entropy(logits: torch.Tensor, labels: torch.Tensor, *, reduction
     return functional.cross_entropy(
         logits.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction=reduction
     )
+
+
+def divisor(labels: torch.Tensor, *, reduction: str) -> int | None:
+    """The labelled positions, which ``mean`` divides by; None for ``sum``."""
+    return int((labels != IGNORED).sum()) if reduction == "mean" else None
+
+
+def mlm_rows(total: torch.Tensor, labels: torch.Tensor) -> Tensors:
+    """A part of a batch for ``mlm_loss``: ``mlm``, the summed loss of its labelled tokens, and ``masked``,
+    their number; (1,) each."""
+    return {"mlm": total.view(1), "masked": (labels != IGNORED).sum().view(1)}
+
+
+def mlm_loss(rows: Tensors, *, reduction: str) -> Tensors:
+    """``mlm`` over all parts whose ``mlm_rows`` there are; nothing where no token is labelled."""
+    masked = rows["masked"].sum() if "masked" in rows else 0
+    if not masked:
+        return {}
+    total = rows["mlm"].sum()
+    return {"mlm": total / masked if reduction == "mean" else total}

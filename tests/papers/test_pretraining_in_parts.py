@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import importlib
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import papers
+from papers.simlm import generator
+from repro.nn.across_processes import rank, sum_gradients
+from repro.nn.batch_parts import backward_in_parts, can_be_parted
+from tests.papers.pretraining_in_parts import CASES, COUNT, PARTS, batches, likeliest, objective
+from tests.two_processes import in_two_processes
+
+SHARES = (PARTS[:2], PARTS[2:]), (((0, 3),), ((3, COUNT),))  # of each process, in parts and not
+
+
+@pytest.fixture(autouse=True)
+def same_replacements(monkeypatch):
+    monkeypatch.setattr(generator, "sampled", likeliest)
+
+
+def whole(name, folder) -> dict[str, np.ndarray]:
+    made = objective(name, folder)
+    losses = made(*batches(made, ((0, COUNT),)))
+    sum(losses.values()).backward()
+    return found(made, losses)
+
+
+def found(made, losses) -> dict[str, np.ndarray]:
+    """Losses and gradients by name."""
+    gradients = {name: p.grad.numpy() for name, p in made.named_parameters() if p.grad is not None}
+    return {f"loss {name}": loss.detach().numpy() for name, loss in losses.items()} | gradients
+
+
+def same(these: dict, expected: dict, tolerance: float) -> None:
+    assert these.keys() == expected.keys() and len(these) > 0
+    for name, value in expected.items():
+        bound = 1e-6 if name.startswith("loss ") else tolerance  # losses are told in float32
+        np.testing.assert_allclose(these[name], value, rtol=bound, atol=bound, err_msg=name)
+
+
+def tolerance(name: str) -> float:
+    return 2e-5 if name.startswith("contextual") else 1e-10  # a sparse vector is taken in float32
+
+
+def shares(folder: Path) -> None:
+    """One process of two: every objective's losses and gradient, of its share of the batch."""
+    generator.sampled = likeliest
+    own = folder / str(rank())
+    own.mkdir()
+    for number, name in enumerate(CASES):
+        for way, parts in enumerate(SHARES):
+            made = objective(name, own)
+            losses = backward_in_parts(made, batches(made, parts[rank()]), backward=torch.Tensor.backward)
+            sum_gradients(made.parameters())
+            np.savez(own / f"{number}-{way}.npz", **found(made, losses))
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shares")
+    in_two_processes(shares, folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_parts_of_a_batch_have_the_losses_and_gradient_of_the_whole(name, tmp_path):
+    expected, made = whole(name, tmp_path), objective(name, tmp_path)
+    losses = backward_in_parts(made, batches(made), backward=torch.Tensor.backward)
+    assert max(abs(value).max() for key, value in expected.items() if not key.startswith("loss")) > 1e-2
+    same(found(made, losses), expected, tolerance(name))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_two_processes_have_the_losses_and_gradient_of_one_with_the_whole_batch(shared, name, tmp_path):
+    expected, paths = whole(name, tmp_path), list(shared.glob(f"?/{list(CASES).index(name)}-?.npz"))
+    assert len(paths) == 4  # two processes, in parts and not
+    for path in paths:
+        with np.load(path) as kept:
+            same({key: kept[key] for key in kept.files}, expected, tolerance(name))
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("simcse")])
+def test_a_cached_gradient_is_the_uncached_one_of_the_same_dropout(name, tmp_path):
+    gradients = {}
+    for way in ("cached", "uncached", "other dropout"):
+        made = objective(name, tmp_path, dropout=0.3).train()
+        torch.manual_seed(8 if way == "other dropout" else 7)
+        if way == "cached":
+            backward_in_parts(made, batches(made), backward=torch.Tensor.backward)
+        else:
+            encoded = [made.represent(part) for part in batches(made)]
+            together = {key: torch.cat([some[key] for some in encoded]) for key in encoded[0]}
+            sum(made.losses(together).values()).backward()
+        gradients[way] = found(made, {})
+    same(gradients["cached"], gradients["uncached"], 1e-10)
+    assert any(
+        abs(g - gradients["other dropout"][key]).max() > 1e-3 for key, g in gradients["cached"].items()
+    )
+
+
+def test_the_part_of_unknown_words_has_nothing_to_predict_in_its_masks(tmp_path):
+    absent = {"condenser": {"head", "late"}, "prop": {"mlm", "preference"}, "simlm": {"encoder", "decoder"}}
+    for name, losses in absent.items():
+        made = objective(name, tmp_path)
+        some, nothing, others = (set(made(part)) for part in batches(made))
+        assert some == others == losses and nothing == set()
+
+
+def test_every_objective_of_the_papers_can_be_parted_and_is_tried_here(tmp_path):
+    tried = {type(objective(name, tmp_path)) for name in CASES}
+    there = set()
+    for path in sorted(Path(papers.__path__[0]).rglob("*.py")):
+        module = importlib.import_module(
+            ".".join(("papers", *path.relative_to(papers.__path__[0]).with_suffix("").parts))
+        )
+        kinds = [kind for _, kind in inspect.getmembers(module, inspect.isclass)]
+        there |= {kind for kind in kinds if issubclass(kind, nn.Module) and hasattr(kind, "collate")}
+    there = {kind for kind in there if kind.__module__.startswith("papers.")}
+    assert all(can_be_parted(kind) for kind in there)
+    assert there - tried == {importlib.import_module("papers.costa.contrastive_spans").ContrastiveSpans}
