@@ -60,10 +60,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Cost:
-    """Mean over seeds of what a row's own pre-training took: floating-point operations and seconds."""
+    """Mean over seeds of what a row's own pre-training took: floating-point operations and seconds.
+
+    The seconds of a training that was interrupted are those of its last attempt, in proportion to the steps.
+    """
 
     flops: float | None
-    seconds: float
+    seconds: float | None
 
 
 def entries(plan: Plan, store: Store, *, reference: str) -> dict[tuple[str, str], Entry]:
@@ -106,10 +109,16 @@ def _own_pretrainings(measurement: Measurement, every: Iterable[Measurement]) ->
 
 def _cost(facts: Sequence[Mapping]) -> Cost:
     counted = [f["flops"] for f in facts if "flops" in f]
+    seconds = [s for s in map(_seconds, facts) if s is not None]
     return Cost(
         statistics.fmean(counted) if len(counted) == len(facts) else None,
-        statistics.fmean(f["seconds"] for f in facts),
+        statistics.fmean(seconds) if seconds else None,
     )
+
+
+def _seconds(facts: Mapping) -> float | None:
+    made = facts["steps"] - facts.get("resumed_at", 0)  # in the attempt that ended
+    return facts["seconds"] * facts["steps"] / made if made else None
 
 
 def _tested(scores: Mapping, reference: str) -> dict[tuple[str, str], Against]:

@@ -12,7 +12,8 @@ Entries = Mapping[tuple[str, str], Entry]
 NOTE = (
     "Mean over seeds ± half of its 95 % interval (Student, over seeds). ▲ above and ▼ below the row {base}: "
     "paired two-sided t-test over queries, each the mean of its seeds, Holm-corrected within the column, "
-    "p ≤ {level}. FLOPs and seconds are those of the row's own pre-training, measured: mean over seeds."
+    "p ≤ {level}. FLOPs and seconds are those of the row's own pre-training, measured: mean over seeds. "
+    "An interrupted training's seconds are in proportion to the steps of its last attempt."
 )
 
 
@@ -71,9 +72,13 @@ def _differences(table: Table, entries: Entries) -> list[str]:
                 found = entry.against
                 low, high = (f"{100 * x:+.2f}" for x in found.interval)
                 numbers = [f"{100 * found.difference:+.2f}", f"{low} to {high}"]
-                numbers += [f"{found.p:.4f}", f"{found.holm:.4f}"]
+                numbers += [_probability(found.p), _probability(found.holm)]
                 lines.append(_row([row.label, " ".join(column.head), *numbers]))
     return lines
+
+
+def _probability(p: float) -> str:
+    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def _shown(entry: Entry | None) -> str:
@@ -90,7 +95,8 @@ def _shown(entry: Entry | None) -> str:
 def _spent(cost: Cost | None) -> tuple[str, str]:
     if cost is None:
         return "–", "–"
-    return "–" if cost.flops is None else f"{cost.flops:.2e}", f"{cost.seconds:.0f}"
+    flops = "–" if cost.flops is None else f"{cost.flops:.2e}"
+    return flops, "–" if cost.seconds is None else f"{cost.seconds:.0f}"
 
 
 def _base(table: Table) -> Row:

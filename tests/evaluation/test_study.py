@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from repro.evaluation.study import Entry, _tested, holm
+from repro.evaluation.study import Cost, Entry, _cost, _tested, holm
 
 
 def _scores(rows):
@@ -45,3 +45,12 @@ def test_the_interval_over_seeds_is_students_and_needs_two():
     entry = Entry({1: 0.1, 2: 0.2, 3: 0.3})
     assert entry.mean == pytest.approx(0.2)
     assert entry.half_width == pytest.approx(4.302652729911275 * 0.1 / 3**0.5)  # t of 0.975 with 2 degrees
+
+
+def test_seconds_of_an_interrupted_training_are_in_proportion_to_its_last_attempt():
+    whole = {"steps": 400, "seconds": 100.0, "flops": 10}
+    interrupted = {"steps": 400, "seconds": 30.0, "resumed_at": 300, "flops": 10}
+    ended_before = {"steps": 400, "seconds": 0.5, "resumed_at": 400, "flops": 10}
+    assert _cost([whole]) == Cost(10, 100.0)
+    assert _cost([whole, interrupted, ended_before]) == Cost(10, 110.0)
+    assert _cost([ended_before]) == Cost(10, None)

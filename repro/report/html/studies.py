@@ -49,4 +49,5 @@ def _entry(entry: Entry | None) -> Content:
 def _cost(cost: Cost | None) -> tuple[str, str]:
     if cost is None:
         return "–", "–"
-    return "–" if cost.flops is None else f"{cost.flops:.2e}", f"{cost.seconds:.0f}"
+    flops = "–" if cost.flops is None else f"{cost.flops:.2e}"
+    return flops, "–" if cost.seconds is None else f"{cost.seconds:.0f}"
