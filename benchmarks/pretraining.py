@@ -1,0 +1,180 @@
+"""Pre-training of each paper's objective at its own lengths: tokens a second, and the share of the peak.
+
+Objective, options, length and batch are those of the full plan; weights and texts are random, so that nothing
+has to be there: a BERT of base size and, for SimLM's generator, one of 12 layers of 256. Every text is full,
+so nothing is padded but where an objective draws shorter spans. ``--texts`` examples make a step; the first
+steps are not timed. Operations are counted (``repro.flops``); tokens are texts times length, an example of
+CoT-MAE v2 counting once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from peak import peak
+from report import write
+from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
+
+from repro.cost import shapes
+from repro.cost.calibrate import calibrate
+from repro.cost.throughput import PEAKS
+from repro.graph import Node, walk
+from repro.manifest.cells import select
+from repro.objective import built, import_objective
+from repro.plan import plan
+from repro.progress import Progress
+from repro.scale import scale
+from repro.train import Settings, train
+
+CELLS = {
+    "COSTA": "costa/1/hardneg.costa/dev.rr10",
+    "CPDAE": "cpdae/1/cpdae/dev-passage.rr10",
+    "CoT-MAE v2": "cotmae_v2/1/cotmae_v2/dev.rr10",
+    "SimLM": "simlm/12/frozen/dev.rr10",
+}
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+SPAN, SPANS = 16, 4  # sentences of so many tokens, each document so many times the length in spans
+SKIPPED = 5  # steps that warm up
+
+
+class Timed(Progress):
+    """When each step ended."""
+
+    def __init__(self):
+        self.ended: list[float] = []
+
+    @contextlib.contextmanager
+    def task(self, name: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+        yield self._advance
+
+    def _advance(self, n: int = 1) -> None:
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        self.ended.append(time.perf_counter())
+
+
+class RandomTexts:
+    """Rows as of a tokens artefact, each of its full length; documents of several spans where asked."""
+
+    def __init__(self, *, vocabulary: int, length: int, documents: bool):
+        self.vocabulary, self.room, self.documents = vocabulary, length - 2, documents
+
+    def __len__(self) -> int:
+        return 10**6
+
+    def __getitems__(self, places: Sequence[tuple[int, int]]) -> list[dict]:
+        rows = []
+        for epoch, index in places:
+            random = np.random.default_rng(index)
+            sentences = -(-self.room // SPAN)
+            count = SPANS * sentences * SPAN if self.documents else self.room
+            row = {"input_ids": random.integers(len(SPECIAL), self.vocabulary, count)}
+            if self.documents:
+                row |= {"sentences": np.full(SPANS * sentences, SPAN), "spans": np.full(SPANS, sentences)}
+            rows.append(row | {"epoch": epoch, "index": index})
+        return rows
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--papers", default=",".join(CELLS))
+    options.add_argument("--texts", type=int, default=256, help="a step; the micro-batch of a large batch")
+    options.add_argument("--steps", type=int, default=30)
+    options.add_argument("--precision", default="bf16" if torch.cuda.is_available() else "fp32")
+    options.add_argument("--layers", type=int, default=12)
+    options.add_argument("--hidden", type=int, default=768)
+    options.add_argument("--vocabulary", type=int, default=30522)
+    options.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.child:
+        name, matrix = chosen.child
+        with tempfile.TemporaryDirectory() as folder:
+            return print(json.dumps(measured(name, Path(folder) / "made", chosen, float(matrix))))
+    matrix, rows = calibrate()["matrix_product_flops_per_second"], []
+    for name in chosen.papers.split(","):  # each in a process of its own, for its memory
+        command = [sys.executable, __file__, *sys.argv[1:], "--child", name, str(matrix)]
+        told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        rows.append(json.loads(told.splitlines()[-1]))
+    write("Pre-training", rows, " ".join(["python", "benchmarks/pretraining.py", *sys.argv[1:]]))
+
+
+def measured(name: str, folder: Path, chosen: argparse.Namespace, matrix: float) -> dict[str, object]:
+    node = pretraining(CELLS[name])
+    objective, rows = made(node, folder, chosen)
+    settings = Settings.of(node.params | {"precision": chosen.precision}, batch_size=chosen.texts)
+    settings = replace(settings, epochs=None, max_steps=chosen.steps)
+    timed = Timed()
+    with peak() as grown:
+        facts = train(objective, rows, settings, out=folder, progress=timed)
+    held = torch.cuda.max_memory_allocated() if torch.cuda.is_available() else grown["peak"] - grown["before"]
+    ended = timed.ended[-(chosen.steps - SKIPPED) - 1 :]
+    seconds = (ended[-1] - ended[0]) / (len(ended) - 1)
+    tokens, achieved = chosen.texts * node.params["length"] / seconds, facts["flops"] / chosen.steps / seconds
+    sheet = next((rate for gpu, rate in PEAKS.items() if gpu in device().lower()), None)
+    hours = texts(node) * node.params["length"] / tokens / 3600
+    return {
+        "objective": name, "model": f"{chosen.layers} x {chosen.hidden}", "precision": chosen.precision,
+        "texts a step": f"{chosen.texts} of {node.params['length']}", "tokens a second": f"{tokens:,.0f}",
+        "TFLOP/s": f"{achieved / 1e12:.3g}",
+        "share of the measured matrix product": f"{achieved / matrix:.0%}",
+        "MFU (data sheet)": "–" if sheet is None else f"{achieved / sheet:.0%}",
+        "peak memory": f"{held / 1e9:.1f} GB",
+        "hours of the full pre-training, projected": f"{hours:,.0f}" if chosen.hidden == 768 else "–",
+    }  # fmt: skip
+
+
+def pretraining(cell: str) -> Node:
+    """The last pre-training behind a cell, at full scale."""
+    made = plan(select((), tables=(), rows=(), cells=(cell,)), scale=scale("full"), data=None, digests=None)
+    return [node for m in made.measurements for node in walk(m.parts) if node.stage == "pretrain"][-1]
+
+
+def made(node: Node, folder: Path, chosen: argparse.Namespace) -> tuple[torch.nn.Module, RandomTexts]:
+    folder.mkdir()
+    words = [*SPECIAL, *(f"w{n}" for n in range(len(SPECIAL), chosen.vocabulary))]
+    (folder / "vocab.txt").write_text("\n".join(words))
+    tokenizer = BertTokenizerFast(str(folder / "vocab.txt"))
+    options = node.params["options"] | {"length": node.params["length"], "seed": 1}
+    if "generator" in node.inputs:
+        options["generator"] = folder / "generator"
+        model(12 if chosen.layers == 12 else 1, 256, chosen.vocabulary).save_pretrained(options["generator"])
+        tokenizer.save_pretrained(options["generator"])
+    kind = import_objective(node.params["objective"])
+    objective = built(kind, model(chosen.layers, chosen.hidden, chosen.vocabulary), tokenizer, options)
+    documents = node.inputs["tokens"].params["policy"] == "spans"
+    rows = RandomTexts(vocabulary=chosen.vocabulary, length=node.params["length"], documents=documents)
+    return objective, rows
+
+
+def model(layers: int, hidden: int, vocabulary: int) -> BertForMaskedLM:
+    torch.manual_seed(0)
+    sizes = {"num_hidden_layers": layers, "hidden_size": hidden, "num_attention_heads": max(1, hidden // 64)}
+    return BertForMaskedLM(BertConfig(vocab_size=vocabulary, intermediate_size=4 * hidden, **sizes))
+
+
+def texts(node: Node) -> float:
+    """Examples of the whole pre-training as planned."""
+    if node.params["max_steps"]:
+        return node.params["max_steps"] * node.params["texts_per_batch"]
+    return node.params["epochs"] * shapes.rows(node.inputs["tokens"])
+
+
+def device() -> str:
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("REPRO_SAVE_STEPS", str(10**9))  # no checkpoint is timed
+    main()
