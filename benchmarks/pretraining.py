@@ -47,6 +47,7 @@ CELLS = {
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SPAN, SPANS = 16, 4  # sentences of so many tokens, each document so many times the length in spans
 SKIPPED = 5  # steps that warm up
+GPU = torch.cuda.is_available()
 
 
 class Timed(Progress):
@@ -60,7 +61,7 @@ class Timed(Progress):
         yield self._advance
 
     def _advance(self, n: int = 1) -> None:
-        if torch.cuda.is_available():
+        if GPU:
             torch.cuda.synchronize()
         self.ended.append(time.perf_counter())
 
@@ -90,9 +91,11 @@ class RandomTexts:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--papers", default=",".join(CELLS))
-    options.add_argument("--texts", type=int, default=256, help="a step; the micro-batch of a large batch")
-    options.add_argument("--steps", type=int, default=30)
-    options.add_argument("--precision", default="bf16" if torch.cuda.is_available() else "fp32")
+    options.add_argument(
+        "--texts", type=int, default=256 if GPU else 2, help="a step; the micro-batch of a large batch"
+    )
+    options.add_argument("--steps", type=int, default=30 if GPU else 8)
+    options.add_argument("--precision", default="bf16" if GPU else "fp32")
     options.add_argument("--layers", type=int, default=12)
     options.add_argument("--hidden", type=int, default=768)
     options.add_argument("--vocabulary", type=int, default=30522)
@@ -118,7 +121,7 @@ def measured(name: str, folder: Path, chosen: argparse.Namespace, matrix: float)
     timed = Timed()
     with peak() as grown:
         facts = train(objective, rows, settings, out=folder, progress=timed)
-    held = torch.cuda.max_memory_allocated() if torch.cuda.is_available() else grown["peak"] - grown["before"]
+    held = torch.cuda.max_memory_allocated() if GPU else grown["peak"] - grown["before"]
     ended = timed.ended[-(chosen.steps - SKIPPED) - 1 :]
     seconds = (ended[-1] - ended[0]) / (len(ended) - 1)
     tokens, achieved = chosen.texts * node.params["length"] / seconds, facts["flops"] / chosen.steps / seconds
@@ -172,7 +175,7 @@ def texts(node: Node) -> float:
 
 
 def device() -> str:
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
+    return torch.cuda.get_device_name() if GPU else "CPU"
 
 
 if __name__ == "__main__":
