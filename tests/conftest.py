@@ -1,6 +1,7 @@
 """Fixtures that any test may need."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,14 @@ def real_data() -> Path:
     if not (place / "qrels").is_dir():
         pytest.skip(f"no real data at {place}; set REPRO_TEST_DATA to a folder laid out like REPRO_DATA")
     return place
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _signals_are_heard():
+    """A shell that starts tests in the background, or nohup, has signals ignored, by what they start too."""
+    for number, heard in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, heard)
 
 
 @pytest.fixture(autouse=True, scope="session")
