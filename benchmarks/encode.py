@@ -24,9 +24,9 @@ from repro.stages import corpus, encode, initialise, vocabulary
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--passages", type=int, default=2000)
-    options.add_argument("--hidden", type=int, default=128)
-    options.add_argument("--layers", type=int, default=4)
+    options.add_argument("--passages", type=int, default=1000)
+    options.add_argument("--hidden", type=int, default=384)
+    options.add_argument("--layers", type=int, default=6)
     options.add_argument("--length", type=int, default=128)
     options.add_argument("--precision", default="fp32", help="fp16 and bf16 need a GPU")
     options.add_argument("--batch", type=int, default=32, help="the peer's batch size; 32 is its default")

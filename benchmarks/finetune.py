@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from encode import prepared
-from peak import peak
+from peak import anonymous, peak
 from report import write
 
 
@@ -104,8 +104,7 @@ def child(name: str, folder: Path, out: Path, chosen) -> None:
 
     texts = list(load_from_disk(str(folder / "texts/arrow"))["text"])
     step, taken = STEPS[name](folder / "model/model", texts, chosen), []
-    gradients = exact(step)
-    np.savez(out, **{name: gradient for name, gradient in gradients.items() if gradient.any()})
+    before = anonymous()
     for _ in range(1 + chosen.rounds):
         with peak() as grown:
             started = time.perf_counter()
@@ -113,8 +112,10 @@ def child(name: str, folder: Path, out: Path, chosen) -> None:
             loss.backward()
             taken.append(time.perf_counter() - started)
         model.zero_grad()
-    seconds = statistics.median(taken[1:])
-    print(json.dumps({"seconds": seconds, "peak": grown["peak"] - grown["before"], "loss": loss.item()}))
+    facts = {"seconds": statistics.median(taken[1:]), "peak": grown["peak"] - before, "loss": loss.item()}
+    gradients = exact(step)
+    np.savez(out, **{name: gradient for name, gradient in gradients.items() if gradient.any()})
+    print(json.dumps(facts))
 
 
 def exact(step: Callable[[], tuple[torch.Tensor, torch.nn.Module]]) -> dict[str, np.ndarray]:

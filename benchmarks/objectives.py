@@ -27,7 +27,7 @@ from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
 from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
 
 V, H, L = 30522, 256, 128
-CHUNK = 256  # positions whose logits are held at once
+CHUNK = 128  # positions whose logits are held at once
 FURTHEST = 1e-5  # that the two forms may be apart, relative to the naive one
 Tensors = list[torch.Tensor]
 
@@ -109,11 +109,11 @@ def means_in_loops(hidden, spans):
 
 
 CASES = {
-    "MLM at labelled positions": Case("2,048 positions", 16, texts, labelled_only, every_position),
+    "MLM at labelled positions": Case("8,192 positions", 64, texts, labelled_only, every_position),
     "token loss at all positions, chunked": Case(
-        "2,048 positions", 16, labelled_texts, in_chunks, every_position
+        "8,192 positions", 64, labelled_texts, in_chunks, every_position
     ),
-    "SPLADE max pooling": Case("16 texts of 128", 16, texts, pooled_lean, pooled_naive),
+    "SPLADE max pooling": Case("64 texts of 128", 64, texts, pooled_lean, pooled_naive),
     "Jensen-Shannon of all pairs": Case(
         "32 distributions", 32, distributions, divergences, divergences_naive
     ),

@@ -1,8 +1,9 @@
 """Exact search: beside faiss and torch in one process, and ``--big``: more vectors than memory.
 
 ``--big`` writes an index of 3.4 GB to disk, searches it in a child process whose data segment the system
-limits to 1 GB, and compares every rank of a sample of queries with products in float64. Coordinates are
-multiples of 1/64, so that products are exact in float32 too and ties are real.
+limits to 1 GB (address space, of which threads reserve some beside what they use), and compares every rank of
+a sample of queries with products in float64. Coordinates are multiples of 1/64, so that products are exact in
+float32 too and ties are real.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=768)
     parser.add_argument("--depth", type=int, default=1000)
     parser.add_argument("--sample", type=int, default=25, help="queries compared with float64")
-    parser.add_argument("--memory", nargs="*", default=["600MB", "30MB"])
+    parser.add_argument("--memory", nargs="*", default=["400MB", "30MB"])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--folder", help="where the index is written for the time being")
     parser.add_argument("--child", help=argparse.SUPPRESS)

@@ -76,4 +76,18 @@ def top_k(values: torch.Tensor, k: int) -> torch.Tensor:
 def flops(vectors: torch.Tensor) -> torch.Tensor:
     """sum_j ( 1/N sum_i |w_ij| )^2 of (N, V), a scalar: how much work an inverted index of them would make
     (Paria et al. 2020; the regulariser of SPLADE)."""
-    return vectors.abs().mean(dim=0).square().sum()
+    return _MeanMagnitude.apply(vectors).square().sum()
+
+
+class _MeanMagnitude(torch.autograd.Function):
+    """1/N sum_i |w_ij|, (N, V) to (V,), whose gradient is the only (N, V) that is made and kept."""
+
+    @staticmethod
+    def forward(ctx, vectors: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(vectors)
+        return vectors.abs().mean(dim=0)
+
+    @staticmethod
+    def backward(ctx, gradient: torch.Tensor) -> torch.Tensor:
+        (vectors,) = ctx.saved_tensors
+        return vectors.sign().mul_(gradient / len(vectors))
