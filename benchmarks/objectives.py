@@ -2,12 +2,14 @@
 
 Each form runs in a process of its own. Its peak is what the process needs beyond its inputs while it computes
 value and gradients, as the system counts it; a first run on a few rows has loaded and tuned what it calls.
+Buffers above 1 MB go back to the system when they are freed: glibc would keep those below 32 MB.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -27,6 +29,7 @@ from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
 from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
 
 V, H, L = 30522, 256, 128
+GIVING_BACK = {"MALLOC_MMAP_THRESHOLD_": "1000000"}
 CHUNK = 128  # positions whose logits are held at once
 FURTHEST = 1e-5  # that the two forms may be apart, relative to the naive one
 Tensors = list[torch.Tensor]
