@@ -2,6 +2,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from repro.evaluation.against_print import delta_ri, effect_ratio, effects, order_agreement, orders
@@ -48,6 +49,12 @@ def test_the_order_of_rows_is_scipys_tau_b():
 
     printed, measured = [0.3, 0.31, 0.31, 0.4], [0.2, 0.25, 0.24, 0.21]
     assert order_agreement(printed, measured) == pytest.approx(kendalltau(printed, measured).statistic)
+    generator = np.random.default_rng(0)
+    for size in (3, 4, 7, 30):
+        for many in (2, 5, 100):  # few values tie often
+            one, other = generator.integers(many, size=(2, size)).tolist()
+            if len(set(one)) > 1 < len(set(other)):
+                assert order_agreement(one, other) == pytest.approx(kendalltau(one, other).statistic, abs=1e-12)
     assert order_agreement([1, 2, 3], [4, 5, 6]) == 1
     assert order_agreement([1, 2], [1, 2]) is order_agreement([1, 1, 1], [1, 2, 3]) is None
 
