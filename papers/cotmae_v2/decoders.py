@@ -72,6 +72,8 @@ class PreNormDecoder(BottleneckDecoder):
 
         sizes = GPT2Config(
             vocab_size=config.vocab_size,
+            bos_token_id=None,
+            eos_token_id=None,
             n_positions=config.max_position_embeddings,
             n_embd=config.hidden_size,
             n_layer=layers,
