@@ -18,6 +18,7 @@ from repro.results import Record, Results
 from repro.row_tests import run_tests as run_tests
 from repro.row_tests import tests as tests
 from repro.runner import Outcome
+from repro.store import Store, read_json
 
 # of significance.json, for a pair of rows
 PAIRS = (
@@ -162,6 +163,16 @@ def compare(plan: Plan, results: Results, *, outcome: Outcome | None = None) -> 
             for c in plan.cells
         ]
     )
+
+
+def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
+    """The cells beside print, with the tests between rows that are stored; nothing is run, not even tests."""
+    plan.look(store)
+    comparison = compare(plan, results)
+    for key, node in tests(plan, store).items():
+        if store.state(node) == "stored":
+            comparison.tests[key] = read_json(store.path(node) / "significance.json")
+    return comparison
 
 
 def _by_cell(records: list[Record]) -> dict[str, list[Record]]:

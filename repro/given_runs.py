@@ -18,8 +18,6 @@ from repro.store import Store
 if TYPE_CHECKING:
     from repro.evaluation.measures import Scores
 
-MAX_P = 0.05
-
 
 @dataclass(frozen=True)
 class Given:
@@ -66,7 +64,7 @@ def given_runs(paths: Sequence[Path], plan: Plan, store: Store) -> list[Given]:
         node = m.parts[0] if m and len(m.parts) == 1 and "run" in m.parts[0].inputs else None
         measure = m.measure if m else cell.column.measure
         if not (measure and cell.column.dataset and cell.unit in UNITS) or (m and not node):
-            raise UsageError(f"{cell.id} is not measured by one run; `repro show --cell {cell.id}` says how")
+            raise UsageError(f"{cell.id} is not measured by one run; `repro show {cell.id}` says how")
         found += [_given(path, cell, measure, node, plan, store) for path in paths]
     return found
 

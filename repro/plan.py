@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -40,6 +40,11 @@ class Plan:
     def nodes(self) -> list[Node]:
         """Every distinct node, inputs first."""
         return walk(self._ends())
+
+    def of_table(self, paper: str, table: str) -> Plan:
+        """The same with the measurements of one table: a study compares what it measures itself."""
+        own = [m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == (paper, table)]
+        return replace(self, measurements=own)
 
     def _ends(self) -> list[Node]:
         return [part for m in self.measurements for part in m.parts] + list(self.exhibits.values())

@@ -24,10 +24,10 @@ class Checkpoints(TrainerCallback):
 
     def __init__(self, save_steps: int | None):
         self.save_steps = save_steps
-        self.saved, self.saved_at = time.monotonic(), 0
+        self.saved_time, self.saved_step = time.monotonic(), 0
 
     def on_train_begin(self, args, state, control, **kwargs):
-        self.saved_at = state.global_step
+        self.saved_step = state.global_step
 
     def on_step_end(self, args, state, control, **kwargs):
         step = state.global_step
@@ -38,14 +38,14 @@ class Checkpoints(TrainerCallback):
 
     def _due(self, step: int, device: torch.device) -> bool:
         if self.save_steps is None:
-            return decided_by_first(time.monotonic() - self.saved > CHECKPOINT_SECONDS, device)
-        return step - self.saved_at >= self.save_steps
+            return decided_by_first(time.monotonic() - self.saved_time > CHECKPOINT_SECONDS, device)
+        return step - self.saved_step >= self.save_steps
 
     def on_save(self, args, state, control, **kwargs):
         everybody_waits()  # each process has its own generator's state in the checkpoint
         if rank() == 0:
             seal(Path(args.output_dir) / f"checkpoint-{state.global_step}", steps=state.max_steps)
-        self.saved, self.saved_at = time.monotonic(), state.global_step
+        self.saved_time, self.saved_step = time.monotonic(), state.global_step
 
 
 class Steps(TrainerCallback):

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from repro.comparison import compare
+from repro.comparison import compare, judged_cells
 from repro.coverage import coverage
 from repro.manifest.cells import select
 from repro.papers import papers
 from repro.plan import plan
 from repro.report.markdown import between, verdicts
-from repro.report.stored import judged_cells
 from repro.results import Results
 from repro.scale import scale
 from repro.store import Store

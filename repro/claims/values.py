@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import Protocol
 
 from repro.claims.expressions import Missing
-from repro.comparison import Comparison, compare, tests
+from repro.comparison import Comparison, judged_cells
 from repro.manifest.cells import Cell
 from repro.plan import Plan
 from repro.results import Results
-from repro.store import Store, read_json
+from repro.store import Store
 
 
 class Values(Protocol):
@@ -81,9 +81,4 @@ class Measured:
 
 def measured(plan: Plan, results: Results, store: Store) -> Measured:
     """What is recorded and stored for a plan's cells; nothing is run, not even tests between rows."""
-    plan.look(store)
-    comparison = compare(plan, results)
-    for key, node in tests(plan, store).items():
-        if store.state(node) == "stored":
-            comparison.tests[key] = read_json(store.path(node) / "significance.json")
-    return Measured(comparison)
+    return Measured(judged_cells(plan, results, store))

@@ -63,5 +63,4 @@ def _longest(cost: Estimate, nodes: list[Node]) -> list[Node]:
 def _amount(cost: Estimate, nodes: list[Node]) -> str:
     if cost.throughput:
         return f"{cost.hours(nodes):,.1f}"
-    works = [cost.works[node.fingerprint] for node in nodes]
-    return f"{sum((w.training or 0) + (w.inference or 0) for w in works):.1e}"
+    return f"{sum(cost.works[node.fingerprint].operations for node in nodes):.1e}"

@@ -71,7 +71,7 @@ def _page(names, scale_name, places) -> str:
 
 
 def _compared(names, scale_name, places):
-    from repro.report.stored import judged_cells
+    from repro.comparison import judged_cells
     from repro.results import Results
     from repro.store import Store
 

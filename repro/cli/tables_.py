@@ -24,8 +24,8 @@ def command(selection, out, document):
     """
     from pathlib import Path
 
+    from repro.comparison import judged_cells
     from repro.report import latex
-    from repro.report.stored import judged_cells
     from repro.results import Results
     from repro.store import translated
 
@@ -63,10 +63,9 @@ def _study(plan, store, cell, path, command: str) -> str:
     """A table that is printed nowhere: LaTeX and, beside it, Markdown. Returns the LaTeX."""
     from repro.evaluation.study import costs, entries
     from repro.report import study
-    from repro.report.stored import only
 
     title = f"{cell.paper.manifest.title} (scale {plan.scale.name})"
-    table, own = cell.table, only(plan, cell.paper.name, cell.table.id)
+    table, own = cell.table, plan.of_table(cell.paper.name, cell.table.id)
     spent, measured = costs(own, store), entries(own, store, reference=table.delta_from)
     for suffix, written in ((".md", study.markdown), (".tex", study.latex)):
         text = written(title, table, measured, spent, command=command)

@@ -11,7 +11,6 @@ from repro.cost.work import forward
 from repro.machine import hardware, software
 
 SMALL = Shape(4, 256, 1024, 2000)  # what a CPU trains for seconds; a GPU is measured with BERT-base
-HEADS = 4
 LENGTH = {"cpu": 128, "cuda": 144}
 BATCH = {"cpu": 16, "cuda": 256}
 MATRIX = {"cpu": 1024, "cuda": 8192}
@@ -55,7 +54,7 @@ def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], 
 
     config = BertConfig(
         vocab_size=sizes.vocabulary, hidden_size=sizes.hidden, num_hidden_layers=sizes.layers,
-        num_attention_heads=HEADS if sizes is SMALL else 12, intermediate_size=sizes.intermediate,
+        num_attention_heads=sizes.hidden // 64, intermediate_size=sizes.intermediate,
     )  # fmt: skip
     model = BertModel(config, add_pooling_layer=False).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)

@@ -39,7 +39,7 @@ class Estimate:
     @cached_property
     def operations(self) -> float:
         """Floating-point operations of what is to run."""
-        return sum((w.training or 0) + (w.inference or 0) for w in self.works.values())
+        return sum(w.operations for w in self.works.values())
 
     @cached_property
     def uncounted(self) -> list[Node]:

@@ -13,13 +13,13 @@ import yaml
 from repro.datasets.catalog import catalog
 from repro.graph import Node, walk
 
-TOKENS_PER_WORD = 1.35  # of BERT's vocabulary on English, roughly
+TOKENS_PER_WORD = 1.35  # of BERT's vocabulary on English: a guess, not measured
 SPECIAL = 2  # [CLS] and [SEP]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A BERT's sizes; ``heads`` do not change its cost."""
+    """A BERT's sizes; the number of its heads does not change its cost."""
 
     layers: int
     hidden: int
@@ -27,14 +27,14 @@ class Shape:
     vocabulary: int
 
     @property
-    def parameters(self) -> int:
+    def layer_weights(self) -> int:
         """Weights of matrices of the layers: four of attention and two of the feed-forward."""
         return self.layers * (4 * self.hidden**2 + 2 * self.hidden * self.intermediate)
 
     @property
-    def whole(self) -> int:
+    def all_weights(self) -> int:
         """All weights: layers, embeddings and 512 positions."""
-        return self.parameters + (self.vocabulary + 512) * self.hidden
+        return self.layer_weights + (self.vocabulary + 512) * self.hidden
 
 
 BASE = Shape(12, 768, 3072, 30522)

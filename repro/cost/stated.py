@@ -30,7 +30,7 @@ class Stated(BaseModel):
         hours = "hours not stated"
         if self.hours is not None:
             hours = f"{self.hours:g} h = {self.gpu_hours:,.0f} GPU hours"
-        return f"{self.of}: {self.gpus} {self.gpu}, {hours} ({self.where})"
+        return f"{self.of}: {self.gpus} {self.gpu or 'GPUs of no named kind'}, {hours} ({self.where})"
 
 
 def stated() -> dict[str, list[Stated]]:

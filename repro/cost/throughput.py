@@ -14,7 +14,7 @@ from repro.store import Store
 PEAKS = {
     "v100": 125e12, "t4": 65e12, "a100": 312e12, "l4": 121e12, "l40s": 362e12, "h100": 989e12, "h200": 989e12,
 }  # fmt: skip
-ASSUMED = 0.35  # share of the peak that BERT-base at a few hundred tokens reaches with ordinary code
+ASSUMED = 0.35  # share of the peak that BERT-base reaches: a guess; `repro calibrate` measures
 
 
 @dataclass(frozen=True)

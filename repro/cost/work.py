@@ -1,8 +1,9 @@
 """Floating-point operations and bytes of a node, by formulas simple enough to check by hand.
 
-A token costs 2 operations a weight forward, twice that backward, and attention 4 x layers x hidden x length
-forward on top (Kaplan et al. 2020, section 2.1). A masked-language head is counted at 15 % of the tokens of a
-pre-training. Not counted: decoders, generators and second passes of single objectives, padding, Lucene.
+A token costs 2 operations a weight forward and twice that backward (Kaplan et al. 2020, section 2.1), and
+attention 4 x layers x hidden x length forward on top: 2 for its scores, 2 for the sum that they weight. A
+masked-language head is counted at BERT's 15 % of the tokens of a pre-training, whatever its rate. Not
+counted: decoders, generators and second passes of single objectives, padding, Lucene.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from repro.cost import shapes
 from repro.cost.shapes import Shape
 from repro.graph import Node
 
-MASKED = 0.15
+MASKED = 0.15  # BERT's rate
 NUMBER = 4  # bytes of a float32
-LINE = 45  # bytes of a line of a run
+LINE = 45  # bytes of a line of a run, a guess
 CHARACTERS = 6  # bytes of a word with its space
 
 
@@ -35,6 +36,11 @@ class Work:
     stored: float | None = 0.0
 
     @property
+    def operations(self) -> float:
+        """Floating-point operations, as far as they could be counted."""
+        return (self.training or 0) + (self.inference or 0)
+
+    @property
     def is_known(self) -> bool:
         """Whether all operations could be counted."""
         return self.training is not None and self.inference is not None
@@ -42,7 +48,7 @@ class Work:
 
 def forward(model: Shape, length: float) -> float:
     """Operations of one token in a text of so many."""
-    return 2 * model.parameters + 4 * model.layers * model.hidden * length
+    return 2 * model.layer_weights + 4 * model.layers * model.hidden * length
 
 
 def work(node: Node) -> Work:
@@ -53,7 +59,7 @@ def work(node: Node) -> Work:
 def _pretrain(node: Node) -> Work:
     model, texts = shapes.shape(node), shapes.rows(node.inputs["tokens"])
     steps = _steps(node, texts, node.params["texts_per_batch"])
-    stored = model.whole * NUMBER
+    stored = model.all_weights * NUMBER
     if steps is None:
         return Work(None, 0.0, stored)
     length = _text_length(node)
@@ -81,7 +87,7 @@ def _steps(node: Node, examples: float | None, batch: int) -> float | None:
 def _finetune(node: Node) -> Work:
     model, p = shapes.shape(node), node.params
     steps = _steps(node, shapes.queries(node.inputs["training_set"]), p["queries_per_batch"])
-    stored = model.whole * NUMBER
+    stored = model.all_weights * NUMBER
     if steps is None:
         return Work(None, 0.0, stored)
     together = "query_length" not in p  # a cross-encoder's passages begin with the query
@@ -149,7 +155,7 @@ def _tokenize(node: Node) -> Work:
 
 
 def _model(node: Node) -> Work:
-    return Work(stored=shapes.shape(node).whole * NUMBER)
+    return Work(stored=shapes.shape(node).all_weights * NUMBER)
 
 
 _FORMULAS: dict[str, Callable[[Node], Work]] = {

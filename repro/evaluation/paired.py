@@ -28,7 +28,7 @@ def paired(scores: np.ndarray, queries: Sequence[str], measure: str) -> dict:
     Args:
         scores: (S, Q), a row a system, a column a query.
         queries: the Q ids; with the measure they seed what is random, so that equal inputs give equal values
-            in every process, whatever the systems are called and whichever others are compared.
+            in every process, whatever the systems are called; others beside them change only rounding.
 
     Returns matrices (S lists of S values, None on the diagonal), [i][j] being i minus j: ``difference`` of
     the means; ``effect_size``, that over the differences' standard deviation, None where they do not vary;

@@ -112,7 +112,7 @@ def _cost(facts: Sequence[Mapping]) -> Cost:
     seconds = [s for s in map(_seconds, facts) if s is not None]
     return Cost(
         statistics.fmean(counted) if len(counted) == len(facts) else None,
-        statistics.fmean(seconds) if seconds else None,
+        statistics.fmean(seconds) if len(seconds) == len(facts) else None,
     )
 
 

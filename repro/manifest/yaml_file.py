@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -59,7 +60,7 @@ def read(
     """
     text = _text(path)
     try:
-        data = _loaded(text, _TextLoader if as_text else _Loader)
+        data = copy.deepcopy(_loaded(text, _TextLoader if as_text else _Loader))
     except yaml.MarkedYAMLError as error:
         mark, begun = error.problem_mark, error.context_mark
         since = f" ({error.context} on line {begun.line + 1})" if begun and begun.line != mark.line else ""
@@ -80,9 +81,9 @@ def read(
 
 
 @functools.lru_cache(maxsize=64)
-def _loaded(text: str, loader: type) -> Any:
-    """What a text says; many recipes ask for the same few files, and shapes copy what they take."""
-    return yaml.load(text, loader)
+def _loaded(text: str, loader: type[_Loader]) -> Any:
+    """What a text says: many recipes ask for the same few files. Not to be changed, as it is kept."""
+    return yaml.load(text, loader)  # _Loader is a safe one: plain values only
 
 
 def fault_at(path: Path, location: tuple[str | int, ...], reason: str) -> ManifestError:

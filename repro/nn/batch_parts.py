@@ -3,9 +3,9 @@
 Two kinds of objectives can be trained so. One whose losses are means over things of single examples has
 ``denominators(batch) -> {loss: how many}`` (None for a loss that is a sum); its parts are weighted by them.
 One whose examples meet in its losses has ``represent(batch) -> {name: rows}`` and ``losses(represented) ->
-named losses``, its ``forward`` being the second of the first. What all processes represent is brought
-together, and several parts are encoded twice, without and with a graph, around the gradient of the losses
-(gradient caching; Gao et al. 2021). A part is what ``collate`` makes of some of the examples.
+named losses``, its ``forward`` giving what the second does of the first. What all processes represent is
+brought together, and several parts are encoded twice, without and with a graph, around the gradient of the
+losses (gradient caching; Gao et al. 2021). A part is what ``collate`` makes of some of the examples.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def backward_in_parts(
 
 
 def _accumulated(objective: nn.Module, pieces: list[Batch], backward: Backward, autocast: Precision) -> Batch:
-    counts = [objective.denominators(piece) for piece in pieces]
+    with autocast():  # one that draws what it predicts encodes the texts here
+        counts = [objective.denominators(piece) for piece in pieces]
     device = next(objective.parameters()).device
     means = [name for name, count in counts[0].items() if count is not None]
     own = torch.tensor([float(sum(c[name] for c in counts)) for name in means], dtype=torch.float64)

@@ -64,12 +64,12 @@ def test_what_lies_behind_a_record_with_another_reading_is_needed(repro, measure
     assert repro("run", *how).status == 0
     before = sorted(p.name for p in (measured / "store/bm25").iterdir())
     assert len(before) == 2
-    repro("gc", *TINY, "--yes")
+    assert repro("gc", *TINY, "--yes").status == 0
     assert sorted(p.name for p in (measured / "store/bm25").iterdir()) == before
     records = measured / "results/records/tiny/costa.jsonl"
     kept = [line for line in records.read_text().splitlines() if not json.loads(line)["readings"]]
     records.write_text("\n".join(kept) + "\n")
-    repro("gc", *TINY, "--yes")
+    assert repro("gc", *TINY, "--yes").status == 0
     assert len(list((measured / "store/bm25").iterdir())) == 1
 
 
@@ -113,11 +113,11 @@ def test_what_lies_behind_a_record_stays_whatever_the_plan_would_ask_for_now(rep
         return Node(node.stage, {**node.params, "identity": "unknown"}, node.inputs)
 
     monkeypatch.setattr(Machine, "_source", lambda self, node: (otherwise(self, node), None))
-    repro("gc", *TINY, "--yes")
+    assert repro("gc", *TINY, "--yes").status == 0
     assert _stages(measured) == STAGES
     shutil.rmtree(measured / "results")
     shutil.rmtree(measured / "store/nodes")
-    repro("gc", *TINY, "--yes")
+    assert repro("gc", *TINY, "--yes").status == 0
     assert _stages(measured) == set()
 
 
@@ -143,5 +143,5 @@ def _two_collections():
 def test_what_waits_in_slurms_queue_stays(repro, measured, stray):
     (measured / "store/slurm").mkdir()
     (measured / f"store/slurm/{stray.name}.json").write_text('{"job": "7"}')
-    repro("gc", *TINY, "--yes")
+    assert repro("gc", *TINY, "--yes").status == 0
     assert stray.exists()

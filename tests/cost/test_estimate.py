@@ -119,9 +119,11 @@ def test_a_budget_without_a_throughput_is_refused(planned):
 def test_what_papers_say_is_read_and_their_names_checked(tmp_path, monkeypatch):
     said = stated()
     assert {"costa", "cotmae_v2", "cpdae", "simlm"} <= set(said) <= set(papers.papers())
-    hours = {str(s.of): s.gpu_hours for s in said["simlm"]}
+    hours = {str(s.of): s.gpu_hours for s in said["simlm"] if s.hours}
     assert hours == {"pre-training on MS MARCO": 288, "pre-training on Natural Questions": 576}
-    assert [s.gpu_hours for s in said["cotmae_v2"]] == [784, None]  # 16 x 49
+    assert [s.gpus for s in said["simlm"] if not s.hours] == [4, 8, 4]
+    assert "8 GPUs of no named kind, hours not stated" in str(said["simlm"][3])
+    assert [s.gpu_hours for s in said["cotmae_v2"]] == [784, None, None]  # 16 x 49
     assert str(said["cpdae"][0]) == "everything: not stated"
     assert "hours not stated" in str(said["costa"][0])
     monkeypatch.setattr(papers, "ROOT", tmp_path)

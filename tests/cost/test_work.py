@@ -25,8 +25,8 @@ def _pretrain(tokens, **params):
 
 def test_bert_base_has_85_million_weights_in_its_layers():
     # 12 layers x (4 x 768^2 of attention + 2 x 768 x 3072 of the feed-forward)
-    assert BASE.parameters == 12 * (4 * 768**2 + 2 * 768 * 3072) == 84_934_656
-    assert BASE.whole == pytest.approx(108.8e6, rel=0.01)  # BERT's 110 million without the pooler
+    assert BASE.layer_weights == 12 * (4 * 768**2 + 2 * 768 * 3072) == 84_934_656
+    assert BASE.all_weights == pytest.approx(108.8e6, rel=0.01)  # BERT's 110 million without the pooler
 
 
 def test_a_forward_pass_is_what_torch_counts():
@@ -48,7 +48,7 @@ def test_a_forward_pass_is_what_torch_counts():
 def test_a_pretraining_is_three_passes_over_its_tokens_and_a_head_at_15_percent():
     node = _pretrain(_tokens("chunk", 512), max_steps=1000)
     tokens = 1000 * 8 * 512
-    each = 2 * BASE.parameters + 4 * 12 * 768 * 512 + 2 * 768 * 30522 * 0.15
+    each = 2 * BASE.layer_weights + 4 * 12 * 768 * 512 + 2 * 768 * 30522 * 0.15
     assert work(node).training == pytest.approx(3 * tokens * each) and work(node).inference == 0
 
 

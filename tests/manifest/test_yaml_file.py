@@ -1,5 +1,7 @@
 """Broken manifests are refused with file and line."""
 
+from typing import Any
+
 import pytest
 
 from repro.errors import ManifestError
@@ -60,3 +62,10 @@ def test_a_default_must_be_a_choice(tmp_path):
     text = "- {id: a, kind: silence, where: x, paper: y, choices: {b: 1}, default: c}\n"
     with pytest.raises(ManifestError, match="default 'c' is not among the choices b"):
         _read(tmp_path, text, tuple[Reading, ...])
+
+
+def test_changing_what_was_read_does_not_change_what_is_read_next(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("options: {words: [the, a]}")
+    yaml_file.read(path, dict[str, Any])["options"]["words"].append("of")
+    assert yaml_file.read(path, dict[str, Any]) == {"options": {"words": ["the", "a"]}}

@@ -9,12 +9,11 @@ from itertools import groupby
 from pathlib import Path
 
 from repro.audit.findings import Finding
-from repro.comparison import Compared, Comparison
+from repro.comparison import Compared, Comparison, judged_cells
 from repro.coverage import Covered, coverage
 from repro.papers import Paper
 from repro.plan import Plan
 from repro.report.html.scatter import Scatter, scatters
-from repro.report.stored import judged_cells, only
 from repro.results import Results
 from repro.store import Store
 
@@ -159,7 +158,7 @@ def studies(plan: Plan, store: Store, source: Paper) -> dict[str, Study]:
     found = {}
     for table in source.manifest.tables:
         if table.kind == "study":
-            own = only(plan, source.name, table.id)
+            own = plan.of_table(source.name, table.id)
             measured = entries(own, store, reference=table.delta_from)
             if measured:
                 found[table.id] = Study(measured, costs(own, store))

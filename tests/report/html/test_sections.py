@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from repro.papers import paper
 from repro.report.html.scatter import MOST_QUERIES, Scatter, drawn, scatters
 from repro.report.html.sections import drawings
-from repro.report.stored import only
 from tests.report.html.toy import report
 
 
@@ -76,6 +75,6 @@ def test_a_study_sees_the_measurements_of_its_own_table_only():
 
     cells = select(("costa",), tables=("1", "4"), rows=(), cells=())
     whole = plan(cells, scale=scale("tiny"), data=None, digests=None)
-    own = only(whole, "costa", "4")
+    own = whole.of_table("costa", "4")
     assert {m.cell.table.id for m in own.measurements} == {"4"} and len(own.measurements) == 10
     assert len(whole.measurements) > 10
