@@ -69,6 +69,8 @@ def _run(run: str, dataset: str | None, measures: tuple[str, ...], as_json: bool
 
     if not dataset:
         raise UsageError("a RUN needs the --dataset whose judgements score it; `repro data` lists them")
+    if not Path(run).is_file():  # before judgements are missed, or read
+        raise UsageError(f"there is no file {run!r}; give a TREC run, plain or gzipped")
     from repro.evaluating import scored_run
 
     scores = scored_run(Path(run), dataset, list(measures))

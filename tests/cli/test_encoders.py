@@ -111,6 +111,7 @@ def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, rep
     [
         ((), "give a RUN with --dataset, or --model"),
         (("my.run",), "needs the --dataset"),
+        (("no/such.run", "--dataset", "msmarco-passage/dev/small"), "there is no file 'no/such.run'"),
         (("my.run", "--dataset", "x", "--pooling", "cls"), "by --dataset and --measure alone"),
         (("--model", "x"), "needs the --table"),
         (("--model", "x", "--table", "toy/1", "--measure", "RR"), "leave these options out"),
