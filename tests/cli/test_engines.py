@@ -83,6 +83,6 @@ def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro):
     assert any(line.startswith("to download: ") and "checkpoints" in line for line in lines)
     assert any(line.startswith("disk: about ") for line in lines)
     assert any(line.startswith("work: about ") and "(h100, assumed 35% of 989 TFLOP/s)" in line for line in lines)
-    assert "8 V100, 36 h = 288 GPU hours (§4.1)" in said.out
+    assert "8 V100, 36 h = 288 GPU hours (§4.1, about 1.5 days)" in said.out
     without = repro("plan", "simlm", "--table", "1").out
     assert "for hours, `repro calibrate` measures this machine, or name a GPU with --gpu" in without
