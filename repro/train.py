@@ -23,6 +23,7 @@ from torch import nn
 from repro.checkpoints import last_complete
 from repro.errors import UsageError, unknown
 from repro.nn.across_processes import everybody_waits, processes, rank
+from repro.nn.length_buckets import length_buckets
 from repro.nn.precision import check_precision
 from repro.nn.threads import threads_for
 from repro.order import Order, Place
@@ -107,12 +108,14 @@ def train(
     gradient norm and losses (means since the line before).
 
     Under torchrun every process takes its share of each batch, and all end with the same weights; the one of
-    rank 0 writes. REPRO_MICRO_BATCH examples are encoded at a time where a process's share does not fit: the
-    gradient stays that of the whole batch, but dropout falls otherwise.
+    rank 0 writes. REPRO_MICRO_BATCH examples are encoded at a time where a process's share does not fit, and
+    a fine-tuning's texts in REPRO_LENGTH_BUCKETS groups of similar lengths: the gradient stays that of the
+    whole batch, but dropout falls otherwise.
 
     Returns:
         facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, floating-
-        point operations of the whole training (``repro.flops``), and the step at which it was resumed, if so.
+        point operations of the whole training (``repro.flops``), and, where it was so, the step at which it
+        was resumed, the ``micro_batch`` and the ``length_buckets``.
 
     Raises:
         StageError: a loss is not finite.
@@ -124,6 +127,7 @@ def train(
     started, steps, checkpoints = time.monotonic(), settings.steps(len(examples)), out / "checkpoints"
     made = arguments(settings, checkpoints, steps=steps)  # joins the other processes, if there are any
     micro_batch = _number("REPRO_MICRO_BATCH", "examples encoded at once, or unset it for the whole batch")
+    buckets = _number("REPRO_LENGTH_BUCKETS", "groups that a batch is encoded in, or unset it for one")
     check_parts(objective, settings.batch_size, micro_batch)
     order = Order(
         len(examples), batch_size=settings.batch_size, steps=steps, seed=settings.seed,
@@ -140,7 +144,11 @@ def train(
         schedule=settings.schedule,
         micro_batch=micro_batch,
     )
-    with progress.task("training", total=steps) as advance, threads_for(objective):
+    with (
+        progress.task("training", total=steps) as advance,
+        threads_for(objective),
+        length_buckets(buckets or 1),
+    ):
         trainer.run(advance)
     everybody_waits()
     facts = {"steps": steps, "epochs": steps * settings.batch_size / len(examples), "examples": len(examples)}
@@ -150,7 +158,8 @@ def train(
     }
     facts |= trainer.flops.facts(steps * processes())
     everybody_waits()  # the first process may now hand the folder on
-    return facts | ({"resumed_at": trainer.resumed_at} if trainer.resumed else {})
+    asked = {"micro_batch": micro_batch, "length_buckets": buckets, "resumed_at": trainer.resumed_at}
+    return facts | {name: value for name, value in asked.items() if value}
 
 
 def keep(objective: nn.Module, out: Path) -> None:

@@ -167,6 +167,38 @@ def test_a_training_in_parts_that_is_killed_ends_with_the_same_bits(tmp_path, mo
     assert all(torch.equal(a, b) for a, b in zip(made.parameters(), again.parameters(), strict=True))
 
 
+@pytest.mark.parametrize("parts", [None, "3"])
+def test_length_buckets_end_with_the_weights_of_the_batch_as_it_is(tmp_path, monkeypatch, parts):
+    made, facts = trained("in-batch", tmp_path / "whole")
+    monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "3")
+    if parts:
+        monkeypatch.setenv("REPRO_MICRO_BATCH", parts)
+    again, told = trained("in-batch", tmp_path / "buckets")
+    for key, value in weights(made).items():
+        np.testing.assert_allclose(weights(again)[key], value, rtol=0, atol=1e-6, err_msg=key)
+    assert told["losses"] == pytest.approx(facts["losses"], rel=1e-5)
+    assert told["length_buckets"] == 3 and "length_buckets" not in facts
+    assert told.get("micro_batch") == (3 if parts else None)
+    assert 0 < told["flops"] < facts["flops"] or parts  # in parts vectors are made twice
+
+
+def test_a_training_in_buckets_that_is_killed_ends_with_the_same_bits(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "2")
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "1")
+    made, _ = trained("in-batch", tmp_path / "straight", dropout=0.3)
+    with pytest.raises(KeyboardInterrupt):
+        trained("in-batch", tmp_path / "killed", dropout=0.3, fails_at=4)
+    again, facts = trained("in-batch", tmp_path / "killed", dropout=0.3)
+    assert facts["resumed_at"] == 3
+    assert all(torch.equal(a, b) for a, b in zip(made.parameters(), again.parameters(), strict=True))
+
+
+def test_buckets_that_are_no_number_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "0")
+    with pytest.raises(UsageError, match="REPRO_LENGTH_BUCKETS is '0'; give a number of groups"):
+        train(Regression(), Places(8), settings(), out=tmp_path, progress=Progress())
+
+
 def test_an_objective_that_needs_its_batch_whole_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("REPRO_MICRO_BATCH", "3")
     with pytest.raises(UsageError, match="'regression' needs its batch of 4 whole; unset REPRO_MICRO_BATCH"):

@@ -11,6 +11,7 @@ from repro.errors import unknown
 from repro.nn.checkpoint import save_model
 from repro.nn.contrastive import check_negatives, contrastive
 from repro.nn.encoder import Encoder
+from repro.nn.length_buckets import in_buckets, side_inputs
 from repro.nn.projector import Projector, saved_projector
 from repro.nn.segment_pairs import passage_inputs
 from repro.nn.similarity import check_similarity
@@ -95,11 +96,7 @@ class BiEncoderContrastive(nn.Module):
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
-        queries = self.encoder(batch["query_input_ids"], batch["query_attention_mask"])  # (Q, H)
-        passages = self.encoder(
-            batch["passage_input_ids"], batch["passage_attention_mask"], batch.get("passage_token_type_ids")
-        )  # (Q*P, H)
-        return {"queries": queries, "passages": passages}
+        return {"queries": self._vectors(batch, "query_"), "passages": self._vectors(batch, "passage_")}
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``contrastive``, of vectors as ``represent`` names them."""
@@ -113,3 +110,6 @@ class BiEncoderContrastive(nn.Module):
         """The encoder, its tokenizer and, if any, its projector."""
         save_model(self.encoder.model, self.tokenizer, folder)
         self.encoder.projector.save(folder, encodes=True)
+
+    def _vectors(self, batch: dict[str, torch.Tensor], side: str) -> torch.Tensor:
+        return in_buckets(lambda inputs: self.encoder(**inputs), side_inputs(batch, side))  # (N, H)

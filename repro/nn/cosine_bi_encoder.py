@@ -10,6 +10,7 @@ from torch import nn
 from repro.errors import UsageError
 from repro.nn.checkpoint import save_model
 from repro.nn.four_block import check_terms, four_block_contrastive
+from repro.nn.length_buckets import in_buckets, side_inputs
 from repro.nn.pooling import check_pooling, pooled
 from repro.nn.segment_pairs import passage_inputs
 from repro.nn.text import tokenised
@@ -127,6 +128,8 @@ class CosineBiEncoder(nn.Module):
         save_model(self.model, self.tokenizer, folder)
 
     def _vectors(self, batch: dict[str, torch.Tensor], side: str) -> torch.Tensor:
-        inputs = {name.removeprefix(side): value for name, value in batch.items() if name.startswith(side)}
+        return in_buckets(self._pooled, side_inputs(batch, side))  # (N, H)
+
+    def _pooled(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
         hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
         return pooled(hidden, inputs["attention_mask"], pooling=self.pooling)  # (N, H)

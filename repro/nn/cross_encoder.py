@@ -13,6 +13,7 @@ from torch.nn import functional
 from repro.errors import DataError, UsageError, unknown
 from repro.nn.checkpoint import quiet, save_model
 from repro.nn.divergence import divergence
+from repro.nn.length_buckets import in_buckets
 from repro.nn.segment_pairs import segment_pairs
 from repro.nn.text import passage_text
 
@@ -135,7 +136,7 @@ class CrossEncoder(nn.Module):
     def _scores(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         shape = batch["input_ids"].shape[:2]
         flat = {name: value.flatten(0, 1) for name, value in batch.items()}
-        return self.model(**flat).logits.float().view(shape)  # (Q, P)
+        return in_buckets(lambda inputs: self.model(**inputs).logits, flat).float().view(shape)  # (Q, P)
 
 
 def listwise(scores: torch.Tensor) -> torch.Tensor:

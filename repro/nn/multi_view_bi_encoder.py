@@ -10,6 +10,7 @@ from torch import nn
 from repro.errors import DataError, check_known
 from repro.nn.checkpoint import load_masked_lm
 from repro.nn.divergence import divergence
+from repro.nn.length_buckets import in_buckets, side_inputs
 from repro.nn.segment_pairs import passage_inputs
 from repro.nn.similarity import check_similarity
 from repro.nn.sparse_view import flops, top_k
@@ -139,9 +140,7 @@ class MultiViewBiEncoder(nn.Module):
 
     def encoded(self, batch: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
         """Vectors by view of the queries or passages, sparse ones whole."""
-        prefix = SIDES[side]
-        inputs = {name.removeprefix(prefix): batch[name] for name in batch if name.startswith(prefix)}
-        return self.encoder(**inputs)
+        return in_buckets(lambda inputs: self.encoder(**inputs), side_inputs(batch, SIDES[side]))
 
     def truncated(self, vectors: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
         """The same, sparse ones cut to their highest values on a side where they are to be."""

@@ -1,0 +1,54 @@
+"""Texts of one batch encoded in groups of similar lengths, so that short ones are not padded to the longest.
+
+The batch, and so the loss and its gradient, stay the same; only dropout falls otherwise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+
+import torch
+
+Inputs = dict[str, torch.Tensor]
+
+_buckets: ContextVar[int] = ContextVar("length buckets", default=1)
+
+
+@contextlib.contextmanager
+def length_buckets(count: int) -> Iterator[None]:
+    """So many groups for what is encoded here by ``in_buckets``; 1 for the batch as it is."""
+    before = _buckets.set(count)
+    try:
+        yield
+    finally:
+        _buckets.reset(before)
+
+
+def in_buckets(encode: Callable[[Inputs], torch.Tensor | Inputs], inputs: Inputs) -> torch.Tensor | Inputs:
+    """What ``encode`` makes of the inputs, the rows in their order.
+
+    Args:
+        encode: model inputs of n texts, (n, l) each, to (n, …), or to several such by name; what it makes of
+            a text depends on no other text and on no padding.
+        inputs: (N, L), ``attention_mask`` among them, padded at the right.
+    """
+    groups = min(_buckets.get(), len(inputs["attention_mask"]))
+    if groups == 1:
+        return encode(inputs)
+    lengths = inputs["attention_mask"].sum(dim=1)  # (N,)
+    order = lengths.argsort(stable=True)
+    made = []
+    for rows in order.tensor_split(groups):
+        longest = int(lengths[rows[-1]])
+        made.append(encode({name: values[rows, :longest] for name, values in inputs.items()}))
+    back = order.argsort()
+    if isinstance(made[0], dict):
+        return {name: torch.cat([some[name] for some in made])[back] for name in made[0]}
+    return torch.cat(made)[back]
+
+
+def side_inputs(batch: Inputs, prefix: str) -> Inputs:
+    """The model inputs whose names in the batch begin so, under the model's names for them."""
+    return {name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)}
