@@ -108,9 +108,10 @@ def train(
     gradient norm and losses (means since the line before).
 
     Under torchrun every process takes its share of each batch, and all end with the same weights; the one of
-    rank 0 writes. REPRO_MICRO_BATCH examples are encoded at a time where a process's share does not fit, and
-    a fine-tuning's texts in REPRO_LENGTH_BUCKETS groups of similar lengths: the gradient stays that of the
-    whole batch, but dropout falls otherwise.
+    rank 0 writes. REPRO_MICRO_BATCH examples are encoded at a time where a process's share does not fit.
+    REPRO_LENGTH_BUCKETS groups of similar lengths are encoded one after another, in fine-tuning and where a
+    pre-training's losses are sums over texts. The gradient stays that of the whole batch, but what is drawn
+    from torch's generator, as dropout is, falls otherwise.
 
     Returns:
         facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, floating-
@@ -126,9 +127,11 @@ def train(
 
     started, steps, checkpoints = time.monotonic(), settings.steps(len(examples)), out / "checkpoints"
     made = arguments(settings, checkpoints, steps=steps)  # joins the other processes, if there are any
-    micro_batch = _number("REPRO_MICRO_BATCH", "examples encoded at once, or unset it for the whole batch")
-    buckets = _number("REPRO_LENGTH_BUCKETS", "groups that a batch is encoded in, or unset it for one")
-    check_parts(objective, settings.batch_size, micro_batch)
+    asked = {
+        "micro_batch": _number("REPRO_MICRO_BATCH", "examples encoded at once, or unset it for all"),
+        "length_buckets": _number("REPRO_LENGTH_BUCKETS", "groups of a batch's texts, or unset it for one"),
+    }
+    check_parts(objective, settings.batch_size, asked["micro_batch"])
     order = Order(
         len(examples), batch_size=settings.batch_size, steps=steps, seed=settings.seed,
         rank=rank(), processes=processes(),
@@ -142,12 +145,12 @@ def train(
         resumed=_resumed(checkpoints, steps),
         save_steps=_number("REPRO_SAVE_STEPS", "steps, or unset it for every ten minutes"),
         schedule=settings.schedule,
-        micro_batch=micro_batch,
+        **asked,
     )
     with (
         progress.task("training", total=steps) as advance,
         threads_for(objective),
-        length_buckets(buckets or 1),
+        length_buckets(asked["length_buckets"] or 1),
     ):
         trainer.run(advance)
     everybody_waits()
@@ -158,7 +161,7 @@ def train(
     }
     facts |= trainer.flops.facts(steps * processes())
     everybody_waits()  # the first process may now hand the folder on
-    asked = {"micro_batch": micro_batch, "length_buckets": buckets, "resumed_at": trainer.resumed_at}
+    asked |= {"resumed_at": trainer.resumed_at}
     return facts | {name: value for name, value in asked.items() if value}
 
 

@@ -19,7 +19,7 @@ from repro.checkpoints import step_of
 from repro.errors import StageError
 from repro.flops import Flops
 from repro.nn.across_processes import processes, rank, sum_gradients
-from repro.nn.batch_parts import backward_in_parts, collated_in_parts
+from repro.nn.batch_parts import backward_in_parts, collated_in_parts, sums_over_examples
 from repro.schedules import SCHEDULES
 from repro.trainer_callbacks import Checkpoints, Steps, cut_log
 
@@ -71,15 +71,20 @@ class ObjectiveTrainer(Trainer):
         schedule: of ``repro.train.Settings``; one that HF does not know is of ``repro.schedules``.
         micro_batch: examples whose encoding is in memory at once; None for all that a process has. With it,
             or with several processes, ``inputs`` are a list of batches.
+        length_buckets: parts of a batch by the lengths of its texts, where losses are sums over examples;
+            None for one.
     """
 
     def __init__(
         self, objective, args, examples, order, *,
         log: Path, resumed: Path | None, save_steps: int | None, schedule: str, micro_batch: int | None,
+        length_buckets: int | None,
     ):  # fmt: skip
-        collate = objective.collate
-        if micro_batch is not None or processes() > 1:
-            collate = partial(collated_in_parts, collate, size=micro_batch)
+        collate, buckets = objective.collate, length_buckets or 1
+        if not sums_over_examples(objective):
+            buckets = 1  # parts of the other kind are encoded twice
+        if micro_batch is not None or processes() > 1 or buckets > 1:
+            collate = partial(collated_in_parts, collate, size=micro_batch, buckets=buckets)
         super().__init__(objective, args, data_collator=collate, train_dataset=examples)
         self.remove_callback(PrinterCallback)
         if processes() > 1:  # gradients are summed by ``training_step``, so the model is left unwrapped

@@ -12,6 +12,7 @@ import torch
 
 from repro.errors import UsageError
 from repro.nn.across_processes import rank
+from repro.nn.batch_parts import collated_in_parts
 from repro.order import Order
 from repro.progress import Progress
 from repro.train import Settings, train
@@ -180,6 +181,33 @@ def test_length_buckets_end_with_the_weights_of_the_batch_as_it_is(tmp_path, mon
     assert told["length_buckets"] == 3 and "length_buckets" not in facts
     assert told.get("micro_batch") == (3 if parts else None)
     assert 0 < told["flops"] < facts["flops"] or parts  # in parts vectors are made twice
+
+
+def test_a_pretraining_in_length_buckets_ends_with_the_same_weights_from_fewer_operations(
+    tmp_path, monkeypatch
+):
+    made, facts = trained("mlm", tmp_path / "whole")
+    monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "2")
+    again, told = trained("mlm", tmp_path / "buckets")
+    for key, value in weights(made).items():
+        np.testing.assert_allclose(weights(again)[key], value, rtol=0, atol=1e-6, err_msg=key)
+    assert told["losses"] == pytest.approx(facts["losses"], rel=1e-5)
+    assert 0 < told["flops"] < facts["flops"]
+
+
+def test_parts_by_length_are_of_neighbouring_lengths_and_texts_alone_have_one():
+    lengths = [5, 1, 9, 3, 7]
+    given = [{"input_ids": np.zeros(length), "index": n} for n, length in enumerate(lengths)]
+
+    def parts(**how) -> list[list[int]]:
+        return collated_in_parts(lambda some: [lengths[e["index"]] for e in some], given, **how)
+
+    assert parts(size=None, buckets=2) == [[1, 3, 5], [7, 9]]
+    assert parts(size=2, buckets=2) == [[1, 3], [5, 7], [9]]
+    assert parts(size=None, buckets=9) == [[1], [3], [5], [7], [9]]
+    assert parts(size=None) == [lengths]
+    ranked = [{"query": "a"}, {"query": "b"}]
+    assert collated_in_parts(lambda some: some, ranked, size=None, buckets=2) == [ranked]
 
 
 def test_a_training_in_buckets_that_is_killed_ends_with_the_same_bits(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ losses (gradient caching; Gao et al. 2021). A part is what ``collate`` makes of 
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable
 
 import torch
@@ -27,7 +28,12 @@ HALVES = (torch.float16, torch.bfloat16)
 
 def can_be_parted(objective: nn.Module) -> bool:
     """Whether the objective is of one of the two kinds."""
-    return hasattr(objective, "denominators") or hasattr(objective, "represent")
+    return sums_over_examples(objective) or hasattr(objective, "represent")
+
+
+def sums_over_examples(objective: nn.Module) -> bool:
+    """Whether it is of the first kind, whose parts are encoded once."""
+    return hasattr(objective, "denominators")
 
 
 def check_parts(objective: nn.Module, batch_size: int, micro_batch: int | None) -> None:
@@ -46,10 +52,17 @@ def check_parts(objective: nn.Module, batch_size: int, micro_batch: int | None) 
 
 
 def collated_in_parts(
-    collate: Callable[[list[dict]], Batch], examples: list[dict], *, size: int | None
+    collate: Callable[[list[dict]], Batch], examples: list[dict], *, size: int | None, buckets: int = 1
 ) -> list[Batch]:
-    """Batches of ``size`` examples each, the last one of what is left; one batch of all without a size."""
+    """Batches of ``size`` examples each, the last one of what is left; one batch of all without a size.
+
+    With ``buckets``, examples that are single texts (``input_ids``) go by their lengths into at least so many
+    batches, as far as there are texts, so that fewer tokens are padding.
+    """
     size = size or len(examples)
+    if buckets > 1 and "input_ids" in examples[0]:
+        examples = sorted(examples, key=lambda example: len(example["input_ids"]))
+        size = min(size, math.ceil(len(examples) / buckets))
     return [collate(examples[first : first + size]) for first in range(0, len(examples), size)]
 
 
@@ -71,7 +84,7 @@ def backward_in_parts(
     Returns:
         The losses of the whole batch, by name, without a graph.
     """
-    if hasattr(objective, "denominators"):
+    if sums_over_examples(objective):
         return _accumulated(objective, pieces, backward, autocast)
     if len(pieces) > 1:
         return _cached(objective, pieces, backward, autocast)

@@ -90,8 +90,13 @@ def objective(name: str, folder, *, dropout: float = 0.0) -> nn.Module:
 
 def batches(built: nn.Module, parts=PARTS, *, epoch: int = 0) -> list[dict[str, torch.Tensor]]:
     """A batch for each part of the ``COUNT`` texts."""
-    rows = [_row(index, epoch) for index in range(COUNT)]
-    return [built.collate(rows[first:end]) for first, end in parts]
+    texts_of_epoch = rows(epoch)
+    return [built.collate(texts_of_epoch[first:end]) for first, end in parts]
+
+
+def rows(epoch: int = 0) -> list[dict]:
+    """The ``COUNT`` texts."""
+    return [_row(index, epoch) for index in range(COUNT)]
 
 
 def likeliest(hidden: torch.Tensor, head) -> torch.Tensor:

@@ -12,8 +12,8 @@ from torch import nn
 import papers
 from papers.simlm import generator
 from repro.nn.across_processes import rank, sum_gradients
-from repro.nn.batch_parts import backward_in_parts, can_be_parted
-from tests.papers.pretraining_in_parts import CASES, COUNT, PARTS, batches, likeliest, objective
+from repro.nn.batch_parts import backward_in_parts, can_be_parted, collated_in_parts
+from tests.papers.pretraining_in_parts import CASES, COUNT, PARTS, batches, likeliest, objective, rows
 from tests.two_processes import in_two_processes
 
 SHARES = (PARTS[:2], PARTS[2:]), (((0, 3),), ((3, COUNT),))  # of each process, in parts and not
@@ -73,6 +73,15 @@ def test_parts_of_a_batch_have_the_losses_and_gradient_of_the_whole(name, tmp_pa
     expected, made = whole(name, tmp_path), objective(name, tmp_path)
     losses = backward_in_parts(made, batches(made), backward=torch.Tensor.backward)
     assert max(abs(value).max() for key, value in expected.items() if not key.startswith("loss")) > 1e-2
+    same(found(made, losses), expected, tolerance(name))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_parts_by_length_have_the_losses_and_gradient_of_the_batch_as_it_is(name, tmp_path):
+    expected, made = whole(name, tmp_path), objective(name, tmp_path)
+    pieces = collated_in_parts(made.collate, rows()[::-1], size=None, buckets=3)
+    losses = backward_in_parts(made, pieces, backward=torch.Tensor.backward)
+    assert len(pieces) == 3
     same(found(made, losses), expected, tolerance(name))
 
 
