@@ -19,7 +19,7 @@ from repro.checkpoints import step_of
 from repro.errors import StageError
 from repro.flops import Flops
 from repro.nn.across_processes import processes, rank, sum_gradients
-from repro.nn.batch_parts import backward_in_parts, collated_in_parts, sums_over_examples
+from repro.nn.batch_parts import are_texts, backward_in_parts, collated_in_parts, sums_over_examples
 from repro.schedules import SCHEDULES
 from repro.trainer_callbacks import Checkpoints, Steps, cut_log
 
@@ -80,11 +80,12 @@ class ObjectiveTrainer(Trainer):
         log: Path, resumed: Path | None, save_steps: int | None, schedule: str, micro_batch: int | None,
         length_buckets: int | None,
     ):  # fmt: skip
-        collate, buckets = objective.collate, length_buckets or 1
-        if not sums_over_examples(objective):
-            buckets = 1  # parts of the other kind are encoded twice
-        if micro_batch is not None or processes() > 1 or buckets > 1:
-            collate = partial(collated_in_parts, collate, size=micro_batch, buckets=buckets)
+        collate, self.buckets = objective.collate, length_buckets or 1
+        # parts of objectives of the other kind would be encoded twice
+        if not (sums_over_examples(objective) and are_texts(examples.__getitems__([(0, 0)]))):
+            self.buckets = 1
+        if micro_batch is not None or processes() > 1 or self.buckets > 1:
+            collate = partial(collated_in_parts, collate, size=micro_batch, buckets=self.buckets)
         super().__init__(objective, args, data_collator=collate, train_dataset=examples)
         self.remove_callback(PrinterCallback)
         if processes() > 1:  # gradients are summed by ``training_step``, so the model is left unwrapped

@@ -12,7 +12,7 @@ import torch
 
 from repro.errors import UsageError
 from repro.nn.across_processes import rank
-from repro.nn.batch_parts import collated_in_parts
+from repro.nn.batch_parts import are_texts, collated_in_parts
 from repro.order import Order
 from repro.progress import Progress
 from repro.train import Settings, train
@@ -83,6 +83,11 @@ def two(folder: Path) -> None:
         train(Regression(), Places(8), settings(), out=folder, progress=Progress())
     except UsageError as error:
         (folder / f"refused-{rank()}").write_text(str(error))
+    os.environ["REPRO_LENGTH_BUCKETS"] = "2"
+    for name in ("mlm", "in-batch"):
+        made, facts = trained(name, folder / f"{name} buckets")
+        np.savez(folder / f"{name}-buckets-{rank()}.npz", **weights(made))
+        (folder / f"{name}-buckets-{rank()}.json").write_text(json.dumps(facts))
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +114,20 @@ def test_two_processes_end_with_the_weights_and_log_of_one(shared, tmp_path, nam
     for one, other in zip(ours, theirs, strict=True):
         assert one == pytest.approx(other, rel=1e-5)
     assert {path.name for path in (shared / name).iterdir()} == {"checkpoints", "train_log.jsonl"}
+
+
+@pytest.mark.parametrize("name", ["mlm", "in-batch"])
+def test_two_processes_in_length_buckets_end_with_the_weights_of_one_without(shared, tmp_path, name):
+    made, _ = trained(name, tmp_path)
+    for process in (0, 1):
+        found = np.load(shared / f"{name}-buckets-{process}.npz")
+        for key, value in weights(made).items():
+            np.testing.assert_allclose(found[key], value, rtol=0, atol=1e-6, err_msg=key)
+        told, plain = (
+            json.loads((shared / f"{name}{way}-{process}.json").read_text()) for way in ("-buckets", "")
+        )
+        assert told["length_buckets"] == 2 and "length_buckets" not in plain
+        assert told["flops"] < plain["flops"]
 
 
 @pytest.mark.parametrize("name", ["mlm", "in-batch"])
@@ -180,7 +199,10 @@ def test_length_buckets_end_with_the_weights_of_the_batch_as_it_is(tmp_path, mon
     assert told["losses"] == pytest.approx(facts["losses"], rel=1e-5)
     assert told["length_buckets"] == 3 and "length_buckets" not in facts
     assert told.get("micro_batch") == (3 if parts else None)
-    assert 0 < told["flops"] < facts["flops"] or parts  # in parts vectors are made twice
+    if parts:  # whose vectors are made twice
+        monkeypatch.delenv("REPRO_LENGTH_BUCKETS")
+        facts = trained("in-batch", tmp_path / "parts")[1]
+    assert 0 < told["flops"] < facts["flops"]
 
 
 def test_a_pretraining_in_length_buckets_ends_with_the_same_weights_from_fewer_operations(
@@ -195,29 +217,44 @@ def test_a_pretraining_in_length_buckets_ends_with_the_same_weights_from_fewer_o
     assert 0 < told["flops"] < facts["flops"]
 
 
-def test_parts_by_length_are_of_neighbouring_lengths_and_texts_alone_have_one():
+def test_parts_by_length_are_of_neighbouring_lengths():
     lengths = [5, 1, 9, 3, 7]
     given = [{"input_ids": np.zeros(length), "index": n} for n, length in enumerate(lengths)]
 
     def parts(**how) -> list[list[int]]:
         return collated_in_parts(lambda some: [lengths[e["index"]] for e in some], given, **how)
 
-    assert parts(size=None, buckets=2) == [[1, 3, 5], [7, 9]]
-    assert parts(size=2, buckets=2) == [[1, 3], [5, 7], [9]]
+    assert parts(size=None, buckets=2) == [[1, 3], [5, 7, 9]]
+    assert parts(size=2, buckets=2) == [[1], [3, 5], [7, 9]]
+    assert parts(size=None, buckets=4) == [[1], [3], [5], [7, 9]]
     assert parts(size=None, buckets=9) == [[1], [3], [5], [7], [9]]
     assert parts(size=None) == [lengths]
-    ranked = [{"query": "a"}, {"query": "b"}]
-    assert collated_in_parts(lambda some: some, ranked, size=None, buckets=2) == [ranked]
 
 
-def test_a_training_in_buckets_that_is_killed_ends_with_the_same_bits(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["costa", "views"])
+def test_facts_tell_of_buckets_only_where_there_were_some(tmp_path, monkeypatch, name):
     monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "2")
+    _, facts = trained(name, tmp_path)
+    assert facts.get("length_buckets") == (2 if name == "views" else None)
+
+
+def test_documents_with_spans_to_draw_from_and_ranked_passages_have_no_length():
+    text = {"input_ids": np.zeros(3)}
+    assert are_texts([text, text]) and not are_texts([text, text | {"spans": np.ones(2)}])
+    assert not are_texts([{"query": "a", "passages": []}])
+
+
+@pytest.mark.parametrize(("name", "fails_at"), [("in-batch", 4), ("mlm", 7)])  # 1 and 2 calls a step
+def test_a_training_in_buckets_that_is_killed_ends_with_the_same_bits(tmp_path, monkeypatch, name, fails_at):
     monkeypatch.setenv("REPRO_SAVE_STEPS", "1")
-    made, _ = trained("in-batch", tmp_path / "straight", dropout=0.3)
+    plain, _ = trained(name, tmp_path / "plain", dropout=0.3)
+    monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "2")
+    made, _ = trained(name, tmp_path / "straight", dropout=0.3)
     with pytest.raises(KeyboardInterrupt):
-        trained("in-batch", tmp_path / "killed", dropout=0.3, fails_at=4)
-    again, facts = trained("in-batch", tmp_path / "killed", dropout=0.3)
-    assert facts["resumed_at"] == 3
+        trained(name, tmp_path / "killed", dropout=0.3, fails_at=fails_at)
+    again, facts = trained(name, tmp_path / "killed", dropout=0.3)
+    assert facts["resumed_at"] == 3 and facts["length_buckets"] == 2
+    assert not all(map(torch.equal, made.parameters(), plain.parameters()))  # its dropout fell otherwise
     assert all(torch.equal(a, b) for a, b in zip(made.parameters(), again.parameters(), strict=True))
 
 

@@ -208,3 +208,11 @@ def score_as_read(request: Request, *, documents: bool) -> None:
     for cutoff in (100, 1000):
         for printed in (f"R@{cutoff}", f"R(rel=2)@{cutoff}"):
             request.measure_as(printed, f"R{level}@{cutoff}")
+
+
+def recall_as_read(request: Request, reading: str) -> None:
+    """Which measure a column of recall at 50 or 1,000 stands for in this row: the name before its @."""
+    name = request.reading(reading)
+    for cutoff in (50, 1000):
+        for printed in (f"Success@{cutoff}", f"R@{cutoff}"):
+            request.measure_as(printed, f"{name}@{cutoff}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from papers.baselines.ms_marco import score_as_read
+from papers.baselines.ms_marco import recall_as_read, score_as_read
 from repro import recipe
 from repro.graph import Node
 from repro.request import Request
@@ -23,7 +23,7 @@ def bm25(
     Args:
         parameters: id of the reading whose value is ``{k1, b, multifield}``.
         document_parameters: the same for MS MARCO documents, where a row has both kinds of column.
-        recall: id of the reading that says which recall a column of Success@k holds in this row.
+        recall: id of the reading that says which recall a column of R@k or Success@k holds in this row.
         identical_ids: id of the reading that says whether a hit with the query's own id is left out.
     """
     documents = recipe.corpus(request.collection)
@@ -33,8 +33,7 @@ def bm25(
     if {"dev-recall", "trec-recall-grade"} <= set(request.choices.readings):
         score_as_read(request, documents=request.collection == "msmarco-document")
     if recall is not None:
-        for cutoff in (50, 1000):
-            request.measure_as(f"Success@{cutoff}", f"{request.reading(recall)}@{cutoff}")
+        recall_as_read(request, recall)
     if identical_ids is not None:
         request.score_with(ignore_identical_ids=request.reading(identical_ids))
     return recipe.bm25(documents, topics, **request.reading(parameters), depth=DEPTH)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from papers.baselines.ms_marco import score_as_read
+from papers.baselines.ms_marco import recall_as_read, score_as_read
 from repro import recipe
 from repro.errors import unknown
 from repro.graph import Node
@@ -19,8 +19,10 @@ DEPTH = 1000  # every recall in the four papers' tables is at 1,000 or less
 TITLED = "msmarco-passage/rocketqa"
 
 
-def retriever(request: Request, *, system: str) -> Node:
+def retriever(request: Request, *, system: str, recall: str | None = None) -> Node:
     """The ranking by a released checkpoint, used as its own documentation says (released.yaml).
+
+    ``recall`` is the id of the reading that says which recall a column of R@k or Success@k holds in this row.
 
     Raises UsageError for a system that has no entry.
     """
@@ -29,6 +31,8 @@ def retriever(request: Request, *, system: str) -> Node:
         raise unknown("released encoder", system, entries)
     entry = entries[system]
     _score(request)
+    if recall is not None:
+        recall_as_read(request, recall)
     used = _conventions(entry)
     models = tuple(
         checkpoint(weights.model, revision=weights.revision, kind=used.kind, pooling=used.pooling)

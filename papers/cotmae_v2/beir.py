@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from papers.cotmae_v2.marco import Marco
-from papers.cotmae_v2.views import Representation
+from papers.cotmae_v2.views import Representation, passages
 from repro import recipe
 from repro.graph import Node
 from repro.request import Request
 
 LISTED = "msmarco-passage/train/hard-negatives"
-PASSAGE = 144  # tokens in training, §4.2: as on MS MARCO
 
 
 def trained(request: Request, encoder: Node) -> Node:
-    """Ten epochs of about a thousand queries with one negative each, at 1e-5 (§4.2)."""
+    """Ten epochs of about a thousand queries with one negative each, at 1e-5 (§4.2; reading:
+    beir-training-text)."""
     ask, representation = request.reading, Representation(request)
-    sizes = ask("beir-batch")
+    sizes, text = ask("beir-batch"), ask("beir-training-text")
+    documents = passages(request) if text["titles"] else recipe.corpus("msmarco-passage")
     return representation.finetune(
         encoder, _negatives(request, encoder), distillation=None, queries_per_batch=sizes["queries"],
-        passages_per_query=sizes["passages"], epochs=10, learning_rate=1e-5, passage_length=PASSAGE,
+        passages_per_query=sizes["passages"], epochs=10, learning_rate=1e-5,
+        documents=documents, passage_length=text["length"],
         warmup_ratio=ask("fine-tuning-warmup"), warmup_steps=0, schedule="linear",
         weight_decay=ask("fine-tuning-weight-decay"), max_grad_norm=1.0,
         precision=ask("fine-tuning-precision"), seed=request.seed_or(ask("fine-tuning-seed")),

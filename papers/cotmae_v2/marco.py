@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from papers.baselines.ms_marco import recall_as_read
 from papers.cotmae_v2.views import TRAIN, Representation, passages
 from repro import recipe
 from repro.graph import Node
@@ -77,17 +78,17 @@ class Marco:
         }  # fmt: skip
         start = encoder if ask("distillation-start") == "pre-trained" else second
         return self._tuned(
-            start, scored, epochs=how["epochs"], distillation=distillation, passages=how["passages"],
+            start, scored, epochs=how["epochs"], distillation=distillation, group=how["passages"],
             learning_rate=how["learning_rate"],
         )  # fmt: skip
 
-    def reranker(self, encoder: Node) -> Node:
+    def reranker(self, encoder: Node, *, regulariser: str | None = None) -> Node:
         """A cross-encoder on the negatives mined with stage two (reading: reranker-training)."""
         ask, how = self.request.reading, self.request.reading("reranker-training")
         return recipe.finetune_pairs(
             encoder, self.mined(self.stage_two(encoder)), documents=passages(self.request),
             topics=recipe.queries(TRAIN), objective=RERANKER,
-            options={"trained_passages": how["passages"], "regulariser": how["regulariser"]},
+            options={"trained_passages": how["passages"], "regulariser": regulariser or how["regulariser"]},
             queries_per_batch=how["queries"], passages_per_query=how["passages"], epochs=how["epochs"],
             max_steps=None, learning_rate=how["learning_rate"], **self._optimiser(),
             passage_length=how["length"], separator=ask("title-separator"), seed=self._seed(),
@@ -95,9 +96,7 @@ class Marco:
 
     def run(self, model: Node) -> Node:
         """The model's ranking of the request's queries; recall as a reading says."""
-        name = self.request.reading("recall-definition")
-        for cutoff in (50, 1000):
-            self.request.measure_as(f"Success@{cutoff}", f"{name}@{cutoff}")
+        recall_as_read(self.request, "recall-definition")
         return self.representation.search(
             model, passages(self.request), self.request.dataset, passage_length=self.settings.passage_length
         )
@@ -119,13 +118,14 @@ class Marco:
 
     def _tuned(
         self, model: Node, training_set: Node, *, epochs: int, distillation: Mapping[str, Any] | None = None,
-        passages: int | None = None, learning_rate: float = 2e-5,
+        group: int | None = None, learning_rate: float = 2e-5,
     ) -> Node:  # fmt: skip
         sizes = self.request.reading("fine-tuning-batch")
         return self.representation.finetune(
-            model, training_set, distillation=distillation, queries_per_batch=sizes["queries"],
-            passages_per_query=passages or sizes["passages"], epochs=epochs, learning_rate=learning_rate,
-            passage_length=self.settings.passage_length, seed=self._seed(), **self._optimiser(),
+            model, training_set, documents=passages(self.request), distillation=distillation,
+            queries_per_batch=sizes["queries"], passages_per_query=group or sizes["passages"], epochs=epochs,
+            learning_rate=learning_rate, passage_length=self.settings.passage_length, seed=self._seed(),
+            **self._optimiser(),
         )  # fmt: skip
 
     def _optimiser(self) -> dict[str, Any]:

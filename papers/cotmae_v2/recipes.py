@@ -47,7 +47,7 @@ def first_version_row(request: Request, *, distilled: bool = False) -> Node:
     marco, encoder = Marco.first_version(request), first_version(request)
     if not distilled:
         return marco.run(marco.stage_two(encoder))
-    return marco.run(marco.distilled(encoder, teacher=_teacher(request)))
+    return marco.run(marco.distilled(encoder, teacher=_first_teacher(request)))
 
 
 def beir_row(request: Request) -> Node:
@@ -77,4 +77,12 @@ def _teacher(request: Request) -> Node:
     """reading: reranker-version. The public re-ranker, or one trained like it."""
     own = Marco.first_version(request).reranker(first_version(request))
     released = request.reading("reranker-version")
+    return own if released is None else recipe.backbone(released, revision="main", stand_in=own)
+
+
+def _first_teacher(request: Request) -> Node:
+    """reading: first-version-teacher."""
+    how = request.reading("first-version-teacher")
+    own = Marco.first_version(request).reranker(first_version(request), regulariser=how["regulariser"])
+    released = how["released"]
     return own if released is None else recipe.backbone(released, revision="main", stand_in=own)

@@ -45,12 +45,13 @@ class Representation:
     top_k: int = TOP_K
 
     def finetune(
-        self, model: Node, training_set: Node, *, distillation: Mapping[str, Any] | None, **settings: Any
-    ) -> Node:
+        self, model: Node, training_set: Node, *, documents: Node, distillation: Mapping[str, Any] | None,
+        **settings: Any,
+    ) -> Node:  # fmt: skip
         """A retriever trained on the sum of its views' similarities (Eqs. 7, 15, 16)."""
         ask = self.request.reading
         return recipe.finetune(
-            model, training_set, documents=passages(self.request),
+            model, training_set, documents=documents,
             topics=recipe.queries(TRAIN), objective=OBJECTIVE,
             options=self._options() | {"distillation": distillation}, max_steps=None, query_length=QUERY,
             separator=ask("title-separator"), pooling="cls", **settings,
@@ -91,7 +92,7 @@ class Representation:
         if "sparse" in self.views:
             options |= {
                 "top_k": self.top_k, "sparse_truncation": ask("sparse-truncation"),
-                "flops_weight": ask("flops-weight"), "flops_vectors": ask("flops-vectors"),
+                "flops_weight": self._penalty(), "flops_vectors": ask("flops-vectors"),
             }  # fmt: skip
         if "dense" in self.views and self.dimension < FULL_DIMENSION:
             options["dense_reduction"] = {"to": self.dimension, "by": ask("dense-reduction")}
@@ -107,6 +108,11 @@ class Representation:
             "sparse_positions": ask("sparse-pooling-positions") if sparse else {"cls": False, "sep": False},
             "vocabulary_head": ask("vocabulary-head") if sparse else "transform",
         }
+
+    def _penalty(self) -> dict[str, float]:
+        """readings: flops-weight, flops-scope."""
+        weight, shares = self.request.reading("flops-weight"), self.request.reading("flops-scope")
+        return weight if shares == 1 else weight | {"shares": shares}
 
     def _kept(self, kind: str) -> int | None:
         """How many values of a sparse vector are kept on one side; None for all."""

@@ -15,7 +15,7 @@ ENC_DEC_MLM = Objective("enc-dec-mlm", 1, "papers.simlm.enc_dec_mlm:EncoderDecod
 ENC_DEC_RTD = Objective("enc-dec-rtd", 2, "papers.simlm.enc_dec_rtd:EncoderDecoderReplacedTokenDetection")
 AUTOENCODER = Objective("autoencoder", 1, "papers.simlm.autoencoder:AutoEncoder")
 CONDENSER = Objective("condenser", 1, "papers.baselines.condenser:Condenser")
-MLM = Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel")
+MLM = Objective("pair-mlm", 1, "papers.simlm.mlm:PairMaskedLanguageModel")
 ENCODER_RATE, DECODER_RATE = 0.3, 0.5  # Table 11
 LENGTH = 144  # Table 11
 
@@ -108,7 +108,7 @@ def condenser(request: Request) -> Node:
 
 
 def mlm(request: Request, *, steps: int | None = None) -> Node:
-    """BERT's own objective with a mask rate of 30 % (§5.1)."""
+    """BERT's own objective with a mask rate of 30 % (§5.1; reading: pretraining-input)."""
     options = {"masking": {"rate": 0.3, **request.reading("variant-masking")}, "reduction": "mean"}
     return _pretrained(request, MLM, options, steps=steps)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from papers.baselines.ms_marco import recall_as_read
 from papers.simlm.encoders import electra, marco_passages
 from repro import recipe
 from repro.graph import Node
@@ -57,11 +58,12 @@ class Marco:
     def distilled(self, encoder: Node, *, negatives: Node, teacher: Node) -> Node:
         """A retriever taught by the re-ranker on its scores of the mined negatives (Eq. 5)."""
         ask = self.request.reading
-        scores = ask("teacher-scores")
+        scores, how = ask("teacher-scores"), ask("negative-lists")
         scored = recipe.score_pairs(
             teacher, negatives, documents=marco_passages(self.request), topics=recipe.queries(TRAIN),
-            per_query=200, length=PAIR, separator=ask("title-joining")["reranker"],
-            decimals=scores["decimals"], precision=ask("encoding-precision")["passages"],
+            per_query=how["per_query"] + how["random_added"], length=PAIR,
+            separator=ask("title-joining")["reranker"], decimals=scores["decimals"],
+            precision=ask("encoding-precision")["passages"],
         )  # fmt: skip
         options = self._contrastive() | {
             "weight": ask("distillation-weight"), "teacher_temperature": scores["teacher_temperature"],
@@ -90,9 +92,7 @@ class Marco:
 
     def run(self, retriever: Node) -> Node:
         """A retriever's ranking of the request's queries, measured as the readings say."""
-        name = self.request.reading("recall-definition")
-        for cutoff in (50, 1000):
-            self.request.measure_as(f"R@{cutoff}", f"{name}@{cutoff}")
+        recall_as_read(self.request, "recall-definition")
         return self._searched(retriever, self.request.dataset, depth=DEPTH)
 
     def reranked(self, retriever: Node, reranker: Node) -> Node:

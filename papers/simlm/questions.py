@@ -51,10 +51,11 @@ class Questions:
         options = {"trained_passages": how["trained"], "regulariser": ask("reranker-regulariser")}
         return recipe.finetune_pairs(
             encoder, negatives, documents=recipe.corpus(CORPUS), topics=recipe.queries(TRAIN),
-            objective=RERANKER, options=options, queries_per_batch=64, passages_per_query=how["scored"],
-            epochs=None, max_steps=how["steps"], learning_rate=how["learning_rate"], warmup_ratio=0.0,
-            warmup_steps=1000, schedule=ask("warm-up-shape"), **ask("optimiser"),
-            passage_length=how["length"], separator=ask("title-joining")["reranker"],
+            objective=RERANKER, options=options, queries_per_batch=self._together(how),
+            passages_per_query=how["scored"], epochs=how["epochs"], max_steps=how["steps"],
+            learning_rate=how["learning_rate"], warmup_ratio=0.0, warmup_steps=1000,
+            schedule=ask("warm-up-shape"), **ask("optimiser"), passage_length=how["length"],
+            separator=ask("title-joining")["reranker"],
             negative_choice=self._choice(), positive_choice=self._positives(),
             seed=self.request.seed_or(how["seed"]),
         )  # fmt: skip
@@ -69,7 +70,7 @@ class Questions:
             decimals=scores["decimals"], precision=ask("encoding-precision")["passages"],
         )  # fmt: skip
         options = self._contrastive() | {
-            "weight": how["alpha"] * ask("nq-loss-scale"),
+            "weight": how["alpha"] * self._loss_scale(),
             "teacher_temperature": scores["teacher_temperature"],
             "student_temperature": scores["student_temperature"],
         }  # fmt: skip
@@ -90,7 +91,7 @@ class Questions:
     def _retriever(self, encoder: Node, training_set: Node) -> Node:
         """20k steps (App. B; readings: nq-learning-rate, nq-loss-scale)."""
         ask = self.request.reading
-        options = self._contrastive() | {"weight": ask("nq-loss-scale")}
+        options = self._contrastive() | {"weight": self._loss_scale()}
         return self._finetuned(
             encoder, training_set, CONTRASTIVE, options, passages=ask("nq-batch")["passages"], epochs=None,
             steps=20000, learning_rate=ask("nq-learning-rate"), seed="nq-retriever",
@@ -130,6 +131,15 @@ class Questions:
             precision=ask("encoding-precision")["queries"], **how,
         )  # fmt: skip
         return recipe.search(passages, topics, depth=depth)
+
+    def _together(self, how: dict[str, Any]) -> int:
+        """Queries of a re-ranker's batch: so many on each device of nq-batch, or on all together."""
+        return how.get("queries") or how["queries_per_device"] * self.request.reading("nq-batch")["devices"]
+
+    def _loss_scale(self) -> float:
+        """reading: nq-loss-scale. One over the devices, or 1."""
+        ask = self.request.reading
+        return 1 / ask("nq-batch")["devices"] if ask("nq-loss-scale") == "per-device" else 1.0
 
     def _choice(self) -> str:
         return self.request.reading("negative-lists")["order"]

@@ -85,11 +85,10 @@ def steps_point(request: Request, *, objective: str, steps: int) -> Node:
 
 
 def passages_shown(request: Request, *, encoder: str, queries: list[str]) -> Node:
-    """The first passages that a fine-tuned encoder finds for some queries (Tables 9 and 14)."""
-    marco = Marco(request)
-    model = marco.retriever_1(ENCODERS[encoder](request)) if encoder == "bert" else marco.pipeline(
-        ENCODERS[encoder](request)
-    )  # fmt: skip
+    """The first passages that a fine-tuned encoder finds (Tables 9 and 14; reading: case-retrievers)."""
+    marco, start = Marco(request), ENCODERS[encoder](request)
+    stages = {"retriever-1": marco.retriever_1, "distilled": marco.pipeline}
+    model = stages[request.reading("case-retrievers")[encoder]](start)
     return recipe.top_passages(
         marco.run(model), documents=marco_passages(request), topics=recipe.queries(request.dataset),
         judgements=recipe.qrels(request.dataset), wanted=queries, depth=3,

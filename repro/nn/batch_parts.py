@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import torch
 from torch import nn
@@ -51,18 +52,25 @@ def check_parts(objective: nn.Module, batch_size: int, micro_batch: int | None) 
         )
 
 
+def are_texts(examples: list[dict]) -> bool:
+    """Whether each is one text that is read whole: ``input_ids``, and no ``spans`` to draw texts from."""
+    return all("input_ids" in example and "spans" not in example for example in examples)
+
+
 def collated_in_parts(
     collate: Callable[[list[dict]], Batch], examples: list[dict], *, size: int | None, buckets: int = 1
 ) -> list[Batch]:
     """Batches of ``size`` examples each, the last one of what is left; one batch of all without a size.
 
-    With ``buckets``, examples that are single texts (``input_ids``) go by their lengths into at least so many
-    batches, as far as there are texts, so that fewer tokens are padding.
+    With ``buckets``, texts (see ``are_texts``) go by their lengths into at least so many batches, as far as
+    there are texts, so that fewer tokens are padding.
     """
     size = size or len(examples)
-    if buckets > 1 and "input_ids" in examples[0]:
+    if buckets > 1:
         examples = sorted(examples, key=lambda example: len(example["input_ids"]))
-        size = min(size, math.ceil(len(examples) / buckets))
+        parts = min(max(buckets, math.ceil(len(examples) / size)), len(examples))
+        ends = [len(examples) * part // parts for part in range(parts + 1)]
+        return [collate(examples[first:end]) for first, end in pairwise(ends)]
     return [collate(examples[first : first + size]) for first in range(0, len(examples), size)]
 
 

@@ -8,20 +8,31 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 import torch
 
 Inputs = dict[str, torch.Tensor]
 
-_buckets: ContextVar[int] = ContextVar("length buckets", default=1)
+
+
+@dataclass
+class Buckets:
+    """How many groups are wanted, and whether anything has been encoded in several."""
+
+    count: int = 1
+    used: bool = False
+
+
+_buckets: ContextVar[Buckets] = ContextVar("length buckets")
 
 
 @contextlib.contextmanager
-def length_buckets(count: int) -> Iterator[None]:
+def length_buckets(count: int) -> Iterator[Buckets]:
     """So many groups for what is encoded here by ``in_buckets``; 1 for the batch as it is."""
-    before = _buckets.set(count)
+    before = _buckets.set(wanted := Buckets(count))
     try:
-        yield
+        yield wanted
     finally:
         _buckets.reset(before)
 
@@ -34,9 +45,11 @@ def in_buckets(encode: Callable[[Inputs], torch.Tensor | Inputs], inputs: Inputs
             a text depends on no other text and on no padding.
         inputs: (N, L), ``attention_mask`` among them, padded at the right.
     """
-    groups = min(_buckets.get(), len(inputs["attention_mask"]))
+    wanted = _buckets.get(Buckets())
+    groups = min(wanted.count, len(inputs["attention_mask"]))
     if groups == 1:
         return encode(inputs)
+    wanted.used = True
     lengths = inputs["attention_mask"].sum(dim=1)  # (N,)
     order = lengths.argsort(stable=True)
     made = []

@@ -55,7 +55,9 @@ class MaskedLanguageModel(nn.Module):
         masked = batch["labels"] != IGNORED
         if not masked.any():
             return {}
-        encoded = self.encoder.base_model(batch["masked_ids"], attention_mask=batch["attention_mask"])
+        encoded = self.encoder.base_model(
+            batch["masked_ids"], attention_mask=batch["attention_mask"], token_type_ids=batch.get("segments")
+        )  # without segments every token is of the first
         logits = self.encoder.cls(encoded.last_hidden_state[masked])  # (M, V): only the masked positions
         return {"mlm": token_cross_entropy(logits, batch["labels"][masked], reduction=self.reduction)}
 

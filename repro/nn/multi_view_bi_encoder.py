@@ -41,7 +41,8 @@ class MultiViewBiEncoder(nn.Module):
         contrastive_denominator: of ``positive_loss``.
         in_batch_negatives: a positive among all passages of the ``batch``, or among its query's ``own``.
         temperature: tau.
-        flops_weight: {queries, passages, ramp_steps}; grows with the square of the step up to that one.
+        flops_weight: {queries, passages, ramp_steps}; grows with the square of the step up to that one. With
+            ``shares``, the penalty is the mean over so many equal shares of the batch.
         flops_vectors: regularised ``before`` or ``after`` they are truncated.
         distillation: None, or {direction, contrastive_weight, teacher_temperature}: KL from teacher to
             student, or, ``student-teacher``, as printed; weight of L_ft beside it; T.
@@ -174,10 +175,14 @@ class MultiViewBiEncoder(nn.Module):
             ramp = 1.0
         weights = {side: self.flops_weight[side] for side in SIDES}
         return {
-            f"flops.{side}": weight * ramp * flops(vectors[side]["sparse"])
+            f"flops.{side}": weight * ramp * self._penalty(vectors[side]["sparse"])
             for side, weight in weights.items()
             if weight
         }
+
+    def _penalty(self, sparse: torch.Tensor) -> torch.Tensor:
+        shares = sparse.chunk(self.flops_weight.get("shares", 1))
+        return sum(flops(share) for share in shares) / len(shares)
 
     def save(self, folder: Path) -> None:
         """What ``load_view_encoder`` loads."""

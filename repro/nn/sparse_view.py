@@ -43,14 +43,17 @@ def max_log_saturated(
 
 
 def kept_positions(
-    input_ids: torch.Tensor, attention_mask: torch.Tensor, cls: bool, sep: bool, tokenizer
+    input_ids: torch.Tensor, attention_mask: torch.Tensor, cls: bool, sep: bool | str, tokenizer
 ) -> torch.Tensor:
     """The positions that have a say in a sparse vector: (B, L) each to (B, L), bool.
 
-    Padding never has. ``cls`` and ``sep`` say whether those two tokens have, a [SEP] between title and text
-    like the last one.
+    Padding, at the right, never has. ``cls`` and ``sep`` say whether those two tokens have, a [SEP] between
+    title and text like the last one; with ``sep`` as ``between`` that one has, and the last token has not.
     """
     keep = attention_mask.bool()
+    if sep == "between":
+        places = torch.arange(keep.shape[1], device=keep.device)
+        keep = keep & (places < attention_mask.sum(dim=1, keepdim=True) - 1)
     for kept, token in ((cls, tokenizer.cls_token_id), (sep, tokenizer.sep_token_id)):
         if not kept:
             keep = keep & (input_ids != token)

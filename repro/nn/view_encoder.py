@@ -46,7 +46,7 @@ class ViewEncoder(nn.Module):
         tokenizer,
         *,
         views: Sequence[str],
-        sparse_positions: dict[str, bool],
+        sparse_positions: dict[str, bool | str],
         vocabulary_head: str,
         dense_reduction: dict | None,
     ):

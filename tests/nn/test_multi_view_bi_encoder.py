@@ -164,6 +164,22 @@ def test_flops_are_of_whole_or_of_truncated_vectors(start, when):
         assert losses[f"flops.{name}"].item() == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("shares", [1, 2, len(EXAMPLES)])
+def test_flops_of_shares_are_the_mean_of_each_ones_own(start, shares):
+    made = objective(start, flops_weight=WEIGHTS | {"shares": shares})
+    batch = made.collate(EXAMPLES)
+    losses, whole = made(batch), objective(start, flops_weight=WEIGHTS)(batch)
+    for name, weight in {"queries": 0.5, "passages": 0.25}.items():
+        prefix = {"queries": "query_", "passages": "passage_"}[name]
+        rows = text_vectors(made, side(batch, prefix), k=1000)["sparse"]
+        size, total = -(-len(rows) // shares), 0.0
+        own = [rows[first : first + size] for first in range(0, len(rows), size)]
+        for share in own:
+            total += sum((sum(column) / len(share)) ** 2 for column in zip(*share, strict=True)) / len(own)
+        assert losses[f"flops.{name}"].item() == pytest.approx(weight * total, rel=1e-9)
+        assert (losses[f"flops.{name}"] > whole[f"flops.{name}"] * 1.01) == (shares > 1)
+
+
 def test_the_ramp_is_quadratic_in_the_step_and_goes_on_where_a_checkpoint_was(start):
     made = objective(start, flops_weight=WEIGHTS | {"ramp_steps": 4})
     batch = made.collate(EXAMPLES)

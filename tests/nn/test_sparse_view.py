@@ -109,14 +109,16 @@ def test_no_logits_of_all_positions_are_kept_for_the_gradient(monkeypatch):
 
 
 @pytest.mark.parametrize("cls", [True, False])
-@pytest.mark.parametrize("sep", [True, False])
+@pytest.mark.parametrize("sep", [True, False, "between"])
 def test_specials_are_kept_as_asked_and_padding_never(cls, sep):
     tokenizer = tiny_tokenizer()
     ids = tokenizer(["king[SEP]queen", "river", "storm ship"], padding=True, return_tensors="pt")
     keep = kept_positions(ids["input_ids"], ids["attention_mask"], cls=cls, sep=sep, tokenizer=tokenizer)
     for row, tokens in zip(keep, ids["input_ids"], strict=True):
         names = tokenizer.convert_ids_to_tokens(tokens)
-        expected = [{"[CLS]": cls, "[SEP]": sep, "[PAD]": False}.get(name, True) for name in names]
+        expected = [{"[CLS]": cls, "[SEP]": bool(sep), "[PAD]": False}.get(name, True) for name in names]
+        if sep == "between":
+            expected[max(place for place, name in enumerate(names) if name == "[SEP]")] = False
         assert row.tolist() == expected
 
 

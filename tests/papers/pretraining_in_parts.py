@@ -18,6 +18,7 @@ from tests.papers.cpdae import test_discriminative_autoencoder as cpdae
 from tests.papers.simlm import test_autoencoder as autoencoder
 from tests.papers.simlm import test_enc_dec_mlm as enc_dec_mlm
 from tests.papers.simlm import test_enc_dec_rtd as enc_dec_rtd
+from tests.papers.simlm import test_mlm as pair_mlm
 from tests.papers.simlm import test_replaced_language_modelling as simlm
 from tests.tiny_models import tiny_text, tiny_tokenizer
 
@@ -37,6 +38,7 @@ CASES = {
             "decoder": simlm.DECODER | {"shared_head": False, "slot": "prepend"},
         },
     ),
+    "pair-mlm": (pair_mlm, {}),
     "enc-dec-mlm": (enc_dec_mlm, {}),
     "enc-dec-mlm, by text": (enc_dec_mlm, {"per": "text"}),
     "enc-dec-rtd": (enc_dec_rtd, {"weight": 50.0}),

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from repro.graph import walk
-from repro.manifest.cells import cells_of, exhibits, figure_tables
+from repro.manifest.cells import cells_of, exhibits, figure_tables, select
 from repro.measurement import readings_for, recipe_path
 from repro.papers import load, papers
 from repro.request import Choices, Request, Runs
@@ -180,3 +180,27 @@ def test_idf_weights_come_with_the_corpus_counts_they_need():
     assert len(stages(made, "term_statistics")) == 1
     made, _ = called("cpdae", _row("cpdae", "2", "without-contrast", "dev-passage"))
     assert not stages(made, "term_statistics")
+
+
+RECALLS = {  # row: the reading that says what its columns of recall are
+    "simlm/2/sparse.bm25/dev.r50": "recall-definition",
+    "simlm/2/dense.ance/dev.r1000": "recall-definition",
+    "simlm/2/dense.cocondenser/dev.r50": "recall-definition",
+    "simlm/6/cocondenser.mined-negatives/dev.r1000": "recall-definition",
+    "cotmae_v2/1/bm25/dev.r50": "bm25-recall",
+    "cotmae_v2/1/cocondenser/dev.r50": "simlm-recall",
+    "cotmae_v2/2/simlm/dev.r50": "simlm-recall",
+    "cotmae_v2/1/retromae/dev.r1000": "recall-definition",
+    "cotmae_v2/2/splade-v2/dev.r1000": "recall-definition",
+}
+
+
+@pytest.mark.parametrize("cell", RECALLS)
+def test_columns_of_recall_are_what_their_rows_reading_says(cell):
+    [shown] = select((), tables=(), rows=(), cells=(cell,))
+    source = shown.paper
+    for choice, name in {"fraction": "R", "success": "Success"}.items():
+        choices = Choices(readings_for(source, recipe_path(shown)), {RECALLS[cell]: choice}, None)
+        load(recipe_path(shown))(Request(shown.column.dataset, choices), **shown.options)
+        cutoff = shown.column.measure.split("@")[1]
+        assert choices.measured_as[shown.column.measure] == f"{name}@{cutoff}"

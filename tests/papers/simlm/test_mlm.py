@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from papers.simlm.mlm import PairMaskedLanguageModel
+from repro.nn.mlm import MaskedLanguageModel
+from repro.nn.token_cross_entropy import IGNORED
+from tests.papers.simlm.pretraining import loops, made, rows
+
+OPTIONS = {
+    "masking": {"rate": 0.3, "mask": 0.8, "random": 0.1}, "reduction": "mean", "length": 48, "seed": 7
+}  # fmt: skip
+
+
+def objective(**changes) -> PairMaskedLanguageModel:
+    return made(PairMaskedLanguageModel, OPTIONS, **changes)
+
+
+def test_the_loss_is_of_masked_tokens_that_know_their_segment():
+    mlm = objective()
+    batch = mlm.collate(rows())
+    hidden = mlm.encoder.bert(
+        batch["masked_ids"], attention_mask=batch["attention_mask"], token_type_ids=batch["segments"]
+    ).last_hidden_state
+    expected = loops(mlm.encoder.cls(hidden), batch["clean_ids"], batch["labels"] != IGNORED)
+    assert mlm(batch)["mlm"].item() == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_title_is_of_the_first_segment_and_its_text_of_the_second():
+    mlm = objective()
+    batch, sep = mlm.collate(rows()), mlm.tokenizer.sep_token_id
+    for ids, segments, attended in zip(
+        batch["clean_ids"], batch["segments"], batch["attention_mask"], strict=True
+    ):
+        first = ids.tolist().index(sep)
+        assert segments[: first + 1].sum() == 0 and segments[first + 1 : attended.sum()].all()
+        assert segments[attended.sum() :].sum() == 0
+    assert mlm.collate(rows(titles=False))["segments"].sum() == 0
+
+
+def test_masks_are_those_without_segments_and_the_loss_is_another():
+    pair, plain = objective(), made(MaskedLanguageModel, OPTIONS)
+    batch, without = pair.collate(rows()), plain.collate(rows())
+    assert all(torch.equal(batch[name], value) for name, value in without.items())
+    assert abs(pair(batch)["mlm"] - plain(without)["mlm"]) > 1e-6
+    assert pair(pair.collate(rows(titles=False)))["mlm"] == plain(plain.collate(rows(titles=False)))["mlm"]
+
+
+def test_a_model_with_one_kind_of_segment_has_zeros():
+    mlm = objective()
+    mlm.encoder.config.type_vocab_size = 1
+    assert mlm.collate(rows())["segments"].sum() == 0
+
+
+def test_no_gradient_reaches_the_second_segment_where_nothing_has_it():
+    for titles, reached in ((True, True), (False, False)):
+        mlm = objective()
+        mlm(mlm.collate(rows(titles=titles)))["mlm"].backward()
+        gradient = mlm.encoder.bert.embeddings.token_type_embeddings.weight.grad
+        assert bool(gradient[1].any()) is reached and gradient[0].any()
