@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,8 @@ from repro.errors import BlockedError, UsageError
 from repro.progress import Progress
 
 _NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
-PATTERNS = ["*.json", "*.txt", "*.safetensors", "*.model"]  # no pickled weights
+PICKLE = "pytorch_model.bin"  # where nothing else is; read as tensors alone
+SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,12 @@ def offer(name: str, *, revision: str = "main") -> Offer:
         raise UsageError(f"{name!r} cannot be a model of the hub: those are named NAME or OWNER/NAME")
 
     def load(data_root: Path, progress: Progress) -> list[Path]:
-        from huggingface_hub import snapshot_download
+        from huggingface_hub import HfApi, snapshot_download
 
         folder = data_root / "models" / name
         try:
-            snapshot_download(name, revision=revision, local_dir=folder, allow_patterns=PATTERNS)
+            files = wanted(HfApi().list_repo_files(name, revision=revision))
+            snapshot_download(name, revision=revision, local_dir=folder, allow_patterns=files)
         except Exception as error:  # the hub's errors share no class with its network library's
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             remedy = f"try again with a network, or put the model's files into {folder}"
@@ -46,3 +48,24 @@ def offer(name: str, *, revision: str = "main") -> Offer:
     return Offer(
         f"{name} at {revision}: weights and tokenizer from the model hub; the licence is on its page", load
     )
+
+
+def wanted(files: Iterable[str]) -> list[str]:
+    """Those of a model's files that are read: settings, vocabulary, and weights, pickled ones only in a
+    folder (the model's own or a module's) that has no others."""
+    names = sorted(files)
+    safe = {_folder(name) for name in names if name.endswith(".safetensors")}
+    return [
+        name
+        for name in names
+        if name.endswith(SUFFIXES) or (name.rpartition("/")[2] == PICKLE and _folder(name) not in safe)
+    ]
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether a model's folder, or one of its modules', holds weights."""
+    return any(any(folder.rglob(kind)) for kind in ("*.safetensors", "*.bin"))
+
+
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0]

@@ -13,6 +13,7 @@ from repro.datasets.source import Missing, Source
 from repro.datasets.sources import locate
 from repro.errors import BlockedError
 from repro.graph import Node, rewrite
+from repro.models import has_weights
 from repro.stages import STAGES
 
 PIECES = {
@@ -131,7 +132,7 @@ class Machine:
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
     """Where a released model lies: below REPRO_DATA/models, else in the hub's cache; None if nowhere."""
     folder = data / "models" / name if data else None
-    if folder is not None and (folder / "config.json").exists():
+    if folder is not None and (folder / "config.json").exists() and has_weights(folder):
         return {"kind": "folder", "path": str(folder)}
     from huggingface_hub import try_to_load_from_cache
 

@@ -11,6 +11,7 @@ from repro.requirements import Machine
 def directory(folder):
     (folder / "2_Dense").mkdir(parents=True)
     (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"")
     (folder / "2_Dense/weights").write_text("1")
     return folder
 

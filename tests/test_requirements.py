@@ -12,6 +12,7 @@ def _model(root, text):
     folder = root / "models/some/bert"
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(text)
+    (folder / "model.safetensors").write_bytes(b"")
     return Machine(root, root / "digests.json").resolve(BACKBONE)
 
 
@@ -25,6 +26,18 @@ def test_a_checkpoint_that_is_nowhere_is_an_obstacle_with_a_remedy(tmp_path):
     machine = Machine(tmp_path, None)
     node = machine.resolve(BACKBONE)
     assert "repro data fetch model:some/bert" in machine.obstacles[node.fingerprint].remedy
+
+
+def test_a_folder_without_weights_is_no_checkpoint(tmp_path):
+    folder = tmp_path / "models/some/bert"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    machine = Machine(tmp_path, None)
+    node = machine.resolve(BACKBONE)
+    assert "repro data fetch model:some/bert" in machine.obstacles[node.fingerprint].remedy
+    (folder / "pytorch_model.bin").write_bytes(b"")
+    machine = Machine(tmp_path, tmp_path / "digests.json")
+    assert machine.resolve(BACKBONE).fingerprint not in machine.obstacles
 
 
 def test_half_precision_without_a_gpu_is_an_obstacle(monkeypatch):

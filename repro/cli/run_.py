@@ -22,12 +22,15 @@ Examples:
   repro run PAPER --table 1 --seeds 1,2,3      three seeds, for a prediction interval
   repro run PAPER --table 5 --reading ID=CHOICE
   repro run PAPER --table 1 --engine local --jobs 4
+  repro run PAPER --table 1 --engine local --gpus-per-stage 8
   repro run PAPER --table 1 --engine slurm --site site.yaml""",
 )
 @selecting
 @click.option("--engine", type=click.Choice(ENGINES), default="inline", show_default=True,
               help="One stage after another; as many processes as fit; or jobs of Slurm.")
 @click.option("--jobs", type=int, metavar="N", help="Stages at once, of the engine local.")
+@click.option("--gpus-per-stage", type=int, metavar="N",
+              help="GPUs of a training or an encoding, of the engine local.  [default: 1]")
 @click.option("--site", metavar="FILE", help="What stages ask of Slurm (REPRO_SITE).")
 @click.option("--max-gpu-hours", "budget", type=float, metavar="H", help="Stop planning at this budget.")
 @click.option("--gpu", metavar="NAME", help="Count hours of this GPU, v100 to h200, not of this machine.")
@@ -35,7 +38,7 @@ Examples:
 @click.option("--rebuild", is_flag=True, help="Discard damaged artefacts and build them again.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
 @click.option("--json", "as_json", is_flag=True, help="One object per cell on standard output.")
-def command(selection, engine, jobs, site, budget, gpu, dry_run, rebuild, strict, as_json):
+def command(selection, engine, jobs, gpus_per_stage, site, budget, gpu, dry_run, rebuild, strict, as_json):
     """Measure the selected cells and compare them with print.
 
     Runs what is missing from the store, records what was measured, prints the tables. Killed anywhere, the
@@ -45,7 +48,7 @@ def command(selection, engine, jobs, site, budget, gpu, dry_run, rebuild, strict
     from repro.cli import judging
     from repro.cli.plan_ import show_plan
 
-    cluster = _check_engine(engine, jobs, site)
+    cluster = _check_engine(engine, jobs, gpus_per_stage, site)
     plan, store = selection.plan(), selection.store()
     if engine == "slurm":
         plan.machine.leave()
@@ -61,7 +64,8 @@ def command(selection, engine, jobs, site, budget, gpu, dry_run, rebuild, strict
     results, progress = Results(selection.settings.results), TerminalProgress()
     make_writable(store.root)
     results.make_writable()
-    outcome = _carry_out(plan, store, progress, engine=engine, jobs=jobs, site=cluster, rebuild=rebuild)
+    how = {"jobs": jobs, "gpus_per_stage": gpus_per_stage or 1}
+    outcome = _carry_out(plan, store, progress, engine=engine, how=how, site=cluster, rebuild=rebuild)
     record(plan, store, results)
     comparison = _compared(plan, results, outcome, store, progress, run_node)
     judging.show(comparison, as_json)
@@ -74,10 +78,11 @@ def command(selection, engine, jobs, site, budget, gpu, dry_run, rebuild, strict
     return judging.status(comparison, strict=strict, outcome=outcome)
 
 
-def _check_engine(engine: str, jobs: int | None, site: str | None):
+def _check_engine(engine: str, jobs: int | None, gpus_per_stage: int | None, site: str | None):
     """The Site of the engine slurm; None of another."""
-    if jobs is not None and engine != "local":
-        raise UsageError(f"--jobs is of the engine local, not of {engine}; name that, or leave it out")
+    for option, given in (("--jobs", jobs), ("--gpus-per-stage", gpus_per_stage)):
+        if given is not None and engine != "local":
+            raise UsageError(f"{option} is of the engine local, not of {engine}; name that, or leave it out")
     if jobs is not None and jobs < 1:
         raise UsageError(f"--jobs is {jobs}; give the number of stages to run at once, 1 or more")
     if site is not None and engine != "slurm":
@@ -102,11 +107,11 @@ def _within(plan, store, budget: float | None, gpu: str | None):
     return rates
 
 
-def _carry_out(plan, store, progress, *, engine: str, jobs: int | None, site, rebuild: bool):
+def _carry_out(plan, store, progress, *, engine: str, how: dict[str, int | None], site, rebuild: bool):
     if engine == "local":
         from repro.engines import local
 
-        return local.execute(plan, store, progress, jobs=jobs, rebuild=rebuild)
+        return local.execute(plan, store, progress, **how, rebuild=rebuild)
     if engine == "slurm":
         from repro.engines import slurm
 

@@ -19,9 +19,14 @@ from repro.store import Store, translated
 PATIENCE = 10  # seconds between asking a process to end and ending it
 
 
-def command(node: Node, store: Store, python: str = sys.executable) -> list[str]:
-    """What builds one artefact whose inputs are stored. -P: no module of the working folder is imported."""
-    return [python, "-P", "-m", "repro", "stage", node.fingerprint, "--store", str(store.root)]
+def command(node: Node, store: Store, python: str = sys.executable, *, processes: int = 1) -> list[str]:
+    """What builds one artefact whose inputs are stored; by several processes of this machine under torchrun.
+
+    -P: no module of the working folder is imported; for what torchrun starts PYTHONSAFEPATH says so.
+    """
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    stage = ["-m", "repro", "stage", node.fingerprint, "--store", str(store.root)]
+    return [python, "-P", *(launcher if processes > 1 else ()), *stage]
 
 
 def import_path() -> str:
@@ -40,21 +45,25 @@ class Child:
 
     Args:
         threads: of numerical libraries; what the user's environment says goes first.
-        gpu: the only GPU it may see; ``""`` hides all, None changes nothing.
+        gpus: the only GPUs it may see, none of them if there are none; None changes nothing.
+        processes: that carry it out.
     """
 
-    def __init__(self, node: Node, store: Store, *, threads: int, gpu: str | None):
-        self.node, self.gpu = node, gpu
+    def __init__(
+        self, node: Node, store: Store, *, threads: int, gpus: Sequence[str] | None, processes: int = 1
+    ):
+        self.node, self.gpus, self.processes = node, gpus, processes
         self.log = store.log(node).with_suffix(".err")
         environment = {"OMP_NUM_THREADS": str(threads), **os.environ, "PYTHONPATH": import_path()}
-        if gpu is not None:
-            environment["CUDA_VISIBLE_DEVICES"] = gpu
+        environment["PYTHONSAFEPATH"] = "1"
+        if gpus is not None:
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
         with translated(store.root):
             self.log.parent.mkdir(parents=True, exist_ok=True)
             with self.log.open("wb") as said:
                 self.process = subprocess.Popen(
-                    command(node, store), env=environment, stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL, stderr=said,
+                    command(node, store, processes=processes), env=environment,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
                     start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others
                 )  # fmt: skip
 
@@ -69,7 +78,7 @@ class Child:
             return None
         lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
         said = [line.removeprefix("repro: ") for line in lines if line.startswith("repro: ")]
-        if status in (2, 3, 4) and said:
+        if said and (status in (2, 3, 4) or self.processes > 1):  # torchrun has a status of its own
             self.log.unlink(missing_ok=True)
             cause, _, remedy = said[-1].partition("; ")
             return Obstacle(cause, remedy) if status == 4 else said[-1]

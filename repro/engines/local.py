@@ -1,4 +1,4 @@
-"""Stages as processes of this machine, as many at once as fit; GPUs are given to one heavy stage each."""
+"""Stages as processes of this machine, as many at once as fit; a GPU has one heavy stage at a time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 
 from repro.engines.child import Child, stop
+from repro.engines.together import SHARED
 from repro.errors import UsageError
 from repro.graph import Node
 from repro.machine import cores, gpu
@@ -24,8 +25,9 @@ INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def execute(
-    plan: Plan, store: Store, progress: Progress, *, jobs: int | None = None, rebuild: bool = False
-) -> Outcome:
+    plan: Plan, store: Store, progress: Progress, *, jobs: int | None = None, gpus_per_stage: int = 1,
+    rebuild: bool = False,
+) -> Outcome:  # fmt: skip
     """Run what ``repro.runner.execute`` would, several stages at a time, with the same outcome.
 
     Interrupted, by Ctrl-C, SIGTERM or the end of its terminal, it ends its children; what they had begun is
@@ -33,22 +35,29 @@ def execute(
 
     Args:
         jobs: stages at once; None for as many as ``default_jobs`` says.
+        gpus_per_stage: of a training or an encoding, which is then as many processes.
 
     Raises:
-        UsageError: ``jobs`` is below 1.
+        UsageError: ``jobs`` is below 1, or there are not so many GPUs.
         StoreError: as ``repro.runner.execute``.
         KeyboardInterrupt: it was interrupted, and no child is left.
     """
     if jobs is not None and jobs < 1:
         raise UsageError(f"--jobs is {jobs}; give the number of stages to run at once, 1 or more")
+    if gpus_per_stage != 1 and not 1 <= gpus_per_stage <= len(gpus()):
+        raise UsageError(
+            f"--gpus-per-stage is {gpus_per_stage}, and this machine shows {len(gpus())}; give 1 to so many"
+        )
     needed = prepare(plan, store, rebuild=rebuild)
-    return _Run(plan, store, progress, needed, jobs or default_jobs(plan)).carry_out()
+    jobs = jobs or default_jobs(plan, gpus_per_stage)
+    return _Run(plan, store, progress, needed, jobs, gpus_per_stage).carry_out()
 
 
-def default_jobs(plan: Plan) -> int:
-    """Cores over the threads of a stage; with GPUs, at least one stage for each and one that needs none."""
-    devices = gpus()
-    return max(cores() // threads(plan), len(devices) + 1 if devices else 1)
+def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
+    """Cores over the threads of a stage; with GPUs, at least one stage for each share of them and one that
+    needs none."""
+    shares = len(gpus()) // gpus_per_stage
+    return max(cores() // threads(plan), shares + 1 if shares else 1)
 
 
 def threads(plan: Plan) -> int:
@@ -69,8 +78,11 @@ def gpus() -> list[str]:
 
 
 class _Run:
-    def __init__(self, plan: Plan, store: Store, progress: Progress, needed: list[Node], jobs: int):
+    def __init__(
+        self, plan: Plan, store: Store, progress: Progress, needed: list[Node], jobs: int, gpus_per_stage: int
+    ):
         self.plan, self.store, self.progress, self.jobs = plan, store, progress, jobs
+        self.gpus_per_stage = gpus_per_stage
         self.numbers = {node.fingerprint: f"[{i}/{len(needed)}]" for i, node in enumerate(needed, 1)}
         self.waiting, self.running = needed, []
         self.unsettled = set(self.numbers)  # neither stored nor held back nor failed
@@ -102,24 +114,32 @@ class _Run:
             if ready and held_back(self.plan, node, self.outcome):
                 self.unsettled.discard(node.fingerprint)
             elif ready and self._has_place(node):
-                device = None
-                if self.has_gpus:
-                    device = self.free.pop(0) if STAGES[node.stage].heavy else ""
                 self.progress.note(f"{self.numbers[node.fingerprint]} {describe(node)}")
-                share = max(1, cores() // self.jobs)
-                self.running.append(Child(node, self.store, threads=share, gpu=device))
+                self.running.append(self._child(node))
             else:
                 left.append(node)
         self.waiting = left
 
+    def _child(self, node: Node) -> Child:
+        wanted = self._wanted(node)
+        given = [self.free.pop(0) for _ in range(wanted)] if self.has_gpus else None
+        processes, share = max(1, wanted), max(1, cores() // self.jobs)
+        return Child(
+            node, self.store, threads=max(1, share // processes), gpus=given, processes=processes
+        )
+
+    def _wanted(self, node: Node) -> int:
+        """GPUs of a stage."""
+        if not self.has_gpus or not STAGES[node.stage].heavy:
+            return 0
+        return self.gpus_per_stage if node.stage in SHARED else 1
+
     def _has_place(self, node: Node) -> bool:
-        room = len(self.running) < self.jobs
-        return room and (not self.has_gpus or not STAGES[node.stage].heavy or bool(self.free))
+        return len(self.running) < self.jobs and self._wanted(node) <= len(self.free)
 
     def _settle(self, child: Child) -> None:
         self.running.remove(child)
-        if child.gpu:
-            self.free.append(child.gpu)
+        self.free += child.gpus or ()
         fingerprint, result = child.node.fingerprint, child.result()
         self.unsettled.discard(fingerprint)
         if result is None:

@@ -120,15 +120,14 @@ def _script(node: Node, store: Store, site: Site, asked: Resources) -> str:
 
     With several GPUs, a stage that shares its work is a process for each on one node: torchrun under srun.
     """
+    processes = (asked.gpus or 1) if node.stage in SHARED else 1
     lines = ["#!/bin/bash", asked.prologue or "", "export PYTHONSAFEPATH=1"]  # -P, for what torchrun starts
     if path := import_path():
         lines.append(f"export PYTHONPATH={shlex.quote(path)}")
     if asked.cpus and "OMP_NUM_THREADS" not in os.environ:
-        processes = asked.gpus if node.stage in SHARED else None
-        lines.append(f"export OMP_NUM_THREADS={max(1, asked.cpus // (processes or 1))}")
-    stage = command(node, store, site.python or sys.executable)
-    if (asked.gpus or 0) > 1 and node.stage in SHARED:
+        lines.append(f"export OMP_NUM_THREADS={max(1, asked.cpus // processes)}")
+    stage = command(node, store, site.python or sys.executable, processes=processes)
+    if processes > 1:
         cpus = [f"--cpus-per-task={asked.cpus}"] if asked.cpus else []  # srun does not take it over
-        launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={asked.gpus}"]
-        stage = ["srun", "--nodes=1", "--ntasks=1", *cpus, *stage[:2], *launcher, *stage[2:]]
+        stage = ["srun", "--nodes=1", "--ntasks=1", *cpus, *stage]
     return "\n".join([*lines, f"exec {shlex.join(stage)}", ""])

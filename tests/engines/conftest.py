@@ -64,7 +64,7 @@ def make():
 def pretended(monkeypatch):
     """Children run ``STAGE`` instead of a stage."""
 
-    def command(node, store, python=sys.executable):
+    def command(node, store, python=sys.executable, *, processes=1):
         return [python, "-c", STAGE, node.fingerprint, str(store.root)]
 
     monkeypatch.setattr(child, "command", command)

@@ -11,6 +11,7 @@ import pytest
 
 from repro.engines import child, local
 from repro.engines.child import command
+from repro.engines.together import SHARED
 from repro.errors import BlockedError, StageError, UsageError
 from repro.progress import Progress
 from repro.runner import execute
@@ -201,6 +202,58 @@ def test_a_gpu_is_given_to_one_heavy_stage_at_a_time_and_to_no_other(make, store
     assert "0" in seen
 
 
+def test_a_training_is_a_process_on_each_of_its_gpus_and_other_heavy_stages_have_one(
+    make, store, monkeypatch
+):
+    monkeypatch.setattr(local, "gpus", lambda: ["0", "1", "2"])
+    pretended, processes = child.command, {}
+
+    def noted(node, store, *, processes: int, told=processes):
+        told[node.fingerprint] = processes
+        return pretended(node, store)
+
+    monkeypatch.setattr(child, "command", noted)
+    plan = make(("hardneg.bert",))
+    outcome = local.execute(plan, store, Progress(), jobs=4, gpus_per_stage=2)
+    assert not outcome.failed and len(outcome.run) == len(plan.nodes)
+    free, shared, alone = {"0", "1", "2"}, set(), set()
+    for word, stage, fingerprint, _, gpu in told(store):
+        own = set() if gpu == "none" else set(gpu.split(","))
+        wanted = 0 if not STAGES[stage].heavy else 2 if stage in SHARED else 1
+        assert len(own) == wanted and processes[fingerprint] == max(1, wanted)
+        if word == "start":
+            assert own <= free
+        free = free - own if word == "start" else free | own
+        (shared if wanted == 2 else alone).add(stage)
+    assert {"finetune", "encode"} <= shared and alone and free == {"0", "1", "2"}
+
+
+def test_more_gpus_a_stage_than_there_are_is_refused(make, store, monkeypatch):
+    monkeypatch.setattr(local, "gpus", lambda: ["0", "1"])
+    for wanted in (0, 3, -1):
+        with pytest.raises(UsageError, match=f"--gpus-per-stage is {wanted}, and this machine shows 2; give"):
+            local.execute(make(("bm25",)), store, Progress(), gpus_per_stage=wanted)
+
+
+def test_several_processes_are_started_by_torchrun(make, store):
+    node = make(("bm25",)).nodes[0]
+    one, three = command(node, store), command(node, store, processes=3)
+    assert one[1:4] == ["-P", "-m", "repro"]
+    assert three[1:4] == ["-P", "-m", "torch.distributed.run"] and "--nproc-per-node=3" in three
+    assert three[-len(one[2:]) :] == one[2:]
+
+
+def test_what_one_of_several_processes_said_is_told_whatever_torchrun_ends_with(make, store):
+    ended = child.Child(make(("bm25",)).nodes[0], store, threads=1, gpus=None, processes=2)
+    ended.process.wait()
+    ended.log.write_text("repro: no memory is left\nsomething of the launcher's\n")
+    ended.process = SimpleNamespace(returncode=1)
+    assert ended.result() == "no memory is left"
+    ended.processes = 1
+    ended.log.write_text("repro: no memory is left\n")
+    assert "ended with status 1 without a word" in ended.result()
+
+
 def test_how_many_run_at_once_follows_from_cores_threads_and_gpus(make, monkeypatch):
     plan = make(("bm25",))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -211,6 +264,7 @@ def test_how_many_run_at_once_follows_from_cores_threads_and_gpus(make, monkeypa
     assert local.default_jobs(plan) == 2
     monkeypatch.setattr(local, "gpus", lambda: ["0", "1", "2", "3"])
     assert local.default_jobs(plan) == 5
+    assert local.default_jobs(plan, 2) == 3 and local.default_jobs(plan, 4) == 2
 
 
 def test_gpus_are_those_that_are_visible(monkeypatch):
