@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from peak import peak
 from report import write
 
 from repro.datasets import tiny
@@ -35,7 +36,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         model, texts = prepared(Path(folder), chosen)
         runs = [_once(model, texts, chosen, Path(folder) / str(n)) for n in range(chosen.rounds)]
-    ours, peers, quotients, differences = zip(*runs, strict=True)
+    ours, peers, quotients, differences, own, others = zip(*runs, strict=True)
     row = {
         "model": f"{chosen.layers} layers, {chosen.hidden} wide", "passages": chosen.passages,
         "up to": f"{chosen.length} tokens", "precision": chosen.precision,
@@ -43,6 +44,7 @@ def main() -> None:
         "sentence-transformers": round(statistics.median(peers)),
         "ratio, median": round(statistics.median(quotients), 2),
         "ratios": ", ".join(f"{quotient:.2f}" for quotient in quotients),
+        "peak memory, ours": f"{own[0] / 1e6:.0f} MB", "theirs": f"{others[0] / 1e6:.0f} MB",
         "largest difference": f"{max(differences):.0e}",
     }  # fmt: skip
     title = f"Encoding, {chosen.layers} layers of {chosen.hidden}, {chosen.precision}"
@@ -73,8 +75,9 @@ def prepared(folder: Path, chosen: argparse.Namespace) -> tuple[Path, Path]:
     return model, texts
 
 
-def _once(model: Path, texts: Path, chosen, out: Path) -> tuple[float, float, float, float]:
-    """Passages a second of both, their quotient, and by how much the vectors differ.
+def _once(model: Path, texts: Path, chosen, out: Path) -> tuple[float, ...]:
+    """Passages a second of both, their quotient, by how much the vectors differ, and bytes that each took on
+    top of what there was.
 
     Ours is timed as a stage, with loading its model and texts and writing its vectors; the peer without.
     """
@@ -89,19 +92,22 @@ def _once(model: Path, texts: Path, chosen, out: Path) -> tuple[float, float, fl
         "precision": chosen.precision,
     }  # fmt: skip
     started = time.perf_counter()
-    encode.run(params, {"model": model, "texts": texts}, out, Progress())
+    with peak() as own:
+        encode.run(params, {"model": model, "texts": texts}, out, Progress())
     ours = len(rows) / (time.perf_counter() - started)
     transformer = Transformer(str(model / "model"), max_seq_length=chosen.length)
     peer = SentenceTransformer(modules=[transformer, Pooling(transformer.get_embedding_dimension(), "cls")])
     if chosen.precision != "fp32":
         peer = peer.to({"fp16": torch.float16, "bf16": torch.bfloat16}[chosen.precision])
     started = time.perf_counter()
-    vectors = peer.encode(rows, batch_size=chosen.batch, convert_to_numpy=True, show_progress_bar=False)
+    with peak() as peers:
+        vectors = peer.encode(rows, batch_size=chosen.batch, convert_to_numpy=True, show_progress_bar=False)
     theirs = len(rows) / (time.perf_counter() - started)
     difference = np.abs(np.load(out / "vectors.npy") - vectors).max()
     bound = 1e-5 if chosen.precision == "fp32" else 0.1
     assert difference < bound, f"the vectors differ by {difference}"
-    return ours, theirs, ours / theirs, difference
+    taken = [held["peak"] - held["before"] for held in (own, peers)]
+    return ours, theirs, ours / theirs, difference, *taken
 
 
 if __name__ == "__main__":

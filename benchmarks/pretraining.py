@@ -3,8 +3,9 @@
 Objective, options, length and batch are those of the full plan; weights and texts are random, so that nothing
 has to be there: a BERT of base size and, for SimLM's generator, one of 12 layers of 256. Every text is full,
 so nothing is padded but where an objective draws shorter spans. ``--texts`` examples make a step; the first
-steps are not timed. Operations are counted (``repro.flops``); tokens are texts times length, an example of
-CoT-MAE v2 counting once.
+steps are not timed. Operations are counted (``repro.flops``), and told as a share of what one product of the
+widest matrices of a layer reaches, (texts x length, hidden) by (hidden, 4 hidden); tokens are texts times
+length, an example of CoT-MAE v2 counting once. What a paper states of its own cost stands beside.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from report import write
 from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
 
 from repro.cost import shapes
-from repro.cost.calibrate import calibrate
+from repro.cost.stated import stated
 from repro.cost.throughput import PEAKS
 from repro.graph import Node, walk
 from repro.manifest.cells import select
@@ -99,22 +100,22 @@ def main() -> None:
     options.add_argument("--layers", type=int, default=12)
     options.add_argument("--hidden", type=int, default=768)
     options.add_argument("--vocabulary", type=int, default=30522)
-    options.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    options.add_argument("--child", help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.child:
-        name, matrix = chosen.child
         with tempfile.TemporaryDirectory() as folder:
-            return print(json.dumps(measured(name, Path(folder) / "made", chosen, float(matrix))))
-    matrix, rows = calibrate()["matrix_product_flops_per_second"], []
+            return print(json.dumps(measured(chosen.child, Path(folder) / "made", chosen)))
+    rows = []
     for name in chosen.papers.split(","):  # each in a process of its own, for its memory
-        command = [sys.executable, __file__, *sys.argv[1:], "--child", name, str(matrix)]
+        command = [sys.executable, __file__, *sys.argv[1:], "--child", name]
         told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         rows.append(json.loads(told.splitlines()[-1]))
     write("Pre-training", rows, " ".join(["python", "benchmarks/pretraining.py", *sys.argv[1:]]))
 
 
-def measured(name: str, folder: Path, chosen: argparse.Namespace, matrix: float) -> dict[str, object]:
+def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, object]:
     node = pretraining(CELLS[name])
+    matrix = matrix_product(chosen.texts * node.params["length"], chosen.hidden, chosen.precision)
     objective, rows = made(node, folder, chosen)
     settings = Settings.of(node.params | {"precision": chosen.precision}, batch_size=chosen.texts)
     settings = replace(settings, epochs=None, max_steps=chosen.steps)
@@ -131,11 +132,32 @@ def measured(name: str, folder: Path, chosen: argparse.Namespace, matrix: float)
         "objective": name, "model": f"{chosen.layers} x {chosen.hidden}", "precision": chosen.precision,
         "texts a step": f"{chosen.texts} of {node.params['length']}", "tokens a second": f"{tokens:,.0f}",
         "TFLOP/s": f"{achieved / 1e12:.3g}",
-        "share of the measured matrix product": f"{achieved / matrix:.0%}",
+        "share of the matrix product at its shapes": f"{achieved / matrix:.0%}",
         "MFU (data sheet)": "–" if sheet is None else f"{achieved / sheet:.0%}",
         "peak memory": f"{held / 1e9:.1f} GB",
         "hours of the full pre-training, projected": f"{hours:,.0f}" if chosen.hidden == 768 else "–",
+        "the paper's own": own_cost(CELLS[name].split("/")[0]),
     }  # fmt: skip
+
+
+def matrix_product(rows: int, hidden: int, precision: str) -> float:
+    """Operations a second of (rows, hidden) by (hidden, 4 hidden), the best of many."""
+    kind = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[precision]
+    how = {"dtype": kind, "device": "cuda" if GPU else "cpu"}
+    left, right = torch.randn(rows, hidden, **how), torch.randn(hidden, 4 * hidden, **how)
+    taken, timed = [], Timed()
+    timed._advance()
+    while sum(taken) < 2.0:
+        left @ right
+        timed._advance()
+        taken.append(timed.ended[-1] - timed.ended[-2])
+    return 2 * rows * hidden * 4 * hidden / min(taken)
+
+
+def own_cost(paper: str) -> str:
+    """What the paper says of its first pre-training."""
+    said = [entry for entry in stated().get(paper, []) if entry.of.startswith("pre-training")]
+    return str(said[0]).partition(": ")[2] if said else "not stated"
 
 
 def pretraining(cell: str) -> Node:

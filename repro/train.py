@@ -110,9 +110,9 @@ def train(
     Under torchrun every process takes its share of each batch, and all end with the same weights; the one of
     rank 0 writes. REPRO_MICRO_BATCH examples are encoded at a time where a process's share does not fit.
     REPRO_LENGTH_BUCKETS groups of similar lengths are encoded one after another, in fine-tuning and where a
-    pre-training's losses are sums over single texts (SimLM's, BERT's; not where texts meet in a loss). The
-    gradient stays that of the whole batch, but what is drawn from torch's generator, as dropout is, falls
-    otherwise: to end with the same bits, an interrupted training goes on with the same two variables.
+    pre-training's losses are sums over single texts (not where texts meet in a loss). The gradient stays that
+    of the whole batch, but what is drawn from torch's generator, as dropout is, falls otherwise: to end with
+    the same bits, an interrupted training goes on with the same two variables.
 
     Returns:
         facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, floating-
