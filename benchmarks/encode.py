@@ -1,16 +1,19 @@
 """Passages per second of the stage ``encode`` beside sentence-transformers, same model and inputs.
 
-Both encode on the same device, one after the other in every round; the vectors are compared before anything
-is printed.
+Both encode on the same device, one after the other in every round, each in a process of its own; the vectors
+are compared before anything is printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +22,7 @@ from peak import peak
 from report import write
 
 from repro.datasets import tiny
+from repro.nn.encoder import load_text_encoder
 from repro.progress import Progress
 from repro.stages import corpus, encode, initialise, vocabulary
 
@@ -32,20 +36,30 @@ def main() -> None:
     options.add_argument("--precision", default="fp32", help="fp16 and bf16 need a GPU")
     options.add_argument("--batch", type=int, default=32, help="the peer's batch size; 32 is its default")
     options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     chosen = options.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        model, texts = prepared(Path(folder), chosen)
-        runs = [_once(model, texts, chosen, Path(folder) / str(n)) for n in range(chosen.rounds)]
-    ours, peers, quotients, differences, own, others = zip(*runs, strict=True)
+    if chosen.child:
+        name, *paths = chosen.child
+        return child(name, *map(Path, paths), chosen)
+    with tempfile.TemporaryDirectory() as root:
+        folder, found = Path(root), {name: [] for name in WAYS}
+        model, texts = prepared(folder, chosen)
+        for n in range(chosen.rounds):
+            for name, told in found.items():
+                told.append(measured(name, model, texts, folder / f"{name}{n}"))
+        furthest = max(difference(folder, n, chosen.precision) for n in range(chosen.rounds))
+    rates = {name: [one["rate"] for one in told] for name, told in found.items()}
+    peaks = {name: max(one["peak"] for one in told) for name, told in found.items()}
+    quotients = [a / b for a, b in zip(*rates.values(), strict=True)]
     row = {
         "model": f"{chosen.layers} layers, {chosen.hidden} wide", "passages": chosen.passages,
         "up to": f"{chosen.length} tokens", "precision": chosen.precision,
-        "ours, passages a second": round(statistics.median(ours)),
-        "sentence-transformers": round(statistics.median(peers)),
+        "ours, passages a second": round(statistics.median(rates["ours"])),
+        "sentence-transformers": round(statistics.median(rates["theirs"])),
         "ratio, median": round(statistics.median(quotients), 2),
         "ratios": ", ".join(f"{quotient:.2f}" for quotient in quotients),
-        "peak memory, ours": f"{own[0] / 1e6:.0f} MB", "theirs": f"{others[0] / 1e6:.0f} MB",
-        "largest difference": f"{max(differences):.0e}",
+        "peak memory, ours with its model": f"{peaks['ours'] / 1e6:.0f} MB",
+        "theirs without": f"{peaks['theirs'] / 1e6:.0f} MB", "largest difference": f"{furthest:.0e}",
     }  # fmt: skip
     title = f"Encoding, {chosen.layers} layers of {chosen.hidden}, {chosen.precision}"
     write(title, [row], " ".join(["python", "benchmarks/encode.py", *sys.argv[1:]]))
@@ -75,39 +89,68 @@ def prepared(folder: Path, chosen: argparse.Namespace) -> tuple[Path, Path]:
     return model, texts
 
 
-def _once(model: Path, texts: Path, chosen, out: Path) -> tuple[float, ...]:
-    """Passages a second of both, their quotient, by how much the vectors differ, and bytes that each took on
-    top of what there was.
+def measured(name: str, model: Path, texts: Path, out: Path) -> dict[str, float]:
+    """Passages a second, and bytes that it took beyond what its process had; vectors lie in ``out``."""
+    command = [sys.executable, __file__, *sys.argv[1:], "--child", name, str(model), str(texts), str(out)]
+    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return json.loads(told.splitlines()[-1])
 
-    Ours is timed as a stage, with loading its model and texts and writing its vectors; the peer without.
-    """
-    from datasets import load_from_disk
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.models import Pooling, Transformer
 
-    out.mkdir()
-    rows = list(load_from_disk(str(texts / "arrow"))["text"])
+def ours(model: Path, texts: Path, rows: list[str], out: Path, chosen) -> Callable[[], None]:
+    """The stage, with loading its model and texts and writing its vectors; libraries are loaded before."""
+    load_text_encoder(model / "model", pooling="cls")
     params = {
         "kind": "passages", "length": chosen.length, "separator": " ", "pooling": "cls", "normalize": False,
         "precision": chosen.precision,
     }  # fmt: skip
-    started = time.perf_counter()
-    with peak() as own:
-        encode.run(params, {"model": model, "texts": texts}, out, Progress())
-    ours = len(rows) / (time.perf_counter() - started)
+    out.mkdir()
+    return lambda: encode.run(params, {"model": model, "texts": texts}, out, Progress())
+
+
+def theirs(model: Path, texts: Path, rows: list[str], out: Path, chosen) -> Callable[[], None]:
+    """Encoding alone, without loading or writing."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import Pooling, Transformer
+
     transformer = Transformer(str(model / "model"), max_seq_length=chosen.length)
     peer = SentenceTransformer(modules=[transformer, Pooling(transformer.get_embedding_dimension(), "cls")])
     if chosen.precision != "fp32":
         peer = peer.to({"fp16": torch.float16, "bf16": torch.bfloat16}[chosen.precision])
-    started = time.perf_counter()
-    with peak() as peers:
-        vectors = peer.encode(rows, batch_size=chosen.batch, convert_to_numpy=True, show_progress_bar=False)
-    theirs = len(rows) / (time.perf_counter() - started)
-    difference = np.abs(np.load(out / "vectors.npy") - vectors).max()
-    bound = 1e-5 if chosen.precision == "fp32" else 0.1
-    assert difference < bound, f"the vectors differ by {difference}"
-    taken = [held["peak"] - held["before"] for held in (own, peers)]
-    return ours, theirs, ours / theirs, difference, *taken
+    found = []
+    out.mkdir()
+    how = {"batch_size": chosen.batch, "convert_to_numpy": True, "show_progress_bar": False}
+
+    def run() -> None:
+        found.append(peer.encode(rows, **how))
+
+    run.keep = lambda: np.save(out / "vectors.npy", found[-1])
+    return run
+
+
+WAYS = {"ours": ours, "theirs": theirs}
+
+
+def child(name: str, model: Path, texts: Path, out: Path, chosen) -> None:
+    from datasets import load_from_disk
+
+    rows = list(load_from_disk(str(texts / "arrow"))["text"])
+    run = WAYS[name](model, texts, rows, out, chosen)
+    with peak() as held:
+        started = time.perf_counter()
+        run()
+        seconds = time.perf_counter() - started
+    if name == "theirs":
+        run.keep()
+    print(json.dumps({"rate": len(rows) / seconds, "peak": held["peak"] - held["before"]}))
+
+
+def difference(folder: Path, n: int, precision: str) -> float:
+    """The furthest of two vectors' components from each other, in a round."""
+    found = [np.load(folder / f"{name}{n}" / "vectors.npy") for name in WAYS]
+    furthest = np.abs(found[0] - found[1]).max()
+    bound = 1e-5 if precision == "fp32" else 0.1
+    assert furthest < bound, f"the vectors differ by {furthest}"
+    return furthest
 
 
 if __name__ == "__main__":
