@@ -13,14 +13,24 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from peak import peak
-from pretraining import CELLS, SKIPPED, SPECIAL, RandomTexts, Timed, made, model, pretraining
+from pretraining import (
+    CELLS,
+    SKIPPED,
+    SPECIAL,
+    RandomTexts,
+    Timed,
+    made,
+    model,
+    pretraining,
+    sized,
+    told_by_child,
+)
 from report import write
 from torch import nn
 
@@ -48,14 +58,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--texts", type=int, default=32, help="a step")
     options.add_argument("--steps", type=int, default=15)
-    options.add_argument("--layers", type=int, default=4)
-    options.add_argument("--hidden", type=int, default=256)
-    options.add_argument("--vocabulary", type=int, default=30522)
-    options.add_argument("--child", help=argparse.SUPPRESS)
-    chosen = options.parse_args()
+    chosen = sized(options, layers=4, hidden=256)
     if chosen.child:
-        with tempfile.TemporaryDirectory() as folder:
-            return print(json.dumps(measured(chosen.child, Path(folder) / "made", chosen)))
+        return told_by_child(measured, chosen)
     rows = []
     for name in ("BERT", "SimLM"):
         found = {buckets: child(name, buckets) for buckets in BUCKETS}

@@ -97,20 +97,29 @@ def main() -> None:
     )
     options.add_argument("--steps", type=int, default=30 if GPU else 8)
     options.add_argument("--precision", default="bf16" if GPU else "fp32")
-    options.add_argument("--layers", type=int, default=12)
-    options.add_argument("--hidden", type=int, default=768)
-    options.add_argument("--vocabulary", type=int, default=30522)
-    options.add_argument("--child", help=argparse.SUPPRESS)
-    chosen = options.parse_args()
+    chosen = sized(options, layers=12, hidden=768)
     if chosen.child:
-        with tempfile.TemporaryDirectory() as folder:
-            return print(json.dumps(measured(chosen.child, Path(folder) / "made", chosen)))
+        return told_by_child(measured, chosen)
     rows = []
     for name in chosen.papers.split(","):  # each in a process of its own, for its memory
         command = [sys.executable, __file__, *sys.argv[1:], "--child", name]
         told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         rows.append(json.loads(told.splitlines()[-1]))
     write("Pre-training", rows, " ".join(["python", "benchmarks/pretraining.py", *sys.argv[1:]]))
+
+
+def sized(options: argparse.ArgumentParser, *, layers: int, hidden: int) -> argparse.Namespace:
+    """The options given, a model's sizes among them."""
+    options.add_argument("--layers", type=int, default=layers)
+    options.add_argument("--hidden", type=int, default=hidden)
+    options.add_argument("--vocabulary", type=int, default=30522)
+    options.add_argument("--child", help=argparse.SUPPRESS)
+    return options.parse_args()
+
+
+def told_by_child(measure: Callable[[str, Path, argparse.Namespace], dict], chosen) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        print(json.dumps(measure(chosen.child, Path(folder) / "made", chosen)))
 
 
 def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, object]:

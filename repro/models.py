@@ -64,7 +64,7 @@ def wanted(files: Iterable[str]) -> list[str]:
 
 def has_weights(folder: Path) -> bool:
     """Whether a model's folder, or one of its modules', holds weights."""
-    return any(any(folder.rglob(kind)) for kind in ("*.safetensors", "*.bin"))
+    return any(any(folder.rglob(kind)) for kind in ("*.safetensors", "pytorch_model*.bin"))
 
 
 def _folder(name: str) -> str:

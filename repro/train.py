@@ -128,26 +128,20 @@ def train(
 
     started, steps, checkpoints = time.monotonic(), settings.steps(len(examples)), out / "checkpoints"
     made = arguments(settings, checkpoints, steps=steps)  # joins the other processes, if there are any
-    asked = {
-        "micro_batch": _number("REPRO_MICRO_BATCH", "examples encoded at once, or unset it for all"),
-        "length_buckets": _number("REPRO_LENGTH_BUCKETS", "groups of a batch's texts, or unset it for one"),
-    }
+    asked = _asked()
     check_parts(objective, settings.batch_size, asked["micro_batch"])
     order = Order(
         len(examples), batch_size=settings.batch_size, steps=steps, seed=settings.seed,
         rank=rank(), processes=processes(),
     )  # fmt: skip
     trainer = ObjectiveTrainer(
-        objective,
-        made,
-        examples,
-        order,
+        objective, made, examples, order,
         log=out / "train_log.jsonl",
         resumed=_resumed(checkpoints, steps),
         save_steps=_number("REPRO_SAVE_STEPS", "steps, or unset it for every ten minutes"),
         schedule=settings.schedule,
         **asked,
-    )
+    )  # fmt: skip
     with (
         progress.task("training", total=steps) as advance,
         threads_for(objective),
@@ -155,17 +149,13 @@ def train(
     ):
         trainer.run(advance)
     everybody_waits()
-    facts = {"steps": steps, "epochs": steps * settings.batch_size / len(examples), "examples": len(examples)}
-    facts |= {
-        "losses": _last_losses(out / "train_log.jsonl"),
-        "seconds": round(time.monotonic() - started, 1),
-    }
-    facts |= trainer.flops.facts(steps * processes())
+    facts = {
+        "steps": steps, "epochs": steps * settings.batch_size / len(examples), "examples": len(examples),
+        "losses": _last_losses(out / "train_log.jsonl"), "seconds": round(time.monotonic() - started, 1),
+        **trainer.flops.facts(steps * processes()),
+    }  # fmt: skip
     everybody_waits()  # the first process may now hand the folder on
-    if trainer.buckets == 1 and not buckets.used:
-        del asked["length_buckets"]
-    asked |= {"resumed_at": trainer.resumed_at}
-    return facts | {name: value for name, value in asked.items() if value}
+    return facts | _what_was_so(asked, trainer, grouped=trainer.buckets > 1 or buckets.used)
 
 
 def keep(objective: nn.Module, out: Path) -> None:
@@ -173,6 +163,20 @@ def keep(objective: nn.Module, out: Path) -> None:
     if rank() == 0:
         objective.save(out / "model")
         shutil.rmtree(out / "checkpoints", ignore_errors=True)
+
+
+def _asked() -> dict[str, int | None]:
+    """What the environment asks of how a batch is encoded, by the names of ``ObjectiveTrainer``."""
+    return {
+        "micro_batch": _number("REPRO_MICRO_BATCH", "examples encoded at once, or unset it for all"),
+        "length_buckets": _number("REPRO_LENGTH_BUCKETS", "groups of a batch's texts, or unset it for one"),
+    }
+
+
+def _what_was_so(asked: dict[str, int | None], trainer, *, grouped: bool) -> dict[str, int]:
+    """Of what was asked what came about, and the step at which the training was resumed."""
+    told = asked | {"resumed_at": trainer.resumed_at}
+    return {name: value for name, value in told.items() if value and (grouped or name != "length_buckets")}
 
 
 def _resumed(checkpoints: Path, steps: int) -> Path | None:

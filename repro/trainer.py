@@ -81,8 +81,7 @@ class ObjectiveTrainer(Trainer):
         length_buckets: int | None,
     ):  # fmt: skip
         collate, self.buckets = objective.collate, length_buckets or 1
-        # parts of objectives of the other kind would be encoded twice
-        if not (sums_over_examples(objective) and are_texts(examples.__getitems__([(0, 0)]))):
+        if self.buckets > 1 and not _goes_by_length(objective, examples):
             self.buckets = 1
         if micro_batch is not None or processes() > 1 or self.buckets > 1:
             collate = partial(collated_in_parts, collate, size=micro_batch, buckets=self.buckets)
@@ -192,6 +191,11 @@ class ObjectiveTrainer(Trainer):
         load_model(self.model, str(Path(resume_from_checkpoint) / "model.safetensors"), device=device)
         if (counted := Path(resume_from_checkpoint) / "flops.json").exists():
             self.flops.counted = json.loads(counted.read_text())
+
+
+def _goes_by_length(objective: torch.nn.Module, examples) -> bool:
+    """Whether parts of a batch by length cost no more than the batch: other objectives encode them twice."""
+    return sums_over_examples(objective) and are_texts(examples.__getitems__([(0, 0)]))
 
 
 def _one_thread(worker: int) -> None:

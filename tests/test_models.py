@@ -67,6 +67,7 @@ def test_a_hub_that_does_not_answer_leaves_a_remedy(tmp_path, monkeypatch):
 
 def test_weights_are_of_either_form_in_any_folder(tmp_path):
     (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "training_args.bin").write_bytes(b"")
     assert not has_weights(tmp_path)
     (tmp_path / "0_Transformer").mkdir()
     (tmp_path / "0_Transformer/pytorch_model.bin").write_bytes(b"")

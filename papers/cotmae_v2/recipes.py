@@ -39,7 +39,8 @@ def retriever_row(
 def distilled_row(request: Request) -> Node:
     """The retriever taught by the first version's re-ranker (Table 2)."""
     marco = Marco.second_version(request, Representation(request))
-    return marco.run(marco.distilled(second_version(request), teacher=_teacher(request)))
+    teacher = _teacher(request, request.reading("reranker-version"))
+    return marco.run(marco.distilled(second_version(request), teacher=teacher))
 
 
 def first_version_row(request: Request, *, distilled: bool = False) -> Node:
@@ -47,7 +48,9 @@ def first_version_row(request: Request, *, distilled: bool = False) -> Node:
     marco, encoder = Marco.first_version(request), first_version(request)
     if not distilled:
         return marco.run(marco.stage_two(encoder))
-    return marco.run(marco.distilled(encoder, teacher=_first_teacher(request)))
+    how = request.reading("first-version-teacher")
+    teacher = _teacher(request, how["released"], regulariser=how["regulariser"])
+    return marco.run(marco.distilled(encoder, teacher=teacher))
 
 
 def beir_row(request: Request) -> Node:
@@ -73,16 +76,7 @@ def passages_shown(request: Request, *, version: int, queries: list[str]) -> Nod
     )  # fmt: skip
 
 
-def _teacher(request: Request) -> Node:
-    """reading: reranker-version. The public re-ranker, or one trained like it."""
-    own = Marco.first_version(request).reranker(first_version(request))
-    released = request.reading("reranker-version")
-    return own if released is None else recipe.backbone(released, revision="main", stand_in=own)
-
-
-def _first_teacher(request: Request) -> Node:
-    """reading: first-version-teacher."""
-    how = request.reading("first-version-teacher")
-    own = Marco.first_version(request).reranker(first_version(request), regulariser=how["regulariser"])
-    released = how["released"]
+def _teacher(request: Request, released: str | None, *, regulariser: str | None = None) -> Node:
+    """A public re-ranker, or without one the first version's, trained here (reading: reranker-training)."""
+    own = Marco.first_version(request).reranker(first_version(request), regulariser=regulariser)
     return own if released is None else recipe.backbone(released, revision="main", stand_in=own)

@@ -1,6 +1,6 @@
 """Texts of one batch encoded in groups of similar lengths, so that short ones are not padded to the longest.
 
-The batch, and so the loss and its gradient, stay the same; only dropout falls otherwise.
+The batch, and so the loss and its gradient, stay the same; only what is drawn at random falls otherwise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import torch
 
 Inputs = dict[str, torch.Tensor]
-
 
 
 @dataclass
