@@ -64,7 +64,7 @@ def command(selection, engine, jobs, gpus_per_stage, site, budget, gpu, dry_run,
     results, progress = Results(selection.settings.results), TerminalProgress()
     make_writable(store.root)
     results.make_writable()
-    how = {"jobs": jobs, "gpus_per_stage": gpus_per_stage or 1}
+    how = {"jobs": jobs, "gpus_per_stage": 1 if gpus_per_stage is None else gpus_per_stage}
     outcome = _carry_out(plan, store, progress, engine=engine, how=how, site=cluster, rebuild=rebuild)
     record(plan, store, results)
     comparison = _compared(plan, results, outcome, store, progress, run_node)

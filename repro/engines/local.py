@@ -46,7 +46,8 @@ def execute(
         raise UsageError(f"--jobs is {jobs}; give the number of stages to run at once, 1 or more")
     if gpus_per_stage != 1 and not 1 <= gpus_per_stage <= len(gpus()):
         raise UsageError(
-            f"--gpus-per-stage is {gpus_per_stage}, and this machine shows {len(gpus())}; give 1 to so many"
+            f"--gpus-per-stage is {gpus_per_stage}, and this machine shows {len(gpus())} GPUs; "
+            "give 1, or as many as there are at most"
         )
     needed = prepare(plan, store, rebuild=rebuild)
     jobs = jobs or default_jobs(plan, gpus_per_stage)
