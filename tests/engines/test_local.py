@@ -231,7 +231,7 @@ def test_a_training_is_a_process_on_each_of_its_gpus_and_other_heavy_stages_have
 def test_more_gpus_a_stage_than_there_are_is_refused(make, store, monkeypatch):
     monkeypatch.setattr(local, "gpus", lambda: ["0", "1"])
     for wanted in (0, 3, -1):
-        with pytest.raises(UsageError, match=f"--gpus-per-stage is {wanted}, and this machine shows 2 GPUs; give"):
+        with pytest.raises(UsageError, match=f"is {wanted}, and this machine shows 2 GPUs; give 1, or"):
             local.execute(make(("bm25",)), store, Progress(), gpus_per_stage=wanted)
 
 
