@@ -18,15 +18,15 @@ from papers.baselines.ms_marco import FineTuning
 from papers.costa.recipes import LENGTHS, SPANS, costa
 from papers.cpdae.recipes import cpdae
 from repro.datasets.catalog import dataset
-from repro.engines.inline import run_node
 from repro.graph import Node, rewrite, walk
-from repro.measurement import evaluation
-from repro.papers import papers
+from repro.locations import settings
+from repro.manifest.papers import papers
 from repro.progress import TerminalProgress
-from repro.request import Choices, Request
-from repro.requirements import Machine
-from repro.scale import scale
-from repro.settings import settings
+from repro.recipe.request import Choices, Request
+from repro.running.engines.inline import run_node
+from repro.running.measurement import evaluation
+from repro.running.requirements import Machine
+from repro.running.scale import scale
 from repro.store import Store, make_writable, read_json
 
 DEV, MEASURES = "msmarco-passage/dev/small", ("RR@10", "R@1000")

@@ -35,7 +35,7 @@ from report import write
 from torch import nn
 
 from repro.nn.mlm import MaskedLanguageModel
-from repro.train import Settings, train
+from repro.training.loop import Settings, train
 
 SHORTEST, BUCKETS = 16, (1, 4)
 MASKING = {"rate": 0.3, "mask": 0.8, "random": 0.1}

@@ -3,7 +3,7 @@
 Objective, options, length and batch are those of the full plan; weights and texts are random, so that nothing
 has to be there: a BERT of base size and, for SimLM's generator, one of 12 layers of 256. Every text is full,
 so nothing is padded but where an objective draws shorter spans. ``--texts`` examples make a step; the first
-steps are not timed. Operations are counted (``repro.flops``), and told as a share of what one product of the
+steps are not timed. Operations are counted (``repro.training.flop_count``), and told as a share of what one product of the
 widest matrices of a layer reaches, (texts x length, hidden) by (hidden, 4 hidden); tokens are texts times
 length, an example of CoT-MAE v2 counting once. What a paper states of its own cost stands beside.
 """
@@ -28,16 +28,16 @@ from peak import peak
 from report import write
 from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
 
-from repro.cost import shapes
-from repro.cost.stated import stated
-from repro.cost.throughput import PEAKS
 from repro.graph import Node, walk
 from repro.manifest.cells import select
-from repro.objective import built, import_objective
-from repro.plan import plan
 from repro.progress import Progress
-from repro.scale import scale
-from repro.train import Settings, train
+from repro.running.cost import shapes
+from repro.running.cost.stated import stated
+from repro.running.cost.throughput import PEAKS
+from repro.running.plan import plan
+from repro.running.scale import scale
+from repro.training.loop import Settings, train
+from repro.training.objective import built, import_objective
 
 CELLS = {
     "COSTA": "costa/1/hardneg.costa/dev.rr10",

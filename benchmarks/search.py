@@ -23,10 +23,10 @@ import numpy as np
 from peak import peak
 from report import write
 
-from repro.memory import VARIABLE
 from repro.progress import Progress
 from repro.stages import search
-from repro.vector_files import VectorFile, read_embeddings
+from repro.stages.search_memory import VARIABLE
+from repro.stages.vector_files import VectorFile, read_embeddings
 
 LIMIT, MADE = 10**9, 20_000  # bytes; rows at a time
 

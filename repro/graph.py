@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from repro.stages import STAGES
+from repro.stage_table import STAGES
 
 STORE_FORMAT = 1
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from repro.comparison import compare, judged_cells
-from repro.coverage import coverage
+from repro.judging.comparison import compare, judged_cells
+from repro.judging.coverage import coverage
 from repro.manifest.cells import select
-from repro.papers import papers
-from repro.plan import plan
+from repro.manifest.papers import papers
 from repro.report.markdown import between, verdicts
-from repro.results import Results
-from repro.scale import scale
+from repro.running.plan import plan
+from repro.running.scale import scale
 from repro.store import Store
+from repro.store.results import Results
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Results(ROOT / "results")

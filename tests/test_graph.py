@@ -3,7 +3,7 @@
 import pytest
 
 from repro.graph import Node, canonical, check_types, rewrite, walk
-from repro.stages import STAGES
+from repro.stage_table import STAGES
 
 
 def _corpus(name="c", **params):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.papers import papers
+from repro.manifest.papers import papers
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNNER = sorted((ROOT / "repro").rglob("*.py"))
@@ -83,7 +83,7 @@ def test_the_command_line_looks_without_loading_heavy_libraries(arguments, tmp_p
 
 
 def test_every_stage_has_a_module_with_run():
-    from repro.stages import STAGES
+    from repro.stage_table import STAGES
 
     for name in STAGES:
         tree = ast.parse((ROOT / "repro" / "stages" / f"{name}.py").read_text())
@@ -91,7 +91,7 @@ def test_every_stage_has_a_module_with_run():
 
 
 def test_every_objective_that_recipes_name_declares_that_name_and_version():
-    from repro.papers import load
+    from repro.manifest.papers import load
     from repro.recipe import Objective
 
     for path in (ROOT / "papers").rglob("recipes.py"):

@@ -4,7 +4,7 @@ import pytest
 
 from repro.errors import UsageError
 from repro.manifest.schema import Reading
-from repro.request import Choices, Request
+from repro.recipe.request import Choices, Request
 
 READING = Reading(id="r", kind="silence", where="§1", paper="x", choices={"a": 1, "b": 2}, default="a")
 

@@ -146,7 +146,7 @@ def _names(name):
     """A record, in itself consistent, that vouches for a file of another name."""
 
     def harm(path):
-        from repro.store.record import _own_digest
+        from repro.store.seal import _own_digest
 
         record = json.loads((path / RECORD).read_text())
         record["files"][name] = {"size": 0, "sha256": "0" * 64}

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.test_train import Places, Regression
 
 from repro.errors import UsageError
-from repro.nn.across_processes import rank
-from repro.nn.batch_parts import are_texts, collated_in_parts
-from repro.order import Order
 from repro.progress import Progress
-from repro.train import Settings, train
+from repro.training.batch_order import Order
+from repro.training.loop import Settings, train
+from repro.training.micro_batches import are_texts, collated_in_parts
+from repro.training.process_group import rank
 from tests.nn.parted_objectives import Texts, objective
-from tests.test_train import Places, Regression
 from tests.two_processes import in_two_processes
 
 NAMES = ("mlm", "costa", "in-batch", "four blocks", "distillation")
@@ -157,7 +157,7 @@ def test_a_batch_in_parts_ends_with_the_weights_of_the_whole(tmp_path, monkeypat
 @pytest.mark.parametrize("name", ["mlm", "in-batch"])
 def test_a_training_in_parts_has_the_precision_that_was_asked_for(tmp_path, monkeypatch, name):
     monkeypatch.setenv("REPRO_MICRO_BATCH", "3")
-    monkeypatch.setattr("repro.train.check_precision", lambda precision: precision)  # it wants a GPU
+    monkeypatch.setattr("repro.training.loop.check_precision", lambda precision: precision)  # it wants a GPU
     made, types = objective(name), set()
     before = {key: value.clone() for key, value in made.named_parameters()}
     for layer in made.modules():

@@ -12,7 +12,7 @@ from papers.baselines.wikipedia import bert, pretrained
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective
-from repro.request import Request
+from repro.recipe.request import Request
 
 ICT = Objective("ict", 1, "papers.baselines.inverse_cloze:InverseCloze")
 PROP = Objective("prop", 1, "papers.baselines.representative_words:RepresentativeWords")

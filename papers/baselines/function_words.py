@@ -7,7 +7,7 @@ degree), and what a tokeniser leaves of their contractions.
 
 from __future__ import annotations
 
-from repro.request import Request
+from repro.recipe.request import Request
 
 FUNCTION_WORDS = tuple(
     """

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective
-from repro.request import Request
+from repro.recipe.request import Request
 
 CONTRASTIVE = Objective("contrastive", 1, "repro.nn.bi_encoder:BiEncoderContrastive")
 PASSAGES, DOCUMENTS = "msmarco-passage/train/judged", "msmarco-document/train"

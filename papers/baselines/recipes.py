@@ -5,7 +5,7 @@ from __future__ import annotations
 from papers.baselines.ms_marco import recall_as_read, score_as_read
 from repro import recipe
 from repro.graph import Node
-from repro.request import Request
+from repro.recipe.request import Request
 
 DEPTH = 1000  # every recall in the four papers' tables is at 1,000 or less
 

@@ -9,10 +9,10 @@ from repro import recipe
 from repro.errors import unknown
 from repro.graph import Node
 from repro.manifest.released import Released, released
+from repro.nn.encoder_conventions import Conventions
 from repro.recipe.released import ranked
 from repro.recipe.released import released as checkpoint
-from repro.released import Conventions
-from repro.request import Request
+from repro.recipe.request import Request
 
 FILE = Path(__file__).with_suffix(".yaml")
 DEPTH = 1000  # every recall in the four papers' tables is at 1,000 or less

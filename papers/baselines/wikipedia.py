@@ -12,7 +12,7 @@ from typing import Any
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective
-from repro.request import Request
+from repro.recipe.request import Request
 
 
 def bert(request: Request) -> Node:

@@ -11,7 +11,7 @@ from papers.baselines.wikipedia import pretrained
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective
-from repro.request import Request, Runs
+from repro.recipe.request import Request, Runs
 
 COSTA = Objective("costa", 1, "papers.costa.contrastive_spans:ContrastiveSpans")
 LENGTHS = {"query": 32, "passage": 128, "document": 512}  # §4.5.2

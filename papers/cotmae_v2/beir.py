@@ -6,7 +6,7 @@ from papers.cotmae_v2.marco import Marco
 from papers.cotmae_v2.views import Representation, passages
 from repro import recipe
 from repro.graph import Node
-from repro.request import Request
+from repro.recipe.request import Request
 
 LISTED = "msmarco-passage/train/hard-negatives"
 

@@ -8,7 +8,7 @@ from typing import Any
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective
-from repro.request import Request
+from repro.recipe.request import Request
 
 OBJECTIVE = Objective(
     "contextual-autoencoder", 1, "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder"

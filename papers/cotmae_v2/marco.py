@@ -11,7 +11,7 @@ from papers.cotmae_v2.views import TRAIN, Representation, passages
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective
-from repro.request import Request
+from repro.recipe.request import Request
 
 RERANKER = Objective("cross-encoder", 2, "repro.nn.cross_encoder:CrossEncoder")
 MINED_DEPTH = 200  # §4.2

@@ -10,7 +10,7 @@ from papers.cotmae_v2.encoders import VIEWS
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective
-from repro.request import Request
+from repro.recipe.request import Request
 
 OBJECTIVE = Objective("multi-view-contrastive", 1, "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder")
 TRAIN = "msmarco-passage/train/judged"

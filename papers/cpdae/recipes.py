@@ -10,7 +10,7 @@ from papers.baselines.wikipedia import pretrained
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective
-from repro.request import Request, Runs
+from repro.recipe.request import Request, Runs
 
 CPDAE = Objective("cpdae", 1, "papers.cpdae.discriminative_autoencoder:DiscriminativeAutoencoder")
 WORD_DISTRIBUTION = Objective("word-distribution", 1, "papers.cpdae.word_distribution:view")

@@ -11,10 +11,10 @@ from typing import Any
 from papers.baselines.ms_marco import CONTRASTIVE, NO_PROJECTOR, OFFICIAL_NEGATIVES, PASSAGES
 from repro import recipe
 from repro.graph import Node
-from repro.measurement import readings_for
-from repro.papers import load, papers
+from repro.manifest.papers import load, papers
 from repro.recipe import Objective
-from repro.request import Choices, Request
+from repro.recipe.request import Choices, Request
+from repro.running.measurement import readings_for
 
 MLM = Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel")
 LENGTH, ROWS, STEPS = 512, 64, 60_000  # 64 texts x 512 tokens x 60,000 steps = 2.0 G tokens

@@ -8,7 +8,7 @@ from typing import Any
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective
-from repro.request import Request
+from repro.recipe.request import Request
 
 SIMLM = Objective("simlm", 2, "papers.simlm.replaced_language_modelling:ReplacedLanguageModelling")
 ENC_DEC_MLM = Objective("enc-dec-mlm", 1, "papers.simlm.enc_dec_mlm:EncoderDecoderMaskedLanguageModel")

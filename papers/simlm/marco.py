@@ -10,7 +10,7 @@ from papers.simlm.encoders import electra, marco_passages
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective
-from repro.request import Request
+from repro.recipe.request import Request
 
 CONTRASTIVE = Objective("cosine-contrastive", 1, "repro.nn.cosine_bi_encoder:CosineBiEncoder")
 DISTILLATION = Objective("distillation", 1, "repro.nn.distilled_bi_encoder:DistilledBiEncoder")

@@ -10,7 +10,7 @@ from papers.simlm.marco import CONTRASTIVE, DISTILLATION, QUERY, RERANKER
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective
-from repro.request import Request
+from repro.recipe.request import Request
 
 CORPUS, TRAIN = "dpr-w100", "dpr-w100/natural-questions/train"
 MINED = 100  # App. B: the top 100 passages without the answer

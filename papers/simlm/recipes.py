@@ -7,7 +7,7 @@ from papers.simlm.marco import Marco
 from papers.simlm.questions import Questions
 from repro import recipe
 from repro.graph import Node
-from repro.request import Request
+from repro.recipe.request import Request
 
 # App. A: ELECTRA needs six epochs at 4e-5 to converge
 TUNED = {"electra": {"epochs": 6, "learning_rate": 4e-5}}

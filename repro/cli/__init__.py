@@ -67,7 +67,7 @@ class _Verbs(click.Group):
     def get_command(self, ctx, name):
         if name not in self.list_commands(ctx):
             return None
-        return importlib.import_module(f"repro.cli.{name.replace('-', '_')}_").command
+        return importlib.import_module(f"repro.cli.verbs.{name.replace('-', '_')}").command
 
     def resolve_command(self, ctx, args):
         try:

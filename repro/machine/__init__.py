@@ -1,7 +1,7 @@
 """What this machine has: Java, torch, GPUs, memory, disk, versions. Looks only; imports nothing heavy."""
 
-from repro.lucene.java import missing as java_missing
 from repro.machine.components import Component, java, survey, torch_info
+from repro.machine.jvm import missing as java_missing
 from repro.machine.system import cores, disk_free, gpu, hardware, memory
 from repro.machine.versions import commit, software
 

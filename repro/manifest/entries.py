@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from repro.manifest.cells import cells_of
-from repro.papers import Paper
+from repro.manifest.papers import Paper
 
 _EMPTY = {
     "group": None, "row": None, "label": None, "column": None, "head": [], "dataset": None, "measure": None,

@@ -10,9 +10,9 @@ from torch import nn
 
 from repro.errors import DataError
 from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer, quiet
+from repro.nn.encoder_conventions import MODULES, Module, modules, pooling_of
 from repro.nn.pooling import pooled
 from repro.nn.sparse_view import POSITIONS, max_log_saturated
-from repro.released import MODULES, Module, modules, pooling_of
 
 ACTIVATIONS = {
     "Tanh": nn.Tanh, "Identity": nn.Identity, "GELU": nn.GELU, "ReLU": nn.ReLU, "Sigmoid": nn.Sigmoid,

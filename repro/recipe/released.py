@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from repro.graph import Node
+from repro.nn.encoder_conventions import Conventions
 from repro.recipe.ranking import search, search_views
-from repro.released import Conventions
 
 SPLADE_VIEW = {  # the whole sparse vector, by the model's own head at every position
     "views": ["sparse"], "top_k": None, "positions": {"cls": True, "sep": True}, "head": "splade",

@@ -8,8 +8,8 @@ from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from repro.comparison import Compared, Comparison
-from repro.evaluation.against_print import Effect, effects, orders
+from repro.judging.comparison import Compared, Comparison
+from repro.judging.effects import Effect, effects, orders
 from repro.report.numbers import shown
 from repro.report.terminal import grid, titled
 

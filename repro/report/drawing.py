@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from repro.comparison import Compared
 from repro.evaluation import means
+from repro.judging.comparison import Compared
 from repro.manifest.cells import Shown
 from repro.manifest.schema import Figure
-from repro.plan import Plan
 from repro.report import figures
+from repro.running.plan import Plan
 from repro.store import Store, read_json
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from repro.comparison import Compared, Comparison
+from repro.judging.comparison import Compared, Comparison
 from repro.manifest.schema import Column, Mark, Row, Table
 from repro.report.latex_entries import LINES, SYMBOLS, Entry, column_type, entry, escape, names
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from repro.comparison import Compared, Comparison
-from repro.evaluation.verdict import prediction_half_width
+from repro.judging.comparison import Compared, Comparison
+from repro.judging.verdict import prediction_half_width
 from repro.report.numbers import shown
 
 _ESCAPES = {

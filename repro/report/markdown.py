@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from repro.comparison import Compared, Comparison
-from repro.coverage import Covered
 from repro.errors import UsageError
-from repro.evaluation.verdict import FAILS, PASSES
+from repro.judging.comparison import Compared, Comparison
+from repro.judging.coverage import Covered
+from repro.judging.verdict import FAILS, PASSES
 from repro.report.numbers import shown
 
 BEGIN, END = "<!-- verdicts:begin -->", "<!-- verdicts:end -->"
@@ -59,7 +59,7 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[Covered]]) -
 
     Args:
         comparison: at full scale.
-        covered: paper -> ``repro.coverage.coverage`` of it.
+        covered: paper -> ``repro.judging.coverage.coverage`` of it.
     """
     rows = []
     for name, cells in covered.items():

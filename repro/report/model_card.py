@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from repro.datasets.catalog import catalog
 from repro.graph import Node, walk
-from repro.released import Conventions
-from repro.results import Record
+from repro.nn.encoder_conventions import Conventions
+from repro.store.results import Record
 
 
 def card(

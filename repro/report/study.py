@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from repro.evaluation.study import LEVEL, Cost, Entry
+from repro.judging.studies import LEVEL, Cost, Entry
 from repro.manifest.schema import Row, Table
 from repro.report.latex import escape
 

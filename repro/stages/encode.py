@@ -12,11 +12,11 @@ import numpy as np
 
 from repro.datasets.arrow import IdColumn
 from repro.errors import DataError, StageError, unknown
-from repro.processes import launched_together
+from repro.nn.encoder_conventions import MODULES
 from repro.progress import Progress
-from repro.released import MODULES
+from repro.stages.vector_files import new_array, take_space, write_ids
 from repro.store.disk import BLOCKS
-from repro.vector_files import new_array, take_space, write_ids
+from repro.training.process_group import launched_together
 
 KINDS = ("passages", "queries")
 BLOCK = 20_000  # texts sorted by length together, and lost at most when interrupted
@@ -137,7 +137,7 @@ def _encoding(encoder, tokenizer, params: dict) -> Callable[[Sequence[Titled]], 
 
 def _written(out: Path, count: int, size: int, texts, encode, advance, rank: int, ranks: int) -> int:
     """Fill this process' blocks of ``vectors.npy`` that are not intact; returns the first such row."""
-    from repro.nn.across_processes import everybody_waits
+    from repro.training.process_group import everybody_waits
 
     if rank == 0:
         _open(out, count, size)

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from repro.errors import DataError, StageError, check_known
-from repro.processes import launched_together
 from repro.progress import Progress
 from repro.stages.encode import KINDS, Titled, read_texts, share
+from repro.stages.vector_files import write_ids
+from repro.stages.view_files import Arrays, join_blocks, save_block, whole
 from repro.store.disk import BLOCKS
-from repro.vector_files import write_ids
-from repro.view_files import Arrays, join_blocks, save_block, whole
+from repro.training.process_group import launched_together
 
 SPLADE = "splade"  # a head
 BLOCK = 10_000  # texts sorted by length together, and lost at most when interrupted
@@ -42,10 +42,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: a model cannot be read, there is no text, or an id that a run cannot hold.
         StageError: a vector is not finite.
     """
-    from repro.nn.across_processes import everybody_waits
     from repro.nn.checkpoint import check_length
     from repro.nn.precision import check_precision, device
     from repro.nn.threads import threads_for
+    from repro.training.process_group import everybody_waits
 
     check_known("kind of texts", params["kind"], valid=KINDS)
     check_precision(params["precision"])

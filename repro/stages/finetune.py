@@ -132,8 +132,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from transformers import set_seed
 
     from repro.nn.checkpoint import check_length, load_encoder, load_tokenizer
-    from repro.objective import built, import_objective
-    from repro.train import Settings, keep, train
+    from repro.training.loop import Settings, keep, train
+    from repro.training.objective import built, import_objective
 
     settings = Settings.of(params, batch_size=params["queries_per_batch"])
     groups = Groups(

@@ -6,9 +6,9 @@ import hashlib
 from pathlib import Path
 
 from repro.errors import DataError
+from repro.evaluation.foreign_runs import read_imported
 from repro.evaluation.ir_metadata import write_metadata
 from repro.evaluation.runs import write_run
-from repro.imported_runs import read_imported
 from repro.progress import Progress
 
 

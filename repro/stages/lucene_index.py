@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 from repro import machine
-from repro.lucene.process import call
 from repro.progress import Progress
+from repro.stages.lucene.process import call
 
 FIELDS = "fields.json"
 

@@ -53,8 +53,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     from repro.errors import DataError
     from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
-    from repro.objective import built, import_objective
-    from repro.train import Settings, keep, train
+    from repro.training.loop import Settings, keep, train
+    from repro.training.objective import built, import_objective
 
     settings = Settings.of(params, batch_size=params["texts_per_batch"])
     rows = TokenRows(inputs["tokens"])

@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 
 from repro.errors import BlockedError, DataError
+from repro.nn.encoder_conventions import MODULES, modules
 from repro.progress import Progress
-from repro.released import MODULES, modules
 
 # what encoders are released with, and retrieval has no use for
 HEADS = re.compile(r"(^|\.)(cls|lm_head|pooler|vocab_\w+|(generator|discriminator)_\w+|position_ids)(\.|$)")

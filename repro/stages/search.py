@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from repro.errors import DataError, StageError, UsageError
-from repro.memory import VARIABLE, search_memory
 from repro.progress import Progress
-from repro.vector_files import IdFile, VectorFile, read_embeddings
+from repro.stages.search_memory import VARIABLE, search_memory
+from repro.stages.vector_files import IdFile, VectorFile, read_embeddings
 
 BLOCK_BYTES = 1 << 30  # of vectors; more at once is not faster
 SPARE = 100  # passages beyond the depth, so that few queries with ties across it are scored again
@@ -24,7 +24,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages of every query by inner product.
 
     faiss' exact search of one block of passages after another, on the GPU where faiss has one, within
-    ``repro.memory.search_memory``: that bounds queries, their rankings and the block; interpreter, libraries
+    ``repro.stages.search_memory.search_memory``: that bounds queries, their rankings and the block; interpreter, libraries
     (some 50 MB), and 8 bytes a passage for ids come on top. Vectors are read from disk once, for all queries:
     ten searches for a hundred queries take six times as long as one for a thousand. Only when queries and
     rankings alone would take more than half of the memory do they come in blocks too, each of which reads all

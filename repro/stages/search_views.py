@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from repro.errors import DataError, StageError, UsageError, check_known
-from repro.memory import VARIABLE, search_memory
 from repro.progress import Progress
-from repro.vector_files import IdFile
-from repro.view_files import Views
+from repro.stages.search_memory import VARIABLE, search_memory
+from repro.stages.vector_files import IdFile
+from repro.stages.view_files import Views
 
 BLOCK_BYTES = 1 << 30
 QUERIES = 2048  # at once
@@ -34,7 +34,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     made in float64 and rounded once, so that a ranking depends on neither blocks nor machine. Full ranking
     of a large collection takes minutes on a GPU and hours on a CPU.
 
-    ``repro.memory.search_memory`` holds the rankings, 32 bytes for every rank of every query and list; half
+    ``repro.stages.search_memory.search_memory`` holds the rankings, 32 bytes for every rank of every query and list; half
     of the rest, and no more than 1 GiB, is for a block of passages with its scores, as much for the queries
     that are scored together, which as rows of a vocabulary take 16 bytes a word. On top come 32 bytes and the
     id for every passage.

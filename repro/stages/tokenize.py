@@ -11,8 +11,8 @@ import numpy as np
 from repro.datasets.sentence_splitting import SentenceSplitter, sentence_splitter
 from repro.datasets.span_packing import packed
 from repro.errors import DataError, UsageError, check_known, unknown
+from repro.locations import data_folder
 from repro.progress import Progress
-from repro.settings import data_folder
 
 POLICIES = ("chunk", "whole-chunks", "truncate", "spans")
 FIELDS = {"url": "url", "title": "title", "body": "text"}  # to columns of a corpus

@@ -16,7 +16,7 @@ from repro.errors import StoreError
 from repro.graph import Node
 from repro.store import notes
 from repro.store.disk import RECORD, make_writable, remove, sync, translated
-from repro.store.record import damage, read_json, seal, wrong_sizes
+from repro.store.seal import damage, read_json, seal, wrong_sizes
 
 __all__ = ["RECORD", "Store", "damage", "make_writable", "read_json", "remove", "translated"]
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from repro.stages import STAGES
+from repro.stage_table import STAGES
 from repro.store.disk import RECORD
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from repro.stages import STAGES
+from repro.stage_table import STAGES
 from repro.store import Store, damage, lock_file
 from repro.store.disk import remove, size_on_disk, translated
 from repro.store.known import Known

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from repro.errors import StoreError, UsageError
 from repro.graph import Node
-from repro.stages import STAGES
+from repro.stage_table import STAGES
 from repro.store.disk import sync, translated
 
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")

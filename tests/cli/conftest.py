@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from repro import papers as at_hand
 from repro.cli import main
+from repro.manifest import papers as at_hand
 
 CELL = "costa/1/sparse.bm25/dev.rr10"  # the cheapest cell that goes through every kind of stage but training
 

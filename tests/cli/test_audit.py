@@ -1,6 +1,6 @@
 """``repro audit``: what print alone shows, for people and programs."""
 
-from repro import papers as at_hand
+from repro.manifest import papers as at_hand
 
 KEYS = {"severity", "kind", "paper", "places", "values", "says", "explanation"}
 

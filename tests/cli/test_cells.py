@@ -6,7 +6,7 @@ import io
 import pytest
 
 from repro.manifest.cells import numeric_cells
-from repro.papers import papers
+from repro.manifest.papers import papers
 
 
 @pytest.mark.parametrize("name", sorted(papers()))

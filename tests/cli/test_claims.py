@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from repro.papers import papers
+from repro.manifest.papers import papers
 
 CLAIMS = """\
 claims:

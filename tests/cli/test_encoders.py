@@ -143,9 +143,9 @@ def test_a_directory_that_is_no_model_is_said(encoders, repro, tmp_path):
 
 
 def test_a_cell_of_several_models_is_refused_with_their_names():
-    from repro.cli.export_encoder_ import _only
+    from repro.cli.verbs.export_encoder import _only
     from repro.errors import UsageError
-    from repro.exported import Source
+    from repro.exchange.encoder_export import Source
     from repro.graph import Node
 
     models = [Node("backbone", {"name": name}) for name in "ab"]

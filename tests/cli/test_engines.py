@@ -13,7 +13,7 @@ def test_local_processes_end_with_the_same_scores(repro, measured_once):
     said = repro("run", *LINE, "--engine", "local", "--jobs", "2")
     assert said.status == 0, said.err
     assert "6 distinct nodes, 6 run now" in said.err
-    from repro.settings import settings
+    from repro.locations import settings
 
     [scores] = (settings().store / "evaluate").glob("*/scores.json")
     [expected] = (measured_once / "store" / "evaluate").glob("*/scores.json")
@@ -66,7 +66,7 @@ def test_what_is_free_runs_within_any_budget(repro):
 
 
 def test_calibrate_is_kept_and_plan_tells_hours(repro, folders, monkeypatch):
-    from repro.cost import calibrate
+    from repro.running.cost import calibrate
 
     real = calibrate.calibrate
     monkeypatch.setattr(calibrate, "calibrate", lambda: real(seconds=0.01))

@@ -8,8 +8,8 @@ import pytest
 
 from repro.graph import Node
 from repro.manifest.cells import select
-from repro.plan import plan
-from repro.scale import scale
+from repro.running.plan import plan
+from repro.running.scale import scale
 from repro.store import Store
 
 STAGES = {"bm25", "corpus", "evaluate", "lucene_index", "qrels", "queries"}
@@ -107,7 +107,7 @@ def test_days_that_are_no_number_are_refused(repro, days):
 
 
 def test_what_lies_behind_a_record_stays_whatever_the_plan_would_ask_for_now(repro, measured, monkeypatch):
-    from repro.requirements import Machine
+    from repro.running.requirements import Machine
 
     def otherwise(self, node):  # as when the data have gone, and with them what they were known by
         return Node(node.stage, {**node.params, "identity": "unknown"}, node.inputs)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from repro.datasets.reading import judgements
 from repro.datasets.sources import locate
 from repro.evaluation.ir_metadata import END, START
-from repro.papers import papers
-from repro.results import Record, Results
+from repro.manifest.papers import papers
+from repro.store.results import Record, Results
 
 CELLS = """\
 paper: toy
@@ -229,7 +229,7 @@ def test_a_record_of_another_store_is_not_exported(repro, judged, folders):
 
 
 def test_public_runs_go_to_every_cell_of_their_system_within_their_depth(repro, file, folders, monkeypatch):
-    from repro import public_runs
+    from repro.exchange import public_runs
 
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     entries = [

@@ -3,7 +3,7 @@
 import re
 
 from repro.manifest.cells import numeric_cells
-from repro.papers import papers
+from repro.manifest.papers import papers
 
 
 def test_every_table_and_figure_is_listed_once_with_its_cells(repro):

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from repro import scaffold
+from repro.cli import scaffold
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from repro.papers import papers
+from repro.manifest.papers import papers
 
 
 @pytest.mark.parametrize("name", sorted(papers()))

@@ -3,7 +3,7 @@
 import pytest
 
 from repro.manifest.cells import numeric_cells, table_of
-from repro.papers import papers
+from repro.manifest.papers import papers
 
 TABLE = """\
 toy table 1: one system (fraction; print)

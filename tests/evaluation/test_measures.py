@@ -69,7 +69,7 @@ def test_checking_names_imports_no_scorer():
     heavy = {"numpy", "ir_measures", "pytrec_eval", "ranx", "pandas", "scipy", "torch", "datasets", "regex"}
     code = (
         "import sys\n"
-        "import repro.evaluation.verdict, repro.evaluation.measures as measures\n"
+        "import repro.judging.verdict, repro.evaluation.measures as measures\n"
         f"measures.parse_measure('RR@10'); print({heavy} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

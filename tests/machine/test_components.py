@@ -1,8 +1,8 @@
 import pytest
 
 from repro import machine
-from repro.lucene.java import Java
 from repro.machine import Component, components, system, versions
+from repro.machine.jvm import Java
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from papers.costa.contrastive_spans import ContrastiveSpans
-from repro.nn.batch_parts import collated_in_parts
 from repro.nn.bi_encoder import BiEncoderContrastive
 from repro.nn.contrastive import NEGATIVES
 from repro.nn.cosine_bi_encoder import CosineBiEncoder
@@ -17,6 +16,7 @@ from repro.nn.cross_encoder import CrossEncoder
 from repro.nn.distilled_bi_encoder import DistilledBiEncoder
 from repro.nn.mlm import MaskedLanguageModel
 from repro.nn.multi_view_bi_encoder import MultiViewBiEncoder
+from repro.training.micro_batches import collated_in_parts
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 COUNT = 5  # examples: not as many for each of two processes

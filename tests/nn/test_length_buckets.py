@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from repro.nn.batch_parts import backward_in_parts
 from repro.nn.length_buckets import in_buckets, length_buckets
+from repro.training.micro_batches import backward_in_parts
 from tests.nn.parted_objectives import COUNT, batch_in_parts, objective
 
 NAMES = ("in-batch", "own", "four blocks", "distillation", "views", "cross-encoder")

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from repro.claims.judged import FAILS, statements
-from repro.claims.places import Places
-from repro.claims.schema import claims
-from repro.claims.values import Print
-from repro.papers import papers
+from repro.judging.claims.judged import FAILS, statements
+from repro.judging.claims.places import Places
+from repro.judging.claims.values import Print
+from repro.manifest.claims_schema import claims
+from repro.manifest.papers import papers
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERY = sorted(name for name, source in papers().items() if (source.folder / "claims.yaml").exists())

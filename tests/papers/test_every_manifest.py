@@ -4,7 +4,7 @@ import pytest
 
 from repro.manifest.arithmetic import disagreements
 from repro.manifest.cells import cell, cells_of, numeric_cells
-from repro.papers import papers
+from repro.manifest.papers import papers
 
 EVERY = sorted(papers())
 
@@ -62,8 +62,8 @@ def test_every_reading_affects_something_that_exists(name):
 def test_every_recipe_exists_and_takes_its_options(name):
     import inspect
 
-    from repro.measurement import recipe_path
-    from repro.papers import load
+    from repro.manifest.papers import load
+    from repro.running.measurement import recipe_path
 
     for c in numeric_cells(papers()[name]):
         if c.recipe:

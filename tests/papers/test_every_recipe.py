@@ -9,9 +9,9 @@ import pytest
 
 from repro.graph import walk
 from repro.manifest.cells import cells_of, exhibits, figure_tables, select
-from repro.measurement import readings_for, recipe_path
-from repro.papers import load, papers
-from repro.request import Choices, Request, Runs
+from repro.manifest.papers import load, papers
+from repro.recipe.request import Choices, Request, Runs
+from repro.running.measurement import readings_for, recipe_path
 
 DONE = ("costa", "cpdae", "simlm", "cotmae_v2")  # papers whose rows all have a recipe
 PRINTED = {  # numbers of print, not of a run

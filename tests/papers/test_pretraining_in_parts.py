@@ -11,8 +11,8 @@ from torch import nn
 
 import papers
 from papers.simlm import generator
-from repro.nn.across_processes import rank, sum_gradients
-from repro.nn.batch_parts import backward_in_parts, can_be_parted, collated_in_parts
+from repro.training.micro_batches import backward_in_parts, can_be_parted, collated_in_parts
+from repro.training.process_group import rank, sum_gradients
 from tests.papers.pretraining_in_parts import CASES, COUNT, PARTS, batches, likeliest, objective, rows
 from tests.two_processes import in_two_processes
 

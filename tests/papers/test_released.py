@@ -6,9 +6,9 @@ import pytest
 
 from repro.errors import ManifestError
 from repro.manifest.cells import cells_of
+from repro.manifest.papers import ROOT, papers
 from repro.manifest.released import released
-from repro.measurement import recipe_path
-from repro.papers import ROOT, papers
+from repro.running.measurement import recipe_path
 
 PATH = ROOT / "baselines" / "released.yaml"
 RECIPE = "papers.baselines.released:retriever"

@@ -3,8 +3,8 @@
 import pytest
 
 from repro.manifest.cells import select
-from repro.plan import plan
-from repro.scale import scale
+from repro.running.plan import plan
+from repro.running.scale import scale
 
 PAIRS = {"passage": ("1", "hardneg"), "doc": ("2", "second")}
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from rich.console import Console
 
-from repro.evaluation.against_print import Effect
+from repro.judging.effects import Effect
 from repro.report import beside
 
 

@@ -5,14 +5,14 @@ import subprocess
 
 import pytest
 
-from repro.comparison import Compared, Comparison
-from repro.evaluation.verdict import Verdict
+from repro.judging.comparison import Compared, Comparison
+from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
+from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest
-from repro.papers import Paper
 from repro.report.latex import document, latex
 from repro.report.latex_entries import SYMBOLS, escape, names
-from repro.results import Record
+from repro.store.results import Record
 
 MANIFEST = Manifest.model_validate({
     "paper": "p", "title": "A & B", "tables": [{
@@ -133,7 +133,7 @@ def test_the_document_compiles(compiled):
 
 def test_every_printed_table_of_every_paper_compiles_with_every_sign_and_mark(compiled):
     from repro.manifest.cells import cells_of
-    from repro.papers import papers
+    from repro.manifest.papers import papers
 
     verdicts = list(SYMBOLS)
     texts = []

@@ -1,6 +1,6 @@
 """A study's table, as text."""
 
-from repro.evaluation.study import Against, Cost, Entry
+from repro.judging.studies import Against, Cost, Entry
 from repro.manifest.schema import Column, Row, Table
 from repro.report.study import latex, markdown
 

@@ -4,14 +4,14 @@ import io
 
 from rich.console import Console
 
-from repro.comparison import Compared, Comparison
-from repro.evaluation.verdict import Verdict
+from repro.judging.comparison import Compared, Comparison
+from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell, cells_of
+from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest
-from repro.papers import Paper
 from repro.report.beside import compared_table
 from repro.report.terminal import printed_table
-from repro.results import Record
+from repro.store.results import Record
 
 FACTS = {
     "paper": "p", "title": "T", "tables": [{

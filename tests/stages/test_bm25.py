@@ -9,11 +9,11 @@ from datasets import Dataset
 from repro import machine
 from repro.errors import StageError
 from repro.evaluation.runs import read_run
-from repro.lucene import java
+from repro.machine import jvm
 from repro.progress import Progress
 from repro.stages import bm25, lucene_index
 
-pytestmark = pytest.mark.skipif(java.missing() is not None, reason="no Java 21 on this machine")
+pytestmark = pytest.mark.skipif(jvm.missing() is not None, reason="no Java 21 on this machine")
 
 # Words that Porter's stemmer leaves alone; "the" and "of" are stop words, which lengths do not count.
 DOCUMENTS = [

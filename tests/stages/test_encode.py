@@ -115,7 +115,7 @@ def test_an_interrupted_encoding_goes_on_behind_the_last_intact_block(
 def test_an_encoding_killed_while_the_store_seals_it_is_not_encoded_again(
     model, corpus, tmp_path, progress, monkeypatch, stage
 ):
-    from repro.store import record
+    from repro.store import seal
 
     monkeypatch.setattr(stage, "BLOCK", 8)
     given = params() if stage is encode else view_params()
@@ -129,13 +129,13 @@ def test_an_encoding_killed_while_the_store_seals_it_is_not_encoded_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(record, "sha256", killed)
+        patch.setattr(seal, "sha256", killed)
         with pytest.raises(KeyboardInterrupt):
             store.build(node, work, waiting=lambda: None)
     path = store.build(node, work, waiting=lambda: None)
     assert [facts.get("resumed_at") for facts in found] == [None, 40]
-    assert not (path / "blocks").exists() and record.damage(path) == []
-    assert not any(name.startswith("blocks") for name in record.recorded_files(path))
+    assert not (path / "blocks").exists() and seal.damage(path) == []
+    assert not any(name.startswith("blocks") for name in seal.recorded_files(path))
 
 
 def test_leftovers_of_another_shape_are_overwritten(model, corpus, tmp_path, progress):

@@ -278,7 +278,7 @@ def sum_of_views(folder, views):
 def test_a_training_killed_at_step_7_ends_with_the_same_bytes(
     model, training_set, corpus, queries, tmp_path, progress, monkeypatch
 ):
-    from repro.trainer import ObjectiveTrainer
+    from repro.training.trainer import ObjectiveTrainer
 
     monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
     data = {"model": model, "training_set": training_set, "corpus": corpus, "queries": queries}

@@ -43,7 +43,7 @@ def groups(inputs, **changes):
 
 
 def test_a_fine_tuning_killed_at_step_7_ends_with_the_same_bytes(inputs, tmp_path, progress, monkeypatch):
-    from repro.trainer import ObjectiveTrainer
+    from repro.training.trainer import ObjectiveTrainer
 
     monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
     (tmp_path / "straight").mkdir()
@@ -71,7 +71,7 @@ def test_a_fine_tuning_killed_at_step_7_ends_with_the_same_bytes(inputs, tmp_pat
 
 
 def test_batches_made_by_other_processes_change_nothing(inputs, tmp_path, progress, monkeypatch):
-    from repro import trainer
+    from repro.training import trainer
 
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
     tiny_tokenizer()(["the king"] * 100)  # threads in this process, which a forked one does not have

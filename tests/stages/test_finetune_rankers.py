@@ -64,7 +64,7 @@ def losses(folder, name):
 def test_a_training_killed_at_step_7_ends_with_the_same_bytes(
     inputs, tmp_path, progress, monkeypatch, objective
 ):
-    from repro.trainer import ObjectiveTrainer
+    from repro.training.trainer import ObjectiveTrainer
 
     monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
     (tmp_path / "straight").mkdir()

@@ -6,10 +6,10 @@ import os
 import numpy as np
 import pytest
 
-from repro import trainer_callbacks
-from repro.objective import import_objective
 from repro.stages import finetune, pretrain
-from repro.trainer import ObjectiveTrainer
+from repro.training import callbacks
+from repro.training.objective import import_objective
+from repro.training.trainer import ObjectiveTrainer
 from tests.stages import test_finetune, test_pretrain
 
 STEPS, KILLS, SAVED = 20, 10, 3
@@ -48,13 +48,13 @@ def kill(patch, step: int, moment: str) -> None:
             raise KeyboardInterrupt
         seal(checkpoint, steps=steps)
 
-    seal = trainer_callbacks.seal
+    seal = callbacks.seal
     if moment == "before its loss":
         patch.setattr(ObjectiveTrainer, "compute_loss", dies_before)
     elif moment == "after its gradient":
         patch.setattr(ObjectiveTrainer, "training_step", dies_after)
     else:
-        patch.setattr(trainer_callbacks, "seal", dies_unsealed)
+        patch.setattr(callbacks, "seal", dies_unsealed)
 
 
 @pytest.mark.parametrize("name", ["mlm", "costa", "finetune"])

@@ -4,11 +4,11 @@ import json
 import pytest
 from datasets import Dataset
 
-from repro.lucene import java
+from repro.machine import jvm
 from repro.progress import Progress
 from repro.stages import lucene_index
 
-pytestmark = pytest.mark.skipif(java.missing() is not None, reason="no Java 21 on this machine")
+pytestmark = pytest.mark.skipif(jvm.missing() is not None, reason="no Java 21 on this machine")
 
 DOCUMENTS = [
     ("d1", "Oak", "The oak stands."),

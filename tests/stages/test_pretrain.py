@@ -49,7 +49,7 @@ def test_a_pre_training_killed_at_step_7_ends_with_the_same_bytes(
     (tmp_path / "straight").mkdir()
     facts = pretrain.run(given, inputs, tmp_path / "straight", progress)
 
-    from repro.trainer import ObjectiveTrainer
+    from repro.training.trainer import ObjectiveTrainer
 
     calls, compute_loss = [], ObjectiveTrainer.compute_loss
 

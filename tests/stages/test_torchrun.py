@@ -13,10 +13,10 @@ import pytest
 from safetensors.numpy import load_file
 from torch import distributed
 
-from repro.engines import inline
-from repro.engines.child import command, import_path
 from repro.errors import StageError
 from repro.graph import Node
+from repro.running.engines import inline
+from repro.running.engines.child import command, import_path
 from repro.store import Store
 from tests.stages import test_pretrain
 

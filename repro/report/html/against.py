@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from repro.comparison import Compared
-from repro.evaluation.against_print import Effect, effects, orders
+from repro.judging.comparison import Compared
+from repro.judging.effects import Effect, effects, orders
 from repro.manifest.schema import Table
 from repro.report.html.elements import Markup, el
 from repro.report.html.naming import in_full

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from repro.comparison import Compared, Comparison
+from repro.judging.comparison import Compared, Comparison
 from repro.manifest.printed import Printed
 from repro.report.html.elements import Content, Markup, el, identifier
 from repro.report.html.naming import in_full
 from repro.report.html.verdicts import badge
-from repro.results import Record
+from repro.store.results import Record
 
 ROLES = {
     "ours": "the paper's own method",

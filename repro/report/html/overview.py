@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from repro.coverage import WAYS
+from repro.judging.coverage import WAYS
 from repro.report.html.elements import Markup, el, identifier
 from repro.report.html.sections import Part, Report
 from repro.report.html.tables import scrolling

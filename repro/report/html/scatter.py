@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from repro.manifest.schema import Table
-from repro.measurement import Measurement
-from repro.plan import Plan
 from repro.report.html.elements import Markup, el
 from repro.report.html.naming import in_full
+from repro.running.measurement import Measurement
+from repro.running.plan import Plan
 from repro.store import Store, read_json
 
 MOST_ROWS = 12  # of a table

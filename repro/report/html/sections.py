@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-from repro.audit.findings import Finding
-from repro.comparison import Compared, Comparison, judged_cells
-from repro.coverage import Covered, coverage
-from repro.papers import Paper
-from repro.plan import Plan
+from repro.judging.audit.findings import Finding
+from repro.judging.comparison import Compared, Comparison, judged_cells
+from repro.judging.coverage import Covered, coverage
+from repro.manifest.papers import Paper
 from repro.report.html.scatter import Scatter, scatters
-from repro.results import Results
+from repro.running.plan import Plan
 from repro.store import Store
+from repro.store.results import Results
 
 DRAWN = (".svg", ".html", ".md")
 
@@ -35,7 +35,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Study:
-    """A study's table: (row, column) -> entry, row -> cost; see ``repro.evaluation.study``."""
+    """A study's table: (row, column) -> entry, row -> cost; see ``repro.judging.studies``."""
 
     entries: Mapping
     costs: Mapping
@@ -109,8 +109,8 @@ def gather(plan: Plan, results: Results, store: Store) -> Report:
 
 def statements(source: Paper, comparison: Comparison) -> list[Told]:
     """What the paper's text, marks and bold numbers claim."""
-    from repro.claims.judged import judged
-    from repro.claims.values import Measured
+    from repro.judging.claims.judged import judged
+    from repro.judging.claims.values import Measured
 
     found = judged([source], Measured(comparison), scale=comparison.cells[0].scale)
     return [
@@ -133,7 +133,7 @@ def _why(judgement) -> str:
 
 def findings(source: Paper) -> list[Finding]:
     """What print alone shows to be wrong or doubtful, in this paper or between it and others."""
-    from repro.audit.collected import audit
+    from repro.judging.audit.collected import audit
 
     return [found for found in audit([source]) if found.paper == source.name]
 
@@ -153,7 +153,7 @@ def drawings(folder: Path, source: Paper) -> dict[str, list[Path]]:
 
 def studies(plan: Plan, store: Store, source: Paper) -> dict[str, Study]:
     """The paper's tables of kind study, where something of them is stored."""
-    from repro.evaluation.study import costs, entries
+    from repro.judging.studies import costs, entries
 
     found = {}
     for table in source.manifest.tables:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from repro.datasets.catalog import catalog
-from repro.papers import Paper
+from repro.manifest.papers import Paper
 from repro.report.html.elements import Content, Markup, el, identifier
 from repro.report.html.tables import scrolling
 

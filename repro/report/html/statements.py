@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from repro.audit.findings import Finding
-from repro.papers import Paper
+from repro.judging.audit.findings import Finding
+from repro.manifest.papers import Paper
 from repro.report.html.elements import Markup, el, identifier
 from repro.report.html.sections import Part, Told
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from repro.evaluation.study import LEVEL, Cost, Entry
+from repro.judging.studies import LEVEL, Cost, Entry
 from repro.manifest.schema import Table
 from repro.report.html.elements import Content, Markup, el
 from repro.report.html.sections import Study

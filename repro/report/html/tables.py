@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from repro.comparison import Compared, Comparison
+from repro.judging.comparison import Compared, Comparison
 from repro.manifest.cells import Cell, cells_of
+from repro.manifest.papers import Paper
 from repro.manifest.schema import Column, Mark, Row, Table
-from repro.papers import Paper
 from repro.report.html.details import about, card
 from repro.report.html.elements import Content, Markup, el, identifier
 from repro.report.html.verdicts import sign, tone

@@ -11,9 +11,9 @@ from papers.baselines.whole_words import WholeWords
 from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
 from repro.nn.token_cross_entropy import IGNORED
-from repro.objective import built
 from repro.progress import Progress
 from repro.stages import pretrain
+from repro.training.objective import built
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {

@@ -11,9 +11,9 @@ from papers.baselines.contrastive_term_words import ContrastiveTermWords
 from papers.baselines.function_words import FUNCTION_WORDS
 from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
-from repro.objective import built
 from repro.progress import Progress
 from repro.stages import pretrain, term_statistics
+from repro.training.objective import built
 from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts, written
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
 
@@ -150,7 +150,7 @@ def test_a_wrong_option_is_a_usage_error(statistics, changes, said):
 def test_killed_and_resumed_it_ends_in_the_stage_with_the_same_bytes(tmp_path, monkeypatch):
     from datasets import Dataset
 
-    from repro.trainer import ObjectiveTrainer
+    from repro.training.trainer import ObjectiveTrainer
 
     Dataset.from_dict({"input_ids": texts(60, seed=3)}).save_to_disk(str(tmp_path / "tokens/arrow"))
     save_tiny_model(tmp_path / "model", layers=2)

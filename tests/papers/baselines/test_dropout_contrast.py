@@ -10,9 +10,9 @@ import torch
 from papers.baselines.dropout_contrast import DropoutContrast
 from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
-from repro.objective import built
 from repro.progress import Progress
-from repro.train import Settings, train
+from repro.training.loop import Settings, train
+from repro.training.objective import built
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
@@ -34,7 +34,7 @@ def rows(count=4):
 
 
 class Rows(list):
-    """Examples of ``repro.train`` in memory."""
+    """Examples of ``repro.training.loop`` in memory."""
 
     def __getitems__(self, places):
         return [self[index] | {"epoch": epoch} for epoch, index in places]

@@ -11,9 +11,9 @@ from papers.baselines.inverse_cloze import InverseCloze
 from papers.baselines.sentences import sentences
 from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
-from repro.objective import built
 from repro.progress import Progress
-from repro.train import Settings, train
+from repro.training.loop import Settings, train
+from repro.training.objective import built
 from tests.papers.baselines.tiny_texts import ids, rows, texts
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 

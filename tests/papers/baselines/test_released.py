@@ -6,11 +6,11 @@ from papers.baselines.released import FILE, retriever
 from repro.errors import UsageError
 from repro.graph import check_types, walk
 from repro.manifest.cells import cell
+from repro.manifest.papers import papers
 from repro.manifest.released import released
-from repro.measurement import not_at
-from repro.papers import papers
-from repro.request import Choices, Request
-from repro.scale import scale, scales
+from repro.recipe.request import Choices, Request
+from repro.running.measurement import not_at
+from repro.running.scale import scale, scales
 
 ENTRIES = released(FILE)
 READINGS = papers()["costa"].readings

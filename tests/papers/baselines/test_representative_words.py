@@ -11,9 +11,9 @@ from papers.baselines.function_words import FUNCTION_WORDS
 from papers.baselines.representative_words import RepresentativeWords
 from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
-from repro.objective import built
 from repro.progress import Progress
 from repro.stages import pretrain
+from repro.training.objective import built
 from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts, written
 from tests.tiny_models import MARKS, save_tiny_model, tiny_masked_lm, tiny_tokenizer
 

@@ -11,9 +11,9 @@ from papers.baselines.weak_decoder import WeakDecoder
 from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
 from repro.nn.token_cross_entropy import IGNORED
-from repro.objective import built
 from repro.progress import Progress
-from repro.train import Settings, train
+from repro.training.loop import Settings, train
+from repro.training.objective import built
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
@@ -42,7 +42,7 @@ def rows(count=3):
 
 
 class Rows(list):
-    """Examples of ``repro.train`` in memory."""
+    """Examples of ``repro.training.loop`` in memory."""
 
     def __getitems__(self, places):
         return [self[index] | {"epoch": epoch} for epoch, index in places]

@@ -1,8 +1,8 @@
 """What the text of COSTA states, beside its own tables."""
 
-from repro.claims.judged import statements
-from repro.claims.values import Print
-from repro.papers import paper
+from repro.judging.claims.judged import statements
+from repro.judging.claims.values import Print
+from repro.manifest.papers import paper
 
 FAILING = {
     "ablations-at-temperature-one",

@@ -10,7 +10,7 @@ from papers.costa.group_contrastive import group_contrastive
 from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
 from repro.nn.projector import saved_projector
-from repro.objective import built
+from repro.training.objective import built
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {

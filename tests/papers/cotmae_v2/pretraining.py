@@ -7,7 +7,7 @@ import torch
 
 from papers.cotmae_v2.multi_view_autoencoder import MultiViewAutoEncoder
 from repro.nn.token_cross_entropy import IGNORED
-from repro.objective import built
+from repro.training.objective import built
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {

@@ -12,13 +12,13 @@ import torch
 from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer
 from repro.progress import Progress
 from repro.stages import pretrain
-from repro.train import Settings, train
+from repro.training.loop import Settings, train
 from tests.papers.cotmae_v2.pretraining import FIRST_VERSION, OPTIONS, made, rows
 from tests.tiny_models import save_tiny_model, tiny_tokenizer
 
 
 class Rows(list):
-    """Examples of ``repro.train`` in memory."""
+    """Examples of ``repro.training.loop`` in memory."""
 
     def __getitems__(self, places):
         return [self[index] | {"epoch": epoch} for epoch, index in places]
@@ -72,7 +72,7 @@ PARAMS = {
 def test_the_stage_hands_spans_on_and_a_killed_training_ends_with_the_same_bytes(tmp_path, monkeypatch):
     from datasets import Dataset
 
-    from repro.trainer import ObjectiveTrainer
+    from repro.training.trainer import ObjectiveTrainer
 
     monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
     save_tiny_model(tmp_path / "model", layers=2)

@@ -6,9 +6,9 @@ import pytest
 
 from papers.cotmae_v2 import recipes
 from repro.graph import Node, walk
-from repro.papers import papers
-from repro.request import Choices, Request
-from repro.scale import scale
+from repro.manifest.papers import papers
+from repro.recipe.request import Choices, Request
+from repro.running.scale import scale
 
 DEV = "msmarco-passage/dev/small"
 

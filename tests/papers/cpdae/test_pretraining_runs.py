@@ -102,7 +102,7 @@ def test_losses_fall_and_encoder_and_decoder_load_again(name, inputs, statistics
 
 @pytest.mark.parametrize("name", ["cpdae", "tied-norm-last"])
 def test_a_pre_training_killed_at_step_7_ends_with_the_same_bytes(name, inputs, tmp_path, monkeypatch):
-    from repro.trainer import ObjectiveTrainer
+    from repro.training.trainer import ObjectiveTrainer
 
     monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
     given = params(VARIANTS[name])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from repro.objective import built
+from repro.training.objective import built
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 MASKS = {

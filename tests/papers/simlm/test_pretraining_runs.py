@@ -79,7 +79,7 @@ def test_losses_fall_and_the_encoder_loads_again(name, inputs, tmp_path):
 
 @pytest.mark.parametrize("name", ["simlm", "simlm-joint", "enc-dec-rtd"])
 def test_a_pre_training_killed_while_it_draws_ends_with_the_same_bytes(name, inputs, tmp_path, monkeypatch):
-    from repro.trainer import ObjectiveTrainer
+    from repro.training.trainer import ObjectiveTrainer
 
     monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
     given = params(name.removesuffix("-joint"))
@@ -115,7 +115,7 @@ def test_the_stage_hands_a_generator_on(inputs, tmp_path):
 
 @pytest.mark.parametrize("name", list(OBJECTIVES))
 def test_what_collates_can_be_sent_to_another_process(name):
-    from repro.objective import import_objective
+    from repro.training.objective import import_objective
 
     path, options = OBJECTIVES[name]
     kind = import_objective({"name": name, "version": VERSIONS.get(name, 1), "path": path})

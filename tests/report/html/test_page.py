@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from repro import __version__
-from repro.evaluation import verdict
+from repro.judging import verdict
 from repro.manifest.printed import parse
 from repro.report.html import page
 from repro.report.html.details import card, interval

@@ -3,7 +3,7 @@
 import json
 from types import SimpleNamespace
 
-from repro.papers import paper
+from repro.manifest.papers import paper
 from repro.report.html.scatter import MOST_QUERIES, Scatter, drawn, scatters
 from repro.report.html.sections import drawings
 from tests.report.html.toy import report
@@ -70,8 +70,8 @@ def test_drawings_are_found_by_their_paper_and_place(tmp_path):
 
 def test_a_study_sees_the_measurements_of_its_own_table_only():
     from repro.manifest.cells import select
-    from repro.plan import plan
-    from repro.scale import scale
+    from repro.running.plan import plan
+    from repro.running.scale import scale
 
     cells = select(("costa",), tables=("1", "4"), rows=(), cells=())
     whole = plan(cells, scale=scale("tiny"), data=None, digests=None)

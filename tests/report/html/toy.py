@@ -6,19 +6,19 @@ import tempfile
 from decimal import Decimal
 from pathlib import Path
 
-from repro.audit.findings import Finding
-from repro.comparison import Compared, Comparison
-from repro.coverage import Covered
-from repro.evaluation.study import Against, Cost, Entry
-from repro.evaluation.verdict import Verdict
+from repro.judging.audit.findings import Finding
+from repro.judging.comparison import Compared, Comparison
+from repro.judging.coverage import Covered
+from repro.judging.studies import Against, Cost, Entry
+from repro.judging.verdict import Verdict
 from repro.manifest.cells import cells_of
+from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Reading
-from repro.papers import Paper
 from repro.report.figures import passages
 from repro.report.html.scatter import Scatter
 from repro.report.html.sections import Part, Report, Study, Told
-from repro.requirements import Obstacle
-from repro.results import Record
+from repro.running.requirements import Obstacle
+from repro.store.results import Record
 
 VERDICTS = ("exact", "higher", "not run", "inconclusive", "blocked", "consistent")
 DEV = "msmarco-passage/dev/small"

@@ -1,0 +1,82 @@
+"""A folder for another paper: placeholders that run, to be replaced one by one."""
+
+from __future__ import annotations
+
+import importlib.util
+import keyword
+import re
+import shutil
+from pathlib import Path
+from string import Template
+
+from repro.errors import UsageError
+from repro.manifest.papers import ROOT, papers
+
+TEMPLATES = Path(__file__).with_name("templates") / "paper"
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def scaffold(name: str, directory: Path | None) -> list[Path]:
+    """Write a paper's folder and its test; returns the files.
+
+    Args:
+        directory: of a distribution of its own, whose entry point makes the paper known once it is installed;
+            None for the checkout's ``papers/`` and ``tests/papers/``.
+
+    Raises:
+        UsageError: no name for a package, or one that is taken; nothing is overwritten.
+    """
+    _check(name)
+    package = f"papers.{name}" if directory is None else name
+    folder, tests = _places(name, directory)
+    files = {folder / _name(t): t for t in _templates() if not t.name.startswith(("test_", "pyproject"))}
+    files[tests / "test_halves_contrast.py"] = TEMPLATES / "test_halves_contrast.py.txt"
+    if directory is not None:
+        files[directory / "pyproject.toml"] = TEMPLATES / "pyproject.toml.txt"
+    for path in (folder, *files):
+        if path.exists() or path.is_symlink():
+            raise UsageError(f"{path} exists already; choose another name or --dir")
+    values = {"name": name, "package": package, "row": name, "distribution": name.replace("_", "-")}
+    _write({path: Template(t.read_text()).substitute(values) for path, t in files.items()}, folder)
+    papers.cache_clear()
+    return list(files)
+
+
+def _check(name: str) -> None:
+    if not _NAME.fullmatch(name) or keyword.iskeyword(name):
+        raise UsageError(
+            f"{name!r} names no paper: take lower-case letters, digits and underscores, a letter first"
+        )
+    if name in papers() or (ROOT / name).exists():
+        raise UsageError(f"there is a paper or folder {name!r} already ({ROOT / name}); choose another name")
+    if importlib.util.find_spec(name) is not None:
+        raise UsageError(f"{name!r} is an installed Python package; choose another name")
+
+
+def _places(name: str, directory: Path | None) -> tuple[Path, Path]:
+    """The paper's folder and that of its tests."""
+    if directory is not None:
+        return directory / name, directory / "tests"
+    if not (ROOT.parent / "pyproject.toml").is_file():
+        raise UsageError("the papers of an installed repro cannot be added to; say --dir DIR, a new folder")
+    return ROOT / name, ROOT.parent / "tests" / "papers" / name
+
+
+def _templates() -> list[Path]:
+    return sorted(TEMPLATES.glob("*.txt"))
+
+
+def _name(template: Path) -> str:
+    return template.name.removesuffix(".txt")
+
+
+def _write(contents: dict[Path, str], folder: Path) -> None:
+    """All files or, where one cannot be written, nothing of the paper's folder."""
+    try:
+        for path, text in contents.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        reason = f"{error.strerror}; name another folder with --dir"
+        raise UsageError(f"{error.filename} cannot be written: {reason}") from None

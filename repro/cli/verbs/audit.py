@@ -1,0 +1,58 @@
+"""``repro audit``"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import click
+
+
+@click.command("audit", epilog="\b\nExamples:\n  repro audit\n  repro audit PAPER --strict --json")
+@click.argument("names", metavar="[PAPER]...", nargs=-1)
+@click.option("--strict", is_flag=True, help="Exit with status 1 when there are errors.")
+@click.option("--json", "as_json", is_flag=True, help="One object per finding.")
+def command(names, strict, as_json):
+    """List what print alone shows; nothing is measured.
+
+    Averages and differences that do not recompute, bold numbers that are not the best, sentences and marks
+    that their own table contradicts, one system printed with several values, wrong references.
+    """
+    from repro.cli.printing import emit_json, table
+    from repro.judging.audit.collected import audit
+    from repro.manifest.papers import paper, papers
+
+    sources = [paper(name) for name in dict.fromkeys(names or papers())]
+    findings = audit(sources)
+    if as_json:
+        emit_json([finding.as_json() for finding in findings])
+    else:
+        for name in dict.fromkeys(finding.paper for finding in findings):
+            own = [f for f in findings if f.paper == name]
+            table(f"{name}: {_count(own)}", ["severity", "kind", "places and values", "what does not fit"],
+                  [[f.severity, f.kind, _places(f), _told(f)] for f in own])  # fmt: skip
+        print(_count(findings))
+    return int(strict and any(finding.severity == "error" for finding in findings))
+
+
+def _count(findings) -> str:
+    counts = Counter(finding.severity for finding in findings)
+    parts = ", ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in sorted(counts.items()))
+    return f"{len(findings)} finding{'s' * (len(findings) != 1)}{f' ({parts})' if parts else ''}"
+
+
+def _places(finding) -> str:
+    """Places one a line; of a sentence or reading only where it stands, its words are in the next column."""
+    if finding.kind in ("misprint", "conflict"):
+        pairs = [(finding.places[0], ""), *zip(finding.places[1:], finding.values[1:], strict=True)]
+    elif finding.kind in ("claim", "bold", "mark") and finding.places[0].count("/") != 3:
+        pairs = [(finding.places[0], "")]
+    else:
+        pairs = zip(finding.places, finding.values, strict=True)
+    return "\n".join(f"{place} {value}".rstrip() for place, value in pairs)
+
+
+def _told(finding) -> str:
+    said = f"{finding.values[0]}. " if finding.kind == "claim" else ""
+    first, *more = finding.says.split("; ") if finding.kind in ("claim", "bold") else (finding.says,)
+    said += f"{first}; and {len(more)} more, see --json" if more else first
+    return said + (f"\n= {finding.explanation}" if finding.explanation else "")

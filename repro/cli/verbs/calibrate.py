@@ -1,0 +1,44 @@
+"""``repro calibrate``"""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from repro.locations import settings
+
+
+@click.command("calibrate", epilog="\b\nExamples:\n  repro calibrate\n  repro calibrate --store DIR --json")
+@click.option("--store", metavar="DIR", help="Where the measurement is kept, beside artefacts (REPRO_STORE).")
+@click.option("--json", "as_json", is_flag=True, help="Everything that was measured.")
+def command(store, as_json):
+    """Measure how fast this machine trains and encodes, in ten seconds or so.
+
+    `repro plan` then tells hours, and `repro run --max-gpu-hours` can keep to a budget. Nothing else should
+    run meanwhile. A GPU is measured if there is one.
+    """
+    from repro.cli.printing import emit_json
+    from repro.running.cost.calibrate import calibrate
+    from repro.running.cost.throughput import calibration_file
+    from repro.store import Store, make_writable, translated
+
+    opened = Store(settings(store).store)
+    make_writable(opened.root)
+    found = calibrate()
+    path = calibration_file(opened)
+    with translated(opened.root):
+        scratch = path.with_suffix(".new")
+        scratch.write_text(json.dumps(found, indent=1) + "\n")
+        scratch.replace(path)
+    if as_json:
+        return emit_json(found)
+    model, peak = found["model"], found["matrix_product_flops_per_second"]
+    print(f"{found['name']}, {found['precision']}; BERT of {model['layers']} layers, "
+          f"width {model['hidden_size']}, texts of {model['length']} tokens")  # fmt: skip
+    for kind in ("training", "encoding"):
+        rate = found[kind]["flops_per_second"]
+        print(f"{kind}: {found[kind]['tokens_per_second']:,.0f} tokens/s, {rate / 1e9:,.0f} GFLOP/s, "
+              f"{rate / peak:.0%} of the matrix product's")  # fmt: skip
+    print(f"matrix product: {peak / 1e9:,.0f} GFLOP/s")
+    print(f"kept in {path}")

@@ -1,0 +1,54 @@
+"""``repro cells``"""
+
+from __future__ import annotations
+
+import click
+
+from repro.errors import UsageError
+
+
+@click.command(
+    "cells", epilog="\b\nExamples:\n  repro cells --paper PAPER --json\n  repro cells --csv > cells.csv"
+)
+@click.option("--paper", "names", multiple=True, metavar="P", help="Only this paper; may be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="A list of objects.")
+@click.option("--csv", "as_csv", is_flag=True, help="A table with a header line.")
+@click.option("--all-kinds", is_flag=True, help="Dashes, words, hyper-parameters, examples and figures too.")
+def command(names, as_json, as_csv, all_kinds):
+    """List every numeric result cell of the papers, one a line."""
+    from repro.cli.printing import emit_json, table
+    from repro.manifest.cells import numeric_cells
+    from repro.manifest.entries import every_entry
+    from repro.manifest.papers import paper, papers
+
+    if as_json and as_csv:
+        raise UsageError("--json and --csv exclude each other")
+    sources = [paper(name) for name in names or papers()]
+    rows = [
+        row
+        for s in sources
+        for row in (every_entry(s) if all_kinds else (c.as_json() for c in numeric_cells(s)))
+    ]
+    if as_json:
+        return emit_json(rows)
+    if as_csv:
+        return _csv(rows)
+    shown = [
+        [r["id"], r["printed"], r["dataset"] or "", r["measure"] or "", r["role"] or "", r["recipe"] or "–"]
+        for r in rows
+    ]
+    table(f"{len(rows)} cells", ["cell", "print", "dataset", "measure", "role", "recipe"], shown, right=(1,))
+
+
+def _csv(rows: list[dict]) -> None:
+    import csv
+    import sys
+
+    if not rows:
+        return
+    writer = csv.DictWriter(
+        sys.stdout, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n"
+    )
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({k: " | ".join(v) if isinstance(v, list) else v for k, v in row.items()})

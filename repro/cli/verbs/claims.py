@@ -1,0 +1,118 @@
+"""``repro claims``"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import click
+
+
+@click.command(
+    "claims",
+    epilog="\b\nExamples:\n  repro claims PAPER --failing\n  repro claims --scale tiny --json",
+)
+@click.argument("names", metavar="[PAPER]...", nargs=-1)
+@click.option("--scale", "scale_name", default="full", show_default=True, help="Whose measurements.")
+@click.option("--failing", is_flag=True, help="Only what print or our measurements contradict.")
+@click.option("--marks", is_flag=True, help="Every mark and bold number on a line of its own.")
+@click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
+@click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
+@click.option("--json", "as_json", is_flag=True, help="One object per statement, marks and bold included.")
+def command(names, scale_name, failing, marks, store, results, as_json):
+    """Judge what papers state by their own cells, then by ours: holds, fails or untested.
+
+    Sentences of the text, marks of significance and bold numbers. Marks need the tests between rows that
+    `repro compare` stores; an order without a test says "means only". Nothing is run.
+    """
+    from repro.cli.printing import emit_json
+    from repro.judging.claims.judged import judged
+    from repro.manifest.papers import paper, papers
+
+    sources = [paper(name) for name in dict.fromkeys(names or papers())]
+    ours = _measured(sources, scale_name, store, results)
+    found = [j for j in judged(sources, ours, scale=scale_name) if j.fails or not failing]
+    if as_json:
+        return emit_json([j.as_json() for j in found])
+    for source in sources:
+        own = [j for j in found if j.statement.paper is source]
+        if own:
+            _show(source.name, own, scale_name, each=marks)
+    if not found:
+        print("nothing is contradicted" if failing else "the papers state nothing that cells can confirm")
+    elif scale_name != "full":
+        print(f"Scale {scale_name}: says nothing of print.")
+
+
+def _measured(sources, scale_name: str, store, results):
+    """Our values for these papers, and for those their sentences name."""
+    from repro.judging.claims.values import measured
+    from repro.locations import settings
+    from repro.manifest.cells import select
+    from repro.manifest.papers import papers
+    from repro.running.plan import plan
+    from repro.running.scale import scale
+    from repro.store import Store
+    from repro.store.results import Results
+
+    found, chosen = settings(store, results), scale(scale_name)
+    text = " ".join(claim.expect for source in sources for claim in source.claims.values())
+    wanted = {source.name for source in sources} | set(re.findall(r"[\"']([\w-]+):", text)) & set(papers())
+    digests = found.store / "digests.json" if found.store.is_dir() else None
+    planned = plan(
+        select(tuple(sorted(wanted)), tables=(), rows=(), cells=()),
+        scale=chosen, data=found.data, digests=digests,
+    )  # fmt: skip
+    return measured(planned, Results(found.results), Store(found.store))
+
+
+def _show(name: str, own, scale_name: str, *, each: bool) -> None:
+    from repro.cli.printing import table
+
+    shown = [j for j in own if each or j.statement.kind == "claim" or j.print.state == "fails"]
+    rows = [
+        [j.statement.id.removeprefix(f"{name}/"), j.statement.where, _says(j), _told(j.print), _told(j.ours)]
+        for j in shown
+    ]
+    rows += _folded(name, [j for j in own if j not in shown])
+    ours = "ours" if scale_name == "full" else f"ours, {scale_name}"
+    table(f"{name}: {_count(own, scale_name)}", ["claim", "where", "what is stated", "print", ours], rows)
+
+
+def _folded(name: str, rest) -> list[list[str]]:
+    """Marks and bold numbers that print does not contradict, a line for those of a table judged alike."""
+    groups: dict[tuple, list] = {}
+    for j in rest:
+        kind = j.statement.kind, j.statement.where, j.print.state, j.ours.state
+        groups.setdefault(kind, []).append(j)
+    return [
+        [f"{members[0].statement.tables[0]}/{kind}/…", where, f"{len(members)} {_noun(kind, members)}", a, b]
+        for (kind, where, a, b), members in groups.items()
+    ]
+
+
+def _noun(kind: str, members) -> str:
+    return {"mark": "mark", "bold": "bold number"}[kind] + ("s" if len(members) > 1 else "")
+
+
+def _says(judged) -> str:
+    statement = judged.statement
+    return f"{statement.says}\n= {statement.note}" if statement.note and judged.fails else statement.says
+
+
+def _told(judgement) -> str:
+    test = f" ({judgement.test})" if judgement.test and judgement.state != "untested" else ""
+    first, *more = judgement.why.split("; ")
+    why = f": {first}" if first and judgement.state == "fails" else ""
+    why += f"; and {len(more)} more" if why and more else ""
+    return f"{judgement.state}{test}{why}"
+
+
+def _count(own, scale_name: str) -> str:
+    printed = Counter(j.print.state for j in own)
+    ours = Counter(j.ours.state for j in own)
+    return f"{len(own)} statements; print: {_parts(printed)}; ours at {scale_name}: {_parts(ours)}"
+
+
+def _parts(counts: Counter) -> str:
+    return ", ".join(f"{counts[s]} {s}" for s in ("holds", "fails", "untested") if counts[s])

@@ -1,0 +1,114 @@
+"""``repro compare``"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from repro.cli.options import selecting
+from repro.errors import UsageError
+from repro.manifest.papers import papers
+
+
+class _TakingRuns(click.Command):
+    """Names that are no papers are run files: the arguments are parted before the selection is made."""
+
+    def parse_args(self, ctx, args):
+        rest = super().parse_args(ctx, args)
+        names = ctx.params["names"]
+        runs = [name for name in names if name not in papers() and _is_path(name)]
+        ctx.params["names"] = tuple(name for name in names if name not in runs)
+        ctx.params["runs"] = tuple(runs)
+        return rest
+
+
+def _is_path(name: str) -> bool:
+    return "/" in name or "." in name or Path(name).exists()
+
+
+@click.command(
+    "compare",
+    cls=_TakingRuns,
+    epilog="""\b
+Examples:
+  repro compare --all
+  repro compare PAPER --table 3 --strict --json
+  repro compare my.run --cell PAPER/1/ROW/COLUMN     a run of yours beside print and beside ours""",
+)
+@selecting
+@click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
+@click.option("--json", "as_json", is_flag=True, help="One object per cell on standard output.")
+def command(selection, strict, as_json, runs):
+    """Judge the selected cells by what was measured so far; never trains, searches or downloads.
+
+    Tests between rows are computed where their runs are stored and the store can be written. Names of TREC
+    run files (plain or gzipped) are scored as the selected cells are, and tested against the stored runs.
+    """
+    from repro.cli import verdicts
+    from repro.judging.comparison import compare, run_tests
+    from repro.progress import TerminalProgress
+    from repro.running.engines.inline import run_node
+    from repro.store.results import Results
+
+    if runs:
+        return _runs(selection, runs, strict, as_json)
+    plan, store = selection.plan(), selection.store()
+    plan.look(store)
+    comparison = compare(plan, Results(selection.settings.results))
+    run_tests(comparison, plan, store, run_node, TerminalProgress())
+    verdicts.show(comparison, as_json)
+    return verdicts.status(comparison, strict=strict, outcome=None)
+
+
+def _runs(selection, runs: tuple[str, ...], strict: bool, as_json: bool) -> None:
+    from repro.cli.printing import emit_json, table
+    from repro.exchange.user_runs import given_runs
+
+    if strict:
+        raise UsageError("--strict is for verdicts; a run of yours gets none, leave --strict out")
+    for run in runs:
+        if not Path(run).is_file():
+            raise UsageError(f"there is no file {run!r}, and no paper of that name ({', '.join(papers())})")
+    found = given_runs([Path(run) for run in runs], selection.plan(), selection.store())
+    if as_json:
+        return emit_json([given.as_json() for given in found])
+    head = ["cell", "run", "print", "yours", "ours", "difference [95 %]", "t p", "permutation p", "d_z",
+            "won/tied/lost", "RMSE", "tau", "RBO"]  # fmt: skip
+    rows = [[g.cell.id, g.path.name, g.cell.printed.plain, *_numbers(g)] for g in found]
+    table(f"runs given (scale {selection.scale})", head, rows, right=range(2, len(head)))
+    for g in found:
+        for sentence in _notices(g):
+            print(sentence, file=sys.stderr)
+
+
+def _notices(given) -> list[str]:
+    scores, said = given.scores, []
+    if scores.missing or scores.ignored:
+        said.append(
+            f"{given.path}: {len(scores.missing)} of {len(scores.queries)} judged queries are missing and "
+            f"count as 0; {scores.ignored} others are not judged"
+        )
+    if given.pair is None:
+        make = f"`repro run --cell {given.cell.id} --scale {given.scale}` makes it"
+        said.append(f"{given.cell.id}: no run of ours is stored; {make}")
+    return said
+
+
+def _numbers(given) -> list[str]:
+    from repro.report.numbers import shown
+
+    pair, own = given.pair, shown(given.value, given.cell)
+    if pair is None:
+        return [own, *[""] * 9]
+    low, high = pair["interval"] or (None, None)
+    interval = f"{pair['difference']:+.4f}" + ("" if low is None else f" [{low:+.4f}, {high:+.4f}]")
+    outcomes = "/".join(str(pair[key]) for key in ("wins", "ties", "losses"))
+    numbers = [_number(pair[key]) for key in ("p", "permutation_p", "effect_size")]
+    alike = [_number(pair[key]) for key in ("rmse", "kendall_union", "rank_biased_overlap")]
+    return [own, shown(pair["value"], given.cell), interval, *numbers, outcomes, *alike]
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}"

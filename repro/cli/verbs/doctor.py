@@ -1,0 +1,29 @@
+"""``repro doctor``"""
+
+from __future__ import annotations
+
+import click
+
+from repro.locations import settings
+
+
+@click.command("doctor", epilog="\b\nExamples:\n  repro doctor\n  REPRO_DATA=/data repro doctor --json")
+@click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
+@click.option("--json", "as_json", is_flag=True, help="One object per component.")
+def command(store, as_json):
+    """Say in one screen what this machine can run, and what to do about the rest."""
+    from dataclasses import asdict
+
+    from repro.cli.printing import emit_json, table
+    from repro.machine import survey
+
+    folders = settings(store)
+    found = survey(folders.store, folders.data)
+    missing = [c.name for c in found if c.state == "missing"]
+    if as_json:
+        emit_json([asdict(component) for component in found])
+    else:
+        table("this machine", ["", "component", "what there is", "what to do"],
+              [[c.state, c.name, c.detail, c.remedy or ""] for c in found])  # fmt: skip
+        print(f"missing: {', '.join(missing)}" if missing else "nothing is missing")
+    return 4 if missing else 0

@@ -1,0 +1,130 @@
+"""``repro evaluate``"""
+
+from __future__ import annotations
+
+import click
+
+from repro.errors import UsageError
+from repro.nn.encoder_conventions import CHOICES
+
+OPTIONS = ("pooling", "similarity", "query_length", "passage_length", "separator", "query_prefix",
+           "passage_prefix", "kind", "precision")  # fmt: skip
+NO_TITLES = "none"  # as a separator
+
+
+@click.command(
+    "evaluate",
+    epilog="""\b
+Examples:
+  repro evaluate my.run --dataset msmarco-passage/dev/small
+  repro evaluate --model DIR --table PAPER/1
+  repro evaluate --model OWNER/NAME --table PAPER/1 --column dev.rr10 --pooling mean --similarity cosine
+  repro evaluate --model DIR --table PAPER/1 --scale tiny     on the embedded collection, in seconds""",
+)
+@click.argument("run", metavar="[RUN]", required=False)
+@click.option("--dataset", metavar="ID", help="Whose judgements a RUN is scored by.")
+@click.option("--measure", "measures", multiple=True, metavar="M",
+              help="Only this measure of a RUN; may be repeated.")
+@click.option("--model", metavar="DIR|NAME", help="An encoder: a directory, or a name of the hub.")
+@click.option("--query-model", metavar="DIR|NAME", help="The encoder of queries, where it is another one.")
+@click.option("--table", metavar="PAPER/N", help="The table whose datasets and measures an encoder meets.")
+@click.option("--column", "columns", multiple=True, metavar="ID", help="Only this column; may be repeated.")
+@click.option("--kind", type=click.Choice(CHOICES["kind"]), help="What kind of vectors it makes.")
+@click.option("--pooling", type=click.Choice(CHOICES["pooling"]), help="How tokens become a vector.")
+@click.option("--similarity", type=click.Choice(CHOICES["similarity"]), help="How vectors are compared.")
+@click.option("--query-length", type=int, metavar="N", help="Tokens of a query.")
+@click.option("--passage-length", type=int, metavar="N", help="Tokens of a passage.")
+@click.option("--query-prefix", metavar="TEXT", help="Stands before every query.")
+@click.option("--passage-prefix", metavar="TEXT", help="Stands before every passage.")
+@click.option("--separator", metavar="TEXT",
+              help="Between title and text; `pair` makes two segments, `none` leaves titles out.")
+@click.option("--precision", type=click.Choice(CHOICES["precision"]), help="Of encoding; fp32 by default.")
+@click.option("--scale", "scale_name", default="full", show_default=True,
+              help="small and tiny take other collections in place of the table's.")
+@click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+def command(run, dataset, measures, model, query_model, table, columns, scale_name, store, as_json, **given):
+    """Score a TREC run, or an encoder in the columns of a printed table.
+
+    An encoder goes through the suite's own encoding, search and scoring. How it reads texts is taken from its
+    directory where that says so, and from the options above all. No record of the table's rows is written.
+    """
+    if (run is None) == (model is None):
+        raise UsageError("give a RUN with --dataset, or --model with --table, and not both")
+    if run is not None:
+        if table or columns or query_model or any(value is not None for value in given.values()):
+            raise UsageError("a RUN is scored by --dataset and --measure alone")
+        return _run(run, dataset, measures, as_json)
+    if dataset or measures:
+        raise UsageError("an encoder is scored by a --table's datasets and measures; leave these options out")
+    if not table:
+        raise UsageError("an encoder needs the --table whose columns it is scored in, as PAPER/N")
+    _model((model, query_model or model), given, table, columns, scale_name, store, as_json)
+
+
+def _run(run: str, dataset: str | None, measures: tuple[str, ...], as_json: bool) -> None:
+    from pathlib import Path
+
+    from repro.cli.printing import emit_json
+
+    if not dataset:
+        raise UsageError("a RUN needs the --dataset whose judgements score it; `repro data` lists them")
+    if not Path(run).is_file():  # before judgements are missed, or read
+        raise UsageError(f"there is no file {run!r}; give a TREC run, plain or gzipped")
+    from repro.exchange.user_run_scores import scored_run
+
+    scores = scored_run(Path(run), dataset, list(measures))
+    if as_json:
+        return emit_json({"run": run, "dataset": dataset, **scores})
+    print(f"{run} on {dataset}")
+    for name, value in _flat(scores):
+        print(f"  {name:16}{value:.4f}" if isinstance(value, float) else f"  {name:16}{value}")
+
+
+def _flat(scores: dict):
+    """Names and values, of mappings inside too."""
+    for name, value in scores.items():
+        yield from _flat(value) if isinstance(value, dict) else ((name, value),)
+
+
+def _model(names, given: dict, table: str, columns, scale_name: str, store: str | None, as_json: bool):
+    import sys
+
+    from repro.cli.printing import emit_json
+    from repro.cli.printing import table as printed
+    from repro.exchange.encoder_scores import on_table
+    from repro.exchange.encoder_weights import Weights
+    from repro.locations import settings
+    from repro.nn.encoder_conventions import stated
+    from repro.progress import TerminalProgress
+    from repro.running.scale import scale
+
+    at, places = scale(scale_name), settings(store)
+    models = tuple(Weights.find(name, places.data) for name in names)
+    conventions, where = stated(models[0].folder)
+    conventions = conventions.but({name: given[name] for name in OPTIONS})
+    if given["separator"] == NO_TITLES:
+        from dataclasses import replace
+
+        conventions = replace(conventions, separator=None)
+    print(f"{names[0]}: {_described(conventions)} ({where}; options above that)", file=sys.stderr)
+    scored, left_out = on_table(
+        models, conventions, table=table, columns=columns, scale=at, settings=places,
+        progress=TerminalProgress(),
+    )  # fmt: skip
+    for sentence in left_out:
+        print(sentence, file=sys.stderr)
+    if as_json:
+        return emit_json([column.as_json() for column in scored])
+    rows = [
+        (c.id, c.head, c.measure, f"{c.score:.{c.best.printed.decimals}f}", str(c.best.printed.value),
+         c.best.row.label) for c in scored
+    ]  # fmt: skip
+    note = "" if at.compares_with_print else f" (scale {at.name}: other collections than print's)"
+    head = ("column", "", "measure", "this encoder", "best in print", "by")
+    printed(f"{names[0]} on {table}{note}", head, rows, right=(3, 4))
+
+
+def _described(conventions) -> str:
+    facts = conventions.to_json()
+    return ", ".join(f"{name.replace('_', ' ')} {value!r}" for name, value in facts.items() if value != "")

@@ -1,0 +1,55 @@
+"""``repro export-run``"""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(
+    "export-run",
+    epilog="""\b
+Examples:
+  repro export-run PAPER/1/ROW/dl19.ndcg10 -o run.trec.gz
+  repro export-run 3f2a… --annotate > run.annotated.trec""",
+)
+@click.argument("what", metavar="CELL|FINGERPRINT")
+@click.option("--annotate", is_flag=True, help="Put an ir_metadata 0.1 header into the file.")
+@click.option("-o", "--output", metavar="FILE", help="Instead of standard output; .gz is packed.")
+@click.option("--scale", "scale_name", default="full", show_default=True, help="Of the cell's record.")
+@click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
+@click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
+def command(what, annotate, output, scale_name, store, results):
+    """Write the TREC run behind a measured cell, or behind the fingerprint of a run or of its evaluation.
+
+    Of a cell's records the last of the suite's own is taken, else the last imported one. Annotated files stop
+    readers that know no header (pytrec_eval, ir_measures, ranx); plain ones are read everywhere.
+    """
+    from pathlib import Path
+
+    from repro.exchange.run_export import exported
+    from repro.locations import settings
+    from repro.running.scale import scale
+    from repro.store import Store
+    from repro.store.results import Results
+
+    places = settings(store, results)
+    chosen = exported(what, Store(places.store), Results(places.results), scale=scale(scale_name).name)
+    header = chosen.header() if annotate else ""
+    _write(header, chosen.path, Path(output) if output else None)
+
+
+def _write(header: str, run, output) -> None:
+    import gzip
+    import shutil
+    import sys
+
+    with run.open("rb") as source:
+        if output is None:
+            sys.stdout.flush()
+            sys.stdout.write(header)
+            sys.stdout.writelines(line.decode() for line in source)
+            return
+        opened = gzip.open if output.suffix == ".gz" else open
+        with opened(output, "wb") as target:
+            target.write(header.encode())
+            shutil.copyfileobj(source, target)

@@ -1,0 +1,100 @@
+"""``repro report``"""
+
+from __future__ import annotations
+
+import click
+
+from repro.cli.options import _papers, _scales
+from repro.errors import UsageError
+
+
+@click.command(
+    "report",
+    epilog="""\b
+Examples:
+  repro report                                 everything judged at full scale, as report.html
+  repro report PAPER --scale tiny -o FILE      one paper, one scale
+  repro report --markdown                      a summary, what fails first
+  repro report --readme README.md              bring the table between its markers up to date""",
+)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_papers)
+@click.option("--scale", "scale_name", default="full", show_default=True, shell_complete=_scales)
+@click.option(
+    "-o", "--output", metavar="FILE", help="Where to write; report.html, Markdown to standard output."
+)
+@click.option("--markdown", is_flag=True, help="A summary in Markdown instead of the page.")
+@click.option("--readme", metavar="FILE", help="Rewrite the table of verdicts in this file.")
+@click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE); it may be empty.")
+@click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
+def command(names, scale_name, output, markdown, readme, store, results):
+    """Write one HTML file that shows every table with print and ours, and needs no network to be read.
+
+    Nothing is measured. Drawings are those that `repro figures` left in the results folder; tests between
+    rows and drawings by query need the store of the runs.
+    """
+    from pathlib import Path
+
+    from repro.locations import settings
+
+    places = settings(store, results)
+    if readme:
+        if markdown or output or scale_name != "full":
+            raise UsageError("--readme says what full scale gave and rewrites its own file; give it alone")
+        return _readme(names, Path(readme), places)
+    text = (_markdown if markdown else _page)(names, scale_name, places)
+    if markdown and not output:
+        return print(text, end="")
+    path = Path(output or "report.html")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; name a file to write the report to")
+    path.write_text(text, encoding="utf-8")
+    print(path)
+
+
+def _plan(names, scale_name, places):
+    from repro.manifest.cells import select
+    from repro.running.plan import plan
+    from repro.running.scale import scale
+
+    cells = select(names, tables=(), rows=(), cells=())
+    digests = places.store / "digests.json" if places.store.is_dir() else None
+    return plan(cells, scale=scale(scale_name), data=places.data, digests=digests)
+
+
+def _page(names, scale_name, places) -> str:
+    from repro.report.html import page
+    from repro.report.html.sections import gather
+    from repro.store import Store
+    from repro.store.results import Results
+
+    return page(gather(_plan(names, scale_name, places), Results(places.results), Store(places.store)))
+
+
+def _compared(names, scale_name, places):
+    from repro.judging.comparison import judged_cells
+    from repro.store import Store
+    from repro.store.results import Results
+
+    return judged_cells(_plan(names, scale_name, places), Results(places.results), Store(places.store))
+
+
+def _markdown(names, scale_name, places) -> str:
+    from repro.report.markdown import summary
+
+    return summary(_compared(names, scale_name, places), scale=scale_name)
+
+
+def _readme(names, path, places) -> None:
+    from repro.judging.coverage import coverage
+    from repro.manifest.papers import paper, papers
+    from repro.report.markdown import between, verdicts
+    from repro.store.results import Results
+
+    kept = Results(places.results)
+    sources = [paper(name) for name in names or papers()]
+    table = verdicts(_compared(names, "full", places), {s.name: coverage(s, kept) for s in sources})
+    old = path.read_text(encoding="utf-8")
+    new = between(path, old, table)
+    if new != old:
+        path.write_text(new, encoding="utf-8")
+    print(f"{path} {'is up to date' if new == old else 'was brought up to date'}")

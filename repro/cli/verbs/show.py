@@ -1,0 +1,102 @@
+"""``repro show``"""
+
+from __future__ import annotations
+
+import click
+
+from repro.errors import UsageError
+
+
+@click.command(
+    "show",
+    epilog="""\b
+Examples:
+  repro show PAPER --table 1
+  repro show PAPER/1/bm25/dev.rr10
+  repro show PAPER --figure 4""",
+)
+@click.argument("what", metavar="PAPER|CELL")
+@click.option("--table", "tables", multiple=True, metavar="N", help="A table as printed; may be repeated.")
+@click.option("--figure", "figures", multiple=True, metavar="N", help="What a figure plots.")
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+def command(what, tables, figures, as_json):
+    """Show a table as printed, or everything known about one cell."""
+    if "/" in what:
+        if tables or figures:
+            raise UsageError("a cell is named by its path alone; leave --table and --figure out")
+        return _cell(what, as_json)
+    from repro.cli.printing import console, emit_json
+    from repro.manifest.cells import cells_of, figure_of, table_of
+    from repro.manifest.papers import paper
+
+    source = paper(what)
+    shown = [table_of(source, t) for t in tables]
+    plotted = [figure_of(source, f) for f in figures]
+    if not shown and not plotted:
+        shown, plotted = list(source.manifest.tables), list(source.manifest.figures)
+    if as_json:
+        return emit_json([item.model_dump(mode="json", by_alias=True) for item in [*shown, *plotted]])
+    from repro.report.terminal import printed_table
+
+    out = console()
+    for table in shown:
+        if table.entries:
+            _examples(source.name, table)
+        else:
+            out.print(printed_table(source.name, table, cells_of(source, (table,))))
+            for mark, meaning in table.marks.items():
+                print(f"{mark} {_meaning(meaning)}")
+    for figure in plotted:
+        print(f"{source.name} figure {figure.id}: {figure.about}\n  x: {figure.x}\n  y: {figure.y}")
+        for line in figure.series:
+            print(f"  series: {line}")
+        for name, value in figure.settings.items():
+            print(f"  {name}: {value}")
+
+
+def _meaning(mark) -> str:
+    if mark.means == "significant":
+        return f"better than {', '.join(mark.over)} by the test of the caption"
+    return " ".join(part for part in (mark.source or mark.property, mark.note) if part)
+
+
+def _examples(name: str, table) -> None:
+    print(f"{name} table {table.id}: {table.about}")
+    for entry in table.entries:
+        print(f"  query: {entry.query}" if entry.query else f"  {entry.note}")
+        for shown in entry.shown:
+            relevant = {True: "relevant", False: "not relevant", None: ""}[shown.relevant]
+            print(f"    {shown.system}: rank {shown.rank} {relevant}")
+
+
+def _cell(identifier: str, as_json: bool) -> None:
+    from repro.cli.printing import emit_json
+    from repro.manifest.cells import cell
+
+    found = cell(identifier)
+    readings = [
+        r
+        for r in found.paper.readings.values()
+        if any(f"{identifier}/".startswith(f"{a}/") for a in r.affects)
+    ]
+    facts = found.as_json()
+    facts["options"] = found.options
+    facts["readings"] = [r.id for r in readings]
+    facts["note"] = found.row.note or found.column.note
+    if found.column.dataset:
+        facts |= _dataset(found.column.dataset)
+    if as_json:
+        return emit_json(facts)
+    for name, value in facts.items():
+        if value not in (None, "", [], {}):
+            print(f"{name + ':':15}{', '.join(map(str, value)) if isinstance(value, list) else value}")
+    for reading in readings:
+        print(f"\n{reading.id} ({reading.kind}, {reading.where}): {reading.paper}")
+        print(f"  choices: {', '.join(reading.choices)}; default: {reading.default}")
+
+
+def _dataset(identifier: str) -> dict:
+    from repro.datasets.catalog import dataset
+
+    entry = dataset(identifier)
+    return {"judged": entry.judgements, "identical_ids": "ignored" if entry.ignore_identical_ids else "kept"}

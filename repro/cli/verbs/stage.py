@@ -1,0 +1,34 @@
+"""``repro stage``"""
+
+from __future__ import annotations
+
+import click
+
+from repro.errors import StoreError, UsageError
+from repro.locations import settings
+
+
+@click.command("stage", epilog="\b\nExamples:\n  repro stage 3f2a… --store DIR")
+@click.argument("fingerprint")
+@click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
+def command(fingerprint, store):
+    """Build one artefact of an earlier plan by its fingerprint (or its first digits).
+
+    This is the unit of work that engines hand out: its inputs must be stored.
+    """
+    from repro.progress import TerminalProgress
+    from repro.running.engines.inline import run_node
+    from repro.running.engines.torchrun import launched_as
+    from repro.store import Store, make_writable
+
+    opened = Store(settings(store).store)
+    node = opened.remembered(fingerprint)
+    if opened.state(node) == "damaged":
+        raise StoreError(f"artefact {node} is damaged; `repro verify --rebuild` removes it")
+    absent = [f"{p} ({state})" for p in node.parents() if (state := opened.state(p)) != "stored"]
+    if absent:
+        raise UsageError(f"{node} needs {', '.join(absent)}; the store must hold it")
+    make_writable(opened.root)
+    path = run_node(node, opened, TerminalProgress())
+    if launched_as() == 0:
+        print(path)

@@ -1,0 +1,49 @@
+"""``repro verify``"""
+
+from __future__ import annotations
+
+import click
+
+from repro.locations import settings
+
+
+@click.command("verify", epilog="\b\nExamples:\n  repro verify\n  repro verify --rebuild")
+@click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
+@click.option(
+    "--rebuild", is_flag=True, help="Remove damaged artefacts, so that the next run builds them again."
+)
+def command(store, rebuild):
+    """Read every artefact of the store and name those that are truncated or altered.
+
+    An imported run is not removed: nothing but `repro import-run` with its file makes it again.
+    """
+    from repro.progress import TerminalProgress
+    from repro.store import Store, damage
+    from repro.store.leftovers import remove_damaged
+
+    opened = Store(settings(store).store)
+    found = sorted(p for p in opened.root.glob("*/*") if len(p.name) == 64)
+    bad = removed = 0
+    with TerminalProgress().task("artefacts read", total=len(found)) as advance:
+        for path in found:
+            wrong = damage(path)
+            advance()
+            if wrong:
+                bad += 1
+                gone, stays = _removed(opened, path, remove_damaged) if rebuild else (False, "")
+                removed += gone
+                print(f"damaged: {path.parent.name}/{path.name[:12]}: {'; '.join(wrong)}{stays}")
+    all_gone = " and removed" if bad and removed == bad else f", {removed} removed" if rebuild and bad else ""
+    print(f"{len(found)} artefacts read, {bad} damaged{all_gone}")
+    if bad and not rebuild:
+        print("run `repro verify --rebuild` to remove them; the next run builds them again")
+    return 0 if removed == bad else 2
+
+
+def _removed(store, path, remove_damaged) -> tuple[bool, str]:
+    """Whether it went and, where it stays, why."""
+    if path.parent.name == "imported_run":
+        return False, "; it stays: `repro import-run` with its file makes it again"
+    if remove_damaged(store, path):
+        return True, ""
+    return False, "; in use, it stays"

@@ -1,0 +1,105 @@
+"""How a comparison is shown, and the exit status it means."""
+
+from __future__ import annotations
+
+import sys
+
+from repro.judging.comparison import Comparison
+from repro.judging.verdict import FAILS
+from repro.manifest.cells import Shown
+from repro.running.plan import Plan
+from repro.running.runner import Outcome
+
+
+def show_exhibits(plan: Plan, outcome: Outcome) -> None:
+    """What became of what is drawn rather than tabled, on standard error; nothing if there is none."""
+    for shown, node in plan.exhibits.items():
+        if node.fingerprint in outcome.failed:
+            told = f"failed: {outcome.failed[node.fingerprint]}"
+        elif outcome.blocked.get(node.fingerprint):
+            first = outcome.blocked[node.fingerprint][0]
+            told = f"blocked: {first.cause}; {first.remedy}"
+        else:
+            words = f"repro figures {shown.paper.name} --{_option(shown)} --scale {plan.scale.name}"
+            told = f"ready: `{words}` draws it"
+        print(f"{told} [{shown.id}]", file=sys.stderr)
+
+
+def _option(shown: Shown) -> str:
+    kind, _, number = shown.owner.partition("-")
+    return f"figure {number}" if kind == "figure" else f"table {shown.owner}"
+
+
+def show(comparison: Comparison, as_json: bool) -> None:
+    """The comparison on standard output: JSON records, or a table per printed table with a summary."""
+    from repro.cli.printing import console, emit_json
+
+    if as_json:
+        return emit_json(comparison.as_json())
+    from repro.report.beside import compared_table
+
+    out = console()
+    for cells in _by_table(comparison).values():
+        if any(c.measured is not None or c.verdict.name in ("failed", "blocked") for c in cells):
+            out.print(compared_table(comparison, cells))
+    print(summary(comparison))
+    for line in notices(comparison):
+        print(line, file=sys.stderr)
+
+
+def summary(comparison: Comparison) -> str:
+    """One line: how many cells, and how many of each verdict."""
+    counts = comparison.counts()
+    parts = ", ".join(f"{number} {name}" for name, number in counts.most_common())
+    scales = {c.scale for c in comparison.cells} - {"full"}
+    note = f" Scale {', '.join(scales)}: not compared with print." if scales else ""
+    beaten = " Superscripts: rows beaten (ranx student, p <= 0.05)." if comparison.tests else ""
+    return f"{len(comparison.cells)} cells: {parts or 'none'}.{note}{beaten}"
+
+
+def notices(comparison: Comparison) -> list[str]:
+    """What the reader should know or do: first obstacles with their remedy, failures, substitutes."""
+    lines: dict[str, list[str]] = {}
+    for c in comparison.cells:
+        if c.obstacles and not c.cell.column.mean_of:
+            first, others = c.obstacles[0], len(c.obstacles) - 1
+            more = f" (and {others} more; --json lists them)" if others else ""
+            lines.setdefault(f"blocked: {first.cause}; {first.remedy}{more}", []).append(c.cell.id)
+        if c.verdict.name == "failed":
+            lines.setdefault(f"failed: {c.verdict.why}", []).append(c.cell.id)
+        if c.records and c.records[0].origin:
+            lines.setdefault(c.verdict.why, []).append(c.cell.id)
+        for reading, why in (c.records[0].substitutes if c.records else {}).items():
+            lines.setdefault(f"substitute: reading {reading}: {why}", []).append(c.cell.id)
+    untested = list(dict.fromkeys(comparison.untested)) or _unstored(comparison)
+    return [
+        *(f"{text} [{_cells(cells)}]" for text, cells in lines.items()),
+        *(f"no tests between rows: {reason}" for reason in untested),
+    ]
+
+
+def _unstored(comparison: Comparison) -> list[str]:
+    measured = ([c for c in cells if c.measured is not None] for cells in _by_table(comparison).values())
+    if comparison.tests or all(len({c.cell.row.id for c in cells}) < 2 for cells in measured):
+        return []
+    return ["too few of their runs are stored here; `repro run` with the same selection makes them"]
+
+
+def _cells(ids: list[str]) -> str:
+    return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
+
+
+def status(comparison: Comparison, *, strict: bool, outcome: Outcome | None) -> int:
+    """3 a stage failed, 4 something was blocked, 1 a verdict did not pass (if strict), else 0."""
+    if outcome and (outcome.failed or comparison.untested):
+        return 3
+    if outcome and (outcome.blocked or any(c.verdict.name == "blocked" for c in comparison.cells)):
+        return 4
+    return int(strict and any(c.verdict.name in FAILS for c in comparison.cells))
+
+
+def _by_table(comparison: Comparison) -> dict:
+    tables: dict[tuple[str, str], list] = {}
+    for c in comparison.cells:
+        tables.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
+    return tables

@@ -1,0 +1,175 @@
+"""The encoder behind a measured run, as transformers, sentence-transformers and `repro evaluate` load it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.errors import DataError, UsageError
+from repro.graph import Node
+from repro.nn.encoder_conventions import FILE, MODULES, Conventions
+from repro.store import Store
+
+TYPES = {  # names that every version of sentence-transformers takes
+    kind: f"sentence_transformers.models.{kind}" for kind in ("Transformer", "Pooling", "Dense", "Normalize")
+}
+ACTIVATION = "torch.nn.modules.{}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The two encodings behind a run, and the one model of both.
+
+    Raises UsageError, saying why, for a run that no single dense encoder made.
+    """
+
+    model: Node
+    passages: Node
+    queries: Node
+
+    @classmethod
+    def of(cls, run: Node) -> Source:
+        if run.stage not in ("search", "search_views"):
+            raise UsageError(f"{run} is not an encoder's: it was made by {run.stage}, not by search")
+        passages, queries = run.inputs["passages"], run.inputs["queries"]
+        model = passages.inputs["model"]
+        if model.fingerprint != queries.inputs["model"].fingerprint:
+            raise UsageError(f"{run} has an encoder for passages and another for queries; one is exported")
+        if model.stage == "released":
+            name = model.params["name"]
+            raise UsageError(f"{model} is a released checkpoint; take it from {name!r} itself")
+        views = passages.params.get("views", ["dense"])
+        if list(views) != ["dense"]:
+            raise UsageError(
+                f"{run} searches by {' and '.join(views)} vectors, which sentence-transformers has no "
+                "directory for; choose a row with a dense vector alone"
+            )
+        return cls(model, passages, queries)
+
+    @property
+    def conventions(self) -> Conventions:
+        """How its texts were read, as ``repro.json`` says it; heads and cosine are in the modules."""
+        passages, queries = self.passages.params, self.queries.params
+        return Conventions(
+            pooling=MODULES, similarity="cosine" if passages["normalize"] else "dot",
+            query_length=queries["length"], passage_length=passages["length"],
+            separator=passages["separator"], query_prefix=queries.get("prefix", ""),
+            passage_prefix=passages.get("prefix", ""), precision=passages["precision"],
+        )  # fmt: skip
+
+
+def export(source: Source, store: Store, to: Path, *, card: str, about: Mapping) -> None:
+    """Write the directory ``to`` whole, or not at all.
+
+    Args:
+        card: README.md.
+        about: what ``repro.json`` says beside the conventions.
+
+    Raises:
+        UsageError: ``to`` holds something, or the model is not in the store.
+        DataError: the model cannot be read.
+    """
+    to = to.absolute()
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise UsageError(f"{to} is there already and not empty; name another directory with -o")
+    if store.state(source.model) != "stored":
+        remedy = "`repro run` the cell at this scale first"
+        raise UsageError(f"the model {source.model} is not in the store; {remedy}")
+    scratch = to.with_name(f".{to.name}.{os.getpid()}")
+    try:
+        scratch.mkdir(parents=True)
+        _write_model(source, store.path(source.model) / "model", scratch)
+        (scratch / "README.md").write_text(card, encoding="utf-8")
+        said = {"conventions": source.conventions.to_json(), **about}
+        _write_json(scratch / FILE, said)
+        os.rename(scratch, to)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _write_model(source: Source, folder: Path, to: Path) -> None:
+    """Transformer, tokenizer, and the modules that make of its output what the suite's encoding does."""
+    from repro.nn.checkpoint import load_encoder, load_tokenizer, save_model
+
+    model, used = load_encoder(folder), source.conventions
+    save_model(model, load_tokenizer(folder), to)
+    pooling = source.passages.params.get("pooling", "cls")
+    size = model.config.hidden_size
+    entries = [("Transformer", "", None)]
+    about = {"word_embedding_dimension": size, **{f"pooling_mode_{k}_token{s}": pooling == k
+             for k, s in (("cls", ""), ("mean", "s"), ("max", "s"))}}  # fmt: skip
+    entries.append(("Pooling", "1_Pooling", about))
+    for weight, bias, activation in _layers(source, folder, model):
+        place = f"{len(entries)}_Dense"
+        facts = {"in_features": weight.shape[1], "out_features": weight.shape[0], "bias": bias is not None,
+                 "activation_function": ACTIVATION.format(activation)}  # fmt: skip
+        entries.append(("Dense", place, facts))
+        _write_dense(to / place, weight, bias)
+    if used.similarity == "cosine":
+        entries.append(("Normalize", f"{len(entries)}_Normalize", {}))
+    for _, place, facts in entries[1:]:
+        (to / place).mkdir(exist_ok=True)
+        _write_json(to / place / "config.json", facts)
+    listed = [{"idx": n, "name": str(n), "path": place, "type": TYPES[kind]}
+              for n, (kind, place, _) in enumerate(entries)]  # fmt: skip
+    _write_json(to / "modules.json", listed)
+    longest = max(used.query_length, used.passage_length)
+    _write_json(to / "sentence_bert_config.json", {"max_seq_length": longest, "do_lower_case": False})
+    prompts = {"query": used.query_prefix, "document": used.passage_prefix}
+    _write_json(
+        to / "config_sentence_transformers.json",
+        {"prompts": prompts, "default_prompt_name": None, "similarity_fn_name": used.similarity},
+    )
+
+
+def _layers(source: Source, folder: Path, model):
+    """(weight, bias or None, activation) of each layer behind the pooling."""
+    if source.passages.stage == "encode_views":
+        yield from _reduction(folder, model)
+        return
+    from repro.nn.projector import saved_projector
+
+    projector, encodes = saved_projector(folder) or (None, False)
+    if not encodes:
+        return
+    last = "activation.Tanh" if projector.architecture == "nonlinear" else "linear.Identity"
+    if projector.inner is not None:
+        yield projector.inner.weight, projector.inner.bias, "activation.GELU"
+    yield projector.dense.weight, projector.dense.bias, last
+
+
+def _reduction(folder: Path, model):
+    """What a dense view passes after [CLS]: a matrix, also where its first numbers are kept, or nothing."""
+    import torch
+
+    from repro.nn.view_encoder import FILE as VIEWS
+    from repro.nn.view_encoder import PROJECTION
+
+    about = json.loads((folder / VIEWS).read_text()) if (folder / VIEWS).exists() else {}
+    reduction = about.get("dense_reduction")
+    if reduction is None:
+        return
+    if reduction["by"] == "truncate":
+        yield torch.eye(reduction["to"], model.config.hidden_size), None, "linear.Identity"
+        return
+    from safetensors.torch import load_file
+
+    if not (folder / PROJECTION).exists():
+        raise DataError(f"{folder}: {PROJECTION} is missing, which its dense vectors pass")
+    yield load_file(folder / PROJECTION)["weight"], None, "linear.Identity"
+
+
+def _write_dense(folder: Path, weight, bias) -> None:
+    from safetensors.torch import save_file
+
+    folder.mkdir()
+    weights = {"linear.weight": weight} | ({} if bias is None else {"linear.bias": bias})
+    save_file({k: v.detach().contiguous() for k, v in weights.items()}, folder / "model.safetensors")
+
+
+def _write_json(path: Path, value) -> None:
+    path.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")

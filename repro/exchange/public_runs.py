@@ -1,0 +1,82 @@
+"""Public runs by others: which files there are, and which printed cells each is the row of."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.errors import DataError
+from repro.evaluation.measures import parse_measure
+from repro.manifest import yaml_file
+from repro.manifest.cells import Cell, select
+
+FILE = Path(__file__).with_suffix(".yaml")
+
+
+@dataclass(frozen=True)
+class PublicRun:
+    """One file, known by its bytes.
+
+    Attributes:
+        depth: documents of the query that has most.
+        system: what a row's id ends in.
+        toolkit: the software that made it.
+        source: where it was made public; None where that is not known.
+    """
+
+    file: str
+    sha256: str
+    dataset: str
+    depth: int
+    system: str
+    toolkit: str
+    source: str | None
+
+    @property
+    def described(self) -> str:
+        """Where the file is from, in words, for a record."""
+        return f"public run by {self.toolkit}" + (f", {self.source}" if self.source else "")
+
+
+@functools.cache
+def public_runs() -> tuple[PublicRun, ...]:
+    """The runs of public_runs.yaml, in its order."""
+    return yaml_file.read(FILE, tuple[PublicRun, ...])
+
+
+def present(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
+    """The runs whose files lie in the folder, and the others.
+
+    Raises DataError when there is none, or when a file of that name has other bytes.
+    """
+    from repro.stages.imported_run import sha256
+
+    found = [run for run in public_runs() if (folder / run.file).is_file()]
+    if not found:
+        named = f"{public_runs()[0].file} and {len(public_runs()) - 1} like it"
+        raise DataError(f"{folder}: none of the public runs is there; put {named} into it")
+    for run in found:
+        if sha256(folder / run.file) != run.sha256:
+            raise DataError(
+                f"{folder / run.file}: its bytes are not those of the public run; get it again, or import it "
+                "as a run of your own with --cell"
+            )
+    return found, [run for run in public_runs() if run not in found]
+
+
+def cells_of_run(run: PublicRun, cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
+    """Those of the cells that are of the run's system and dataset: within its depth, and beyond it."""
+    within, beyond = [], []
+    for cell in cells:
+        if (cell.row.system, cell.column.dataset) == (run.system, run.dataset):
+            deep = parse_measure(cell.column.measure).cutoff > run.depth
+            (beyond if deep else within).append(cell)
+    return within, beyond
+
+
+def printed_cells() -> list[Cell]:
+    """Numeric cells of every paper's result tables that a run can be scored for."""
+    every = select((), tables=(), rows=(), cells=())
+    return [c for c in every if c.table.kind == "results" and c.column.measure and c.column.dataset]

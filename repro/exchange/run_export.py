@@ -1,0 +1,89 @@
+"""The run behind a measured cell, found in the store, with what is known of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.datasets.catalog import catalog
+from repro.errors import UsageError
+from repro.evaluation.ir_metadata import completed, header, read_metadata
+from repro.graph import Node
+from repro.manifest.cells import cell
+from repro.stage_table import STAGES
+from repro.store import Store
+from repro.store.results import Record, Results
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A stored run.
+
+    Attributes:
+        path: of its run.trec.
+        evaluation: the node that scores it, None when the run itself was named.
+        record: of the cell that was named, else None.
+    """
+
+    path: Path
+    evaluation: Node | None
+    record: Record | None
+
+    def header(self) -> str:
+        """The ir_metadata header; an imported run was not made by the machine that scored it."""
+        params = self.evaluation.params if self.evaluation else {}
+        judged = self.evaluation.inputs.get("qrels") if self.evaluation else None
+        made_here = self.record and not self.record.origin
+        return header(
+            completed(
+                read_metadata(self.path.with_name("run.ir_metadata.yml")),
+                collection=_collection(judged.params["dataset"]) if judged else {},
+                measures=list(params.get("measures", ())),
+                environment=self.record.environment if made_here else {},
+            )
+        )
+
+
+def _collection(identifier: str) -> dict[str, str]:
+    """Its name, and its id in ir_datasets where that has it; a scale's stand-in has only a name."""
+    entry = catalog().get(identifier)
+    known = {"ir_datasets": identifier} if entry and entry.source == "ir_datasets" else {}
+    return {"name": identifier, **known}
+
+
+def exported(what: str, store: Store, results: Results, *, scale: str) -> Exported:
+    """The run of a cell (``paper/table/row/column``) or of a fingerprint (or its first digits).
+
+    Raises:
+        UsageError: nothing is recorded for the cell, it has more than one run, or the store lacks the run.
+    """
+    record = _newest(what, results, scale) if "/" in what else None
+    node = _of_record(record, store) if record else store.remembered(what)
+    evaluation = node if "run" in node.inputs and node.stage == "evaluate" else None
+    run = node.inputs["run"] if evaluation else node
+    if STAGES[run.stage].output != "run":
+        raise UsageError(f"{node} gives {STAGES[node.stage].output}; name a cell, a run or an evaluation")
+    state = store.state(run)
+    if state != "stored":
+        raise UsageError(f"the run {run} is {state} in {store.root}; run or import its cell with this store")
+    return Exported(store.path(run) / "run.trec", evaluation, record)
+
+
+def _of_record(record: Record, store: Store) -> Node:
+    try:
+        return store.remembered(record.fingerprint)
+    except UsageError:
+        raise UsageError(
+            f"{record.cell} was measured by several runs, or with another store than {store.root}; "
+            f"`repro plan --cell {record.cell} --json` lists fingerprints to name instead"
+        ) from None
+
+
+def _newest(identifier: str, results: Results, scale: str) -> Record:
+    """The last record of a cell: the suite's own before imported ones."""
+    found = cell(identifier)
+    records = [r for r in results.read(scale, found.paper.name) if r.cell == found.id]
+    if not records:
+        raise UsageError(f"nothing is recorded for {found.id} at scale {scale}; run or import it first")
+    own = [r for r in records if not r.origin]
+    return (own or records)[-1]

@@ -1,0 +1,159 @@
+"""Runs of others as records: whose cells they are, how they are scored, what may be said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from repro.datasets.catalog import dataset
+from repro.errors import BlockedError, StoreError, UsageError
+from repro.evaluation.foreign_runs import ImportedRun, read_imported
+from repro.evaluation.measures import parse_measure
+from repro.evaluation.qrels import Qrels, read_qrels
+from repro.graph import Node, check_types, walk
+from repro.judging.imported import SCALE, imported_verdict
+from repro.judging.verdict import Verdict
+from repro.locations import Settings
+from repro.manifest.cells import Cell
+from repro.progress import Progress
+from repro.running.measurement import COMPUTED, Builder, Measurement, evaluation
+from repro.running.requirements import Machine
+from repro.running.runner import Engine, measured
+from repro.running.scale import scale
+from repro.store import Store
+from repro.store.results import Record, Results
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A cell measured by somebody else's run.
+
+    Attributes:
+        facts: of the file: form, queries, lines, depth, nudged.
+        new: whether the record was not there before.
+    """
+
+    cell: Cell
+    record: Record
+    facts: dict
+    new: bool
+
+    @property
+    def verdict(self) -> Verdict:
+        """Print beside the imported run alone."""
+        return imported_verdict(self.cell, [self.record])
+
+    def as_json(self) -> dict:
+        """The object that ``import-run --json`` prints."""
+        found, r = self.verdict, self.record
+        return {
+            "id": self.cell.id, "file": r.origin["file"], "printed": self.cell.text, "measured": r.measured,
+            "unit": self.cell.unit, "difference": found.difference, "verdict": found.name, "why": found.why,
+            "queries": r.queries, "missing": r.missing, "fingerprint": r.fingerprint, "new": self.new,
+            "origin": r.origin, **{k: self.facts[k] for k in ("form", "lines", "depth", "nudged")},
+        }  # fmt: skip
+
+
+class Importer:
+    """Scores files for cells, with what the store, the results and the data folder hold."""
+
+    def __init__(self, places: Settings, engine: Engine, progress: Progress):
+        self.store, self.results = Store(places.store), Results(places.results)
+        self.engine, self.progress = engine, progress
+        digests = places.store / "digests.json" if places.store.is_dir() else None
+        self.machine = Machine(places.data, digests)
+        self.builder = Builder(scale(SCALE), self.machine, {}, places.data)
+
+    def add(self, path: Path, cells: Sequence[Cell], *, source: str | None) -> list[Imported]:
+        """Record what the run in ``path`` scores in each cell; nothing is recorded unless all can be.
+
+        Args:
+            source: where the file is from, in words.
+
+        Raises:
+            UsageError: a cell that no run can measure, or that looks deeper than the run goes.
+            DataError: the file is malformed or answers other topics.
+            BlockedError: the judgements are not on this machine.
+        """
+        from repro.stages.imported_run import sha256
+
+        plans = {cell.id: self._scoring(cell) for cell in cells}
+        checked: dict[str, ImportedRun] = {}
+        for cell in cells:
+            if cell.column.dataset not in checked:
+                checked[cell.column.dataset] = self._checked(path, plans[cell.id])
+            found, wanted = checked[cell.column.dataset], parse_measure(plans[cell.id].measure)
+            if not found.reaches(wanted.cutoff):
+                raise UsageError(
+                    f"{path}: the run has {found.depth} documents a query, {cell.id} is {wanted} and looks "
+                    f"at {wanted.cutoff}; import a deeper run, or name other cells"
+                )
+        digest = sha256(path)
+        finished = [_with_run(plans[cell.id], path, digest) for cell in cells]
+        for measurement in finished:
+            self._build(measurement.parts)
+        origin = {"kind": "import", "file": path.name, "sha256": digest, "source": source}
+        return [self._record(m, origin, checked[m.cell.column.dataset].tag) for m in finished]
+
+    def _scoring(self, cell: Cell) -> Measurement:
+        """How a run is scored for the cell; its recipe's own run stands where the file's will."""
+        if cell.column.kind in COMPUTED or not (cell.column.dataset and cell.column.measure):
+            raise UsageError(f"{cell.id} is not scored from one run; name a cell of one dataset and measure")
+        entry = dataset(cell.column.dataset)
+        if entry.members:
+            raise UsageError(f"{cell.id} is the mean of {len(entry.members)} sets, which one run cannot give")
+        if cell.recipe:
+            return self.builder.measure(cell, None)
+        stand_in = Node("imported_run", {"dataset": entry.id, "sha256": "", "name": "", "source": ""})
+        scored = self.machine.resolve(evaluation(stand_in, entry, cell.column.measure, {}))
+        return Measurement(cell, None, ((scored,),), cell.column.measure, {}, {})
+
+    def _checked(self, path: Path, plan: Measurement) -> ImportedRun:
+        """The file read against the topics of the dataset, which are built if the store lacks them."""
+        inputs = plan.parts[0].inputs
+        self._build([node for name, node in inputs.items() if name != "run"])
+        if "queries" in inputs:
+            with open(self.store.path(inputs["queries"]) / "queries.jsonl", encoding="utf-8") as file:
+                return read_imported(path, _asked(file))
+        return read_imported(path, read_qrels(self.store.path(inputs["qrels"]) / "qrels.trec"))
+
+    def _build(self, nodes: Sequence[Node]) -> None:
+        """Make sure that the store holds the nodes. Raises what stands in the way."""
+        ordered = walk(nodes)
+        for node in ordered:
+            state, obstacle = self.store.state(node), self.machine.obstacles.get(node.fingerprint)
+            if state == "damaged" and node.stage == "imported_run":  # its file is at hand
+                self.store.discard(node)
+                state = "missing"
+            if state == "damaged":
+                raise StoreError(f"artefact {node} is damaged; `repro verify --rebuild` removes it")
+            if state != "stored" and obstacle:
+                raise BlockedError(obstacle.cause, obstacle.remedy)
+        self.store.remember(ordered)
+        for node in ordered:
+            if self.store.state(node) != "stored":
+                self.engine(node, self.store, self.progress)
+
+    def _record(self, measurement: Measurement, origin: dict, tag: str | None) -> Imported:
+        record = replace(measured(measurement, SCALE, self.store), origin={**origin, "tag": tag})
+        facts = self.store.record(measurement.runs[0])["facts"]
+        return Imported(measurement.cell, record, facts, bool(self.results.append([record])))
+
+
+def _with_run(plan: Measurement, path: Path, digest: str) -> Measurement:
+    """The measurement with the file in place of the recipe's run, and without the recipe's readings."""
+    part = plan.parts[0]
+    params = {
+        "dataset": plan.cell.column.dataset, "sha256": digest, "name": path.name,
+        "source": str(path.resolve()),
+    }  # fmt: skip
+    scored = Node("evaluate", part.params, {**part.inputs, "run": Node("imported_run", params)})
+    check_types(scored)
+    return Measurement(plan.cell, None, ((scored,),), plan.measure, {}, {})
+
+
+def _asked(lines) -> Qrels:
+    import json
+
+    return {json.loads(line)["id"]: {} for line in lines}

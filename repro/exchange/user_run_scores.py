@@ -1,0 +1,113 @@
+"""A run file of the user's scored as the suite scores its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from repro.datasets.catalog import Dataset, dataset
+from repro.errors import DataError, UsageError
+from repro.evaluation.measures import Scores, parse_measure, score
+from repro.evaluation.qrels import Qrels
+from repro.locations import settings
+from repro.manifest import measures_per_dataset
+
+
+def scored_run(path: Path, identifier: str, measures: Sequence[str]) -> dict:
+    """Means of a TREC run, plain or gzipped, by a dataset's judgements.
+
+    Args:
+        identifier: a dataset of the catalogue, with its own rule about documents named like the query.
+        measures: ir_measures names; none means those that the suite scores the dataset by.
+
+    Returns ``measures`` (name -> mean over all judged queries, fractions), ``queries``, ``missing`` (judged,
+    not in the run: they score 0) and ``foreign`` (in the run, not judged: left out).
+
+    Raises:
+        UsageError: an unknown dataset or measure, or a dataset that judgements of documents cannot score.
+        DataError: a malformed run, named with its line, or one that answers no judged query.
+        BlockedError: the judgements are not at hand; says how to get them.
+    """
+    entry = judged_by_documents(identifier)
+    wanted = list(dict.fromkeys(measures)) or usual_measures(identifier)
+    for measure in wanted:
+        parse_measure(measure)
+    found = scores_of(path, judgements(identifier), wanted, ignore_identical_ids=entry.ignore_identical_ids)
+    return {
+        "measures": found.means,
+        "queries": len(found.queries),
+        "missing": len(found.missing),
+        "foreign": found.ignored,
+    }
+
+
+def judged_by_documents(identifier: str) -> Dataset:
+    """The catalogue's entry. Raises UsageError where no judgements of documents belong to it."""
+    entry = dataset(identifier)
+    if entry.members:
+        raise UsageError(
+            f"{identifier} is the mean of {len(entry.members)} collections; score a run of each, as of "
+            f"{entry.members[0]}"
+        )
+    if entry.judgements == "answers":
+        raise UsageError(
+            f"{identifier} is judged by answers found in passages, which a run file alone does not show; "
+            "`repro run` of a cell measures it with its corpus"
+        )
+    if "qrels" not in entry.pieces:
+        raise UsageError(f"{identifier} has no judgements, it is a {entry.what}; name one of its splits")
+    return entry
+
+
+def usual_measures(identifier: str) -> list[str]:
+    """The measures of measures_per_dataset.yaml, else those that printed tables give the dataset.
+
+    Raises UsageError when there is none.
+    """
+    from repro.manifest.cells import numeric_cells
+    from repro.manifest.papers import paper, papers
+
+    found = measures_per_dataset.listed(identifier) or sorted(
+        {c.column.measure for name in papers() for c in numeric_cells(paper(name))
+         if c.column.dataset == identifier and c.column.measure}
+    )  # fmt: skip
+    if not found:
+        raise UsageError(f"no table prints a measure for {identifier}; name one with --measure, as nDCG@10")
+    return list(found)
+
+
+def judgements(identifier: str) -> Qrels:
+    """Grades of a dataset from wherever its data lie. Raises BlockedError when they do not."""
+    from repro.datasets import reading
+    from repro.datasets.source import Missing
+    from repro.datasets.sources import locate
+
+    source = locate(identifier, "qrels", settings().data)
+    if isinstance(source, Missing):
+        raise source.error()
+    found: Qrels = {}
+    for judgement in reading.judgements(source):
+        found.setdefault(judgement.query, {})[judgement.document] = judgement.grade
+    return found
+
+
+def scores_of(
+    path: Path, qrels: Qrels, measures: Sequence[str], *, ignore_identical_ids: bool
+) -> Scores:
+    """Per-query scores of a run file. Raises DataError, beginning with the file, when it cannot be scored.
+
+    That includes a run none of whose documents is judged: ids of another collection would all score 0.
+    """
+    from repro.evaluation.runs import read_run
+
+    run = read_run(path)
+    try:
+        found = score(run, qrels, measures, ignore_identical_ids=ignore_identical_ids)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+    if not any(d in judged for qid, judged in qrels.items() for d, _ in run.get(qid, ())):
+        raise DataError(
+            f"{path}: none of its documents is judged for its query; check that its document ids are "
+            "those of the dataset"
+        )
+    return found

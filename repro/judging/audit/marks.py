@@ -1,0 +1,80 @@
+"""Marks of significance that no described test can stand behind, and leads that one should have marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from repro.judging.audit.findings import Finding
+from repro.judging.claims.derived import marks
+from repro.manifest.cells import Cell, cells_of
+from repro.manifest.papers import Paper
+from repro.manifest.printed import parse
+
+
+def unsupported_marks(source: Paper) -> Iterator[Finding]:
+    """Marks of significance that no described test can stand behind."""
+    for mark, own, _, over in marks(source):
+        reasons = []
+        if own.table.test is None:
+            reasons.append("its table names no test")
+        if not over:
+            reasons.append("none of the rows it is over stands in its group")
+        reasons += [f"{o.row.label} has no number there" for o in over if not o.is_numeric]
+        if own.role == "cited":
+            reasons.append("the row is cited, so that there are no scores by query")
+        reasons += [f"{o.row.label} is cited, so that there are no scores by query"
+                    for o in over if o.role == "cited"]  # fmt: skip
+        if reasons:
+            said = f"{mark}: {'; '.join(reasons)}"
+            yield Finding("doubt", "mark", source.name, (own.id,), (own.text,), said)
+
+
+def unmarked_leads(source: Paper) -> Iterator[Finding]:
+    """Leads without a mark that are as large as a marked one of the same column and group.
+
+    Tests by query may give that, since the differences of other systems vary more; it is worth a look.
+    """
+    smallest: dict[tuple, tuple[Decimal, str, Cell]] = {}
+    for mark, own, _, over in marks(source):
+        lead = _lead(own, over)
+        key = own.table.id, own.row.group, own.column.id
+        if lead is not None and (key not in smallest or lead < smallest[key][0]):
+            smallest[key] = lead, mark, own
+    for (_, group, column), (least, marked, own) in smallest.items():
+        for cell in cells_of(source, (own.table,)):
+            if (cell.row.group, cell.column.id) == (group, column) and _is_tested(cell):
+                for mark, lead in _unmarked(cell):
+                    if lead >= least:
+                        yield Finding(
+                            "note", "mark", source.name, (own.id, cell.id), (own.text, cell.text),
+                            f"a lead of {least} has {marked}, one of {lead} has no {mark}",
+                        )  # fmt: skip
+
+
+def _unmarked(cell: Cell) -> Iterator[tuple[str, Decimal]]:
+    """The marks a cell could have and has not, with its lead over the rows they name."""
+    beside = [
+        c
+        for c in cells_of(cell.paper, (cell.table,))
+        if c.column.id == cell.column.id and c.row.group == cell.row.group
+    ]
+    for mark, meaning in cell.table.marks.items():
+        if meaning.means == "significant" and mark not in cell.printed.marks and cell.is_numeric:
+            over = [c for c in beside if c.row.system in meaning.over]
+            lead = _lead(cell, over)
+            if cell.row.system not in meaning.over and lead is not None:
+                yield mark, lead
+
+
+def _lead(own: Cell, over: list[Cell]) -> Decimal | None:
+    """How far a cell is above the best of others; None where a number is missing."""
+    values = [o.printed.value for o in over]
+    if not values or None in values or own.printed.value is None:
+        return None
+    return own.printed.value - max(values)
+
+
+def _is_tested(cell: Cell) -> bool:
+    """Whether print marks anything in this cell's row, so that it was put to the test."""
+    return any(parse(text).marks for text in cell.row.cells)

@@ -1,0 +1,176 @@
+"""Every statement of a paper with its judgement in print and in our measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from repro.errors import UsageError
+from repro.judging.claims.derived import bolds, mark_holds, marks
+from repro.judging.claims.language import Language
+from repro.judging.claims.places import Places
+from repro.judging.claims.values import Measured, Print, Values
+from repro.manifest import yaml_file
+from repro.manifest.cells import Cell
+from repro.manifest.claim_expressions import Evaluation, Missing
+from repro.manifest.claims_schema import Claim
+from repro.manifest.papers import Paper
+
+HOLDS, FAILS, UNTESTED = "holds", "fails", "untested"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the numbers say of a statement.
+
+    Attributes:
+        state: holds, fails or untested.
+        why: the cells or numbers that decide it; empty where every comparison holds.
+        test: which tests between rows there are behind it; empty in print.
+    """
+
+    state: str
+    why: str = ""
+    test: str = ""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence of the text, a mark or a bold number, as something that cells can confirm.
+
+    Attributes:
+        id: ``paper/claim/id``, ``paper/table/mark/row/column/mark`` or ``paper/table/bold/row/column``.
+        kind: claim, mark or bold.
+        decide: asks the language; True where it holds, raises Missing.
+        cells: the cells a mark or bold number is about, its own first; none for a sentence.
+    """
+
+    id: str
+    paper: Paper
+    kind: str
+    where: str
+    says: str
+    decide: Callable[[Language], bool]
+    expect: str = ""
+    note: str = ""
+    tables: tuple[str, ...] = ()
+    cells: tuple[Cell, ...] = ()
+
+    def judge(self, values: Values, places: Places | None = None) -> Judgement:
+        """The judgement on these values. Raises ManifestError where an expression names what is not there."""
+        language = Language(places or Places(self.paper), values)
+        try:
+            state = HOLDS if self.decide(language) else FAILS
+            why = _why(language, state)
+        except Missing as reason:
+            state, why = UNTESTED, str(reason)
+        return Judgement(state, why, "" if values.is_print else _test(language, values))
+
+
+def _why(language: Language, state: str) -> str:
+    """What contradicts it, then the numbers it is about which that does not tell already."""
+    against = "; ".join(dict.fromkeys(language.against)) if state == FAILS else ""
+    return "; ".join(dict.fromkeys(filter(None, [against, *(s for s in language.seen if s not in against)])))
+
+
+def statements(source: Paper) -> list[Statement]:
+    """The sentences of claims.yaml, then marks, then bold numbers, in printed order."""
+    return [*_sentences(source), *_marks(source), *_bolds(source)]
+
+
+def _sentences(source: Paper) -> Iterator[Statement]:
+    for number, claim in enumerate(source.claims.values()):
+        yield Statement(
+            f"{source.name}/claim/{claim.id}", source, "claim", claim.where, claim.says,
+            _decider(source, number, claim), claim.expect, claim.note, claim.about,
+        )  # fmt: skip
+
+
+def _decider(source: Paper, number: int, claim: Claim) -> Callable[[Language], bool]:
+    def decide(language: Language) -> bool:
+        evaluation = Evaluation(language.functions(), language.number, language.against.append)
+        try:
+            value = evaluation.of(claim.expect)
+            if not isinstance(value, bool):
+                raise UsageError(f"{claim.expect!r} is {value!r}, which neither holds nor fails")
+            return value
+        except ArithmeticError as error:
+            reason = f"cannot be computed ({type(error).__name__})"
+        except (UsageError, TypeError, ValueError) as error:
+            reason = str(error)
+        raise yaml_file.fault_at(source.folder / "claims.yaml", ("claims", number, "expect"), reason)
+
+    return decide
+
+
+def _marks(source: Paper) -> Iterator[Statement]:
+    for mark, cell, meaning, over in marks(source):
+        yield Statement(
+            f"{source.name}/{cell.table.id}/mark/{cell.row.id}/{cell.column.id}/{mark}", source, "mark",
+            f"Table {cell.table.id}", f"{cell.row.label}, {_head(cell)}: {meaning}",
+            lambda language, cell=cell, over=over: mark_holds(language, cell, over),
+            tables=(cell.table.id,), cells=(cell, *over),
+        )  # fmt: skip
+
+
+def _bolds(source: Paper) -> Iterator[Statement]:
+    for cell, others in bolds(source):
+        yield Statement(
+            f"{source.name}/{cell.table.id}/bold/{cell.row.id}/{cell.column.id}", source, "bold",
+            f"Table {cell.table.id}", f"{cell.row.label}, {_head(cell)}: best of its {cell.table.bold}",
+            lambda language, pairs=tuple((cell, o) for o in others): language.holds(list(pairs), "not_below"),
+            tables=(cell.table.id,), cells=(cell, *others),
+        )  # fmt: skip
+
+
+def _head(cell: Cell) -> str:
+    return " ".join(cell.column.head) or cell.column.id
+
+
+def _test(language: Language, values: Values) -> str:
+    found = [p for p in language.tests if p is not None]
+    told = "means only"
+    if found:
+        low, high = min(found), max(found)
+        told = f"p {low:.3g}" if low == high else f"p {low:.3g} to {high:.3g}"
+        told += f" ({len(found)} of {len(language.tests)} pairs)" if len(found) < len(language.tests) else ""
+    if isinstance(values, Measured) and any(values.is_modified(c) for c in language.used):
+        told += "; with substituted data"
+    return told
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A statement judged twice; ``scale`` is that of our measurements."""
+
+    statement: Statement
+    print: Judgement
+    ours: Judgement
+    scale: str
+
+    @property
+    def fails(self) -> bool:
+        """Whether print or our measurements contradict it."""
+        return FAILS in (self.print.state, self.ours.state)
+
+    def as_json(self) -> dict:
+        """The object that ``repro claims --json`` prints."""
+        s = self.statement
+        return {
+            "id": s.id, "paper": s.paper.name, "kind": s.kind, "where": s.where, "tables": list(s.tables),
+            "says": s.says, "expect": " ".join(s.expect.split()), "note": s.note,
+            "print": {"state": self.print.state, "why": self.print.why},
+            "ours": {"state": self.ours.state, "why": self.ours.why, "test": self.ours.test},
+            "scale": self.scale, "says_of_print": self.scale == "full",
+        }  # fmt: skip
+
+
+def judged(sources: list[Paper], ours: Values, *, scale: str) -> list[Judged]:
+    """Every statement of the papers, judged in print and on our values."""
+    found = []
+    for source in sources:
+        places = Places(source)
+        found += [
+            Judged(s, s.judge(Print(), places), s.judge(ours, places), scale) for s in statements(source)
+        ]
+    return found

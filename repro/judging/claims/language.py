@@ -1,0 +1,148 @@
+"""The functions that ``expect`` may call, on the values of print or of our measurements.
+
+Relations tell the cells that contradict them, and the tests between the rows they compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from repro.errors import unknown
+from repro.judging.claims.orders import RELATIONS, Listed, Orders, has_number, listed
+from repro.manifest.arithmetic import rounded
+from repro.manifest.claim_expressions import FUNCTIONS, Missing, shown
+
+
+@dataclass
+class Language(Orders):
+    """The functions for one statement, with what they saw."""
+
+    def functions(self) -> dict[str, Callable]:
+        """By the names of the language."""
+        own = FUNCTIONS - {"rows", "columns"}
+        return {name: getattr(self, name) for name in own} | {
+            "rows": self.places.rows,
+            "columns": self.places.columns,
+        }
+
+    def number(self, text: str) -> Decimal | float:
+        """A written number in the values' kind."""
+        return Decimal(text) if self.values.is_print else float(text)
+
+    # numbers
+
+    def v(self, path: str):
+        """The value of a cell."""
+        return self._value(self.places.cell(path))
+
+    def gain(self, a: str, b: str):
+        """v(a) - v(b)."""
+        return self._tell(self.v(a) - self.v(b))
+
+    def percent(self, a: str, b: str):
+        """How much a is above b, in per cent of b."""
+        return self._tell(100 * (self.v(a) - self.v(b)) / self.v(b))
+
+    def mean(self, paths: list[str]):
+        """Arithmetic mean of cells."""
+        return self._tell(sum(map(self.v, paths)) / len(paths))
+
+    def rounds(self, x, text: str) -> bool:
+        """Whether x at the text's decimals is the text, measured: x within half a unit."""
+        target = Decimal(text)
+        decimals = max(0, -target.as_tuple().exponent)
+        if self.values.is_print:
+            holds = target in rounded(Decimal(x), decimals)
+        else:
+            holds = abs(x - float(target)) <= 0.5 * 10**-decimals
+        return self._fits(holds, f"{shown(x)} does not round to {text}")
+
+    def about(self, x, text: str, by) -> bool:
+        """Whether x is within ``by`` of the text's number."""
+        return self._fits(abs(x - self.number(text)) <= by, f"{shown(x)} is not within {shown(by)} of {text}")
+
+    # relations between cells
+
+    def above(self, a: str, b: str, columns: Listed | None = None) -> bool:
+        """a better than b, in one cell or in every listed column."""
+        return self.holds(self._pairs(a, b, columns), "above")
+
+    def not_below(self, a: str, b: str, columns: Listed | None = None) -> bool:
+        """a at least as good as b, in one cell or in every listed column."""
+        return self.holds(self._pairs(a, b, columns), "not_below")
+
+    def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
+        """The relation of each listed row to another; dashes of listed rows are passed over."""
+        if relation not in RELATIONS:
+            raise unknown("relation", relation, RELATIONS)
+        pairs = [p for row in rows for p in self._pairs(row, other, columns) if has_number(p[0])]
+        return self.holds(pairs, relation)
+
+    def best(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:
+        """Whether a row is strictly the best of its table, or of the listed rows, in every column."""
+        return self.holds(self._rivals(row, columns, among), "above")
+
+    def best_or_tied(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:
+        """Whether no row is better, in every column."""
+        return self.holds(self._rivals(row, columns, among), "not_below")
+
+    def best_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
+        """In how many columns a row is strictly the best."""
+        return self._standings(row, columns, among)[0]
+
+    def tied_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
+        """In how many columns a row is the best only together with another."""
+        return self._standings(row, columns, among)[1]
+
+    def rank(self, row: str, column: str, among: list[str] | None = None) -> int:
+        """1 for the best; rows of equal value share the better rank."""
+        return 1 + sum(self.order(*pair) < 0 for pair in self._rivals(row, column, among))
+
+    def increasing(self, paths: list[str]) -> bool:
+        """Whether each value is larger than the one before."""
+        return self._monotonic(paths, 1)
+
+    def decreasing(self, paths: list[str]) -> bool:
+        """Whether each value is smaller than the one before."""
+        return self._monotonic(paths, -1)
+
+    def argbest(self, row: str, columns: list[str]) -> str | None:
+        """The column in which a row is highest; None when two share it."""
+        values = {column: self.v(f"{row}/{column}") for column in columns}
+        top = [column for column, value in values.items() if value == max(values.values())]
+        self.seen.append(f"highest in {' and '.join(top)}")
+        return top[0] if len(top) == 1 else None
+
+    def _tell(self, number):
+        self.seen.append(shown(number))
+        return number
+
+    def _fits(self, holds: bool, reason: str) -> bool:
+        if not holds:
+            self.against.append(reason)
+        return holds
+
+    def _standings(self, row: str, columns: Listed, among: list[str] | None) -> tuple[int, int]:
+        ahead, tied = [], []
+        for column in listed(columns):
+            pairs = self._rivals(row, column, among)
+            orders = [self.order(*pair) for pair in pairs]
+            if not orders:
+                raise Missing(f"there is nothing to compare {row}/{column} with")
+            equals = [pair[1].row.label for pair, order in zip(pairs, orders, strict=True) if order == 0]
+            if min(orders) > 0:
+                ahead.append(column)
+            elif min(orders) == 0:
+                tied.append(f"{column} (with {', '.join(equals)})")
+        told = f"; tied in {', '.join(tied)}" if tied else ""
+        self.seen.append(f"strictly best in {len(ahead)} of {len(listed(columns))}{told}")
+        return len(ahead), len(tied)
+
+    def _monotonic(self, paths: list[str], sign: int) -> bool:
+        cells = [self.places.cell(path) for path in paths]
+        values = [self._value(c) for c in cells]
+        wrong = [i for i in range(1, len(cells)) if (values[i] - values[i - 1]) * sign <= 0]
+        self.against += [f"{self._shown(cells[i - 1])} before {self._shown(cells[i])}" for i in wrong]
+        return not wrong

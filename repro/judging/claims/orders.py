@@ -1,0 +1,84 @@
+"""Cells beside cells: which is better, what contradicts a relation, which tests there are for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from repro.judging.claims.places import Places
+from repro.judging.claims.values import Values
+from repro.manifest.cells import Cell
+from repro.manifest.claim_expressions import Missing, shown
+
+RELATIONS = {"above": lambda order: order > 0, "not_below": lambda order: order >= 0}
+Pair = tuple[Cell, Cell]
+Listed = list[str] | str
+
+
+@dataclass
+class Orders:
+    """Comparisons made for one statement.
+
+    Attributes:
+        against: cells that contradict the statement, and numbers that do not fit.
+        seen: numbers and counts that it speaks of.
+        tests: p, or None without a test, for every pair of cells compared.
+        used: cells whose numbers were taken.
+    """
+
+    places: Places
+    values: Values
+    against: list[str] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
+    tests: list[float | None] = field(default_factory=list)
+    used: list[Cell] = field(default_factory=list)
+
+    def _value(self, cell: Cell):
+        self.used.append(cell)
+        return self.values.number(cell)
+
+    def _pairs(self, a: str, b: str, columns: Listed | None) -> list[Pair]:
+        if columns is None:
+            return [(self.places.cell(a), self.places.cell(b))]
+        return [(self.places.cell(f"{a}/{c}"), self.places.cell(f"{b}/{c}")) for c in listed(columns)]
+
+    def _rivals(self, row: str, columns: Listed, among: list[str] | None) -> list[Pair]:
+        """The row's cells beside those of the others in which print has a number."""
+        rows = self.places.rows(self.places.table_path(row)) if among is None else among
+        pairs = [pair for other in rows if other != row for pair in self._pairs(row, other, columns)]
+        return [(mine, theirs) for mine, theirs in pairs if has_number(theirs)]
+
+    def holds(self, pairs: list[Pair], relation: str) -> bool:
+        """Whether the relation holds of all pairs; one that contradicts it decides, whatever is missing."""
+        if not pairs:
+            raise Missing("there is nothing to compare with")
+        missing, holds = None, True
+        for mine, theirs in pairs:
+            try:
+                if not RELATIONS[relation](self.order(mine, theirs)):
+                    self.against.append(f"{self._shown(mine)} beside {self._shown(theirs)}")
+                    holds = False
+            except Missing as reason:
+                missing = missing or reason
+        if holds and missing:
+            raise missing
+        return holds
+
+    def order(self, mine: Cell, theirs: Cell) -> int:
+        """1 where mine is better, 0 where equal, -1 where worse; sizes are better when smaller."""
+        one, other = (self._value(c) * (100 if c.unit == "fraction" else 1) for c in (mine, theirs))
+        self.tests.append(self.values.p(mine, theirs))
+        sign = (one > other) - (one < other)
+        return -sign if mine.column.kind == "index-size" or mine.unit == "GB" else sign
+
+    def _shown(self, cell: Cell) -> str:
+        number = cell.printed.plain if self.values.is_print else shown(self.values.number(cell))
+        return f"{cell.table.id}/{cell.row.id}/{cell.column.id} {number}"
+
+
+def has_number(cell: Cell) -> bool:
+    """Whether print has a number here or, in a figure or study, a place for one."""
+    return cell.is_numeric or cell.table.kind in ("figure", "study")
+
+
+def listed(columns: Listed) -> list[str]:
+    return [columns] if isinstance(columns, str) else columns

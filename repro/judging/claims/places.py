@@ -1,0 +1,75 @@
+"""Cells, rows and tables by the short paths of claims: ``table/row/column``, other papers' before a colon."""
+
+from __future__ import annotations
+
+from repro.errors import UsageError, unknown
+from repro.manifest.cells import Cell, cells_of, table_of
+from repro.manifest.papers import Paper, paper
+from repro.manifest.schema import Table
+
+
+class Places:
+    """What the paths in the claims of one paper name."""
+
+    def __init__(self, source: Paper):
+        self.paper = source
+        self._cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
+
+    def cell(self, path: str) -> Cell:
+        """The cell ``table/row/column`` or ``paper:table/row/column``. Raises UsageError naming all."""
+        source, table, rest = self._table(path)
+        row, _, column = rest.partition("/")
+        key = source.name, table.id
+        if key not in self._cells:
+            self._cells[key] = {(c.row.id, c.column.id): c for c in cells_of(source, (table,))}
+        found = self._cells[key].get((row, column))
+        if found is None:
+            where = f"{source.name}/{table.id}"
+            if row not in {r.id for r in table.rows}:
+                raise unknown(f"row of {where}", row, [r.id for r in table.rows])
+            raise unknown(f"column of {where}", column, [c.id for c in table.columns])
+        return found
+
+    def rows(
+        self,
+        path: str,
+        role: str | None = None,
+        group: str | None = None,
+        except_: list[str] | tuple[str, ...] = (),
+    ) -> list[str]:
+        """Row paths of a table; ``except_`` takes their paths, ids or systems."""
+        _, table, _ = self._table(path)
+        named = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
+        _check("row", except_, {name for names in named for name in names}, path)
+        if group is not None and group not in {g.id for g in table.groups}:
+            raise unknown(f"group of table {path}", group, [g.id for g in table.groups])
+        return [
+            f"{path}/{row.id}"
+            for names, row in named.items()
+            if not set(names) & set(except_) and role in (None, row.role) and group in (None, row.group)
+        ]
+
+    def columns(self, path: str, except_: list[str] | tuple[str, ...] = ()) -> list[str]:
+        """Column ids of a table, averages included."""
+        _, table, _ = self._table(path)
+        ids = [column.id for column in table.columns]
+        _check("column", except_, ids, path)
+        return [identifier for identifier in ids if identifier not in except_]
+
+    def table_path(self, path: str) -> str:
+        """The path of the table that a row's or cell's path lies in."""
+        return path.split("/")[0]
+
+    def _table(self, path: str) -> tuple[Paper, Table, str]:
+        if not isinstance(path, str):
+            raise UsageError(f"{path!r} names no cell, row or table; write 'table/row/column'")
+        name, colon, inner = path.rpartition(":")
+        source = paper(name) if colon else self.paper
+        table, _, rest = inner.partition("/")
+        return source, table_of(source, table), rest
+
+
+def _check(kind: str, names, valid, path: str) -> None:
+    for name in names:
+        if name not in valid:
+            raise unknown(f"{kind} of table {path}", name, sorted(valid))

@@ -1,0 +1,84 @@
+"""Where a claim takes its numbers: from print, or from what we measured at one scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Protocol
+
+from repro.judging.comparison import Comparison, judged_cells
+from repro.manifest.cells import Cell
+from repro.manifest.claim_expressions import Missing
+from repro.running.plan import Plan
+from repro.store import Store
+from repro.store.results import Results
+
+
+class Values(Protocol):
+    """What a statement is judged on; ``is_print`` decides what equality with a rounded number means."""
+
+    is_print: bool
+
+    def number(self, cell: Cell) -> Decimal | float:
+        """The value of a cell in print's unit. Raises Missing."""
+
+    def p(self, one: Cell, other: Cell) -> float | None:
+        """p of the test between two rows in one column, None without one."""
+
+
+class Print:
+    """The numbers as printed."""
+
+    is_print = True
+
+    def number(self, cell: Cell) -> Decimal:
+        """The printed number, of a bound the bound. Raises Missing at a dash or words."""
+        if cell.printed.value is None:
+            what = "plots" if cell.table.kind == "figure" else "prints"
+            raise Missing(f"{cell.id} {what} no number")
+        return cell.printed.value
+
+    def p(self, one: Cell, other: Cell) -> None:
+        """None: print holds no scores by query."""
+        return None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Our numbers of one scale, as ``repro compare`` judges them.
+
+    Records of an older graph, of another choice of a reading, and imported runs, are not used.
+    """
+
+    comparison: Comparison
+    is_print: bool = field(default=False, init=False)
+
+    def __post_init__(self):
+        known = {c.cell.id: c for c in self.comparison.cells if c.current and c.records}
+        known = {cell: c for cell, c in known.items() if not c.records[0].origin}
+        object.__setattr__(self, "_known", known)
+
+    def number(self, cell: Cell) -> float:
+        """The mean over seeds. Raises Missing where nothing was measured."""
+        if cell.id not in self._known:
+            raise Missing(f"{cell.id} is not measured")
+        return self._known[cell.id].measured
+
+    def p(self, one: Cell, other: Cell) -> float | None:
+        """Two-sided paired t-test over the queries, as stored beside the runs of one table."""
+        if (one.table.id, one.column.id, one.paper) != (other.table.id, other.column.id, other.paper):
+            return None
+        key = one.paper.name, one.table.id, one.column.dataset or ""
+        found = self.comparison.tests.get(key, {}).get("measures", {}).get(one.column.measure)
+        if not found or not {one.row.id, other.row.id} <= set(found["names"]):
+            return None
+        return found["p"][found["names"].index(one.row.id)][found["names"].index(other.row.id)]
+
+    def is_modified(self, cell: Cell) -> bool:
+        """Whether a substitute for the original data went into the number."""
+        return cell.id in self._known and self._known[cell.id].verdict.name == "modified"
+
+
+def measured(plan: Plan, results: Results, store: Store) -> Measured:
+    """What is recorded and stored for a plan's cells; nothing is run, not even tests between rows."""
+    return Measured(judged_cells(plan, results, store))

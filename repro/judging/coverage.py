@@ -1,0 +1,119 @@
+"""What there is to measure in the papers, how each cell of it can be measured, and what has been."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.errors import ManifestError
+from repro.manifest.cells import Cell, cells_of, exhibits, figure_tables, is_measured
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Table
+from repro.manifest.yaml_file import fault_at
+from repro.running.measurement import COMPUTED, recipe_path
+from repro.store.results import Record, Results
+
+WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable")
+RELEASED = "released"  # the module whose recipes only use a checkpoint that others released
+
+
+@dataclass(frozen=True)
+class Covered:
+    """One cell, point of a figure, or exhibit.
+
+    Attributes:
+        place: ``table 1`` or ``figure 3``.
+        way: one of ``WAYS``, the strongest there is: a recipe of ours, a released checkpoint, an imported
+            run, computed from an index, or none of them.
+        measured: scales with a record or drawing of it; ``full, imported`` where all records are of runs that
+            others made.
+        reason: why there is no way; empty where there is one.
+    """
+
+    id: str
+    paper: str
+    place: str
+    way: str
+    measured: tuple[str, ...]
+    recipe: str | None = None
+    reason: str = ""
+
+
+def coverage(source: Paper, results: Results) -> list[Covered]:
+    """Everything of a paper that could be measured, in printed order.
+
+    Raises:
+        ManifestError: a cell without a recipe whose row does not say why; names file and line.
+        DataError: a line of the results that is no record.
+    """
+    records: dict[str, list[Record]] = {}
+    for scale in scales_of(results.root / "records"):
+        for record in results.read(scale, source.name):
+            records.setdefault(record.cell, []).append(record)
+    tables = (*source.manifest.tables, *figure_tables(source))
+    cells = filter(is_measured, cells_of(source, tables))
+    found = [_covered(cell, records.get(cell.id, [])) for cell in cells]
+    for shown in exhibits((source.name,), ()):
+        drawn = _drawn(results.root / "figures", source.name, place_of(shown.owner))
+        found.append(
+            Covered(shown.id, source.name, place_of(shown.owner), "recipe", drawn, recipe_path(shown))
+        )
+    return found
+
+
+def nothing_to_measure(table: Table, source: Paper) -> int:
+    """How many printed cells of a table hold words or settings; dashes hold nothing."""
+    return sum(not is_measured(c) and not c.printed.is_dash for c in cells_of(source, (table,)))
+
+
+def place_of(owner: str) -> str:
+    """``table 1`` for ``1``, ``figure 3`` for ``figure-3``."""
+    return owner.replace("figure-", "figure ") if owner.startswith("figure-") else f"table {owner}"
+
+
+def scales_of(folder: Path) -> list[str]:
+    """The scales that a folder of the results has something of; full, small and tiny first."""
+    usual = ("full", "small", "tiny")
+    found = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
+    return [name for name in usual if name in found] + sorted(found - set(usual))
+
+
+def _covered(cell: Cell, records: Sequence[Record]) -> Covered:
+    own = {record.scale for record in records if not record.origin}
+    named = (r.scale if r.scale in own else f"{r.scale}, imported" for r in records)
+    way = _way(cell, records)
+    reason = (cell.column.not_measurable or cell.row.not_measurable) if way == "not measurable" else ""
+    recipe = recipe_path(cell) if way not in ("run", "not measurable") else None
+    measured = tuple(dict.fromkeys(named))
+    return Covered(cell.id, cell.paper.name, place_of(cell.table.id), way, measured, recipe, reason)
+
+
+def _way(cell: Cell, records: Sequence[Record]) -> str:
+    if cell.recipe and not cell.column.not_measurable:
+        if cell.column.kind in COMPUTED:
+            return "computed"
+        module = recipe_path(cell).partition(":")[0]
+        return "checkpoint" if module.rpartition(".")[2] == RELEASED else "recipe"
+    if any(record.origin for record in records):
+        return "run"
+    if cell.column.not_measurable or cell.row.not_measurable:
+        return "not measurable"
+    raise _unexplained(cell)
+
+
+def _unexplained(cell: Cell) -> ManifestError:
+    manifest = cell.paper.manifest
+    location = ("tables", manifest.tables.index(cell.table), "rows", cell.table.rows.index(cell.row))
+    reason = f"cell {cell.id} has no recipe; give the row one, or say under not_measurable why there is none"
+    return fault_at(cell.paper.folder / "cells.yaml", location, reason)
+
+
+def _drawn(folder: Path, paper: str, place: str) -> tuple[str, ...]:
+    """The scales with a drawing or view of an exhibit's figure or table."""
+    stem = f"{paper}-{place.replace(' ', '')}"
+    return tuple(
+        scale
+        for scale in scales_of(folder)
+        if any(path.stem == stem or path.stem.startswith(f"{stem}-") for path in (folder / scale).iterdir())
+    )

@@ -1,0 +1,105 @@
+"""A claim against its print: does our gain over the baseline have the printed size, our rows their order?
+
+Means are all that print gives. The effect ratio and the difference of relative improvements are those of
+Breuer et al., SIGIR 2020; what two measurements share, an offset say, cancels in them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from repro.judging.comparison import Compared
+
+ROWS = 3  # with fewer an order says nothing
+APART = ("scaled", "modified")  # verdicts of measurements that are not compared with print
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The gain of one of the paper's own rows over a baseline that its authors ran, in one column.
+
+    Attributes:
+        row, over, column: ids.
+        effect_ratio: our gain over the printed one; 1 is the printed gain, None where print has none.
+        delta_ri: printed less our relative improvement; 0 is print's, None over a baseline of 0.
+    """
+
+    row: str
+    over: str
+    column: str
+    effect_ratio: float | None
+    delta_ri: float | None
+
+    def as_json(self) -> dict:
+        """As ``compare --json`` gives it below the cell."""
+        return {key: value for key, value in asdict(self).items() if key not in ("row", "column")}
+
+
+def effect_ratio(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
+    """(advanced, baseline) in print and measured: the measured gain over the printed one."""
+    gain = printed[0] - printed[1]
+    return (measured[0] - measured[1]) / gain if gain else None
+
+
+def delta_ri(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
+    """(advanced, baseline) in print and measured: the printed relative improvement less the measured one."""
+    if not (printed[1] and measured[1]):
+        return None
+    return (printed[0] - printed[1]) / printed[1] - (measured[0] - measured[1]) / measured[1]
+
+
+def order_agreement(printed: Sequence[float], measured: Sequence[float]) -> float | None:
+    """Kendall's tau-b between two values of each row; None for fewer than three rows, or all equal.
+
+    Rows are few, and importing scipy's (to which this is tested equal) takes longer than all else.
+    """
+    if len(printed) < ROWS or len(set(printed)) == 1 or len(set(measured)) == 1:
+        return None
+    pairs = list(combinations(zip(printed, measured, strict=True), 2))
+    theirs, ours = ([_sign(a[i] - b[i]) for a, b in pairs] for i in (0, 1))
+    agreeing = sum(x * y for x, y in zip(theirs, ours, strict=True))
+    return agreeing / math.sqrt(sum(map(abs, theirs)) * sum(map(abs, ours)))
+
+
+def _sign(difference: float) -> int:
+    return (difference > 0) - (difference < 0)
+
+
+def effects(cells: Sequence[Compared]) -> list[Effect]:
+    """Every ``ours`` cell of a table over every ``rerun`` cell of its column and group, both measured."""
+    known = _comparable(cells)
+    return [
+        Effect(a.cell.row.id, b.cell.row.id, a.cell.column.id, effect_ratio(*values), delta_ri(*values))
+        for a in known
+        if a.cell.role == "ours"
+        for b in known
+        if b.cell.role == "rerun"
+        and (b.cell.column.id, b.cell.row.group) == (a.cell.column.id, a.cell.row.group)
+        for values in [((_printed(a), _printed(b)), (a.measured, b.measured))]
+    ]
+
+
+def orders(cells: Sequence[Compared]) -> dict[str, tuple[float, int]]:
+    """Column id -> Kendall's tau-b of a table's rows in print and in ours, and how many; where defined."""
+    columns: dict[str, list[Compared]] = {}
+    for c in _comparable(cells):
+        columns.setdefault(c.cell.column.id, []).append(c)
+    found = {
+        column: (order_agreement([_printed(c) for c in rows], [c.measured for c in rows]), len(rows))
+        for column, rows in columns.items()
+    }
+    return {column: (tau, rows) for column, (tau, rows) in found.items() if tau is not None}
+
+
+def _comparable(cells: Sequence[Compared]) -> list[Compared]:
+    """Cells with a number in print and one of ours that stands beside it."""
+    return [c for c in cells if c.cell.is_numeric and c.measured is not None and c.verdict.name not in APART]
+
+
+def _printed(compared: Compared) -> float:
+    return float(compared.cell.printed.value)

@@ -1,0 +1,75 @@
+"""Tests between the rows of a table: which can be made of what is stored, and making them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from repro.datasets.catalog import dataset
+from repro.errors import ReproError
+from repro.graph import Node
+from repro.progress import Progress
+from repro.running.plan import Plan
+from repro.running.runner import Engine
+from repro.store import Store, read_json
+
+if TYPE_CHECKING:
+    from repro.judging.comparison import Comparison
+
+
+def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
+    """A node per table and dataset that compares the rows whose runs are stored; fewer than two give none.
+
+    Where a cell averages collections, or answers judge, the stored scores are compared in place of runs.
+    """
+    rows: dict[tuple[str, str, str], dict[str, tuple[Node, ...]]] = {}
+    measures: dict[tuple[str, str, str], set[str]] = {}
+    for m in plan.measurements:
+        parts = m.groups[0]
+        expected = max(1, len(dataset(m.cell.column.dataset).members))
+        if len(m.groups) > 1 or len(parts) != expected or "judgements" not in parts[0].params:
+            continue
+        if any(plan.states[p.fingerprint] != "stored" for p in parts):
+            continue
+        if not _by_scores(parts) and store.state(m.runs[0]) != "stored":
+            continue
+        key = (m.cell.paper.name, m.cell.table.id, m.cell.column.dataset)
+        rows.setdefault(key, {}).setdefault(m.cell.row.id, parts)
+        measures.setdefault(key, set()).add(m.measure)
+    found = {key: _test(parts, sorted(measures[key])) for key, parts in rows.items() if len(parts) > 1}
+    return {key: node for key, node in found.items() if node.params["measures"]}
+
+
+def _by_scores(parts: tuple[Node, ...]) -> bool:
+    return len(parts) > 1 or parts[0].params["judgements"] != "qrels"
+
+
+def _test(rows: Mapping[str, tuple[Node, ...]], measures: list[str]) -> Node:
+    first = next(iter(rows.values()))[0]
+    every = [part for parts in rows.values() for part in parts]
+    if any(map(_by_scores, rows.values())):
+        scored = [m for m in measures if all(m in part.params["measures"] for part in every)]
+        return Node("compare", {"measures": scored, "names": list(rows)}, {"scores": tuple(every)})
+    return Node(
+        "compare",
+        {
+            "measures": measures,
+            "names": list(rows),
+            "ignore_identical_ids": first.params["ignore_identical_ids"],
+        },
+        {"runs": tuple(part.inputs["run"] for part in every), "qrels": first.inputs["qrels"]},
+    )
+
+
+def run_tests(comparison: Comparison, plan: Plan, store: Store, engine: Engine, progress: Progress) -> None:
+    """Add the tests between rows, computing those not stored yet; what fails is told."""
+    for key, node in tests(plan, store).items():
+        try:
+            if store.state(node) == "damaged":
+                store.discard(node)
+            if store.state(node) != "stored":
+                progress.note(f"  comparing rows of {key[0]} table {key[1]} on {key[2]}")
+                engine(node, store, progress)
+            comparison.tests[key] = read_json(store.path(node) / "significance.json")
+        except ReproError as error:
+            comparison.untested.append(str(error))

@@ -1,0 +1,169 @@
+"""A study's table: several seeds of every row, compared with one row of reference, and what each cost."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+from repro.graph import Node, walk
+from repro.running.measurement import Measurement
+from repro.running.plan import Plan
+from repro.store import Store, read_json
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Against:
+    """One row against the reference, over queries, each the mean of its seeds.
+
+    Attributes:
+        difference: of means, in the measure's own unit (a fraction).
+        interval: 95 % of it by resampling queries (``scipy.stats.bootstrap``, BCa, seed 0).
+        p: two-sided paired t-test; ``holm`` the same, corrected for the rows compared in this column.
+    """
+
+    difference: float
+    interval: tuple[float, float]
+    p: float
+    holm: float
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What was measured for a row and column.
+
+    Attributes:
+        seeds: seed -> mean over the queries.
+        against: the reference row; None for itself, and where the two differ in no query.
+    """
+
+    seeds: Mapping[int | None, float]
+    against: Against | None = None
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.seeds.values())
+
+    @property
+    def half_width(self) -> float | None:
+        """Of the 95 % interval of the mean over seeds, t · s / √k; None below two seeds."""
+        from scipy.stats import t
+
+        values = list(self.seeds.values())
+        if len(values) < 2:
+            return None
+        return float(t.ppf(0.975, len(values) - 1)) * statistics.stdev(values) / sqrt(len(values))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Mean over seeds of what a row's own pre-training took: floating-point operations and seconds.
+
+    The seconds of a training that was interrupted are those of its last attempt, in proportion to the steps.
+    """
+
+    flops: float | None
+    seconds: float | None
+
+
+def entries(plan: Plan, store: Store, *, reference: str) -> dict[tuple[str, str], Entry]:
+    """(row, column) -> what is stored of it; what is not stored is left out.
+
+    Args:
+        plan: with its node states looked up.
+        reference: id of the row that the others are tested against.
+    """
+    scores: dict[tuple[str, str], dict[int | None, dict[str, float]]] = {}
+    for m in plan.measurements:
+        if len(m.parts) == 1 and plan.states[m.parts[0].fingerprint] == "stored":
+            found = read_json(store.path(m.parts[0]) / "scores.json")
+            by_query = dict(zip(found["queries"], found["measures"][m.measure], strict=True))
+            scores.setdefault((m.cell.row.id, m.cell.column.id), {})[m.seed] = by_query
+    tested = _tested(scores, reference)
+    return {
+        place: Entry({seed: statistics.fmean(q.values()) for seed, q in seeds.items()}, tested.get(place))
+        for place, seeds in scores.items()
+    }
+
+
+def costs(plan: Plan, store: Store) -> dict[str, Cost]:
+    """Row -> what its own pre-training cost: the last one before fine-tuning, which no other row shares."""
+    found: dict[str, dict[str, dict]] = {}
+    for m in plan.measurements:
+        for node in _own_pretrainings(m, plan.measurements):
+            if store.state(node) == "stored":
+                found.setdefault(m.cell.row.id, {})[node.fingerprint] = store.record(node)["facts"]
+    return {row: _cost(list(facts.values())) for row, facts in found.items()}
+
+
+def _own_pretrainings(measurement: Measurement, every: Iterable[Measurement]) -> list[Node]:
+    others = {
+        node.fingerprint for m in every if m.cell.row.id != measurement.cell.row.id for node in walk(m.parts)
+    }
+    own = walk(measurement.parts)
+    return [node for node in own if node.stage == "pretrain" and node.fingerprint not in others]
+
+
+def _cost(facts: Sequence[Mapping]) -> Cost:
+    counted = [f["flops"] for f in facts if "flops" in f]
+    seconds = [s for s in map(_seconds, facts) if s is not None]
+    return Cost(
+        statistics.fmean(counted) if len(counted) == len(facts) else None,
+        statistics.fmean(seconds) if len(seconds) == len(facts) else None,
+    )
+
+
+def _seconds(facts: Mapping) -> float | None:
+    made = facts["steps"] - facts.get("resumed_at", 0)  # in the attempt that ended
+    return facts["seconds"] * facts["steps"] / made if made else None
+
+
+def _tested(scores: Mapping, reference: str) -> dict[tuple[str, str], Against]:
+    """Every row against the reference, column by column; rows of the same seeds only."""
+    found: dict[tuple[str, str], Against] = {}
+    for column in dict.fromkeys(column for _, column in scores):
+        base = scores.get((reference, column))
+        rows = [
+            r
+            for r, c in scores
+            if c == column and r != reference and base and scores[r, c].keys() == base.keys()
+        ]
+        raw = {row: _against(scores[row, column], base) for row in rows}
+        raw = {row: test for row, test in raw.items() if test}
+        corrected = holm({row: test[2] for row, test in raw.items()})
+        found |= {(row, column): Against(*test, corrected[row]) for row, test in raw.items()}
+    return found
+
+
+def _against(ours: Mapping, base: Mapping) -> tuple[float, tuple[float, float], float] | None:
+    import numpy as np
+    from scipy.stats import bootstrap, ttest_rel
+
+    queries = sorted(next(iter(base.values())))
+    mine, theirs = (
+        np.array([statistics.fmean(seed[q] for seed in seeds.values()) for q in queries])
+        for seeds in (ours, base)
+    )
+    difference = mine - theirs
+    if not difference.any():
+        return None
+    interval = bootstrap(
+        (difference,), np.mean, n_resamples=2000, rng=np.random.default_rng(0)
+    ).confidence_interval
+    return (
+        float(difference.mean()),
+        (float(interval.low), float(interval.high)),
+        float(ttest_rel(mine, theirs).pvalue),
+    )
+
+
+def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+    """Holm's step-down adjustment (1979): the i-th smallest of m times m - i + 1, never falling, below 1."""
+    ordered, adjusted, least = sorted(p_values, key=p_values.get), {}, 0.0
+    for place, name in enumerate(ordered):
+        least = max(least, min(1.0, p_values[name] * (len(ordered) - place)))
+        adjusted[name] = least
+    return adjusted

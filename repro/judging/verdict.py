@@ -1,0 +1,176 @@
+"""Verdicts: what may be said of our measurements beside a printed number.
+
+Print is a rounded number, hence an interval of half a unit of its last digit to either side. All arithmetic
+is decimal, on measured numbers taken to twelve significant digits: 66.45 is a tie, not 66.4500000000000028.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from math import isfinite
+from typing import Protocol
+
+from repro.errors import DataError
+from repro.judging.tolerance import Tolerance
+
+PASSES = frozenset({"exact", "consistent", "within tolerance"})
+FAILS = frozenset({"lower", "higher", "failed"})
+NEITHER = frozenset({"inconclusive", "modified", "scaled", "blocked", "not run"})
+SEEDS_FOR_AN_INTERVAL = 3
+
+
+class Printed(Protocol):
+    """What is needed of a printed cell; ``repro.manifest.printed.Printed`` is one."""
+
+    text: str
+    value: Decimal | None
+    decimals: int | None
+    bound: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict with its grounds; all numbers are in print's unit.
+
+    Attributes:
+        name: one of PASSES, FAILS, NEITHER.
+        why: the rule applied and its source, one sentence without full stop.
+        mean: mean of our seeds, None when nothing was measured.
+        difference: mean minus printed value, None where the two are not compared.
+        half_width: of the interval used, without the rounding of print; None when none was used.
+    """
+
+    name: str
+    why: str
+    mean: float | None = None
+    difference: float | None = None
+    half_width: float | None = None
+
+    def __post_init__(self):
+        assert self.name in PASSES | FAILS | NEITHER, self.name
+
+    @property
+    def passed(self) -> bool | None:
+        """True for a pass, False for a failure, None where the question was not answered."""
+        return None if self.name in NEITHER else self.name in PASSES
+
+
+def verdict(
+    printed: Printed,
+    measured: Sequence[float],
+    *,
+    scale: str,
+    modified: bool,
+    tolerance: Tolerance | None,
+) -> Verdict:
+    """Judge a printed number by our means, one per seed, in print's unit.
+
+    In this order: nothing measured is ``not run``; a scale other than full is ``scaled``, a changed recipe or
+    reading ``modified``, and neither is compared; a bound in print is obeyed or not; equal after rounding is
+    ``exact``; from three seeds on the prediction interval decides, below that the tolerance class.
+    Interval and tolerance are distances from print's rounding interval, not from the number in its middle.
+    A dash or words in print leave the question ``inconclusive``. ``failed`` and ``blocked`` are the caller's
+    to give: they concern stages, not numbers. Raises DataError if a measured number is not finite.
+    """
+    if not measured:
+        return Verdict("not run", "nothing has been measured")
+    mean = sum(map(_decimal, measured)) / len(measured)
+    if scale != "full":
+        return Verdict("scaled", f"measured at scale {scale}; only full is compared with print", float(mean))
+    if modified:
+        return Verdict("modified", "a reading or parameter differs from the default", float(mean))
+    if printed.value is None:
+        return Verdict("inconclusive", f"print states no number: {printed.text!r}", float(mean))
+    if printed.bound in tuple("<>≤≥"):
+        return _by_bound(printed, mean)
+    if equal_after_rounding(mean, printed):
+        return _compared("exact", f"equal to print at {printed.decimals} decimals", printed, mean)
+    if len(measured) >= SEEDS_FOR_AN_INTERVAL:
+        return _by_seeds(printed, [_decimal(x) for x in measured], tolerance)
+    return _by_tolerance(printed, mean, tolerance)
+
+
+def equal_after_rounding(mean: Decimal, printed: Printed) -> bool:
+    """Whether ``mean`` rounded to the printed decimals is the printed number.
+
+    Authors round half up (66.45 to 66.5) or half to even (66.45 to 66.4) as their tool does; either counts.
+    """
+    step = Decimal(1).scaleb(-printed.decimals)
+    return printed.value in {mean.quantize(step, way) for way in (ROUND_HALF_UP, ROUND_HALF_EVEN)}
+
+
+def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
+    """t · s · √(1 + 1/k): how far one further seed falls from the mean of k, 95 times in 100.
+
+    t is Student's 0.975 quantile with k-1 degrees of freedom, s the sample standard deviation.
+    """
+    from scipy.stats import t
+
+    k = len(values)
+    return Decimal(repr(float(t.ppf(0.975, k - 1)))) * statistics.stdev(values) * (1 + Decimal(1) / k).sqrt()
+
+
+def _by_seeds(printed: Printed, values: list[Decimal], tolerance: Tolerance | None) -> Verdict:
+    """A wide interval may refute print but not confirm it, or noisy training would pass more easily."""
+    mean, half_width = sum(values) / len(values), prediction_half_width(values)
+    interval = f"95 % prediction interval of {len(values)} seeds"
+    if _gap(mean, printed) > half_width:
+        return _compared(_side(mean, printed), f"print is outside the {interval}", printed, mean, half_width)
+    if tolerance is None:
+        why = f"print is inside the {interval}, but no tolerance says how wide that may be"
+        return _compared("inconclusive", why, printed, mean, half_width)
+    if half_width > tolerance.half_width:
+        why = f"the {interval} is wider than {_states(tolerance)}"
+        return _compared("inconclusive", why, printed, mean, half_width)
+    return _compared("consistent", f"print is inside the {interval}", printed, mean, half_width)
+
+
+def _by_tolerance(printed: Printed, mean: Decimal, tolerance: Tolerance | None) -> Verdict:
+    if tolerance is None:
+        why = f"not equal to print; fewer than {SEEDS_FOR_AN_INTERVAL} seeds, and no tolerance is stated"
+        return _compared("inconclusive", why, printed, mean)
+    inside = _gap(mean, printed) <= tolerance.half_width
+    name = "within tolerance" if inside else _side(mean, printed)
+    why = f"{'inside' if inside else 'outside'} {_states(tolerance)}"
+    return _compared(name, why, printed, mean, tolerance.half_width)
+
+
+def _by_bound(printed: Printed, mean: Decimal) -> Verdict:
+    obeyed = {
+        "<": mean < printed.value,
+        ">": mean > printed.value,
+        "≤": mean <= printed.value,
+        "≥": mean >= printed.value,
+    }[printed.bound]
+    name = "consistent" if obeyed else _side(mean, printed)
+    return _compared(name, f"print states a bound, {printed.bound} {printed.value}", printed, mean)
+
+
+def _compared(
+    name: str, why: str, printed: Printed, mean: Decimal, half_width: Decimal | None = None
+) -> Verdict:
+    width = None if half_width is None else float(half_width)
+    return Verdict(name, why, float(mean), float(mean - printed.value), width)
+
+
+def _gap(mean: Decimal, printed: Printed) -> Decimal:
+    """Distance of the mean from the rounding interval of print, 0 inside it."""
+    half_unit = Decimal(1).scaleb(-printed.decimals) / 2
+    return max(abs(mean - printed.value) - half_unit, Decimal(0))
+
+
+def _side(mean: Decimal, printed: Printed) -> str:
+    return "higher" if mean > printed.value else "lower"
+
+
+def _states(tolerance: Tolerance) -> str:
+    return f"the {tolerance.name} tolerance of {tolerance.half_width.normalize():f} ({tolerance.source})"
+
+
+def _decimal(x: float) -> Decimal:
+    if not isfinite(x):
+        raise DataError(f"a measured value is {x!r}; what could not be computed must be absent")
+    return Decimal(f"{x:.12g}")

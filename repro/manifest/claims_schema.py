@@ -1,0 +1,57 @@
+"""The shape of claims.yaml; a misspelt key or an expression outside the language is an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from repro.manifest import yaml_file
+from repro.manifest.claim_expressions import fault
+from repro.manifest.schema import Identified
+
+_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+class Claim(Identified):
+    """A sentence of the text, restated, with what its cells must satisfy.
+
+    ``about`` names the tables whose cells it uses; ``note`` is what is known where print fails it.
+    """
+
+    where: str
+    about: tuple[str, ...] = ()
+    says: str
+    expect: str
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _id_is_lower_case(self):
+        if not _ID.fullmatch(self.id):
+            raise ValueError(f"id {self.id!r} must be lower-case words joined by hyphens")
+        return self
+
+
+class _Claims(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    claims: tuple[Claim, ...]
+
+
+def claims(path: Path) -> dict[str, Claim]:
+    """The claims of one claims.yaml by id; none without the file. Raises ManifestError with file and line."""
+    if not path.exists():
+        return {}
+    return {claim.id: claim for claim in yaml_file.read(path, _Claims, faults=_faults).claims}
+
+
+def _faults(content: _Claims) -> Iterator[tuple[tuple, str]]:
+    seen: set[str] = set()
+    for number, claim in enumerate(content.claims):
+        if claim.id in seen:
+            yield ("claims", number, "id"), f"claim {claim.id!r} occurs twice"
+        seen.add(claim.id)
+        if reason := fault(claim.expect):
+            yield ("claims", number, "expect"), reason

@@ -1,0 +1,124 @@
+"""The papers at hand: every folder of papers/ with a cells.yaml, and what entry points add."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.errors import UsageError, unknown
+from repro.manifest import yaml_file
+from repro.manifest.claims_schema import Claim, claims
+from repro.manifest.schema import Manifest, Reading, faults
+
+ROOT = Path(__file__).resolve().parents[2] / "papers"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper under reproduction: its folder, its printed cells and its readings."""
+
+    name: str
+    folder: Path
+    package: str
+
+    @functools.cached_property
+    def manifest(self) -> Manifest:
+        """cells.yaml, checked. Raises ManifestError with file and line."""
+        path = self.folder / "cells.yaml"
+        manifest = yaml_file.read(path, Manifest, faults=faults)
+        if manifest.paper != self.name:
+            reason = f"says paper {manifest.paper!r}, but this is {self.name!r}"
+            raise yaml_file.fault_at(path, ("paper",), reason)
+        return manifest
+
+    @functools.cached_property
+    def readings(self) -> dict[str, Reading]:
+        """readings.yaml by id, after what concerns this paper in the packages it shares readings with.
+
+        Raises ManifestError with file and line.
+        """
+        found: dict[str, Reading] = {}
+        for package in self.manifest.readings_of:
+            shared = readings(Path(load(f"{package}:__file__")).with_name("readings.yaml"))
+            found |= {k: r for k, r in shared.items() if any(a.split("/")[0] == self.name for a in r.affects)}
+        return found | readings(self.folder / "readings.yaml")
+
+    @functools.cached_property
+    def claims(self) -> dict[str, Claim]:
+        """claims.yaml by id, what the text states. Raises ManifestError with file and line."""
+        return claims(self.folder / "claims.yaml")
+
+
+def readings(path: Path) -> dict[str, Reading]:
+    """The switches of one readings.yaml by id; empty without the file."""
+    if not path.exists():
+        return {}
+    return {reading.id: reading for reading in yaml_file.read(path, tuple[Reading, ...])}
+
+
+@functools.cache
+def papers() -> dict[str, Paper]:
+    """All papers by name, those of this distribution first."""
+    found = {
+        folder.name: Paper(folder.name, folder, f"papers.{folder.name}")
+        for folder in sorted(ROOT.iterdir())
+        if (folder / "cells.yaml").exists()
+    }
+    for entry in _entry_points():
+        if entry.name not in found:
+            found[entry.name] = Paper(entry.name, _package_folder(entry), entry.value)
+    return found
+
+
+def _package_folder(entry) -> Path:
+    """The folder of the package that an entry point names. Raises UsageError when there is none."""
+    try:
+        spec = importlib.util.find_spec(entry.value)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None or not spec.submodule_search_locations:
+        raise UsageError(
+            f"the installed paper {entry.name!r} names the package {entry.value!r}, which is not there"
+        )
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def _entry_points():
+    from importlib.metadata import entry_points
+
+    return entry_points(group="repro.papers")
+
+
+def paper(name: str) -> Paper:
+    """The paper of that name. Raises UsageError naming the right ones."""
+    try:
+        return papers()[name]
+    except KeyError:
+        raise unknown("paper", name, papers()) from None
+
+
+def load(dotted: str):
+    """The object at ``module:name``, with ``papers`` always meaning the folder beside ``repro``.
+
+    A working directory may hold a ``papers`` package of its own; it must not shadow this one.
+    """
+    module_name, _, name = dotted.partition(":")
+    if module_name.split(".")[0] == "papers":
+        _bind_papers_package()
+    return getattr(importlib.import_module(module_name), name)
+
+
+def _bind_papers_package() -> None:
+    loaded = sys.modules.get("papers")
+    if loaded is not None and Path(loaded.__file__ or "").parent == ROOT:
+        return
+    spec = importlib.util.spec_from_file_location(
+        "papers", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
+    )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["papers"] = module
+    spec.loader.exec_module(module)

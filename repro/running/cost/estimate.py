@@ -1,0 +1,119 @@
+"""What is missing of a plan, summed: hours, disk, downloads; and where a budget ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from repro.datasets.catalog import catalog
+from repro.errors import UsageError
+from repro.graph import Node, walk
+from repro.running.cost.throughput import Throughput
+from repro.running.cost.work import Work, work
+from repro.running.plan import Plan
+from repro.running.requirements import PIECES, Obstacle
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The cost of the nodes to run.
+
+    Attributes:
+        works: fingerprint -> work, of the nodes to run.
+        throughput: None without a measured or named device; then there are no hours.
+    """
+
+    plan: Plan
+    nodes: list[Node]
+    works: Mapping[str, Work]
+    throughput: Throughput | None
+
+    def hours(self, nodes: Iterable[Node]) -> float | None:
+        """Of those nodes that are to run and whose work is known; None without a throughput."""
+        if self.throughput is None:
+            return None
+        works = [self.works[n.fingerprint] for n in nodes if n.fingerprint in self.works]
+        return sum(self.throughput.hours(work) or 0 for work in works)
+
+    @cached_property
+    def operations(self) -> float:
+        """Floating-point operations of what is to run."""
+        return sum(w.operations for w in self.works.values())
+
+    @cached_property
+    def uncounted(self) -> list[Node]:
+        """Nodes whose work depends on a count that nobody knows."""
+        return [n for n in self.nodes if not self.works[n.fingerprint].is_known]
+
+    @cached_property
+    def stored(self) -> float:
+        """Bytes of the artefacts to come."""
+        return sum(w.stored or 0 for w in self.works.values())
+
+    @cached_property
+    def by_paper(self) -> dict[str, list[Node]]:
+        """Paper -> its nodes to run; what two papers share is in both."""
+        ends: dict[str, list[Node]] = {}
+        for measurement in self.plan.measurements:
+            ends.setdefault(measurement.cell.paper.name, []).extend(measurement.parts)
+        for shown, node in self.plan.exhibits.items():
+            ends.setdefault(shown.paper.name, []).append(node)
+        return {name: [n for n in walk(nodes) if n.fingerprint in self.works] for name, nodes in ends.items()}
+
+    @cached_property
+    def downloads(self) -> dict[tuple[str, int | None], int | None]:
+        """Missing collections -> bytes, None where unknown; what splits of one archive share counts once."""
+        found = {}
+        for node in self._missing():
+            if node.stage in PIECES and (entry := catalog().get(node.params["dataset"])):
+                found[entry.corpus_id if entry.size else entry.id, entry.size] = entry.size
+        return found
+
+    @cached_property
+    def checkpoints(self) -> list[str]:
+        """Names of missing checkpoints."""
+        return sorted({n.params["name"] for n in self._missing() if n.stage in ("backbone", "released")})
+
+    def _missing(self) -> list[Node]:
+        return [n for n in self.nodes if n.fingerprint in self.plan.machine.obstacles]
+
+
+def estimate(plan: Plan, throughput: Throughput | None) -> Estimate:
+    """The cost of what a plan, once it has looked at a store, has to run."""
+    nodes = plan.needed()
+    return Estimate(plan, nodes, {node.fingerprint: work(node) for node in nodes}, throughput)
+
+
+def keep_within(plan: Plan, hours: float, throughput: Throughput | None, *, elsewhere: bool = False) -> float:
+    """Block the nodes that a budget of hours does not reach; returns the hours of what is left.
+
+    Nodes are taken in the order in which they run, up to the first that would exceed the budget: no later
+    one with a cost is taken, so that a larger budget only ever adds. What cannot run here costs nothing.
+
+    Args:
+        elsewhere: hours are another machine's, which may have the GPU or Java that this one lacks.
+
+    Raises:
+        UsageError: there is no throughput to tell hours from, or the budget is negative or not a number.
+    """
+    if not hours >= 0:
+        raise UsageError(f"--max-gpu-hours is {hours}; give a number of hours, 0 or more")
+    if throughput is None:
+        remedy = "`repro calibrate` measures this machine, --gpu names another"
+        raise UsageError(f"a budget needs a throughput: {remedy}")
+    found, spent, over = estimate(plan, throughput), 0.0, False
+    for node in found.nodes:
+        cost = throughput.hours(found.works[node.fingerprint])
+        if cost == 0 or any(not (elsewhere and o.of_machine) for o in plan.obstacles(node)):
+            continue
+        over = over or cost is None or spent + cost > hours
+        if over:
+            plan.machine.obstacles[node.fingerprint] = _beyond(hours, throughput.unit)
+        else:
+            spent += cost
+    return spent
+
+
+def _beyond(hours: float, unit: str) -> Obstacle:
+    return Obstacle(f"it lies beyond the budget of {hours:g} {unit} hours", "give more with --max-gpu-hours")

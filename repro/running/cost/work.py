@@ -1,0 +1,165 @@
+"""Floating-point operations and bytes of a node, by formulas simple enough to check by hand.
+
+A token costs 2 operations a weight forward and twice that backward (Kaplan et al. 2020, section 2.1), and
+attention 4 x layers x hidden x length forward on top: 2 for its scores, 2 for the sum that they weight. A
+masked-language head is counted at BERT's 15 % of the tokens of a pre-training, whatever its rate. Not
+counted: decoders, generators and second passes of single objectives, padding, Lucene.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from repro.graph import Node
+from repro.running.cost import shapes
+from repro.running.cost.shapes import Shape
+
+MASKED = 0.15  # BERT's rate
+NUMBER = 4  # bytes of a float32
+LINE = 45  # bytes of a line of a run, a guess
+CHARACTERS = 6  # bytes of a word with its space
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a node takes: ``None`` where a count is missing that it depends on.
+
+    Attributes:
+        training, inference: floating-point operations.
+        stored: bytes of the artefact.
+    """
+
+    training: float | None = 0.0
+    inference: float | None = 0.0
+    stored: float | None = 0.0
+
+    @property
+    def operations(self) -> float:
+        """Floating-point operations, as far as they could be counted."""
+        return (self.training or 0) + (self.inference or 0)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all operations could be counted."""
+        return self.training is not None and self.inference is not None
+
+
+def forward(model: Shape, length: float) -> float:
+    """Operations of one token in a text of so many."""
+    return 2 * model.layer_weights + 4 * model.layers * model.hidden * length
+
+
+def work(node: Node) -> Work:
+    """The work of one node; nothing for stages whose cost is small beside that of models."""
+    return _FORMULAS.get(node.stage, lambda _: Work())(node)
+
+
+def _pretrain(node: Node) -> Work:
+    model, texts = shapes.shape(node), shapes.rows(node.inputs["tokens"])
+    steps = _steps(node, texts, node.params["texts_per_batch"])
+    stored = model.all_weights * NUMBER
+    if steps is None:
+        return Work(None, 0.0, stored)
+    length = _text_length(node)
+    tokens = steps * node.params["texts_per_batch"] * length
+    head = 2 * model.hidden * model.vocabulary * MASKED
+    return Work(3 * tokens * (forward(model, length) + head), 0.0, stored)
+
+
+def _text_length(node: Node) -> float:
+    """Tokens of a text of a pre-training: chunks are full, documents as long as they are."""
+    source, length = shapes.collection(node.inputs["tokens"]), node.params["length"]
+    if node.inputs["tokens"].params["policy"] == "chunk" or source is None:
+        return length
+    return shapes.tokens(shapes.words(source), length)
+
+
+def _steps(node: Node, examples: float | None, batch: int) -> float | None:
+    """As ``repro.training.loop.Settings.steps``."""
+    wanted = [node.params["max_steps"]] if node.params["max_steps"] is not None else []
+    if node.params["epochs"] is not None and examples is not None:
+        wanted.append(math.ceil(node.params["epochs"] * math.ceil(examples / batch)))
+    return min(wanted) if wanted else None
+
+
+def _finetune(node: Node) -> Work:
+    model, p = shapes.shape(node), node.params
+    steps = _steps(node, shapes.queries(node.inputs["training_set"]), p["queries_per_batch"])
+    stored = model.all_weights * NUMBER
+    if steps is None:
+        return Work(None, 0.0, stored)
+    together = "query_length" not in p  # a cross-encoder's passages begin with the query
+    query, passage = _pair(node, p["passage_length" if together else "query_length"], p["passage_length"])
+    if together:
+        query, passage = 0.0, min(p["passage_length"], query + passage)
+    each = query * forward(model, query) + p["passages_per_query"] * passage * forward(model, passage)
+    return Work(3 * steps * p["queries_per_batch"] * each, 0.0, stored)
+
+
+def _pair(node: Node, query_length: int, passage_length: int) -> tuple[float, float]:
+    """Tokens of a query and of a passage."""
+    source = shapes.collection(node.inputs["corpus"])
+    passage = shapes.tokens(shapes.words(source), passage_length) if source else passage_length
+    return shapes.tokens(shapes.query_words(), query_length), passage
+
+
+def _texts(node: Node) -> tuple[float | None, float]:
+    """How many texts are encoded, and tokens of each."""
+    source, length = node.inputs["texts"], node.params["length"]
+    if node.params["kind"] == "queries":
+        return shapes.queries(source), shapes.tokens(shapes.query_words(), length)
+    name = shapes.collection(source)
+    return (shapes.documents(name), shapes.tokens(shapes.words(name), length)) if name else (None, length)
+
+
+def _encode(node: Node) -> Work:
+    (count, length), model = _texts(node), shapes.shape(node)
+    if count is None:
+        return Work(0.0, None, None)
+    head = 2 * model.hidden * model.vocabulary if set(node.params.get("views", ())) - {"dense"} else 0
+    numbers = model.hidden + 2 * (node.params.get("top_k") or 0)  # a kept term is a number and its place
+    return Work(0.0, count * length * (forward(model, length) + head), count * numbers * NUMBER)
+
+
+def _scored(node: Node) -> Work:
+    """A cross-encoder over so many passages a query."""
+    model, count = shapes.shape(node), shapes.queries(node.inputs["queries"])
+    each = node.params["depth"] if node.stage == "rerank" else (node.params["per_query"] or 0) + 1
+    if count is None:
+        return Work(0.0, None, None)
+    length = min(node.params["length"], sum(_pair(node, node.params["length"], node.params["length"])))
+    return Work(0.0, count * each * length * forward(model, length), count * each * LINE)
+
+
+def _search(node: Node) -> Work:
+    """Inner products of every query with every passage."""
+    parents = [node.inputs["passages"], node.inputs["queries"]]
+    (passages, _), (queries, _) = map(_texts, parents)
+    if passages is None or queries is None:
+        return Work(0.0, None, None)
+    products = 2 * passages * queries * shapes.shape(parents[0]).hidden
+    return Work(0.0, products, queries * min(node.params["depth"], passages) * LINE)
+
+
+def _corpus(node: Node) -> Work:
+    whole = shapes.all_words(node.params["dataset"])
+    return Work(stored=None if whole is None else whole * CHARACTERS)
+
+
+def _tokenize(node: Node) -> Work:
+    source = shapes.collection(node)
+    whole = shapes.all_words(source) if source else None
+    return Work(stored=None if whole is None else whole * shapes.TOKENS_PER_WORD * NUMBER)
+
+
+def _model(node: Node) -> Work:
+    return Work(stored=shapes.shape(node).all_weights * NUMBER)
+
+
+_FORMULAS: dict[str, Callable[[Node], Work]] = {
+    "pretrain": _pretrain, "finetune": _finetune, "encode": _encode, "encode_views": _encode,
+    "score_pairs": _scored, "rerank": _scored, "search": _search, "search_views": _search,
+    "corpus": _corpus, "tokenize": _tokenize, "backbone": _model, "released": _model, "initialise": _model,
+}  # fmt: skip

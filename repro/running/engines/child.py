@@ -1,0 +1,99 @@
+"""A stage as a process of its own: ``python -m repro stage FINGERPRINT``, and what it left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import repro
+from repro.graph import Node
+from repro.running.requirements import Obstacle
+from repro.store import Store, translated
+
+PATIENCE = 10  # seconds between asking a process to end and ending it
+
+
+def command(node: Node, store: Store, python: str = sys.executable, *, processes: int = 1) -> list[str]:
+    """What builds one artefact whose inputs are stored; by several processes of this machine under torchrun.
+
+    -P: no module of the working folder is imported; for what torchrun starts PYTHONSAFEPATH says so.
+    """
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    stage = ["-m", "repro", "stage", node.fingerprint, "--store", str(store.root)]
+    return [python, "-P", *(launcher if processes > 1 else ()), *stage]
+
+
+def import_path() -> str:
+    """PYTHONPATH with which a child finds this very program, from whatever folder it is started.
+
+    An installed program is found without: its folder holds the packages of one Python, no other may see them.
+    """
+    folder = Path(repro.__file__).resolve().parents[1]
+    own = [str(folder)] if (folder / "pyproject.toml").is_file() else []
+    users = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    return os.pathsep.join(dict.fromkeys([*own, *users]))
+
+
+class Child:
+    """A running stage; its standard error is kept in ``log`` for as long as it may be of use.
+
+    Args:
+        threads: of numerical libraries; what the user's environment says goes first.
+        gpus: the only GPUs it may see, none of them if there are none; None changes nothing.
+        processes: that carry it out.
+    """
+
+    def __init__(
+        self, node: Node, store: Store, *, threads: int, gpus: Sequence[str] | None, processes: int = 1
+    ):
+        self.node, self.gpus, self.processes = node, gpus, processes
+        self.log = store.log(node).with_suffix(".err")
+        environment = {"OMP_NUM_THREADS": str(threads), **os.environ, "PYTHONPATH": import_path()}
+        environment["PYTHONSAFEPATH"] = "1"
+        if gpus is not None:
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
+        with translated(store.root):
+            self.log.parent.mkdir(parents=True, exist_ok=True)
+            with self.log.open("wb") as said:
+                self.process = subprocess.Popen(
+                    command(node, store, processes=processes), env=environment,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
+                    start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others
+                )  # fmt: skip
+
+    def ended(self) -> bool:
+        return self.process.poll() is not None
+
+    def result(self) -> str | Obstacle | None:
+        """Of one that ended: None when the artefact is stored, a sentence on failure, or what it lacks."""
+        status = self.process.returncode
+        if status == 0:
+            self.log.unlink(missing_ok=True)
+            return None
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        said = [line.removeprefix("repro: ") for line in lines if line.startswith("repro: ")]
+        if said and (status in (2, 3, 4) or self.processes > 1):  # torchrun has a status of its own
+            self.log.unlink(missing_ok=True)
+            cause, _, remedy = said[-1].partition("; ")
+            return Obstacle(cause, remedy) if status == 4 else said[-1]
+        how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        often = ", as happens where memory runs out," if status == -signal.SIGKILL else ""
+        return f"stage {self.node} {how}{often} without a word (log: {self.log})"
+
+
+def stop(children: Sequence[Child]) -> None:
+    """End them and what they started, all at once; what they had written lies in partial directories."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.process.pid, number)
+        until = time.monotonic() + PATIENCE
+        for child in children:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.process.wait(max(0, until - time.monotonic()))

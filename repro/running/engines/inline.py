@@ -1,0 +1,82 @@
+"""The default engine: every stage in this process, one after another."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import resource
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from repro.errors import ReproError, StageError
+from repro.graph import Node
+from repro.progress import Progress
+from repro.running.engines.torchrun import build, launched_as
+from repro.store import Store, translated
+
+# Libraries draw bars and print advice of their own; standard output belongs to results. Set before they load.
+_QUIET = {
+    "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TRANSFORMERS_VERBOSITY": "error",
+    "TOKENIZERS_PARALLELISM": "true",
+    "OMP_WAIT_POLICY": "PASSIVE",  # threads that spin while they wait slow every other process on the machine
+}
+
+
+def run_node(node: Node, store: Store, progress: Progress) -> Path:
+    """The node's artefact, built here if the store lacks it; its inputs must be stored.
+
+    Raises:
+        StageError: the stage failed; the message names the log, which holds the traceback.
+        ReproError: what the stage itself refused, unchanged.
+    """
+    os.environ.update({name: value for name, value in _QUIET.items() if name not in os.environ})
+    stage = importlib.import_module(f"repro.stages.{node.stage}")
+    inputs = {name: _paths(value, store) for name, value in node.inputs.items()}
+
+    def work(directory: Path) -> dict:
+        started = time.monotonic()
+        with contextlib.redirect_stdout(sys.stderr):
+            facts = stage.run(dict(node.params), inputs, directory, progress) or {}
+        return {**facts, "seconds": round(time.monotonic() - started, 3), **_provenance(stage)}
+
+    def waiting() -> None:
+        progress.note(f"  {node}: another process is building it, waiting")
+
+    try:
+        return build(node, store, work, waiting=waiting)
+    except ReproError:
+        raise
+    except Exception as error:
+        log = store.log(node)
+        if process := launched_as():  # of several, each tells its own failure
+            log = log.with_suffix(f".{process}.log")
+        with translated(store.root):
+            log.parent.mkdir(exist_ok=True)
+            log.write_text(traceback.format_exc())
+        reason = str(error).strip().splitlines() or [""]
+        raise StageError(f"stage {node} failed: {type(error).__name__}: {reason[0]} (log: {log})") from error
+
+
+def _paths(value: Node | tuple[Node, ...], store: Store) -> Path | list[Path]:
+    return [store.path(n) for n in value] if isinstance(value, tuple) else store.path(value)
+
+
+def _provenance(stage) -> dict:
+    """How the artefact came about: recorded, never part of its identity."""
+    import hashlib
+    from datetime import UTC, datetime
+
+    from repro import __version__
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB on Linux, of the whole process so far
+    return {
+        "source": hashlib.sha256(Path(stage.__file__).read_bytes()).hexdigest(),
+        "repro": __version__,
+        "peak_memory_kib": peak,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

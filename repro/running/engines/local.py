@@ -1,0 +1,169 @@
+"""Stages as processes of this machine, as many at once as fit; a GPU has one heavy stage at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+
+from repro.errors import UsageError
+from repro.graph import Node
+from repro.machine import cores, gpu
+from repro.progress import Progress
+from repro.running.engines.child import Child, stop
+from repro.running.engines.torchrun import SHARED
+from repro.running.plan import Plan
+from repro.running.requirements import Obstacle
+from repro.running.runner import Outcome, describe, held_back, prepare
+from repro.stage_table import STAGES
+from repro.store import Store
+
+LOOK = 0.05  # seconds between looks at the children
+INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def execute(
+    plan: Plan, store: Store, progress: Progress, *, jobs: int | None = None, gpus_per_stage: int = 1,
+    rebuild: bool = False,
+) -> Outcome:  # fmt: skip
+    """Run what ``repro.running.runner.execute`` would, several stages at a time, with the same outcome.
+
+    Interrupted, by Ctrl-C, SIGTERM or the end of its terminal, it ends its children; what they had begun is
+    resumed by the next run.
+
+    Args:
+        jobs: stages at once; None for as many as ``default_jobs`` says.
+        gpus_per_stage: of a training or an encoding, which is then as many processes.
+
+    Raises:
+        UsageError: ``jobs`` is below 1, or there are not so many GPUs.
+        StoreError: as ``repro.running.runner.execute``.
+        KeyboardInterrupt: it was interrupted, and no child is left.
+    """
+    if jobs is not None and jobs < 1:
+        raise UsageError(f"--jobs is {jobs}; give the number of stages to run at once, 1 or more")
+    if gpus_per_stage != 1 and not 1 <= gpus_per_stage <= len(gpus()):
+        raise UsageError(
+            f"--gpus-per-stage is {gpus_per_stage}, and this machine shows {len(gpus())} GPUs; "
+            "give 1, or as many as there are at most"
+        )
+    needed = prepare(plan, store, rebuild=rebuild)
+    jobs = jobs or default_jobs(plan, gpus_per_stage)
+    return _Run(plan, store, progress, needed, jobs, gpus_per_stage).carry_out()
+
+
+def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
+    """Cores over the threads of a stage; with GPUs, at least one stage for each share of them and one that
+    needs none."""
+    shares = len(gpus()) // gpus_per_stage
+    return max(cores() // threads(plan), shares + 1 if shares else 1)
+
+
+def threads(plan: Plan) -> int:
+    """OMP_NUM_THREADS; else 1 for a scale's small backbone, which takes no more, or all cores."""
+    stated = os.environ.get("OMP_NUM_THREADS", "")
+    if stated.isdigit() and int(stated):
+        return min(int(stated), cores())
+    return 1 if plan.scale.facts.backbone else cores()
+
+
+def gpus() -> list[str]:
+    """Names of the GPUs for CUDA_VISIBLE_DEVICES: those it has now, else all there are."""
+    found = gpu() or []
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if found and visible:
+        return [name.strip() for name in visible.split(",")]
+    return [str(number) for number in range(len(found))]
+
+
+class _Run:
+    def __init__(
+        self, plan: Plan, store: Store, progress: Progress, needed: list[Node], jobs: int, gpus_per_stage: int
+    ):
+        self.plan, self.store, self.progress, self.jobs = plan, store, progress, jobs
+        self.gpus_per_stage = gpus_per_stage
+        self.numbers = {node.fingerprint: f"[{i}/{len(needed)}]" for i, node in enumerate(needed, 1)}
+        self.waiting, self.running = needed, []
+        self.unsettled = set(self.numbers)  # neither stored nor held back nor failed
+        self.free, self.has_gpus = gpus(), bool(gpus())
+        self.outcome = Outcome()
+
+    def carry_out(self) -> Outcome:
+        with _interruptions() as received:
+            try:
+                self._start()
+                while self.running and not received:
+                    time.sleep(LOOK)
+                    ended = [child for child in self.running if child.ended()]
+                    for child in ended:
+                        self._settle(child)
+                    if ended and not received:
+                        self._start()
+            finally:
+                stop(self.running)
+        if received:
+            raise KeyboardInterrupt
+        return self.outcome
+
+    def _start(self) -> None:
+        """Start what can be: inputs first, so one look is enough for all that is held back."""
+        left = []
+        for node in self.waiting:
+            ready = not any(p.fingerprint in self.unsettled for p in node.parents())
+            if ready and held_back(self.plan, node, self.outcome):
+                self.unsettled.discard(node.fingerprint)
+            elif ready and self._has_place(node):
+                self.progress.note(f"{self.numbers[node.fingerprint]} {describe(node)}")
+                self.running.append(self._child(node))
+            else:
+                left.append(node)
+        self.waiting = left
+
+    def _child(self, node: Node) -> Child:
+        wanted = self._wanted(node)
+        given = [self.free.pop(0) for _ in range(wanted)] if self.has_gpus else None
+        processes, share = max(1, wanted), max(1, cores() // self.jobs)
+        return Child(
+            node, self.store, threads=max(1, share // processes), gpus=given, processes=processes
+        )
+
+    def _wanted(self, node: Node) -> int:
+        """GPUs of a stage."""
+        if not self.has_gpus or not STAGES[node.stage].heavy:
+            return 0
+        return self.gpus_per_stage if node.stage in SHARED else 1
+
+    def _has_place(self, node: Node) -> bool:
+        return len(self.running) < self.jobs and self._wanted(node) <= len(self.free)
+
+    def _settle(self, child: Child) -> None:
+        self.running.remove(child)
+        self.free += child.gpus or ()
+        fingerprint, result = child.node.fingerprint, child.result()
+        self.unsettled.discard(fingerprint)
+        if result is None:
+            self.outcome.run.append(child.node)
+        elif isinstance(result, Obstacle):
+            self.outcome.blocked[fingerprint] = [result]
+        else:
+            self.outcome.failed[fingerprint] = result
+            self.progress.note(f"{self.numbers[fingerprint]} failed: {result}")
+
+
+@contextlib.contextmanager
+def _interruptions() -> Iterator[list[int]]:
+    """The signals that came, noted and no more: an exception might come between a child and its place in
+    the list, or while children are ended. What was ignored, as under nohup, stays ignored.
+    """
+    received: list[int] = []
+    before = {number: signal.getsignal(number) for number in INTERRUPTIONS}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, lambda number, frame: received.append(number))
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

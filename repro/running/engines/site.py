@@ -1,0 +1,76 @@
+"""The site file: what a stage asks of a cluster, in a few lines of YAML."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from repro.errors import UsageError, check_known
+from repro.manifest import yaml_file
+from repro.stage_table import STAGES
+
+
+class Resources(BaseModel):
+    """What sbatch is asked for; what is not said is left to the cluster.
+
+    Attributes:
+        memory, time: as sbatch takes them: ``16G``, ``24:00:00``.
+        options: further words for sbatch, one each.
+        prologue: shell lines before the stage, ``module load cuda`` say.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    partition: str | None = None
+    gpus: int | None = None
+    cpus: int | None = None
+    memory: str | None = None
+    time: str | None = None
+    options: tuple[str, ...] = ()
+    prologue: str | None = None
+
+    def words(self) -> list[str]:
+        """The options of sbatch."""
+        named = {
+            "--partition": self.partition, "--gpus": self.gpus or None, "--cpus-per-task": self.cpus,
+            "--mem": self.memory, "--time": self.time,
+        }  # fmt: skip
+        return [f"{name}={value}" for name, value in named.items() if value is not None] + list(self.options)
+
+
+class Site(BaseModel):
+    """A whole site file.
+
+    Attributes:
+        python: the interpreter on the cluster's nodes; None for the one that submits.
+        default: of every stage; what ``stages`` says of one goes before.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    python: str | None = None
+    default: Resources = Resources()
+    stages: dict[str, Resources] = {}
+
+    def of(self, stage: str) -> Resources:
+        """What this stage asks for."""
+        own = self.stages.get(stage, Resources()).model_dump(exclude_unset=True)
+        return self.default.model_copy(update=own)
+
+
+def site(path: str | None = None) -> Site:
+    """The site file of ``--site``, else of REPRO_SITE, else one that leaves everything to the cluster.
+
+    Raises:
+        UsageError: it names a stage that does not exist, or is not there.
+        ManifestError: it is not YAML of this shape; says file and line.
+    """
+    named = path or os.environ.get("REPRO_SITE")
+    if not named:
+        return Site()
+    file = Path(named).expanduser()
+    if not file.is_file():
+        raise UsageError(f"the site file {str(file)!r} is not there; give another with --site or REPRO_SITE")
+    found = yaml_file.read(file, Site, as_text=True)
+    check_known("stage", *found.stages, valid=STAGES)
+    return found

@@ -1,0 +1,68 @@
+"""One stage, carried out by all processes that a launcher such as torchrun started."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from repro.graph import Node
+from repro.store import Store
+
+# stages that share their work among processes; of any other the first process does all
+SHARED = ("pretrain", "finetune", "encode", "encode_views")
+Work = Callable[[Path], dict | None]
+
+
+def launched_as() -> int:
+    """The number that the launcher gave this process, from 0; 0 without one."""
+    return int(os.environ.get("RANK", 0)) if int(os.environ.get("WORLD_SIZE", 1)) > 1 else 0
+
+
+def build(node: Node, store: Store, work: Work, *, waiting: Callable[[], None]) -> Path:
+    """``store.build`` for one process or for several: the first holds the lock and seals the artefact, the
+    others work beside it in the same directory, or wait for it."""
+    if int(os.environ.get("WORLD_SIZE", 1)) == 1:
+        return store.build(node, work, waiting=waiting)
+    from torch import cuda, distributed
+
+    from repro.training.process_group import LONGEST_WAIT
+
+    ours = not distributed.is_initialized()
+    if ours and cuda.is_available():
+        cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    if ours:
+        backend = "cpu:gloo,cuda:nccl" if cuda.is_available() else "gloo"
+        distributed.init_process_group(backend, timeout=LONGEST_WAIT)
+    try:
+        if distributed.get_rank() == 0:
+            return _first(node, store, work, waiting)
+        return _other(node, store, work)
+    finally:
+        if ours:
+            distributed.destroy_process_group()
+
+
+def _first(node: Node, store: Store, work: Work, waiting: Callable[[], None]) -> Path:
+    def announced(directory: Path) -> dict | None:
+        _said_by_first("work")
+        return work(directory)
+
+    path = store.build(node, announced, waiting=waiting)
+    _said_by_first("stored")
+    return path
+
+
+def _other(node: Node, store: Store, work: Work) -> Path:
+    while _said_by_first(None) == "work":
+        if node.stage in SHARED:
+            work(store.partial(node))
+    return store.path(node)
+
+
+def _said_by_first(word: str | None) -> str:
+    from torch import distributed
+
+    said = [word]
+    distributed.broadcast_object_list(said, 0, device="cpu")
+    return said[0]

@@ -1,0 +1,210 @@
+"""How a cell is measured: its recipe called once, its graph finished, its runs scored."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from repro.datasets.catalog import Dataset, dataset
+from repro.errors import ManifestError, UsageError
+from repro.evaluation.measures import parse_measure
+from repro.graph import Node, canonical, check_types
+from repro.manifest.cells import Cell, Shown
+from repro.manifest.measures_per_dataset import measures
+from repro.manifest.papers import Paper, load, papers, readings
+from repro.manifest.schema import Reading
+from repro.manifest.yaml_file import fault_at
+from repro.recipe.request import Choices, Request, Runs
+from repro.running.requirements import Machine
+from repro.running.scale import Scale
+
+COMPUTED = ("index-size",)  # kinds of column whose recipe gives the scores themselves
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """How one cell is measured with one seed.
+
+    Attributes:
+        groups: evaluations; the cell's value is the mean of a group, of the largest mean where there are
+            several. A group has several where a dataset has members or a recipe gives several runs.
+        measure: what the cell is scored by; a reading may say another one than its column's.
+        departures: readings in force that are not the default.
+        substitutes: readings whose original data is not at hand, and why.
+    """
+
+    cell: Cell
+    seed: int | None
+    groups: tuple[tuple[Node, ...], ...]
+    measure: str
+    departures: Mapping[str, str]
+    substitutes: Mapping[str, str]
+
+    @cached_property
+    def parts(self) -> tuple[Node, ...]:
+        """Every evaluation, each once."""
+        return tuple({part.fingerprint: part for group in self.groups for part in group}.values())
+
+    @property
+    def runs(self) -> tuple[Node, ...]:
+        """The runs these evaluations score, in the order of ``parts``; none where nothing is searched."""
+        return tuple(part.inputs["run"] for part in self.parts if "run" in part.inputs)
+
+    @property
+    def fingerprint(self) -> str:
+        """The identity of what is measured: the one part's, or a digest over all parts'."""
+        if len(self.parts) == 1:
+            return self.parts[0].fingerprint
+        import hashlib
+
+        identity = [[part.fingerprint for part in group] for group in self.groups]
+        whole = identity[0] if len(identity) == 1 else identity
+        return hashlib.sha256(canonical(whole).encode()).hexdigest()
+
+
+@dataclass
+class Builder:
+    """Calls every distinct recipe once; nodes that rows share stay shared."""
+
+    scale: Scale
+    machine: Machine
+    overrides: Mapping[str, str]
+    data: Path | None
+    _calls: dict[str, tuple[Node | Runs, Choices]] = field(default_factory=dict)
+
+    def __post_init__(self):
+        self._rewrite = self.scale.rewriter()
+
+    def measure(self, cell: Cell, seed: int | None) -> Measurement:
+        entry = _catalogued(cell)
+        members = [dataset(m) for m in entry.members] or [entry]
+        calls = [self._call(cell, member.id, seed) for member in members]
+        choices = calls[0][1]
+        measure = choices.measured_as.get(cell.column.measure, cell.column.measure)
+        if cell.column.kind in COMPUTED:
+            part = self._finish(calls[0][0])
+            return Measurement(cell, seed, ((part,),), measure, *self._told(choices))
+        runs = [made if isinstance(made, Runs) else Runs(((made,),)) for made, _ in calls]
+        groups = tuple(
+            tuple(
+                self._finish(evaluation(run, member, measure, choices.scoring))
+                for of_member, member in zip(runs, members, strict=True)
+                for run in of_member.groups[number]
+            )
+            for number in range(len(runs[0].groups))
+        )
+        return Measurement(cell, seed, groups, measure, *self._told(choices))
+
+    def exhibit(self, shown: Shown, seed: int | None) -> tuple[Node, dict[str, str]]:
+        """The finished node of something shown, and the choices it used that are not the default."""
+        made, choices = self._call(shown, shown.exhibit.dataset or "", seed)
+        return self._finish(made), self._told(choices)[0]
+
+    def asked_for(self) -> set[str]:
+        """Every reading that some recipe asked for."""
+        return {identifier for _, choices in self._calls.values() for identifier in choices.used}
+
+    def _told(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
+        """What is said of the readings: departures from the defaults, and substitutes.
+
+        At other scales than full every collection is a stand-in: that one more is missing says nothing.
+        """
+        if self.scale.compares_with_print:
+            return choices.departures(), dict(choices.substitutes)
+        own = {k: v for k, v in choices.departures().items() if k not in choices.substitutes}
+        return own, {}
+
+    def _finish(self, node: Node) -> Node:
+        node = self.machine.resolve(self._rewrite(node))
+        check_types(node)
+        return node
+
+    def _call(self, cell: Cell | Shown, identifier: str, seed: int | None) -> tuple[Node | Runs, Choices]:
+        """The recipe's node for one dataset; the same call is made once."""
+        path = recipe_path(cell)
+        key = canonical([path, cell.paper.name, identifier, seed, cell.options])
+        if key not in self._calls:
+            recipe = _recipe(cell, path)
+            choices = Choices(readings_for(cell.paper, path), self.overrides, self.data)
+            self._calls[key] = recipe(Request(identifier, choices, seed), **cell.options), choices
+        return self._calls[key]
+
+
+def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
+    """The per-query scores of a run by the dataset's own measures (and the cell's, if it is another)."""
+    params: dict[str, Any] = {
+        "measures": measures(entry.id, measure),
+        "ignore_identical_ids": entry.ignore_identical_ids,
+        "judgements": entry.judgements,
+        **scoring,
+    }
+    inputs = {"run": run, "qrels": Node("qrels", {"dataset": entry.id})}
+    if entry.judgements == "answers":
+        inputs["queries"] = Node("queries", {"dataset": entry.id})
+        inputs["corpus"] = Node("corpus", {"dataset": entry.corpus_id})
+    return Node("evaluate", params, inputs)
+
+
+def not_at(cell: Cell, scale: Scale) -> str:
+    """Why the cell's recipe measures nothing at this scale; empty where it does, or where there is none."""
+    if not cell.recipe or scale.compares_with_print:
+        return ""
+    return getattr(_recipe(cell, recipe_path(cell)), "full_only", "")
+
+
+def recipe_path(cell: Cell | Shown) -> str:
+    """``module:function``; a bare name means the paper's own recipes.py."""
+    recipe = cell.recipe
+    return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
+
+
+def readings_for(source: Paper, path: str) -> dict[str, Reading]:
+    """The readings a recipe may ask for: its home's, then those of the paper whose row it makes."""
+    module = Path(load(path.partition(":")[0] + ":__file__"))
+    home = papers().get(module.parent.name)
+    if home is not None and home.folder == module.parent:
+        return {**source.readings, **home.readings}
+    return {**source.readings, **readings(module.with_name("readings.yaml"))}
+
+
+def _recipe(cell: Cell | Shown, path: str) -> Callable[..., Node | Runs]:
+    """The function that makes the cell. Raises ManifestError when there is none that takes its options."""
+    try:
+        function = load(path)
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise _fault(cell, "recipe", f"recipe {path!r} does not exist: {error}") from None
+    try:
+        inspect.signature(function).bind(None, **cell.options)
+    except TypeError as error:
+        raise _fault(cell, "recipe", f"recipe {path!r}: {error}") from None
+    return function
+
+
+def _catalogued(cell: Cell) -> Dataset:
+    """The dataset of a cell whose measure is known too. Raises ManifestError when one of them is not."""
+    key = "measure"
+    try:
+        if cell.column.kind not in COMPUTED:
+            parse_measure(cell.column.measure)
+        key = "dataset"
+        return dataset(cell.column.dataset)
+    except UsageError as error:
+        raise _fault(cell, key, str(error)) from None
+
+
+def _fault(cell: Cell | Shown, key: str, reason: str) -> ManifestError:
+    """The error about what the cell's column, or else its row, says under ``key``; with its line."""
+    if isinstance(cell, Shown) or cell.table.kind == "figure":
+        return ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: {reason}")
+    table = cell.table
+    part = (
+        ("columns", table.columns.index(cell.column))
+        if getattr(cell.column, key)
+        else ("rows", table.rows.index(cell.row))
+    )
+    location = ("tables", cell.paper.manifest.tables.index(table), *part, key)
+    return fault_at(cell.paper.folder / "cells.yaml", location, f"cell {cell.id}: {reason}")

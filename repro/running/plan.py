@@ -1,0 +1,159 @@
+"""From selected cells to nodes: what is stored, what is to run, and what stands in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from repro.errors import UsageError, unknown
+from repro.graph import Node, walk
+from repro.manifest.cells import Cell, Shown, cells_of
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Reading
+from repro.running.measurement import Builder, Measurement, not_at
+from repro.running.requirements import Machine, Obstacle
+from repro.running.scale import Scale
+from repro.store import Store
+
+
+@dataclass
+class Plan:
+    """Everything that a selection of cells asks for at one scale.
+
+    Attributes:
+        measurements: one per cell and seed that has a recipe.
+        unplanned: cells without a recipe.
+        machine: what stands in the way of single nodes.
+    """
+
+    scale: Scale
+    cells: list[Cell]
+    measurements: list[Measurement]
+    machine: Machine
+    exhibits: dict[Shown, Node] = field(default_factory=dict)
+    departures: dict[Shown, dict[str, str]] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """Every distinct node, inputs first."""
+        return walk(self._ends())
+
+    def of_table(self, paper: str, table: str) -> Plan:
+        """The same with the measurements of one table: a study compares what it measures itself."""
+        own = [m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == (paper, table)]
+        return replace(self, measurements=own)
+
+    def _ends(self) -> list[Node]:
+        return [part for m in self.measurements for part in m.parts] + list(self.exhibits.values())
+
+    @property
+    def asked(self) -> int:
+        """Stage calls that the rows would make if nothing were shared between them."""
+        rows: dict[tuple, list[Node]] = {}
+        for m in self.measurements:
+            rows.setdefault((m.cell.paper.name, m.cell.table.id, m.cell.row.id, m.seed), []).extend(m.parts)
+        rows |= {(shown.id,): [node] for shown, node in self.exhibits.items()}
+        return sum(len(walk(parts)) for parts in rows.values())
+
+    def look(self, store: Store) -> None:
+        """Note which nodes the store holds."""
+        self.states = {node.fingerprint: store.state(node) for node in self.nodes}
+
+    def needed(self) -> list[Node]:
+        """Nodes to run, inputs first: those not stored that something not stored needs."""
+        wanted: dict[str, Node] = {}
+
+        def visit(node: Node) -> None:
+            if node.fingerprint in wanted or self.states[node.fingerprint] == "stored":
+                return
+            for parent in node.parents():
+                visit(parent)
+            wanted[node.fingerprint] = node
+
+        for end in self._ends():
+            visit(end)
+        return list(wanted.values())
+
+    def obstacles(self, node: Node) -> list[Obstacle]:
+        """What stands between the store as it is and this node; empty when nothing does."""
+        if self.states.get(node.fingerprint) == "stored":
+            return []
+        own = self.machine.obstacles.get(node.fingerprint)
+        found = [own] if own else []
+        for parent in node.parents():
+            found += self.obstacles(parent)
+        return list(dict.fromkeys(found))
+
+
+def plan(
+    cells: list[Cell],
+    *,
+    scale: Scale,
+    data: Path | None,
+    digests: Path | None,
+    seeds: tuple[int, ...] = (),
+    overrides: Mapping[str, str] | None = None,
+    exhibits: Sequence[Shown] = (),
+) -> Plan:
+    """Call every distinct recipe once and rewrite its graph for the scale and this machine.
+
+    Args:
+        cells: numeric cells of result tables, and points of figures.
+        exhibits: what is shown rather than tabled.
+        seeds: the user's own; none means each paper's.
+        overrides: reading id -> choice.
+
+    Raises:
+        UsageError: an override names a reading or choice that no selected paper has.
+        ManifestError: a cell names a dataset, measure or recipe that does not exist, or options which the
+            recipe does not take; says file and line.
+    """
+    _check_overrides(overrides or {}, {c.paper.name: c.paper for c in (*cells, *exhibits)}.values())
+    machine = Machine(data, digests)
+    builder = Builder(scale, machine, overrides or {}, data)
+    measurements = [
+        builder.measure(cell, seed)
+        for cell in _with_members(cells)
+        if cell.recipe and not not_at(cell, scale)
+        for seed in seeds or (None,)
+    ]
+    shown = {item: builder.exhibit(item, seeds[0] if seeds else None) for item in exhibits}
+    departed = {item: departures for item, (_, departures) in shown.items()}
+    _check_overrides_matter(overrides or {}, builder.asked_for())
+    return Plan(
+        scale, cells, measurements, machine, {item: node for item, (node, _) in shown.items()}, departed
+    )
+
+
+def _with_members(cells: list[Cell]) -> list[Cell]:
+    """The cells and, for averages among them, the cells these are averages of."""
+    wanted = {c.id: c for c in cells}
+    for cell in cells:
+        if cell.column.mean_of:
+            row = [c for c in cells_of(cell.paper, (cell.table,)) if c.row.id == cell.row.id]
+            wanted |= {c.id: c for c in row if c.column.id in cell.column.mean_of and c.id not in wanted}
+    return [c for c in wanted.values() if c.column.dataset and c.column.measure]
+
+
+def _check_overrides(overrides: Mapping[str, str], sources: Iterable[Paper]) -> None:
+    known: dict[str, Reading] = {}
+    for source in sources:
+        known |= source.readings
+    for identifier, choice in overrides.items():
+        if identifier not in known:
+            raise unknown("reading of the selected papers", identifier, known)
+        if choice not in known[identifier].choices:
+            raise unknown(f"choice of reading {identifier!r}", choice, known[identifier].choices)
+
+
+def _check_overrides_matter(overrides: Mapping[str, str], asked_for: set[str]) -> None:
+    """A switch that changes nothing must not look as if it had."""
+    for identifier in overrides:
+        if identifier not in asked_for:
+            raise UsageError(
+                f"reading {identifier!r} changes nothing here: no recipe of the selected cells asks for it; "
+                f"they ask for {', '.join(sorted(asked_for)) or 'none'}"
+            )

@@ -1,0 +1,177 @@
+"""What nodes need of this machine, decided before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from repro.datasets.catalog import catalog, dataset
+from repro.datasets.digests import digest, identity
+from repro.datasets.hub_models import has_weights
+from repro.datasets.sentence_splitting import check_splitter, splitter_model
+from repro.datasets.source import Missing, Source
+from repro.datasets.sources import locate
+from repro.errors import BlockedError
+from repro.graph import Node, rewrite
+from repro.stage_table import STAGES
+
+PIECES = {
+    "corpus": "documents", "queries": "queries", "qrels": "qrels", "official_negatives": "triples",
+    "listed_negatives": "negatives",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """Why a node cannot run here, and what to do about it.
+
+    Attributes:
+        of_machine: whether the machine lacks it (a GPU, Java), not the user: elsewhere it may be there.
+    """
+
+    cause: str
+    remedy: str
+    of_machine: bool = False
+
+
+@dataclass
+class Machine:
+    """What this machine offers: the user's data, and components found once.
+
+    Attributes:
+        data: the folder of REPRO_DATA, or None.
+        digests: file in which digests of data files are remembered.
+        obstacles: fingerprint -> why that node cannot run here; filled by ``resolve``.
+    """
+
+    data: Path | None
+    digests: Path | None
+    obstacles: dict[str, Obstacle] = field(default_factory=dict)
+    _done: dict[int, tuple[Node, Node]] = field(default_factory=dict)
+    _memory: dict[object, object] = field(default_factory=dict)
+
+    def resolve(self, node: Node) -> Node:
+        """The graph below ``node`` with every source named, and obstacles noted for what is missing."""
+        return rewrite(node, self._resolve, self._done)
+
+    def leave(self) -> None:
+        """Forget what only this machine lacks: the nodes are to run on another."""
+        self.obstacles = {f: obstacle for f, obstacle in self.obstacles.items() if not obstacle.of_machine}
+
+    def _resolve(self, node: Node) -> Node:
+        needs = STAGES[node.stage].needs
+        obstacle = None
+        if "source" in needs:
+            node, obstacle = self._source(node)
+        if "checkpoint" in needs:
+            node, obstacle = self._checkpoint(node)
+        if "splitter" in needs and "splitter" in node.params:
+            node, obstacle = self._splitter(node)
+        if "java" in needs:
+            obstacle = self._once("java", _java)
+        if "precision" in needs and node.params.get("precision") in ("fp16", "bf16"):
+            obstacle = self._once("gpu", _gpu)
+        if obstacle:
+            self.obstacles[node.fingerprint] = obstacle
+        return node
+
+    def _source(self, node: Node) -> tuple[Node, Obstacle | None]:
+        name, piece = node.params["dataset"], PIECES[node.stage]
+        if name not in catalog():
+            return node, self._once(("stand-in", name), lambda: _no_stand_in(name))
+        source = self._once((name, piece), lambda: locate(name, piece, self.data))
+        obstacle = None
+        if isinstance(source, Missing):
+            obstacle = Obstacle(source.cause, source.remedy)
+            source = locate(
+                name, piece, None, allow_download=True
+            )  # to plan with, until it is here
+        params = {**node.params}
+        if isinstance(source, Source):
+            params["identity"] = self._once(
+                (name, piece, source.kind), lambda: identity(source, cache=self.digests)
+            )
+            params["source"] = source.to_json()
+        return Node(node.stage, params, node.inputs), obstacle
+
+    def _checkpoint(self, node: Node) -> tuple[Node, Obstacle | None]:
+        name, revision = node.params["name"], node.params["revision"]
+        source = node.params.get("source") or self._once(
+            ("checkpoint", name, revision), lambda: checkpoint(name, revision, self.data)
+        )
+        if source is None:
+            remedy = f"run `repro data fetch model:{name}`, or put it into $REPRO_DATA/models/{name}"
+            return node, Obstacle(f"the checkpoint {name} is not on this machine", remedy)
+        params = {**node.params, "source": source}
+        if source["kind"] == "folder":  # known by its bytes; one of the hub's cache by the hub's commit
+            files = _files(Path(source["path"]))
+            key = (source["path"], "digest")
+            params["identity"] = self._once(key, lambda: digest(files, cache=self.digests))
+        else:
+            params["identity"] = source["commit"]
+        return Node(node.stage, params, node.inputs), None
+
+    def _splitter(self, node: Node) -> tuple[Node, Obstacle | None]:
+        """A splitter with a model of its own is known by the model's bytes."""
+        name = node.params["splitter"]
+        obstacle = self._once(("splitter", name), lambda: _no_splitter(name, self.data))
+        model = None if obstacle else splitter_model(name, self.data)
+        if model is None:
+            return node, obstacle
+        files = sorted(path for path in model.iterdir() if path.is_file())
+        found = self._once(("splitter", name, "digest"), lambda: digest(files, cache=self.digests))
+        return Node(node.stage, {**node.params, "identity": found}, node.inputs), None
+
+    def _once(self, key: object, find: Callable[[], object]):
+        if key not in self._memory:
+            self._memory[key] = find()
+        return self._memory[key]
+
+
+def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
+    """Where a released model lies: below REPRO_DATA/models, else in the hub's cache; None if nowhere."""
+    folder = data / "models" / name if data else None
+    if folder is not None and (folder / "config.json").exists() and has_weights(folder):
+        return {"kind": "folder", "path": str(folder)}
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = try_to_load_from_cache(name, "config.json", revision=revision)
+    # the cache lies as snapshots/<commit>/config.json
+    return {"kind": "hub", "commit": Path(cached).parent.name} if isinstance(cached, str) else None
+
+
+def _files(folder: Path) -> list[Path]:
+    """A checkpoint's files, those of modules in folders too; what a download leaves of its own is hidden."""
+    found = (file for file in sorted(folder.rglob("*")) if file.is_file())
+    return [f for f in found if not any(part.startswith(".") for part in f.relative_to(folder).parts[:-1])]
+
+
+def _java() -> Obstacle | None:
+    from repro.machine import java_missing
+
+    missing = java_missing()
+    return Obstacle(*missing, of_machine=True) if missing else None
+
+
+def _gpu() -> Obstacle | None:
+    from repro.machine import gpu
+
+    if gpu():
+        return None
+    remedy = "run it on a machine with one, or at --scale small or tiny"
+    return Obstacle("half precision, as the paper trained, needs a GPU", remedy, of_machine=True)
+
+
+def _no_splitter(name: str, data: Path | None) -> Obstacle | None:
+    try:
+        check_splitter(name, data)
+    except BlockedError as error:
+        return Obstacle(error.cause, error.remedy)
+    return None
+
+
+def _no_stand_in(identifier: str) -> Obstacle:
+    scale, _, original = identifier.partition("/")
+    dataset(original)  # an id that no scale knows is the recipe's mistake
+    return Obstacle(f"scale {scale} has no stand-in for {original}", "choose another scale")

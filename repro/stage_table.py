@@ -1,0 +1,104 @@
+"""The stages: what each takes and gives, declared without importing it.
+
+A stage's ``run(params, inputs, out, progress)`` lives in the module of its name and is imported only to run.
+``version`` is raised by hand when a stage's result changes for equal inputs; only that discards artefacts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class StageSpec:
+    """A stage's contract.
+
+    Attributes:
+        inputs: names of inputs and the artefact type (or ``a|b``) each takes; ``name?`` may be left out.
+        output: the artefact type it gives.
+        version: raised when equal inputs give another result.
+        ignored: parameters that say how, not what: not part of the fingerprint.
+        needs: what the machine must have: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` (of
+            sentences), ``precision`` (a GPU for half precision).
+        heavy: whether it is worth a progress line and a place of its own in an estimate.
+    """
+
+    inputs: dict[str, str]
+    output: str
+    version: int = 1
+    ignored: frozenset[str] = frozenset()
+    needs: frozenset[str] = frozenset()
+    heavy: bool = False
+
+
+def _spec(output, inputs=None, *, version=1, ignored=(), needs=(), heavy=False) -> StageSpec:
+    return StageSpec(inputs or {}, output, version, frozenset(ignored), frozenset(needs), heavy)
+
+
+STAGES: dict[str, StageSpec] = {
+    "corpus": _spec("corpus", ignored=("source",), needs=("source",)),
+    "queries": _spec("queries", ignored=("source",), needs=("source",)),
+    "qrels": _spec("qrels", ignored=("source",), needs=("source",)),
+    "official_negatives": _spec(
+        "training_set", {"qrels?": "qrels"}, version=2, ignored=("source",), needs=("source",)
+    ),
+    "listed_negatives": _spec("training_set", ignored=("source",), needs=("source",)),
+    "sample": _spec("training_set", {"training_set": "training_set"}),
+    "vocabulary": _spec("tokenizer", {"corpus": "corpus"}),
+    "initialise": _spec("model", {"tokenizer": "tokenizer"}),
+    "backbone": _spec("model", {"stand_in?": "model"}, ignored=("source",), needs=("checkpoint",)),
+    "released": _spec("model", ignored=("source",), needs=("checkpoint",)),
+    "tokenize": _spec("tokens", {"corpus": "corpus", "model": "model"}, needs=("splitter",)),
+    "term_statistics": _spec("term_statistics", {"tokens": "tokens", "model": "model"}),
+    "pretrain": _spec(
+        "model",
+        {"model": "model", "tokens": "tokens", "statistics?": "term_statistics", "generator?": "model"},
+        needs=("precision",),
+        heavy=True,
+    ),
+    "finetune": _spec(
+        "model",
+        {"model": "model", "training_set": "training_set", "corpus": "corpus", "queries": "queries"},
+        needs=("precision",),
+        heavy=True,
+    ),
+    "encode": _spec(
+        "embeddings", {"model": "model", "texts": "corpus|queries"}, needs=("precision",), heavy=True
+    ),
+    "encode_views": _spec(
+        "views", {"model": "model", "texts": "corpus|queries"}, needs=("precision",), heavy=True
+    ),
+    "search": _spec("run", {"passages": "embeddings", "queries": "embeddings"}),
+    "search_views": _spec("run", {"passages": "views", "queries": "views"}, heavy=True),
+    "lucene_index": _spec("lucene_index", {"corpus": "corpus"}, needs=("java",)),
+    "imported_run": _spec("run", ignored=("source", "name")),
+    "bm25": _spec("run", {"index": "lucene_index", "queries": "queries"}, needs=("java",)),
+    "union": _spec("training_set", {"training_sets": "training_set"}),
+    "mine": _spec("training_set", {"run": "run", "qrels": "qrels", "corpus?": "corpus"}),
+    "judged_examples": _spec("training_set", {"qrels": "qrels"}, ignored=("dataset",)),
+    "mine_answers": _spec(
+        "training_set", {"run": "run", "qrels": "qrels", "queries": "queries", "corpus": "corpus"}
+    ),
+    "score_pairs": _spec(
+        "training_set",
+        {"model": "model", "training_set": "training_set", "corpus": "corpus", "queries": "queries"},
+        needs=("precision",),
+        heavy=True,
+    ),
+    "rerank": _spec(
+        "run",
+        {"run": "run", "model": "model", "corpus": "corpus", "queries": "queries"},
+        needs=("precision",),
+        heavy=True,
+    ),
+    "evaluate": _spec("scores", {"run": "run", "qrels": "qrels", "queries?": "queries", "corpus?": "corpus"}),
+    "index_size": _spec("scores", {"passages": "embeddings|views"}),
+    "project": _spec(
+        "exhibit", {"passages": "embeddings", "queries": "embeddings", "run": "run", "qrels": "qrels"}
+    ),
+    "inspect_text": _spec("exhibit", {"model": "model", "corpus": "corpus"}),
+    "top_passages": _spec(
+        "exhibit", {"run": "run", "corpus": "corpus", "queries": "queries", "qrels?": "qrels"}
+    ),
+    "compare": _spec("significance", {"runs?": "run", "qrels?": "qrels", "scores?": "scores"}, version=2),
+}

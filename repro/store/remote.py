@@ -1,0 +1,117 @@
+"""Another store, as fsspec reaches it: a folder, or a URL. It is not trusted."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from repro.errors import ReproError, StoreError, UsageError
+from repro.graph import Node
+from repro.store import RECORD
+from repro.store.seal import files_of
+
+LARGEST_RECORD = 64 * 2**20  # bytes; one line for each of a few hundred thousand shards
+CODE = (".py", ".pkl", ".pickle", ".pt", ".pth", ".bin", ".ckpt", ".joblib", ".so")  # what runs when loaded
+Files = dict[str, tuple[int, str]]
+
+
+class Elsewhere:
+    """The other store.
+
+    Args:
+        address: a folder, or a URL of fsspec such as ``s3://bucket/store`` or ``sftp://host/store``.
+
+    Raises:
+        UsageError: no address, no such kind of it, or the package that it takes is not installed.
+    """
+
+    def __init__(self, address: str):
+        from fsspec.core import url_to_fs
+
+        if not address.strip():
+            raise UsageError("the address of the other store is empty; give a folder or URL")
+        local = "://" not in address and "::" not in address
+        try:
+            self.files, root = url_to_fs(str(Path(address).expanduser().absolute()) if local else address)
+        except (ValueError, ImportError, OSError) as error:
+            reason = str(error).strip().rstrip(".").replace(address, _shown(address))
+            raise UsageError(f"{_shown(address)} cannot be opened: {reason}; give a folder or URL") from None
+        self.root, self.name = root.rstrip("/"), _shown(address)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder of this machine, and so can be locked and renamed in."""
+        from fsspec.implementations.local import LocalFileSystem
+
+        return issubclass(type(self.files), LocalFileSystem)  # a cache in front of it passes for its class
+
+    def place(self, node: Node) -> str:
+        """Where a node's artefact lies there."""
+        return f"{self.root}/{node.stage}/{node.fingerprint}"
+
+    def record(self, node: Node) -> tuple[bytes, Files] | None:
+        """The artefact's record and the files it names, checked; None where there is no record.
+
+        Raises:
+            StoreError: it is not this artefact's, names files outside it, or files that are code.
+        """
+        path = f"{self.place(node)}/{RECORD}"
+        with self.reached():
+            if not self.files.exists(path):
+                return None
+            content = self._read(path, LARGEST_RECORD + 1)  # not every server says how large a file is
+        if len(content) > LARGEST_RECORD:
+            raise self.refused(node, f"{RECORD} is larger than any that was ever written")
+        try:
+            record = json.loads(content)
+        except (ValueError, RecursionError):
+            raise self.refused(node, f"{RECORD} cannot be read") from None
+        return content, self.checked(node, record)
+
+    def _read(self, path: str, most: int) -> bytes:
+        content = bytearray()
+        with self.files.open(path, "rb") as stream:
+            while piece := stream.read(most - len(content)):
+                content += piece
+        return bytes(content)
+
+    def checked(self, node: Node, record: Any) -> Files:
+        """The files of a record. Raises StoreError as ``record`` does."""
+        try:
+            files = files_of(record, stage=node.stage, fingerprint=node.fingerprint)
+        except StoreError as error:
+            raise self.refused(node, str(error)) from None
+        for name in files:
+            if name.lower().endswith(CODE):
+                raise self.refused(node, f"it holds {name!r}, which may run code when it is loaded")
+        return files
+
+    def refused(self, node: Node, reason: str) -> StoreError:
+        return StoreError(f"{node} of {self.name} is refused: {reason}; it was not stored")
+
+    @contextlib.contextmanager
+    def reached(self) -> Iterator[None]:
+        """What a file system raises, and every kind raises its own errors, as one sentence."""
+        try:
+            yield
+        except ReproError:
+            raise
+        except Exception as error:
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            if "://" in self.root:
+                reason = reason.replace(self.root, _shown(self.root))
+            raise StoreError(
+                f"{self.name} cannot be used: {reason}; with it at hand the same command continues"
+            ) from error
+
+
+def _shown(address: str) -> str:
+    """An address without the password or, after a question mark, the tokens that it may hold."""
+    scheme, separator, rest = address.partition("://")
+    if not separator:
+        return address
+    host, slash, path = rest.partition("?")[0].partition("/")
+    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}{'?…' if '?' in rest else ''}"

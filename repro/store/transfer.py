@@ -1,0 +1,142 @@
+"""Artefacts to and from another store: a folder, or whatever fsspec reaches; checked where they arrive.
+
+The other side has the layout of a store, so that a folder of it can be given to ``--store``. Checksums show
+that an artefact arrived as its giver wrote it down, and the fingerprint that it claims to be what was asked
+for; that it is what its recipe makes, only making it again shows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from repro.store.remote import Elsewhere, Files
+from repro.errors import StoreError
+from repro.graph import Node
+from repro.store import RECORD, Store, damage, make_writable
+from repro.store.disk import sha256
+
+PIECE = 2**20
+
+
+def pull(node: Node, store: Store, source: Elsewhere, *, waiting: Callable[[], None]) -> str:
+    """Fetch one artefact; says fetched, already there, or absent.
+
+    What an interrupted fetch left is compared with its checksum and kept where it is right.
+
+    Raises:
+        StoreError: it is not what the record says, or the record is not that of the node.
+    """
+    state = store.state(node)
+    if state == "damaged":
+        raise StoreError(f"{node} is damaged in {store.root}; `repro verify --rebuild` removes it")
+    if state == "stored":
+        return "already there"
+    found = source.record(node)
+    if found is None:
+        return "absent"
+    content, files = found
+
+    def fetch(directory: Path) -> None:
+        _clear(directory, files)
+        for name, (size, digest) in files.items():
+            target = directory / name
+            if target.is_file() and target.stat().st_size == size and sha256(target) == digest:
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _download(source, node, name, target, size=size, digest=digest)
+        (directory / RECORD).write_bytes(content)
+
+    store.adopt(node, fetch, waiting=waiting)
+    return "fetched"
+
+
+def _clear(directory: Path, files: Files) -> None:
+    """Take away whatever an interrupted fetch left that does not belong there, links first of all."""
+    for path in sorted(directory.rglob("*"), reverse=True):
+        if path.is_dir() and not path.is_symlink():
+            if path.relative_to(directory).as_posix() in files or not any(path.iterdir()):
+                path.rmdir()
+        elif path.is_symlink() or path.relative_to(directory).as_posix() not in files:
+            path.unlink()
+
+
+def _download(source: Elsewhere, node: Node, name: str, target: Path, *, size: int, digest: str) -> None:
+    seen, taken = hashlib.sha256(), 0
+    with source.reached():
+        stream = source.files.open(f"{source.place(node)}/{name}", "rb")
+    with stream, target.open("wb") as file:
+        while True:
+            with source.reached():
+                piece = stream.read(PIECE)
+            if not piece:
+                break
+            taken += len(piece)
+            if taken > size:  # it may have no end
+                break
+            seen.update(piece)
+            file.write(piece)
+    if taken != size or seen.hexdigest() != digest:
+        target.unlink()
+        raise source.refused(node, f"{name} is not what its record says")
+
+
+def push(node: Node, store: Store, target: Elsewhere) -> str:
+    """Send one artefact; says sent, already there, or absent (here).
+
+    A folder takes it as a store takes what it fetches. Elsewhere the record is written last, so that what has
+    one is complete; every byte is read back before that.
+
+    Raises:
+        StoreError: the artefact is damaged here, arrived otherwise, or could not be written.
+    """
+    path = store.path(node)
+    if store.state(node) in ("missing", "partial"):
+        return "absent"
+    if wrong := damage(path):
+        raise StoreError(f"{node} is damaged: {'; '.join(wrong)}; `repro verify --rebuild` removes it")
+    content = (path / RECORD).read_bytes()
+    files = target.checked(node, json.loads(content))
+    if target.is_folder:
+        there = Store(Path(target.root))
+        make_writable(there.root, "place", "")
+        done = pull(node, there, Elsewhere(str(store.root)), waiting=lambda: None)
+        return "sent" if done == "fetched" else done
+    if target.record(node) is not None and _complete(target, node, files):
+        return "already there"
+    with target.reached():
+        target.files.makedirs(target.place(node), exist_ok=True)
+        for name, (size, digest) in files.items():
+            there = f"{target.place(node)}/{name}"
+            if not _is(target, there, size, digest):
+                target.files.makedirs(there.rpartition("/")[0], exist_ok=True)
+                target.files.put_file(str(path / name), there)
+                if not _is(target, there, size, digest):
+                    raise StoreError(f"{node} arrived damaged at {target.name}: {name}; push it again")
+        _write_record(target, node, content)
+    return "sent"
+
+
+def _write_record(target: Elsewhere, node: Node, content: bytes) -> None:
+    """Under another name first: where a large write can be cut short, a half record must not pass for one."""
+    final = f"{target.place(node)}/{RECORD}"
+    target.files.pipe_file(f"{final}.partial", content)
+    target.files.mv(f"{final}.partial", final)
+
+
+def _complete(target: Elsewhere, node: Node, files: Files) -> bool:
+    with target.reached():
+        place = target.place(node)
+        return all(
+            target.files.exists(f"{place}/{name}") and target.files.size(f"{place}/{name}") == size
+            for name, (size, _) in files.items()
+        )
+
+
+def _is(target: Elsewhere, path: str, size: int, digest: str) -> bool:
+    if not target.files.exists(path) or target.files.size(path) != size:
+        return False
+    with target.files.open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest() == digest

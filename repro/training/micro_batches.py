@@ -1,0 +1,169 @@
+"""The gradient of a batch that is encoded part by part, alone or beside other processes.
+
+Two kinds of objectives can be trained so. One whose losses are means over things of single examples has
+``denominators(batch) -> {loss: how many}`` (None for a loss that is a sum); its parts are weighted by them.
+One whose examples meet in its losses has ``represent(batch) -> {name: rows}`` and ``losses(represented) ->
+named losses``, its ``forward`` giving what the second does of the first. What all processes represent is
+brought together, and several parts are encoded twice, without and with a graph, around the gradient of the
+losses (gradient caching; Gao et al. 2021). A part is what ``collate`` makes of some of the examples.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from itertools import pairwise
+
+import torch
+from torch import nn
+
+from repro.errors import UsageError
+from repro.training.process_group import gathered, processes, summed
+
+Batch = dict[str, torch.Tensor]
+Backward = Callable[[torch.Tensor], None]
+Precision = Callable[[], contextlib.AbstractContextManager]
+HALVES = (torch.float16, torch.bfloat16)
+
+
+def can_be_parted(objective: nn.Module) -> bool:
+    """Whether the objective is of one of the two kinds."""
+    return sums_over_examples(objective) or hasattr(objective, "represent")
+
+
+def sums_over_examples(objective: nn.Module) -> bool:
+    """Whether it is of the first kind, whose parts are encoded once."""
+    return hasattr(objective, "denominators")
+
+
+def check_parts(objective: nn.Module, batch_size: int, micro_batch: int | None) -> None:
+    """Nothing, where the objective can be trained by so many processes in such parts; else a UsageError."""
+    if can_be_parted(objective):
+        return
+    if processes() > 1:
+        raise UsageError(
+            f"objective {objective.name!r} is trained by one process; start it without torchrun, "
+            "or give its stage one GPU in the site file"
+        )
+    if micro_batch is not None and micro_batch < batch_size:
+        raise UsageError(
+            f"objective {objective.name!r} needs its batch of {batch_size} whole; unset REPRO_MICRO_BATCH"
+        )
+
+
+def are_texts(examples: list[dict]) -> bool:
+    """Whether each is one text that is read whole: ``input_ids``, and no ``spans`` to draw texts from."""
+    return all("input_ids" in example and "spans" not in example for example in examples)
+
+
+def collated_in_parts(
+    collate: Callable[[list[dict]], Batch], examples: list[dict], *, size: int | None, buckets: int = 1
+) -> list[Batch]:
+    """Batches of ``size`` examples each, the last one of what is left; one batch of all without a size.
+
+    With ``buckets``, texts (see ``are_texts``) go by their lengths into at least so many batches, as far as
+    there are texts, so that fewer tokens are padding.
+    """
+    size = size or len(examples)
+    if buckets > 1:
+        examples = sorted(examples, key=lambda example: len(example["input_ids"]))
+        parts = min(max(buckets, math.ceil(len(examples) / size)), len(examples))
+        ends = [len(examples) * part // parts for part in range(parts + 1)]
+        return [collate(examples[first:end]) for first, end in pairwise(ends)]
+    return [collate(examples[first : first + size]) for first in range(0, len(examples), size)]
+
+
+def backward_in_parts(
+    objective: nn.Module,
+    pieces: list[Batch],
+    *,
+    backward: Backward,
+    autocast: Precision = contextlib.nullcontext,
+) -> Batch:
+    """Add the gradient of the batch of all processes to the parameters; a process adds its own share of it.
+
+    Args:
+        objective: of one of the two kinds.
+        pieces: this process's share of the whole batch, collated part by part; at least one.
+        backward: called for every loss that has a graph, as ``torch.Tensor.backward`` is.
+        autocast: makes the context that a part is encoded in; losses that meet are taken in single precision.
+
+    Returns:
+        The losses of the whole batch, by name, without a graph.
+    """
+    if sums_over_examples(objective):
+        return _accumulated(objective, pieces, backward, autocast)
+    if len(pieces) > 1:
+        return _cached(objective, pieces, backward, autocast)
+    represented = _represented(objective, pieces[0], autocast)
+    losses = objective.losses({name: gathered(rows) for name, rows in represented.items()})
+    _minimise(losses, backward)
+    return {name: loss.detach() for name, loss in losses.items()}
+
+
+def _accumulated(objective: nn.Module, pieces: list[Batch], backward: Backward, autocast: Precision) -> Batch:
+    with autocast():  # one that draws what it predicts encodes the texts here
+        counts = [objective.denominators(piece) for piece in pieces]
+    device = next(objective.parameters()).device
+    means = [name for name, count in counts[0].items() if count is not None]
+    own = torch.tensor([float(sum(c[name] for c in counts)) for name in means], dtype=torch.float64)
+    totals = dict(zip(means, summed(own.to(device)).tolist(), strict=True))
+    found = {name: torch.zeros((), dtype=torch.float64, device=device) for name in counts[0]}
+    for piece, counted in zip(pieces, counts, strict=True):
+        with autocast():
+            losses = objective(piece)
+        for name in losses.keys() & totals.keys():
+            losses[name] = losses[name] * (counted[name] / totals[name])
+        _minimise(losses, backward)
+        for name, loss in losses.items():
+            found[name] += loss.detach()
+    return {name: summed(loss).float() for name, loss in found.items() if totals.get(name, 1)}
+
+
+def _cached(objective: nn.Module, pieces: list[Batch], backward: Backward, autocast: Precision) -> Batch:
+    device = next(objective.parameters()).device
+    states, encoded = [], []
+    with torch.no_grad():
+        for piece in pieces:
+            states.append(_random_state(device))
+            encoded.append(_represented(objective, piece, autocast))
+    own = {name: torch.cat([some[name] for some in encoded]) for name in encoded[0]}
+    for rows in own.values():
+        rows.requires_grad_(rows.is_floating_point())
+    losses = objective.losses({name: gathered(rows) for name, rows in own.items()})
+    _minimise(losses, backward)
+    after, done = _random_state(device), dict.fromkeys(own, 0)
+    for piece, state in zip(pieces, states, strict=True):
+        _restore_random_state(state, device)  # the dropout of the first pass
+        again, pairs = _represented(objective, piece, autocast), []
+        for name, rows in again.items():
+            first, done[name] = done[name], done[name] + len(rows)
+            if rows.requires_grad and own[name].grad is not None:
+                pairs.append((rows, own[name].grad[first : done[name]]))
+        if pairs:
+            torch.autograd.backward(*map(list, zip(*pairs, strict=True)))
+    _restore_random_state(after, device)
+    return {name: loss.detach() for name, loss in losses.items()}
+
+
+def _represented(objective: nn.Module, piece: Batch, autocast: Precision) -> Batch:
+    with autocast():  # left before the losses, which are taken in single precision
+        rows = objective.represent(piece)
+    return {name: some.float() if some.dtype in HALVES else some for name, some in rows.items()}
+
+
+def _minimise(losses: Batch, backward: Backward) -> None:
+    total = sum(losses.values())
+    if losses and total.requires_grad:
+        backward(total)
+
+
+def _random_state(device: torch.device) -> tuple[torch.Tensor, torch.Tensor | None]:
+    return torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None
+
+
+def _restore_random_state(state: tuple[torch.Tensor, torch.Tensor | None], device: torch.device) -> None:
+    torch.set_rng_state(state[0])
+    if state[1] is not None:
+        torch.cuda.set_rng_state(state[1], device)

@@ -1,0 +1,120 @@
+"""Vectors and gradients of all processes of a distributed training.
+
+A loss is taken over what all processes have encoded, by each of them; only a process's own rows carry a
+gradient, so that the processes' gradients add up to that of one process with the whole batch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+
+import torch
+from torch import distributed, nn
+
+LONGEST_WAIT = timedelta(days=30)  # one process may encode much longer than another
+
+
+def processes() -> int:
+    """How many processes train together; 1 where torch.distributed was not started."""
+    return distributed.get_world_size() if distributed.is_initialized() else 1
+
+
+def rank() -> int:
+    """The number of this process among them, from 0; the launcher's word before torch.distributed starts."""
+    if distributed.is_initialized():
+        return distributed.get_rank()
+    launched = int(os.environ.get("WORLD_SIZE", 1)) > 1
+    return int(os.environ.get("RANK", 0)) if launched else 0
+
+
+@contextlib.contextmanager
+def launched_together() -> Iterator[tuple[int, int]]:
+    """This process' rank and how many there are, able to wait for each other (torchrun, or srun with it).
+
+    0 and 1 for a process that was started alone. Where a training has not connected them, gloo does, for the
+    time of the context.
+    """
+    if int(os.environ.get("WORLD_SIZE", 1)) == 1:
+        yield 0, 1
+        return
+    ours = not distributed.is_initialized()
+    if ours:
+        distributed.init_process_group("gloo", timeout=LONGEST_WAIT)
+    try:
+        yield distributed.get_rank(), distributed.get_world_size()
+    finally:
+        if ours:
+            distributed.destroy_process_group()
+
+
+def everybody_waits() -> None:
+    """Return once all processes have come here."""
+    if processes() > 1:
+        distributed.barrier()
+
+
+def decided_by_first(decision: bool, device: torch.device) -> bool:
+    """What the process of rank 0 decided."""
+    if processes() == 1:
+        return decision
+    said = torch.tensor(int(decision), device=device)
+    distributed.broadcast(said, 0)
+    return bool(said.item())
+
+
+def gathered(vectors: torch.Tensor) -> torch.Tensor:
+    """The rows of all processes in the order of their ranks: (N_r, ...) of each to (sum of N_r, ...).
+
+    Only a process's own rows carry a gradient.
+    """
+    if processes() == 1:
+        return vectors
+    if vectors.dtype == torch.bool:  # which not every backend sends
+        return gathered(vectors.byte()).bool()
+    counts = torch.zeros(processes(), dtype=torch.int64, device=vectors.device)
+    counts[distributed.get_rank()] = len(vectors)
+    distributed.all_reduce(counts)
+    padded = vectors.new_zeros((int(counts.max()), *vectors.shape[1:]))
+    padded[: len(vectors)] = vectors.detach()
+    everybody = [torch.empty_like(padded) for _ in range(processes())]
+    distributed.all_gather(everybody, padded)
+    rows = [theirs[:count] for theirs, count in zip(everybody, counts.tolist(), strict=True)]
+    rows[distributed.get_rank()] = vectors
+    return torch.cat(rows)
+
+
+def summed(values: torch.Tensor) -> torch.Tensor:
+    """The sum of every process's values, without a gradient."""
+    values = values.detach()
+    if processes() > 1:
+        values = values.clone()
+        distributed.all_reduce(values)
+    return values
+
+
+def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
+    """Give every process the sum of all processes' gradients.
+
+    A parameter that is used by some of them counts as zero in the others; one that none uses keeps no
+    gradient, as with a single process.
+    """
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    if processes() == 1 or not trained:
+        return
+    own = torch.tensor([parameter.grad is not None for parameter in trained], dtype=torch.int32)
+    used = summed(own.to(trained[0].device))
+    for parameter, times in zip(trained, used.tolist(), strict=True):
+        if times and parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+    by_type: dict[torch.dtype, list[torch.Tensor]] = {}
+    for parameter in trained:
+        if parameter.grad is not None:
+            by_type.setdefault(parameter.grad.dtype, []).append(parameter.grad)
+    for gradients in by_type.values():
+        whole = torch.cat([gradient.flatten() for gradient in gradients])
+        distributed.all_reduce(whole)
+        for gradient, part in zip(gradients, whole.split([g.numel() for g in gradients]), strict=True):
+            gradient.copy_(part.view_as(gradient))

@@ -1,0 +1,208 @@
+"""A thin subclass of transformers.Trainer for objectives that return named losses."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_model, save_model
+from torch.utils.data import DataLoader
+from transformers import PrinterCallback, Trainer, TrainingArguments
+
+from repro.errors import StageError
+from repro.training.callbacks import Checkpoints, Steps, cut_log
+from repro.training.checkpoints import step_of
+from repro.training.flop_count import Flops
+from repro.training.micro_batches import are_texts, backward_in_parts, collated_in_parts, sums_over_examples
+from repro.training.process_group import processes, rank, sum_gradients
+from repro.training.schedules import SCHEDULES
+
+# processes that make batches; a CPU that trains has no core to spare for them
+WORKERS = {"cpu": 0, "cuda": 4}
+LOG_LINES = 200
+
+
+def arguments(settings, checkpoints: Path, *, steps: int) -> TrainingArguments:
+    """HF's arguments for ``repro.training.loop.Settings``; saving and reporting are left to our own callbacks."""
+    gpu = torch.cuda.is_available()
+    made = TrainingArguments(
+        output_dir=str(checkpoints),
+        per_device_train_batch_size=settings.batch_size,
+        max_steps=steps,
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type="constant" if settings.schedule in SCHEDULES else settings.schedule,
+        warmup_steps=settings.warmup(steps),
+        weight_decay=settings.weight_decay,
+        max_grad_norm=settings.max_grad_norm,
+        seed=settings.seed,
+        fp16=settings.precision == "fp16",
+        bf16=settings.precision == "bf16",
+        use_cpu=not gpu,
+        dataloader_num_workers=WORKERS["cuda" if gpu else "cpu"],
+        dataloader_pin_memory=gpu,
+        remove_unused_columns=False,
+        save_strategy="no",
+        save_total_limit=2,  # the one being written and the complete one before it
+        logging_steps=max(1, steps // LOG_LINES),
+        logging_nan_inf_filter=False,
+        report_to="none",
+        disable_tqdm=True,
+        log_level="error",
+    )
+    # else HF splits the batch, and with it the in-batch negatives, over all GPUs
+    made._n_gpu = min(made.n_gpu, 1)
+    return made
+
+
+class ObjectiveTrainer(Trainer):
+    """Minimises the sum of an objective's losses and logs each of them.
+
+    Args:
+        objective, args, examples, order: see ``repro.training.loop``.
+        log: JSON lines; those past the resumed step are cut off.
+        resumed: a complete checkpoint to go on from, or None.
+        save_steps: steps between checkpoints; None for one every ten minutes.
+        schedule: of ``repro.training.loop.Settings``; one that HF does not know is of ``repro.training.schedules``.
+        micro_batch: examples whose encoding is in memory at once; None for all that a process has. With it,
+            or with several processes, ``inputs`` are a list of batches.
+        length_buckets: parts of a batch by the lengths of its texts, where losses are sums over examples;
+            None for one.
+    """
+
+    def __init__(
+        self, objective, args, examples, order, *,
+        log: Path, resumed: Path | None, save_steps: int | None, schedule: str, micro_batch: int | None,
+        length_buckets: int | None,
+    ):  # fmt: skip
+        collate, self.buckets = objective.collate, length_buckets or 1
+        if self.buckets > 1 and not _goes_by_length(objective, examples):
+            self.buckets = 1
+        if micro_batch is not None or processes() > 1 or self.buckets > 1:
+            collate = partial(collated_in_parts, collate, size=micro_batch, buckets=self.buckets)
+        super().__init__(objective, args, data_collator=collate, train_dataset=examples)
+        self.remove_callback(PrinterCallback)
+        if processes() > 1:  # gradients are summed by ``training_step``, so the model is left unwrapped
+            self.accelerator.prepare_model = partial(self.accelerator.prepare_model, evaluation_mode=True)
+            torch.manual_seed(args.seed + rank())  # else every process drops out the same places
+        self.order, self.log_path, self.resumed, self.schedule = order, log, resumed, schedule
+        self.add_callback(Checkpoints(save_steps))
+        self.resumed_at = step_of(resumed) if resumed else 0
+        self.flops = Flops()
+        self._sums: dict[str, torch.Tensor] = defaultdict(lambda: torch.zeros((), device=args.device))
+        self._counts: dict[str, int] = defaultdict(int)
+
+    def run(self, advance: Callable[[int], None]) -> None:
+        """Train to the end; ``advance`` hears of every step."""
+        if rank() == 0:
+            cut_log(self.log_path, self.resumed_at)
+        advance(self.resumed_at)
+        self.add_callback(Steps(advance))
+        self.train(resume_from_checkpoint=str(self.resumed) if self.resumed else None)
+
+    def get_train_dataloader(self) -> DataLoader:
+        """The whole training as one pass over ``order``."""
+        loader = DataLoader(
+            self.train_dataset,
+            batch_sampler=self.order,
+            collate_fn=self.data_collator,
+            num_workers=self.args.dataloader_num_workers,
+            pin_memory=self.args.dataloader_pin_memory,
+            worker_init_fn=_one_thread,
+        )
+        # ``order`` has been shared among several processes already
+        return loader if processes() > 1 else self.accelerator.prepare(loader)
+
+    def create_scheduler(self, num_training_steps: int, optimizer=None):
+        """The learning rate's course: ours where HF has none of that name."""
+        if self.schedule in SCHEDULES and self.lr_scheduler is None:
+            made, warmup = SCHEDULES[self.schedule], int(self.args.warmup_steps)
+            self.lr_scheduler = made(optimizer or self.optimizer, warmup=warmup, total=num_training_steps)
+        return super().create_scheduler(num_training_steps, optimizer)
+
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        """HF's step, its operations counted while it is one of the first; in parts where it has to be."""
+        pieces = inputs if isinstance(inputs, list) else [inputs]
+        with self.flops.step():
+            if len(pieces) == 1 and processes() == 1:
+                return super().training_step(model, pieces[0], num_items_in_batch)
+            return self.step_in_parts(model, pieces)
+
+    def step_in_parts(self, model, pieces: list[dict]) -> torch.Tensor:
+        """The loss of the whole batch; its gradient is left with every process's parameters."""
+        model.train()
+        pieces, accelerator = self._prepare_inputs(pieces), self.accelerator
+        losses = backward_in_parts(
+            model, pieces, backward=accelerator.backward, autocast=accelerator.autocast
+        )
+        if not losses:
+            self.accelerator.backward(_nothing(model))
+        sum_gradients(model.parameters())
+        self._note(losses)
+        return sum(losses.values(), torch.zeros((), device=self.args.device)).detach()
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        """The sum of the losses; each is added to what the next log line is a mean of."""
+        losses = model(inputs)
+        if not losses:
+            return _nothing(model)
+        self._note(losses)
+        total = sum(losses.values())
+        return (total, losses) if return_outputs else total
+
+    def _note(self, losses: dict[str, torch.Tensor]) -> None:
+        for name, loss in losses.items():
+            self._sums[name] += loss.detach()
+            self._counts[name] += 1
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """One line of ``train_log.jsonl``; HF's closing summary of the run is not one."""
+        if "loss" not in logs:
+            return
+        means = {name: (self._sums[name] / self._counts[name]).item() for name in self._sums}
+        self._sums.clear()
+        self._counts.clear()
+        line = {"step": self.state.global_step, "learning_rate": logs["learning_rate"], "loss": logs["loss"]}
+        line |= means
+        if logs.get("grad_norm") is not None and math.isfinite(logs["grad_norm"]):
+            # fp16 skips a step whose gradient overflowed: no norm there
+            line["grad_norm"] = logs["grad_norm"]
+        if not all(math.isfinite(value) for value in (logs["loss"], *means.values())):
+            shown = ", ".join(f"{name} {value}" for name, value in means.items())
+            raise StageError(f"the loss is not finite at step {self.state.global_step} ({shown})")
+        if rank() == 0:
+            with open(self.log_path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+
+    def _save(self, output_dir: str | None = None, state_dict: dict | None = None) -> None:
+        # HF would pickle its arguments beside the weights, and cannot write weights that share memory.
+        Path(output_dir).mkdir(parents=True, exist_ok=True)
+        save_model(self.model, str(Path(output_dir) / "model.safetensors"))
+        (Path(output_dir) / "flops.json").write_text(json.dumps(self.flops.counted))
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model=None) -> None:
+        device = self.args.device
+        device = "cpu" if device.type == "cpu" else str(device)  # safetensors knows no cpu:0
+        load_model(self.model, str(Path(resume_from_checkpoint) / "model.safetensors"), device=device)
+        if (counted := Path(resume_from_checkpoint) / "flops.json").exists():
+            self.flops.counted = json.loads(counted.read_text())
+
+
+def _goes_by_length(objective: torch.nn.Module, examples) -> bool:
+    """Whether parts of a batch by length cost no more than the batch: other objectives encode them twice."""
+    return sums_over_examples(objective) and are_texts(examples.__getitems__([(0, 0)]))
+
+
+def _one_thread(worker: int) -> None:
+    # A forked tokeniser that was used before waits for threads which exist in its parent only.
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+def _nothing(model: torch.nn.Module) -> torch.Tensor:
+    # A last small batch may have nothing to learn from; zero still needs a graph.
+    return next(model.parameters()).sum() * 0

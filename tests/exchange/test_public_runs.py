@@ -1,0 +1,57 @@
+import gzip
+import hashlib
+
+import pytest
+import pytrec_eval
+
+from repro.datasets.catalog import dataset
+from repro.evaluation.foreign_runs import read_imported
+from repro.evaluation.measures import score
+from repro.evaluation.qrels import read_qrels
+from repro.evaluation.runs import read_run, write_run
+from repro.exchange.public_runs import cells_of_run, printed_cells, public_runs
+
+
+def test_every_public_run_is_of_a_known_dataset_and_named_once():
+    runs = public_runs()
+    assert len({run.file for run in runs}) == len({run.sha256 for run in runs}) == len(runs) == 10
+    for run in runs:
+        assert dataset(run.dataset).judgements == "qrels"
+
+
+def test_public_runs_are_rows_of_papers_and_both_toolkits_of_bm25_are_there():
+    every = printed_cells()
+    by_run = {run.file: cells_of_run(run, every) for run in public_runs()}
+    assert sum(bool(within) for within, _ in by_run.values()) >= 8
+    assert {c.row.system for within, _ in by_run.values() for c in within} == {
+        "bm25", "ance", "deepct", "doct5query"
+    }  # fmt: skip
+    assert {run.toolkit for run in public_runs() if run.system == "bm25"} == {"Anserini", "PyTerrier"}
+
+
+def test_the_files_are_what_is_said_of_them(real_data):
+    for run in public_runs():
+        path = real_data / "runs" / run.file
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == run.sha256
+        assert read_imported(path).depth == run.depth
+
+
+@pytest.mark.parametrize(
+    ("file", "ndcg"),
+    [("bm25-pyterrier.dl19-passage.top1000.trec.gz", 0.4795), ("ance.dl20-passage.top1000.trec.gz", 0.6447)],
+)
+def test_an_imported_run_scores_as_trec_eval_scores_its_file(real_data, tmp_path, file, ndcg):
+    """Both have thousands of ties, which trec_eval breaks while it reads."""
+    [run] = [run for run in public_runs() if run.file == file]
+    short = "dl19-passage" if "2019" in run.dataset else "dl20-passage"
+    qrels = read_qrels(real_data / "qrels" / f"qrels.{short}.txt")
+    path = real_data / "runs" / file
+    write_run(tmp_path, read_imported(path, qrels).rankings, "x")
+    ours = score(read_run(tmp_path / "run.trec"), qrels, ["nDCG@10", "R@1000"], ignore_identical_ids=False)
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.10", "recall.1000"})
+    with gzip.open(path, "rt") as lines:
+        theirs = evaluator.evaluate(pytrec_eval.parse_run(lines))
+    for measure, name in (("nDCG@10", "ndcg_cut_10"), ("R@1000", "recall_1000")):
+        expected = [theirs[qid][name] for qid in ours.queries]
+        assert ours.measures[measure] == pytest.approx(expected, abs=1e-12)
+    assert ours.means["nDCG@10"] == pytest.approx(ndcg, abs=5e-5)

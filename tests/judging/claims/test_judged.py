@@ -1,0 +1,207 @@
+"""Claims judged in print and on made measurements, on a paper made for it."""
+
+import pytest
+
+from repro.errors import ManifestError
+from repro.judging.claims.judged import judged, statements
+from repro.judging.claims.values import Print
+from repro.manifest import papers as at_hand
+from repro.manifest.papers import Paper
+
+CELLS = """\
+paper: made
+title: made
+tables:
+- id: "1"
+  about: three systems
+  bold: column
+  test: {kind: t, sides: 2, level: 0.05}
+  marks: {"*": {means: significant, over: [a]}}
+  columns:
+  - {id: x, head: [X], dataset: msmarco-passage/dev/small, measure: RR@10}
+  - {id: y, head: [Y], dataset: msmarco-passage/dev/small, measure: R@1000}
+  - {id: size, head: [Size], kind: index-size, unit: GB}
+  rows:
+  - {id: a, label: A, cells: ["0.30", "**0.90**", "27GB"]}
+  - {id: b, label: B, cells: ["**0.34***", "**0.90**", ">150GB"]}
+  - {id: c, label: C, cells: ["0.31*", "-", "-"]}
+"""
+
+
+class Ours:
+    """Measurements by cell, tests by pair of rows."""
+
+    is_print = False
+
+    def __init__(self, numbers, tests=()):
+        self.numbers, self.tests = numbers, dict(tests)
+
+    def number(self, cell):
+        from repro.manifest.claim_expressions import Missing
+
+        path = f"{cell.row.id}/{cell.column.id}"
+        if path not in self.numbers:
+            raise Missing(f"{path} is not measured")
+        return self.numbers[path]
+
+    def p(self, one, other):
+        return self.tests.get((one.row.id, other.row.id))
+
+
+@pytest.fixture
+def made(tmp_path):
+    def call(*expects, cells=CELLS) -> Paper:
+        (tmp_path / "cells.yaml").write_text(cells)
+        lines = [
+            f"- {{id: c-{n}, where: §1, about: ['1'], says: said, expect: {expect!r}}}"
+            for n, expect in enumerate(expects)
+        ]
+        if lines:
+            (tmp_path / "claims.yaml").write_text("\n".join(["claims:", *lines]))
+        return Paper("made", tmp_path, "made")
+
+    at_hand.papers.cache_clear()
+    yield call
+    at_hand.papers.cache_clear()
+
+
+def _claim(paper: Paper, values=None):
+    [statement] = [s for s in statements(paper) if s.kind == "claim"]
+    return statement.judge(values or Print())
+
+
+@pytest.mark.parametrize(
+    ("expect", "state"),
+    [
+        ('above("1/b/x", "1/a/x")', "holds"),
+        ('above("1/b", "1/a", columns("1", except_=["size"]))', "fails"),  # 0.90 ties
+        ('not_below("1/b", "1/a", ["x", "y"])', "holds"),
+        ('above("1/a/size", "1/b/size")', "holds"),  # smaller is better
+        ('best("1/b", "x")', "holds"),
+        ('best("1/b", ["x", "y"])', "fails"),
+        ('best_or_tied("1/b", ["x", "y"])', "holds"),
+        ('best("1/a", "x", among=["1/a", "1/c"])', "fails"),
+        ('best_count("1/b", ["x", "y"]) == 1 and tied_count("1/b", ["x", "y"]) == 1', "holds"),
+        ('rank("1/c", "x") == 2 and rank("1/b", "x") == 1', "holds"),
+        ('argbest("1/b", ["x", "y"]) == "y"', "holds"),
+        ('increasing(["1/a/x", "1/c/x", "1/b/x"])', "holds"),
+        ('decreasing(["1/a/x", "1/c/x", "1/b/x"])', "fails"),
+        ('every(rows("1", except_=["a"]), "above", "1/a", "x")', "holds"),
+        ('every(rows("1", except_=["a"]), "above", "1/a", ["x", "y"])', "fails"),
+        ('rounds(percent("1/b/x", "1/a/x"), "13")', "holds"),  # 13.33
+        ('rounds(percent("1/b/x", "1/a/x"), "14")', "fails"),
+        ('about(percent("1/b/x", "1/a/x"), "14", 1)', "holds"),
+        ('gain("1/b/x", "1/a/x") == 0.04 and mean(["1/a/x", "1/b/x"]) == 0.32', "holds"),
+        ('above("1/b/y", "1/c/y")', "untested"),  # a dash
+        ('v("1/c/y") > 0 and above("1/a/x", "1/b/x")', "fails"),  # a dash, and a contradiction all the same
+        ('best("1/a", "y", among=["1/a", "1/c"])', "untested"),  # nothing but a dash beside it
+    ],
+)
+def test_each_function_decides_on_print_as_documented(made, expect, state):
+    assert _claim(made(expect)).state == state
+
+
+def test_a_failing_claim_names_the_cells_that_contradict_it(made):
+    assert _claim(made('best("1/b", ["x", "y"])')).why == "1/b/y 0.90 beside 1/a/y 0.90"
+
+
+def test_a_count_tells_where_the_ties_are(made):
+    assert "tied in y (with A)" in _claim(made('best_count("1/b", ["x", "y"]) == 2')).why
+
+
+def test_a_half_rounds_either_way(made):
+    cells = CELLS.replace('"0.30"', '"0.265"').replace("**0.34***", "0.285*")
+    for text in ("0.27", "0.26"):
+        assert _claim(made(f'rounds(v("1/a/x"), "{text}")', cells=cells)).state == "holds"
+    assert _claim(made('rounds(v("1/a/x"), "0.28")', cells=cells)).state == "fails"
+
+
+def test_measurements_round_within_half_a_unit_and_show_the_value(made):
+    source = made('rounds(v("1/a/x"), "0.30")')
+    assert _claim(source, Ours({"a/x": 0.3049})).state == "holds"
+    wrong = _claim(source, Ours({"a/x": 0.3061}))
+    assert wrong.state == "fails" and "0.3061" in wrong.why
+
+
+def test_an_order_of_ours_says_whether_a_test_stands_behind_it(made):
+    source = made('above("1/b/x", "1/a/x")')
+    numbers = {"a/x": 0.1, "b/x": 0.2}
+    assert _claim(source, Ours(numbers)).test == "means only"
+    assert _claim(source, Ours(numbers, {("b", "a"): 0.012})).test == "p 0.012"
+
+
+def test_best_of_ours_waits_for_every_row_that_print_has(made):
+    source = made('best("1/b", "x")')
+    assert _claim(source, Ours({"a/x": 0.1, "b/x": 0.2})).state == "untested"
+    assert _claim(source, Ours({"a/x": 0.3, "b/x": 0.2})).state == "fails"  # decided already
+    assert _claim(source, Ours({"a/x": 0.1, "b/x": 0.2, "c/x": 0.1})).state == "holds"
+
+
+def _derived(paper, values):
+    return {s.id: s.judge(values) for s in statements(paper)}
+
+
+def test_marks_and_bold_numbers_are_claims_with_ids(made):
+    print_ = _derived(made(), Print())
+    assert {identifier: j.state for identifier, j in print_.items()} == {
+        "made/1/mark/b/x/*": "holds",
+        "made/1/mark/c/x/*": "holds",
+        "made/1/bold/a/y": "holds",
+        "made/1/bold/b/x": "holds",
+        "made/1/bold/b/y": "holds",
+    }
+
+
+@pytest.mark.parametrize(
+    ("numbers", "p", "state"),
+    [((0.1, 0.2), 0.05, "holds"), ((0.1, 0.2), 0.0501, "fails"), ((0.2, 0.1), 0.01, "fails"),
+     ((0.1, 0.2), None, "untested")],
+)  # fmt: skip
+def test_a_mark_of_ours_needs_the_order_and_the_test(made, numbers, p, state):
+    values = Ours(dict(zip(("a/x", "b/x"), numbers, strict=True)), {("b", "a"): p} if p else {})
+    assert _derived(made(), values)["made/1/mark/b/x/*"].state == state
+
+
+def test_a_mark_whose_row_is_not_above_fails_in_print(made):
+    below = made(cells=CELLS.replace("0.31*", "0.29*"))
+    assert _derived(below, Print())["made/1/mark/c/x/*"].state == "fails"
+
+
+def test_unknown_bold_is_no_claim(made):
+    kinds = {s.kind for s in statements(made(cells=CELLS.replace("bold: column", "bold: unknown")))}
+    assert kinds == {"mark"}
+
+
+@pytest.mark.parametrize(
+    ("expect", "reason"),
+    [
+        ('above("1/b/x", "1/a/z")', "column of made/1 'z'"),
+        ('above("1/q/x", "1/a/x")', "row of made/1 'q'"),
+        ('v("7/a/x") > 1', "table of made '7'"),
+        ('v("nobody:1/a/x") > 1', "paper 'nobody'"),
+        ('v("1/a/x")', "neither holds nor fails"),
+        ('rows("1", except_=["q"]) == 1', "row of table 1 'q'"),
+        ('every(rows("1"), "below", "1/a", "x")', "relation 'below'"),
+        ("rank(1, 2, 3, 4) == 1", "rank()"),
+        ('1 / (v("1/a/x") - v("1/a/x")) > 0', "DivisionByZero"),
+        ('rounds(v("1/a/x"), "many")', "InvalidOperation"),
+        ("open('x') == 1", "no function 'open'"),
+    ],
+)
+def test_a_mistake_in_an_expression_is_named_with_file_and_line(made, expect, reason):
+    with pytest.raises(ManifestError) as error:
+        judged([made(expect)], Print(), scale="full")
+    assert "claims.yaml:2: claims.0.expect" in str(error.value) and reason in str(error.value)
+
+
+def test_a_claim_id_occurs_once(made):
+    source = made("1 < 2", "1 < 3")
+    path = source.folder / "claims.yaml"
+    path.write_text(path.read_text().replace("c-1", "c-0"))
+    with pytest.raises(ManifestError, match=r"claims.yaml:3: claims.1.id: claim 'c-0' occurs twice"):
+        statements(source)
+
+
+def test_print_is_compared_in_decimals_not_floats(made):
+    assert 0.34 - 0.31 != 0.03
+    assert _claim(made('v("1/b/x") - v("1/c/x") == 0.03')).state == "holds"

@@ -1,0 +1,70 @@
+"""Our measurements as claims see them: current records of the suite's own, with the stored tests."""
+
+import pytest
+
+from repro.judging.claims.judged import statements
+from repro.judging.claims.values import Measured
+from repro.judging.comparison import Compared, Comparison
+from repro.judging.verdict import Verdict
+from repro.manifest.cells import cell
+from repro.manifest.claim_expressions import Missing
+from repro.manifest.papers import paper
+from repro.store.results import Record
+
+MINE, OTHER = "costa/2/first.seed/dev.rr100", "costa/2/first.bert/dev.rr100"
+
+
+def _compared(identifier, value, *, current=True, verdict="scaled", **record):
+    found = Record(identifier, "tiny", value, None, "f" * 64, 5, 0, **record)
+    return Compared(cell(identifier), "tiny", (found,), Verdict(verdict, "why"), current=current)
+
+
+def _measured(*compared, p=None):
+    rows = ["first.bert", "first.seed"]
+    table = {"RR@100": {"names": rows, "p": [[None, p], [p, None]], "means": [0.1, 0.2]}}
+    tests = {("costa", "2", "msmarco-document/dev"): {"max_p": 0.05, "measures": table}}
+    return Measured(Comparison(list(compared), tests if p else {}))
+
+
+def test_a_test_between_rows_is_found_in_either_direction():
+    values = _measured(p=0.03)
+    assert values.p(cell(MINE), cell(OTHER)) == values.p(cell(OTHER), cell(MINE)) == 0.03
+
+
+def test_there_is_no_test_across_columns_tables_or_rows_that_did_not_run():
+    values = _measured(p=0.03)
+    for other in ("2/first.bert/dev.r100", "1/hardneg.bert/dev.rr10", "2/first.ict/dev.rr100"):
+        assert values.p(cell(MINE), cell(f"costa/{other}")) is None
+
+
+@pytest.mark.parametrize(
+    "compared",
+    [
+        _compared(MINE, 0.4, current=False),
+        _compared(MINE, 0.4, origin={"kind": "import"}),
+        Compared(cell(MINE), "tiny", (), Verdict("not run", "why")),
+    ],
+    ids=["of an older graph", "of somebody else's run", "not recorded"],
+)
+def test_what_is_not_our_current_measurement_is_not_used(compared):
+    with pytest.raises(Missing, match="is not measured"):
+        _measured(compared).number(cell(MINE))
+
+
+def _mark(values):
+    [mark] = [s for s in statements(paper("costa")) if s.id == "costa/2/mark/first.seed/dev.rr100/*"]
+    return mark.judge(values)
+
+
+def test_a_printed_mark_is_judged_by_the_stored_test():
+    ours = _compared(MINE, 0.4), _compared(OTHER, 0.3)
+    strong = _mark(_measured(*ours, p=0.03))
+    assert (strong.state, strong.test) == ("holds", "p 0.03")
+    weak = _mark(_measured(*ours, p=0.3))
+    assert weak.state == "fails" and weak.why == "p 0.3 is above 0.05"
+    assert _mark(_measured(*ours)).state == "untested" and "repro compare" in _mark(_measured(*ours)).why
+
+
+def test_substituted_data_is_told():
+    ours = _compared(MINE, 0.4, verdict="modified"), _compared(OTHER, 0.3)
+    assert _mark(_measured(*ours, p=0.03)).test == "p 0.03; with substituted data"

@@ -1,0 +1,87 @@
+import json
+
+import pytest
+
+from repro.graph import Node, check_types
+from repro.judging import row_tests
+from repro.judging.comparison import Comparison, compare
+from repro.judging.row_tests import run_tests
+from repro.manifest.cells import select
+from repro.progress import Progress
+from repro.running.engines.inline import run_node
+from repro.running.plan import plan
+from repro.running.scale import scale
+from repro.store import Store
+from repro.store.results import Results
+
+
+@pytest.fixture
+def made(tmp_path):
+    """``made(ids)``: a plan at tiny scale whose evaluations and runs lie in the store, made up."""
+
+    def call(*ids):
+        found = plan(
+            select((), tables=(), rows=(), cells=ids), scale=scale("tiny"), data=None, digests=None
+        )
+        store = Store(tmp_path / "store")
+        for number, m in enumerate(found.measurements):
+            for part in m.parts:
+                store.build(part, lambda out, n=number, p=part: _scores(out, p, n), waiting=lambda: None)
+        found.look(store)
+        return found, store
+
+    return call
+
+
+def _scores(out, part: Node, number: int) -> None:
+    queries = [f"q{i:02d}" for i in range(20)]
+    values = [((i * (number + 3)) % 7) / 7 for i in range(20)]
+    scores = dict.fromkeys(part.params["measures"], values)
+    made = {"queries": queries, "measures": scores, "missing": [], "ignored": 0}
+    (out / "scores.json").write_text(json.dumps(made))
+
+
+def rows_of(dataset: str) -> list[str]:
+    """Cells of one table and column over a dataset, from two rows that are measured at tiny scale."""
+    cells = [c for c in select((), tables=(), rows=(), cells=()) if c.column.dataset == dataset and c.recipe]
+    columns = {}
+    for m in plan(cells, scale=scale("tiny"), data=None, digests=None).measurements:
+        columns.setdefault((m.cell.paper.name, m.cell.table.id, m.cell.column.id), []).append(m.cell.id)
+    return next(ids[:2] for ids in columns.values() if len(ids) > 1)
+
+
+@pytest.mark.parametrize("dataset", ["beir/cqadupstack", "dpr-w100/natural-questions/test"])
+def test_averaged_collections_and_answers_are_tested_by_their_scores(made, dataset):
+    ids = rows_of(dataset)
+    found, store = made(*ids)
+    [(key, node)] = row_tests.tests(found, store).items()
+    check_types(node)
+    assert key[2] == dataset
+    assert node.inputs.keys() == {"scores"}
+    comparison = Comparison([])
+    run_tests(comparison, found, store, run_node, Progress())
+    assert comparison.untested == []
+    told = comparison.tests[key]["measures"][found.measurements[0].measure]
+    assert told["names"] == [m.cell.row.id for m in found.measurements]
+    assert 0 < told["permutation_p"][0][1] <= 1
+    assert sum(told[k][0][1] for k in ("wins", "ties", "losses")) == 20 * len(found.measurements[0].groups[0])
+
+
+def test_a_cells_record_has_its_tests(made, tmp_path):
+    ids = rows_of("beir/cqadupstack")
+    found, store = made(*ids)
+    comparison = compare(found, Results(tmp_path / "results"))
+    run_tests(comparison, found, store, run_node, Progress())
+    first, second = comparison.as_json()
+    assert [t["over"] for t in first["tests"]] == [ids[1].split("/")[2]]
+    ours, theirs = first["tests"][0], second["tests"][0]
+    assert ours["difference"] == pytest.approx(-theirs["difference"])
+    # one other row: a family of one
+    assert ours["permutation_p"] == ours["holm_p"] == theirs["permutation_p"]
+    assert first["effects"] == []
+    assert first["order"] is None
+
+
+def test_one_row_alone_has_no_test(made):
+    found, store = made(rows_of("beir/cqadupstack")[0])
+    assert row_tests.tests(found, store) == {}

@@ -1,0 +1,56 @@
+"""Rows of several seeds against one row of reference."""
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_rel
+
+from repro.judging.studies import Cost, Entry, _cost, _tested, holm
+
+
+def _scores(rows):
+    """(row, column) -> seed -> query -> score."""
+    return {
+        (row, "c"): {s: {f"q{i}": float(x) for i, x in enumerate(values)} for s, values in seeds.items()}
+        for row, seeds in rows.items()
+    }
+
+
+def test_holm_is_the_step_down_rule_written_out():
+    given = {"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}
+    assert holm(given) == pytest.approx({"d": 0.02, "a": 0.03, "c": 0.06, "b": 0.06})
+    assert holm({"a": 0.9, "b": 0.8}) == {"b": 1.0, "a": 1.0}
+    assert holm({}) == {}
+
+
+def test_queries_are_the_means_of_their_seeds_and_tested_in_pairs():
+    rng = np.random.default_rng(0)
+    base, other = rng.random((2, 30)), rng.random((2, 30))
+    found = _tested(_scores({"base": {1: base[0], 2: base[1]}, "x": {1: other[0], 2: other[1]}}), "base")
+    expected = ttest_rel(other.mean(axis=0), base.mean(axis=0))
+    test = found["x", "c"]
+    assert test.p == pytest.approx(expected.pvalue, rel=1e-12) and test.holm == test.p
+    assert test.difference == pytest.approx(other.mean() - base.mean(), rel=1e-12)
+    assert test.interval[0] < test.difference < test.interval[1]
+    assert ("base", "c") not in found
+
+
+def test_rows_of_other_seeds_or_without_a_difference_are_not_tested():
+    scores = _scores({"base": {1: [0.0, 1.0]}, "same": {1: [0.0, 1.0]}, "other": {2: [1.0, 0.0]}})
+    assert _tested(scores, "base") == {}
+    assert _tested(scores, "absent") == {}
+
+
+def test_the_interval_over_seeds_is_students_and_needs_two():
+    assert Entry({1: 0.5}).half_width is None
+    entry = Entry({1: 0.1, 2: 0.2, 3: 0.3})
+    assert entry.mean == pytest.approx(0.2)
+    assert entry.half_width == pytest.approx(4.302652729911275 * 0.1 / 3**0.5)  # t of 0.975 with 2 degrees
+
+
+def test_seconds_of_an_interrupted_training_are_in_proportion_to_its_last_attempt():
+    whole = {"steps": 400, "seconds": 100.0, "flops": 10}
+    interrupted = {"steps": 400, "seconds": 30.0, "resumed_at": 300, "flops": 10}
+    ended_before = {"steps": 400, "seconds": 0.5, "resumed_at": 400, "flops": 10}
+    assert _cost([whole]) == Cost(10, 100.0)
+    assert _cost([whole, interrupted]) == Cost(10, 110.0)
+    assert _cost([whole, interrupted, ended_before]) == Cost(10, None)

@@ -1,0 +1,137 @@
+"""Hours from work and throughput; budgets; what papers say of their own cost."""
+
+import json
+
+import pytest
+
+from repro.errors import ManifestError, UsageError
+from repro.manifest import papers
+from repro.manifest.cells import select
+from repro.running.cost.estimate import estimate, keep_within
+from repro.running.cost.stated import Stated, stated
+from repro.running.cost.throughput import ASSUMED, PEAKS, Throughput, calibration_file, throughput
+from repro.running.cost.work import Work
+from repro.running.plan import plan
+from repro.running.requirements import Obstacle
+from repro.running.scale import scale
+from repro.store import Store
+
+SLOW = Throughput("CPU", 1e9, 2e9, "a machine of the test")
+
+
+@pytest.fixture
+def planned(tmp_path):
+    def build(rows=("hardneg.costa",)):
+        return _planned(tmp_path, rows, "tiny")
+
+    return build
+
+
+def _planned(folder, rows, name):
+    cells = select(("costa",), tables=("1",), rows=rows, cells=())
+    made = plan(cells, scale=scale(name), data=None, digests=None)
+    made.look(Store(folder / "store"))
+    return made
+
+
+def test_hours_are_operations_over_operations_a_second():
+    assert SLOW.hours(Work(3.6e12, 7.2e12, 0)) == 1 + 1
+    assert SLOW.hours(Work(None, 1.0, 0)) is None
+
+
+def test_a_named_gpu_is_assumed_to_reach_a_share_of_its_peak(tmp_path):
+    rates = throughput(Store(tmp_path), "H100")
+    assert (rates.unit, rates.training) == ("GPU", PEAKS["h100"] * ASSUMED)
+    assert rates.basis == "h100, assumed 35% of 989 TFLOP/s"
+    with pytest.raises(UsageError, match=r"there is no GPU 'h1000' .did you mean 'h100'"):
+        throughput(Store(tmp_path), "h1000")
+
+
+def test_a_calibration_is_read_back_and_a_broken_one_refused(tmp_path):
+    store = Store(tmp_path)
+    assert throughput(store) is None
+    said = {"device": "cuda", "name": "GPU X", "recorded": "2030-01-02T03:04:05"}
+    rates = {"training": 2e14, "encoding": 3e14}
+    said |= {kind: {"flops_per_second": rate} for kind, rate in rates.items()}
+    calibration_file(store).write_text(json.dumps(said))
+    rates = throughput(store)
+    assert (rates.unit, rates.training, rates.inference) == ("GPU", 2e14, 3e14)
+    assert rates.basis.startswith("GPU X, calibrated 2030-01-02: 200 TFLOP/s training")
+    calibration_file(store).write_text(json.dumps({**said, "training": {"flops_per_second": 0}}))
+    with pytest.raises(UsageError, match=r"json cannot be read .*`repro calibrate` writes it anew"):
+        throughput(store)
+
+
+def test_the_parts_add_up_to_the_whole(planned):
+    found = estimate(planned(), SLOW)
+    assert found.operations > 0 and not found.uncounted and not found.downloads and not found.checkpoints
+    assert found.hours(found.nodes) == pytest.approx(sum(found.hours([n]) for n in found.nodes))
+    [(name, nodes)] = found.by_paper.items()
+    assert name == "costa" and {n.fingerprint for n in nodes} == {n.fingerprint for n in found.nodes}
+    assert estimate(planned(), None).hours(found.nodes) is None
+
+
+def test_downloads_count_an_archive_of_several_splits_once(tmp_path):
+    sizes = list(estimate(_planned(tmp_path, ("bm25",), "full"), None).downloads.values())
+    assert sizes.count(1057717952) == 1  # documents, dev queries and qrels of one archive
+
+
+def test_a_budget_takes_nodes_in_order_and_a_larger_one_only_adds(planned):
+    whole = estimate(planned(), SLOW)
+    costs = [hours for node in whole.nodes if (hours := whole.hours([node]))]
+    taken = []
+    for budget in (0, costs[0] * 1.001, sum(costs[:3]) * 1.001, sum(costs) * 1.001):
+        made = planned()
+        spent = keep_within(made, budget, SLOW)
+        left = [n for n in made.needed() if not made.obstacles(n)]
+        assert spent <= budget and spent == pytest.approx(whole.hours(left))
+        taken.append({n.fingerprint for n in left})
+        causes = {obstacle.cause for obstacle in made.machine.obstacles.values()}
+        assert causes <= {f"it lies beyond the budget of {budget:g} CPU hours"}
+    assert taken[0] < taken[1] < taken[2] < taken[3] == {n.fingerprint for n in whole.nodes}
+
+
+def test_what_this_machine_lacks_counts_where_hours_are_anothers_and_what_nobody_has_does_not(planned):
+    def made(**named):
+        found = planned()
+        tuned = next(n for n in found.needed() if n.stage == "finetune")
+        found.machine.obstacles[tuned.fingerprint] = Obstacle("no", "get it", **named)
+        return found
+
+    whole = estimate(planned(), SLOW)
+    everything = pytest.approx(whole.hours(whole.nodes))
+    assert keep_within(made(of_machine=True), 10**9, SLOW, elsewhere=True) == everything
+    here = keep_within(made(of_machine=True), 10**9, SLOW)
+    assert here == keep_within(made(), 10**9, SLOW, elsewhere=True) != everything
+
+
+@pytest.mark.parametrize("hours", [-1, float("nan")])
+def test_a_budget_that_is_none_is_refused(planned, hours):
+    with pytest.raises(UsageError, match="give a number of hours, 0 or more"):
+        keep_within(planned(), hours, SLOW)
+
+
+def test_a_budget_without_a_throughput_is_refused(planned):
+    with pytest.raises(UsageError, match="`repro calibrate` measures this machine, --gpu names another"):
+        keep_within(planned(), 1, None)
+
+
+def test_what_papers_say_is_read_and_their_names_checked(tmp_path, monkeypatch):
+    said = stated()
+    assert {"costa", "cotmae_v2", "cpdae", "simlm"} <= set(said) <= set(papers.papers())
+    hours = {str(s.of): s.gpu_hours for s in said["simlm"] if s.hours}
+    assert hours == {"pre-training on MS MARCO": 288, "pre-training on Natural Questions": 576}
+    assert [s.gpus for s in said["simlm"] if not s.hours] == [4, 8, 4]
+    assert "8 GPUs of no named kind, hours not stated" in str(said["simlm"][3])
+    assert [s.gpu_hours for s in said["cotmae_v2"]] == [784, None, None]  # 16 x 49
+    assert str(said["cpdae"][0]) == "everything: not stated"
+    assert "hours not stated" in str(said["costa"][0])
+    monkeypatch.setattr(papers, "ROOT", tmp_path)
+    assert stated() == {}
+    (tmp_path / "costs.yaml").write_text("- {paper: x, of: y, gpus: 1, gpu: a, hours: 2, where: z}\n")
+    with pytest.raises(ManifestError, match=r"costs.yaml:1: 0.paper: 'x' is no paper here"):
+        stated()
+
+
+def test_gpu_hours_are_gpus_times_hours():
+    assert Stated(paper="p", of="o", gpus=8, gpu="V100", hours=1.5, where="w").gpu_hours == 12

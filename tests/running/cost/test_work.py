@@ -1,0 +1,124 @@
+"""Operations of nodes, against sums by hand and against torch's own counter."""
+
+import pytest
+
+from repro.graph import Node
+from repro.running.cost import shapes
+from repro.running.cost.shapes import BASE, Shape
+from repro.running.cost.work import forward, work
+
+BERT = Node("backbone", {"name": "bert-base-uncased", "revision": "main"})
+MARCO = Node("corpus", {"dataset": "msmarco-passage"})
+QUERIES = Node("queries", {"dataset": "msmarco-passage/dev/small"})
+TRAINING = Node("queries", {"dataset": "msmarco-passage/train/judged"})
+TRAINED = {"max_steps": None, "epochs": None}
+
+
+def _tokens(policy, length, corpus=MARCO):
+    return Node("tokenize", {"policy": policy, "length": length}, {"corpus": corpus, "model": BERT})
+
+
+def _pretrain(tokens, **params):
+    stated = {"texts_per_batch": 8, "length": tokens.params["length"], **TRAINED, **params}
+    return Node("pretrain", stated, {"model": BERT, "tokens": tokens})
+
+
+def test_bert_base_has_85_million_weights_in_its_layers():
+    # 12 layers x (4 x 768^2 of attention + 2 x 768 x 3072 of the feed-forward)
+    assert BASE.layer_weights == 12 * (4 * 768**2 + 2 * 768 * 3072) == 84_934_656
+    assert BASE.all_weights == pytest.approx(108.8e6, rel=0.01)  # BERT's 110 million without the pooler
+
+
+def test_a_forward_pass_is_what_torch_counts():
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+    from transformers import BertConfig, BertModel
+
+    sizes, length = Shape(3, 32, 96, 50), 24
+    config = BertConfig(
+        vocab_size=50, hidden_size=32, num_hidden_layers=3, num_attention_heads=4, intermediate_size=96
+    )
+    model = BertModel(config, add_pooling_layer=False).eval()
+    model.set_attn_implementation("eager")
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model(torch.zeros(2, length, dtype=torch.long))
+    assert counter.get_total_flops() == 2 * length * forward(sizes, length)
+
+
+def test_a_pretraining_is_three_passes_over_its_tokens_and_a_head_at_15_percent():
+    node = _pretrain(_tokens("chunk", 512), max_steps=1000)
+    tokens = 1000 * 8 * 512
+    each = 2 * BASE.layer_weights + 4 * 12 * 768 * 512 + 2 * 768 * 30522 * 0.15
+    assert work(node).training == pytest.approx(3 * tokens * each) and work(node).inference == 0
+
+
+def test_epochs_are_counted_in_texts_and_steps_end_them():
+    tokens = _tokens("truncate", 144)
+    length = 56 * 1.35 + 2  # of a passage, shorter than the limit
+    assert work(_pretrain(tokens, epochs=2)).training == pytest.approx(
+        work(_pretrain(tokens, max_steps=2 * -(-8841823 // 8))).training
+    )
+    fewer = work(_pretrain(tokens, epochs=2, max_steps=10)).training
+    assert fewer == work(_pretrain(tokens, max_steps=10)).training
+    assert fewer == pytest.approx(3 * 80 * length * (forward(BASE, length) + 2 * 768 * 30522 * 0.15))
+
+
+def test_a_collection_that_nobody_counted_has_no_work_rather_than_none_to_do():
+    node = _pretrain(_tokens("truncate", 64, Node("corpus", {"dataset": "wikipedia"})), epochs=1)
+    assert work(node).training is None and not work(node).is_known
+    chunks = _tokens("chunk", 512, Node("corpus", {"dataset": "wikipedia"}))
+    assert shapes.rows(chunks) == 6617648  # 2.5e9 words x 1.35 tokens / 510
+
+
+def test_a_fine_tuning_counts_queries_and_passages():
+    params = {"queries_per_batch": 8, "passages_per_query": 4, "query_length": 8, "passage_length": 32}
+    qrels = Node("qrels", {"dataset": TRAINING.params["dataset"]})
+    mined = Node("mine", {}, {"run": Node("search"), "qrels": qrels})
+    inputs = {"model": BERT, "training_set": mined, "corpus": MARCO, "queries": TRAINING}
+    node = Node("finetune", {**params, **TRAINED, "max_steps": 10}, inputs)
+    by_hand = 3 * 10 * 8 * (8 * forward(BASE, 8) + 4 * 32 * forward(BASE, 32))
+    assert work(node).training == pytest.approx(by_hand)
+    epoch = Node("finetune", {**params, **TRAINED, "epochs": 1}, inputs)
+    assert work(epoch).training == pytest.approx(by_hand / 10 * 62868)  # 502,939 queries, 8 a step
+    alone = {name: value for name, value in params.items() if name != "query_length"}
+    together = Node("finetune", {**alone, **TRAINED, "max_steps": 10}, inputs)
+    assert work(together).training == pytest.approx(3 * 10 * 8 * 4 * 32 * forward(BASE, 32))
+
+
+def test_encoding_and_search_count_every_text_once_and_every_pair():
+    passages = Node("encode", {"kind": "passages", "length": 64}, {"model": BERT, "texts": MARCO})
+    queries = Node("encode", {"kind": "queries", "length": 32}, {"model": BERT, "texts": QUERIES})
+    assert work(passages).inference == pytest.approx(8841823 * 64 * forward(BASE, 64))
+    assert work(passages).stored == 8841823 * 768 * 4  # the 27 GB of an index
+    found = Node("search", {"depth": 1000}, {"passages": passages, "queries": queries})
+    assert work(found).inference == 2 * 8841823 * 6980 * 768
+
+
+def test_sizes_come_from_initialise_or_a_checkpoints_config(tmp_path):
+    sizes = {"hidden_size": 64, "layers": 2, "heads": 2, "intermediate_size": 128}
+    made = Node("initialise", sizes, {"tokenizer": Node("vocabulary", {"size": 2000})})
+    assert shapes.shape(made) == Shape(2, 64, 128, 2000)
+    assert shapes.shape(Node("pretrain", {}, {"model": made})) == shapes.shape(made)
+    (tmp_path / "config.json").write_text(
+        '{"num_hidden_layers": 6, "hidden_size": 384, "intermediate_size": 1536, "vocab_size": 9}'
+    )
+    source = {"kind": "folder", "path": str(tmp_path)}
+    assert shapes.shape(Node("backbone", {"name": "x", "source": source})) == Shape(6, 384, 1536, 9)
+    assert shapes.shape(BERT) == BASE
+
+
+def test_every_node_of_every_paper_has_an_estimate_that_is_not_negative():
+    from repro.manifest.cells import select
+    from repro.running.plan import plan
+    from repro.running.scale import scale
+
+    for name in ("full", "tiny"):
+        whole = plan(select((), tables=(), rows=(), cells=()), scale=scale(name), data=None, digests=None)
+        works = {node.fingerprint: work(node) for node in whole.nodes}
+        assert len(works) > 1000
+        for node in whole.nodes:
+            found = works[node.fingerprint]
+            if node.stage in ("pretrain", "encode", "search"):
+                assert (found.training or 0) + (found.inference or 0) > 0, node
+            assert all(v is None or v >= 0 for v in (found.training, found.inference, found.stored))
+        assert sum(not w.is_known for w in works.values()) < 0.02 * len(works)

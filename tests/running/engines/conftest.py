@@ -1,0 +1,75 @@
+"""Plans small enough to be carried out by engines, with stages that do nothing but say so."""
+
+import sys
+
+import pytest
+
+from repro.manifest.cells import select
+from repro.running.engines import child
+from repro.running.plan import plan
+from repro.running.scale import scale
+from repro.store import Store
+
+# In place of `repro stage`: an empty artefact, or what FAIL, BLOCK, KILL, HANG, DEAF (stage names) say.
+STAGE = """
+import os, signal, sys, time
+from pathlib import Path
+from repro.store import Store
+fingerprint, root = sys.argv[1:]
+store = Store(Path(root))
+node = store.remembered(fingerprint)
+told = lambda word: node.stage in os.environ.get(word, "").split()
+def tell(word):
+    with open(store.root / "told", "a") as file:
+        gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "-") or "none"
+        file.write(f"{word} {node.stage} {fingerprint} {os.getpid()} {gpu}\\n")
+tell("start")
+assert all(store.state(parent) == "stored" for parent in node.parents()), "an input is missing"
+if told("DEAF"):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    tell("deaf")
+if told("HANG"):
+    time.sleep(60)
+time.sleep(float(os.environ.get("LAST", "0")))
+if told("KILL"):
+    os.kill(os.getpid(), signal.SIGKILL)
+if told("BLOCK"):
+    print("a warning\\nrepro: nothing here; get it", file=sys.stderr)
+    sys.exit(4)
+if told("FAIL"):
+    print(f"repro: {node.stage} failed on purpose", file=sys.stderr)
+    sys.exit(3)
+store.build(node, lambda directory: None, waiting=lambda: None)
+tell("end")
+"""
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def make():
+    """A plan of rows of one table at tiny scale."""
+
+    def build(rows=("bm25", "bert")):
+        cells = select(("costa",), tables=("1",), rows=rows, cells=())
+        return plan(cells[:2] if rows == ("bm25",) else cells, scale=scale("tiny"), data=None, digests=None)
+
+    return build
+
+
+@pytest.fixture
+def pretended(monkeypatch):
+    """Children run ``STAGE`` instead of a stage."""
+
+    def command(node, store, python=sys.executable, *, processes=1):
+        return [python, "-c", STAGE, node.fingerprint, str(store.root)]
+
+    monkeypatch.setattr(child, "command", command)
+
+
+def told(store) -> list[list[str]]:
+    """What the children said, in order: start or end, stage, fingerprint, process, GPUs."""
+    return [line.split() for line in (store.root / "told").read_text().splitlines()]

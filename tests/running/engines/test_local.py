@@ -1,0 +1,310 @@
+"""Stages as processes: in order, several at once, with the outcome of running them one by one."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+from tests.engines.conftest import told
+
+from repro.errors import BlockedError, StageError, UsageError
+from repro.progress import Progress
+from repro.running.engines import child, local
+from repro.running.engines.child import command
+from repro.running.engines.torchrun import SHARED
+from repro.running.runner import execute
+from repro.stage_table import STAGES
+from repro.store import Store
+
+pytestmark = pytest.mark.usefixtures("pretended")
+
+
+class Lines(Progress):
+    def __init__(self):
+        self.lines = []
+
+    def note(self, message):
+        self.lines.append(message)
+
+
+def _at_once(lines) -> int:
+    most = now = 0
+    for word, *_ in lines:
+        now += 1 if word == "start" else -1
+        most = max(most, now)
+    return most
+
+
+def test_everything_runs_once_after_its_inputs_and_no_more_at_a_time_than_asked(make, store, monkeypatch):
+    monkeypatch.setenv("LAST", "0.3")
+    plan, progress = make(("bm25",)), Lines()
+    outcome = local.execute(plan, store, progress, jobs=2)
+    assert {n.fingerprint for n in outcome.run} == {n.fingerprint for n in plan.nodes}
+    assert not outcome.failed and not outcome.blocked
+    assert all(store.state(node) == "stored" for node in plan.nodes)
+    lines = told(store)  # a child whose inputs are missing fails, and would be in outcome.failed
+    assert len(lines) == 2 * len(plan.nodes) and _at_once(lines) == 2
+    assert len(progress.lines) == len(plan.nodes) and progress.lines[0].startswith(f"[1/{len(plan.nodes)}] ")
+    assert local.execute(plan, store, progress, jobs=2).run == []
+    assert not list((store.root / "logs").iterdir())
+
+
+def test_one_job_keeps_the_order_of_the_plan(make, store):
+    plan = make(("bm25",))
+    outcome = local.execute(plan, store, Progress(), jobs=1)
+    assert [n.fingerprint for n in outcome.run] == [n.fingerprint for n in plan.nodes]
+
+
+@pytest.mark.parametrize("word", ["FAIL", "BLOCK"])
+def test_failures_and_obstacles_end_as_on_the_inline_engine(make, store, tmp_path, monkeypatch, word):
+    def inline(node, store, progress):
+        if node.stage == "queries" and word == "FAIL":
+            raise StageError("queries failed on purpose")
+        if node.stage == "queries":
+            raise BlockedError("nothing here", "get it")
+        return store.build(node, lambda directory: None, waiting=lambda: None)
+
+    expected = execute(make(("bm25",)), Store(tmp_path / "other"), inline, Progress())
+    monkeypatch.setenv(word, "queries")
+    progress = Lines()
+    found = local.execute(make(("bm25",)), store, progress, jobs=3)
+    assert {n.fingerprint for n in found.run} == {n.fingerprint for n in expected.run} != set()
+    assert found.failed == expected.failed and found.blocked == expected.blocked
+    assert bool(found.failed) == (word == "FAIL") and bool(found.blocked) == (word == "BLOCK")
+    failures = sum(node.stage == "queries" for node in make(("bm25",)).nodes)
+    assert sum("failed" in line for line in progress.lines) == (failures if word == "FAIL" else 0)
+
+
+def test_a_child_that_dies_without_a_word_is_told_with_its_log(make, store, monkeypatch):
+    monkeypatch.setenv("KILL", "corpus")
+    outcome = local.execute(make(("bm25",)), store, Progress(), jobs=2)
+    sentences = set(outcome.failed.values())
+    assert len(sentences) == 1
+    [sentence] = sentences
+    assert "was ended by SIGKILL, as happens where memory runs out," in sentence
+    assert sentence.endswith(".err)") and os.path.exists(sentence.rpartition("log: ")[2][:-1])
+    assert {n.stage for n in outcome.run} == {"queries", "qrels"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
+def test_interrupted_it_ends_its_children_and_the_next_run_continues(make, store, monkeypatch, number):
+    monkeypatch.setenv("HANG", "corpus")
+
+    def interrupt():
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            if (store.root / "told").exists() and any(line[1] == "corpus" for line in told(store)):
+                break
+            time.sleep(0.05)
+        os.kill(os.getpid(), number)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        local.execute(make(("bm25",)), store, Progress(), jobs=3)
+    thread.join()
+    assert signal.getsignal(signal.SIGTERM) is before
+    processes = {int(line[3]) for line in told(store) if line[1] == "corpus"}
+    assert processes
+    for process in processes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+    monkeypatch.delenv("HANG")
+    plan = make(("bm25",))
+    local.execute(plan, store, Progress(), jobs=3)
+    assert all(store.state(node) == "stored" for node in plan.nodes)
+
+
+def test_a_second_signal_leaves_no_child_that_does_not_heed_the_first(make, store, monkeypatch):
+    monkeypatch.setattr(child, "PATIENCE", 1)
+    for word in ("HANG", "DEAF"):
+        monkeypatch.setenv(word, "corpus queries")
+
+    def interrupt():
+        until = time.monotonic() + 60
+        while time.monotonic() < until and len(_deaf(store)) < 2:
+            time.sleep(0.05)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(os.getpid(), number)
+            time.sleep(0.2)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        local.execute(make(("bm25",)), store, Progress(), jobs=3)
+    thread.join()
+    assert len(_deaf(store)) >= 2
+    for process in _deaf(store):
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+def _deaf(store) -> set[int]:
+    lines = told(store) if (store.root / "told").exists() else []
+    return {int(line[3]) for line in lines if line[0] == "deaf"}
+
+
+def test_all_children_are_told_to_end_before_any_is_waited_for(monkeypatch):
+    done = []
+
+    class Process:
+        def __init__(self, pid):
+            self.pid = pid
+
+        def wait(self, patience):
+            done.append(f"wait {self.pid}")
+
+    monkeypatch.setattr(os, "killpg", lambda pid, number: done.append(f"{number.name} {pid}"))
+    child.stop([SimpleNamespace(process=Process(pid)) for pid in (1, 2)])
+    assert done == [
+        "SIGTERM 1", "SIGTERM 2", "wait 1", "wait 2", "SIGKILL 1", "SIGKILL 2", "wait 1", "wait 2",
+    ]  # fmt: skip
+
+
+def test_what_was_ignored_before_stays_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
+    try:
+        with local._interruptions() as received:
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert not received and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_module_of_the_working_folder_is_not_taken_for_a_library(make, tmp_path):
+    (tmp_path / "click.py").write_text("raise SystemExit('the wrong click')")
+    node = make(("bm25",)).nodes[0]
+    environment = {**os.environ, "PYTHONPATH": child.import_path()}
+    line = command(node, Store(tmp_path / "empty"))
+    done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.stderr.startswith("repro: no plan run with this store has a node")
+
+
+def test_a_gpu_is_given_to_one_heavy_stage_at_a_time_and_to_no_other(make, store, monkeypatch):
+    monkeypatch.setattr(local, "gpus", lambda: ["0", "3"])
+    plan = make(("hardneg.bert",))
+    outcome = local.execute(plan, store, Progress(), jobs=4)
+    assert not outcome.failed and len(outcome.run) == len(plan.nodes)
+    holding, seen = {}, set()
+    for word, stage, fingerprint, _, gpu in told(store):
+        if not STAGES[stage].heavy:
+            assert gpu == "none"
+        elif word == "start":
+            assert gpu in ("0", "3") and gpu not in holding.values()
+            holding[fingerprint] = gpu
+            seen.add(gpu)
+        else:
+            del holding[fingerprint]
+    assert "0" in seen
+
+
+def test_a_training_is_a_process_on_each_of_its_gpus_and_other_heavy_stages_have_one(
+    make, store, monkeypatch
+):
+    monkeypatch.setattr(local, "gpus", lambda: ["0", "1", "2"])
+    pretended, processes = child.command, {}
+
+    def noted(node, store, *, processes: int, told=processes):
+        told[node.fingerprint] = processes
+        return pretended(node, store)
+
+    monkeypatch.setattr(child, "command", noted)
+    plan = make(("hardneg.bert",))
+    outcome = local.execute(plan, store, Progress(), jobs=4, gpus_per_stage=2)
+    assert not outcome.failed and len(outcome.run) == len(plan.nodes)
+    free, shared, alone = {"0", "1", "2"}, set(), set()
+    for word, stage, fingerprint, _, gpu in told(store):
+        own = set() if gpu == "none" else set(gpu.split(","))
+        wanted = 0 if not STAGES[stage].heavy else 2 if stage in SHARED else 1
+        assert len(own) == wanted and processes[fingerprint] == max(1, wanted)
+        if word == "start":
+            assert own <= free
+        free = free - own if word == "start" else free | own
+        (shared if wanted == 2 else alone).add(stage)
+    assert {"finetune", "encode"} <= shared and alone and free == {"0", "1", "2"}
+
+
+def test_more_gpus_a_stage_than_there_are_is_refused(make, store, monkeypatch):
+    monkeypatch.setattr(local, "gpus", lambda: ["0", "1"])
+    for wanted in (0, 3, -1):
+        with pytest.raises(UsageError, match=f"is {wanted}, and this machine shows 2 GPUs; give 1, or"):
+            local.execute(make(("bm25",)), store, Progress(), gpus_per_stage=wanted)
+
+
+def test_several_processes_are_started_by_torchrun(make, store):
+    node = make(("bm25",)).nodes[0]
+    one, three = command(node, store), command(node, store, processes=3)
+    assert one[1:4] == ["-P", "-m", "repro"]
+    assert three[1:4] == ["-P", "-m", "torch.distributed.run"] and "--nproc-per-node=3" in three
+    assert three[-len(one[2:]) :] == one[2:]
+
+
+def test_what_one_of_several_processes_said_is_told_whatever_torchrun_ends_with(make, store):
+    ended = child.Child(make(("bm25",)).nodes[0], store, threads=1, gpus=None, processes=2)
+    ended.process.wait()
+    ended.log.write_text("repro: no memory is left\nsomething of the launcher's\n")
+    ended.process = SimpleNamespace(returncode=1)
+    assert ended.result() == "no memory is left"
+    ended.processes = 1
+    ended.log.write_text("repro: no memory is left\n")
+    assert "ended with status 1 without a word" in ended.result()
+
+
+def test_how_many_run_at_once_follows_from_cores_threads_and_gpus(make, monkeypatch):
+    plan = make(("bm25",))
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(local, "cores", lambda: 8)
+    monkeypatch.setattr(local, "gpus", lambda: [])
+    assert local.default_jobs(plan) == 8  # a backbone of tiny takes one thread
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    assert local.default_jobs(plan) == 2
+    monkeypatch.setattr(local, "gpus", lambda: ["0", "1", "2", "3"])
+    assert local.default_jobs(plan) == 5
+    assert local.default_jobs(plan, 2) == 3 and local.default_jobs(plan, 4) == 2
+
+
+def test_gpus_are_those_that_are_visible(monkeypatch):
+    monkeypatch.setattr(local, "gpu", lambda: ["a", "b"])
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert local.gpus() == ["0", "1"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2, GPU-5f")
+    assert local.gpus() == ["2", "GPU-5f"]
+    monkeypatch.setattr(local, "gpu", lambda: None)
+    assert local.gpus() == []
+
+
+def test_no_jobs_at_all_is_refused(make, store):
+    with pytest.raises(UsageError, match="--jobs is 0; give the number"):
+        local.execute(make(("bm25",)), store, Progress(), jobs=0)
+
+
+def test_a_note_of_data_that_lie_elsewhere_now_is_written_anew(make, store):
+    import json
+
+    plan = make(("bm25",))
+    local.execute(plan, store, Progress(), jobs=2)
+    corpus = next(n for n in plan.nodes if n.stage == "corpus")
+    note = store.root / "nodes" / f"{corpus.fingerprint}.json"
+    right = note.read_text()
+    described = json.loads(right)
+    described["params"]["source"] = {"files": ["/moved/away"]}
+    note.write_text(json.dumps(described))
+    for node in plan.nodes:
+        store.discard(node)
+    assert not local.execute(plan, store, Progress(), jobs=2).failed
+    assert json.loads(note.read_text()) == json.loads(right)
+
+
+def test_a_torn_note_of_a_stored_input_is_written_anew(make, store):
+    plan = make(("bm25",))
+    local.execute(plan, store, Progress(), jobs=2)
+    corpus = next(n for n in plan.nodes if n.stage == "corpus")
+    (store.root / "nodes" / f"{corpus.fingerprint}.json").write_text('{"stage": ')
+    ended = next(n for n in plan.nodes if n.stage == "evaluate")
+    store.discard(ended)
+    outcome = local.execute(plan, store, Progress(), jobs=2)
+    assert [n.fingerprint for n in outcome.run] == [ended.fingerprint] and not outcome.failed

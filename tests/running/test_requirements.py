@@ -1,0 +1,107 @@
+"""What this machine lacks is known before anything runs, and data is known by its bytes."""
+
+import json
+
+from repro.graph import Node
+from repro.running.requirements import Machine
+
+BACKBONE = Node("backbone", {"name": "some/bert", "revision": "main"})
+
+
+def _model(root, text):
+    folder = root / "models/some/bert"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(text)
+    (folder / "model.safetensors").write_bytes(b"")
+    return Machine(root, root / "digests.json").resolve(BACKBONE)
+
+
+def test_two_checkpoints_of_one_name_are_told_apart_by_their_bytes(tmp_path):
+    one, two = _model(tmp_path / "a", "{}"), _model(tmp_path / "b", "{ }")
+    assert one.fingerprint != two.fingerprint
+    assert one.fingerprint == _model(tmp_path / "c", "{}").fingerprint
+
+
+def test_a_checkpoint_that_is_nowhere_is_an_obstacle_with_a_remedy(tmp_path):
+    machine = Machine(tmp_path, None)
+    node = machine.resolve(BACKBONE)
+    assert "repro data fetch model:some/bert" in machine.obstacles[node.fingerprint].remedy
+
+
+def test_a_folder_without_weights_is_no_checkpoint(tmp_path):
+    folder = tmp_path / "models/some/bert"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    machine = Machine(tmp_path, None)
+    node = machine.resolve(BACKBONE)
+    assert "repro data fetch model:some/bert" in machine.obstacles[node.fingerprint].remedy
+    (folder / "pytorch_model.bin").write_bytes(b"")
+    machine = Machine(tmp_path, tmp_path / "digests.json")
+    assert machine.resolve(BACKBONE).fingerprint not in machine.obstacles
+
+
+def test_half_precision_without_a_gpu_is_an_obstacle(monkeypatch):
+    monkeypatch.setattr("repro.machine.gpu", lambda: [])
+    machine = Machine(None, None)
+    node = machine.resolve(Node("search", {}, {"passages": Node("encode", {"precision": "fp16"})}))
+    encode = node.inputs["passages"]
+    assert "needs a GPU" in machine.obstacles[encode.fingerprint].cause
+    machine.leave()
+    assert machine.obstacles == {}
+
+
+def test_an_edited_collection_has_another_identity(tmp_path):
+    def corpus(root, text):
+        (root / "cranfield").mkdir(parents=True)
+        (root / "cranfield/corpus.jsonl").write_text(json.dumps({"_id": "1", "title": "", "text": text}))
+        return Machine(root, None).resolve(Node("corpus", {"dataset": "cranfield"}))
+
+    assert corpus(tmp_path / "a", "x").fingerprint != corpus(tmp_path / "b", "y").fingerprint
+    assert corpus(tmp_path / "c", "x").fingerprint == corpus(tmp_path / "d", "x").fingerprint
+
+
+def test_missing_data_can_be_planned_with_and_says_how_to_get_it():
+    machine = Machine(None, None)
+    node = machine.resolve(Node("corpus", {"dataset": "beir/fiqa"}))
+    assert node.params["identity"].startswith("library:beir/fiqa")
+    assert "repro data fetch beir/fiqa" in machine.obstacles[node.fingerprint].remedy
+
+
+def test_a_scale_without_a_stand_in_says_so():
+    machine = Machine(None, None)
+    node = machine.resolve(Node("queries", {"dataset": "small/beir/fiqa/test"}))
+    assert machine.obstacles[node.fingerprint].cause == "scale small has no stand-in for beir/fiqa/test"
+
+
+def _spans(splitter):
+    corpus = Node("corpus", {"dataset": "tiny/document"})
+    params = {"policy": "spans", "splitter": splitter, "length": 16}
+    return Node("tokenize", params, {"corpus": corpus, "model": Node("initialise", {}, {})})
+
+
+def test_java_is_of_the_machine_and_data_are_not(monkeypatch):
+    monkeypatch.setattr("repro.machine.java_missing", lambda: ("no Java", "install it"))
+    machine = Machine(None, None)
+    index = machine.resolve(Node("lucene_index", {}, {"corpus": Node("corpus", {"dataset": "beir/fiqa"})}))
+    corpus = index.inputs["corpus"]
+    assert set(machine.obstacles) == {index.fingerprint, corpus.fingerprint}
+    machine.leave()
+    assert set(machine.obstacles) == {corpus.fingerprint}
+
+
+def test_a_splitter_without_its_model_is_an_obstacle_and_rules_need_none(tmp_path):
+    machine = Machine(tmp_path, None)
+    missing = machine.resolve(_spans("nltk"))
+    assert "rules" in machine.obstacles[missing.fingerprint].remedy
+    assert machine.resolve(_spans("rules")).fingerprint not in machine.obstacles
+
+
+def test_a_splitter_is_known_by_the_bytes_of_its_model(tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    model = tmp_path / "nltk_data/tokenizers/punkt_tab/english"
+    model.mkdir(parents=True)
+    prints = set()
+    for text in ("one", "other"):
+        (model / "abbrev_types.txt").write_text(text)
+        prints.add(Machine(tmp_path, None).resolve(_spans("nltk")).fingerprint)
+    assert len(prints) == 2

@@ -1,0 +1,243 @@
+"""A plan is carried out in order; a failure or an obstacle holds back only what is below it."""
+
+import json
+
+import pytest
+
+from repro.errors import BlockedError, StageError, StoreError, UsageError
+from repro.judging.comparison import compare
+from repro.manifest.cells import select
+from repro.progress import Progress
+from repro.running.plan import plan
+from repro.running.requirements import Obstacle
+from repro.running.runner import execute, record
+from repro.running.scale import scale
+from repro.store import Store
+from repro.store.results import Results
+
+SCORES = {"queries": ["1", "2"], "missing": ["2"]}
+
+
+@pytest.fixture
+def make(tmp_path):
+    """A plan of two rows of one table at tiny scale, with a store and results of its own."""
+
+    def build(names=("costa",), rows=("bm25", "bert"), **options):
+        cells = select(names, tables=("1",), rows=rows, cells=())
+        return plan(cells, scale=scale("tiny"), data=None, digests=None, **options)
+
+    return build, Store(tmp_path / "store"), Results(tmp_path / "results")
+
+
+def _engine(value=0.5, *, fail=(), block=()):
+    """Writes what each stage would, without doing the work."""
+    ran = []
+
+    def engine(node, store, progress):
+        if node.stage in fail:
+            raise StageError(f"{node.stage} failed on purpose")
+        if node.stage in block:
+            raise BlockedError("nothing here", "get it")
+
+        def work(directory):
+            if node.stage == "evaluate":
+                measures = {m: [value, value] for m in node.params["measures"]}
+                (directory / "scores.json").write_text(json.dumps({**SCORES, "measures": measures}))
+
+        ran.append(node)
+        return store.build(node, work, waiting=lambda: None)
+
+    return engine, ran
+
+
+def test_inputs_run_before_what_needs_them_and_everything_once(make):
+    build, store, _ = make
+    engine, ran = _engine()
+    execute(build(), store, engine, Progress())
+    seen = set()
+    for node in ran:
+        assert {p.fingerprint for p in node.parents()} <= seen
+        assert node.fingerprint not in seen
+        seen.add(node.fingerprint)
+
+
+def test_a_second_run_runs_nothing(make):
+    build, store, _ = make
+    execute(build(), store, _engine()[0], Progress())
+    engine, ran = _engine()
+    assert execute(build(), store, engine, Progress()).run == ran == []
+
+
+def test_rows_share_the_work_they_have_in_common(make):
+    build, _, _ = make
+    assert build().asked > len(build().nodes)
+
+
+def test_a_failure_holds_back_only_what_is_below_it(make):
+    build, store, results = make
+    whole = build()
+    outcome = execute(whole, store, _engine(fail=("finetune",))[0], Progress())
+    record(whole, store, results)
+    verdicts = {c.cell.row.system: c.verdict for c in compare(whole, results, outcome=outcome).cells}
+    assert verdicts["bm25"].name == "scaled"
+    assert verdicts["bert"].name == "failed"
+    assert "failed on purpose" in verdicts["bert"].why
+
+
+def test_an_obstacle_holds_back_only_what_is_below_it_and_says_what_to_do(make):
+    build, store, results = make
+    whole = build()
+    for node in whole.nodes:
+        if node.stage == "vocabulary":
+            whole.machine.obstacles[node.fingerprint] = Obstacle("no words", "find some")
+    outcome = execute(whole, store, _engine()[0], Progress())
+    record(whole, store, results)
+    cells = {c.cell.row.system: c for c in compare(whole, results, outcome=outcome).cells}
+    assert cells["bm25"].measured == 0.5
+    assert cells["bert"].verdict.name == "blocked"
+    assert cells["bert"].as_json()["blocked"] == [{"cause": "no words", "remedy": "find some"}]
+
+
+def test_what_a_stage_finds_missing_while_it_runs_blocks_too(make):
+    build, store, _ = make
+    outcome = execute(build(), store, _engine(block=("bm25",))[0], Progress())
+    assert not outcome.failed
+    assert any(o.remedy == "get it" for found in outcome.blocked.values() for o in found)
+
+
+def test_what_is_stored_needs_none_of_its_inputs(make):
+    import shutil
+
+    build, store, _ = make
+    execute(build(), store, _engine()[0], Progress())
+    shutil.rmtree(store.root / "corpus")
+    engine, ran = _engine()
+    execute(build(), store, engine, Progress())
+    assert ran == []
+
+
+def test_a_damaged_artefact_is_named_and_rebuilt_on_request(make):
+    build, store, _ = make
+    execute(build(), store, _engine()[0], Progress())
+    victim = next((store.root / "evaluate").iterdir()) / "scores.json"
+    victim.write_text(victim.read_text()[:20])
+    with pytest.raises(StoreError, match=r"evaluate/.* is damaged: scores\.json has 20 bytes.*--rebuild"):
+        execute(build(), store, _engine()[0], Progress())
+    engine, ran = _engine()
+    execute(build(), store, engine, Progress(), rebuild=True)
+    assert [n.stage for n in ran] == ["evaluate"]
+
+
+def test_a_measured_cell_is_the_mean_over_queries_in_prints_unit(make):
+    build, store, results = make
+    whole = build()
+    execute(whole, store, _engine(0.25)[0], Progress())
+    record(whole, store, results)
+    found = results.read("tiny", "costa")
+    assert {r.measured for r in found} == {0.25}
+    assert {(r.queries, r.missing) for r in found} == {(2, 1)}
+
+
+def test_percent_tables_are_measured_in_percent(tmp_path):
+    cells = select(("cotmae_v2",), tables=("1",), rows=("bm25",), cells=())
+    whole = plan(cells, scale=scale("tiny"), data=None, digests=None)
+    store, results = Store(tmp_path / "s"), Results(tmp_path / "r")
+    execute(whole, store, _engine(0.25)[0], Progress())
+    record(whole, store, results)
+    assert {r.measured for r in results.read("tiny", "cotmae_v2")} == {25.0}
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_an_average_is_recorded_only_when_all_its_parts_are(tmp_path, complete):
+    store, results = Store(tmp_path / "s"), Results(tmp_path / "r")
+    cells = select(("cotmae_v2",), tables=("3",), rows=("bm25",), cells=())
+    whole = plan(cells, scale=scale("tiny"), data=None, digests=None)
+    if not complete:
+        forum = next(n for n in whole.nodes if n.params.get("dataset") == "tiny/cqadupstack/travel")
+        whole.machine.obstacles[forum.fingerprint] = Obstacle("no forum", "find one")
+    execute(whole, store, _engine(0.5)[0], Progress())
+    record(whole, store, results)
+    found = {r.cell: r.measured for r in results.read("tiny", "cotmae_v2")}
+    assert found["cotmae_v2/3/bm25/scifact"] == 50.0
+    assert found.get("cotmae_v2/3/bm25/average") == (50.0 if complete else None)
+
+
+def test_another_choice_of_a_reading_changes_the_fingerprints_and_is_labelled(make):
+    build, store, results = make
+    default, other = (
+        build(rows=("bm25",)),
+        build(rows=("bm25",), overrides={"bm25-parameters": "anserini-default"}),
+    )
+    ours = {m.fingerprint for m in default.measurements}
+    assert not ours & {m.fingerprint for m in other.measurements}
+    for whole in (default, other):
+        execute(whole, store, _engine()[0], Progress())
+        record(whole, store, results)
+    assert all(len(c.records) == 1 for c in compare(other, results).cells)
+    assert compare(other, results).cells[0].records[0].readings == {"bm25-parameters": "anserini-default"}
+    assert compare(default, results).cells[0].records[0].readings == {}
+
+
+def test_a_reading_that_changes_nothing_in_the_selection_is_refused(make):
+    build, _, _ = make
+    with pytest.raises(UsageError, match="changes nothing here"):
+        build(rows=("bm25",), overrides={"span-resampling": "every-epoch"})
+
+
+def test_unknown_readings_and_choices_name_the_right_ones(make):
+    build, _, _ = make
+    with pytest.raises(
+        UsageError,
+        match=r"no reading of the selected papers 'bm25-parameter' \(did you mean 'bm25-parameters'",
+    ):
+        build(overrides={"bm25-parameter": "x"})
+    with pytest.raises(UsageError, match="anserini-default"):
+        build(overrides={"bm25-parameters": "x"})
+
+
+def test_seeds_of_the_user_make_measurements_of_their_own(make):
+    build, store, results = make
+    whole = build(rows=("bert",), seeds=(1, 2, 3))
+    execute(whole, store, _engine()[0], Progress())
+    record(whole, store, results)
+    compared = compare(whole, results).cells[0]
+    assert [r.seed for r in compared.records] == [1, 2, 3]
+
+
+def test_seeds_that_change_nothing_count_once(make):
+    build, store, results = make
+    whole = build(rows=("bm25",), seeds=(1, 2, 3))
+    execute(whole, store, _engine()[0], Progress())
+    record(whole, store, results)
+    assert len(compare(whole, results).cells[0].records) == 1
+
+
+def test_a_cell_of_several_runs_is_the_largest_mean_of_a_group(make):
+    """Two groups of two runs: 0.1 and 0.3, 0.5 and 0.1; the cell is 0.3."""
+    from dataclasses import replace
+
+    from repro.graph import Node
+    from repro.running.runner import measured
+
+    build, store, _ = make
+    whole = build(rows=("bm25",))
+    first = whole.measurements[0]
+    evaluation = first.parts[0]
+    values = (0.1, 0.3, 0.5, 0.1)
+    parts = [Node("evaluate", {**evaluation.params, "try": n}, evaluation.inputs) for n in range(4)]
+    for value, part in zip(values, parts, strict=True):
+        _engine(value)[0](part, store, Progress())
+    several = replace(first, groups=(tuple(parts[:2]), tuple(parts[2:])))
+    found = measured(several, "tiny", store)
+    assert found.measured == pytest.approx(0.3)
+    assert found.queries == 2  # of one set of queries, however many runs answer it
+    assert found.fingerprint not in {part.fingerprint for part in parts}
+
+
+def test_a_reading_may_say_what_a_column_is_measured_by(make):
+    build, _, _ = make
+    usual = {m.cell.id: m for m in build(rows=("bert",)).measurements}
+    other = {m.cell.id: m for m in build(rows=("bert",), overrides={"dev-recall": "success"}).measurements}
+    cell = "costa/1/hardneg.bert/dev.r1000"
+    assert (usual[cell].measure, other[cell].measure) == ("R@1000", "Success@1000")
+    assert other[cell].departures["dev-recall"] == "success"

@@ -1,0 +1,164 @@
+"""A scale caps costs and swaps corpora; what makes a method is never touched."""
+
+import pytest
+
+from repro.errors import UsageError
+from repro.graph import Node, walk
+from repro.running.scale import scale, scales
+
+TRAINED = Node(
+    "pretrain",
+    {
+        "objective": {"name": "o", "version": 1, "path": "p"},
+        "options": {
+            "temperature": 0.1, "span_tokens": {"phrase": [4, 16], "paragraph": [64, 128]}, "beta": [4, 2],
+        },
+        "texts_per_batch": 64, "epochs": 6, "max_steps": None, "learning_rate": 5e-5, "precision": "fp16",
+        "length": 512, "seed": 7,
+    },
+    {
+        "model": Node("backbone", {"name": "bert-base-uncased", "revision": "main"}),
+        "tokens": Node("tokenize", {"length": 512, "policy": "chunk", "separator": " "},
+                       {"corpus": Node("corpus", {"dataset": "wikipedia"}),
+                        "model": Node("backbone", {"name": "bert-base-uncased", "revision": "main"})}),
+    },
+)  # fmt: skip
+
+
+def test_full_changes_nothing():
+    assert scale("full").rewriter()(TRAINED).fingerprint == TRAINED.fingerprint
+
+
+def test_what_stands_in_for_a_released_checkpoint_does_so_below_full_only():
+    released = {"name": "makers/model", "revision": "main"}
+    asked = Node("backbone", released, {"stand_in": TRAINED})
+    assert scale("full").rewriter()(asked).fingerprint == Node("backbone", released).fingerprint
+    tiny = scale("tiny").rewriter()
+    assert tiny(asked).fingerprint == tiny(TRAINED).fingerprint
+    assert tiny(Node("backbone", released)).params["objective"]["name"] == "mlm"
+
+
+def test_a_variation_takes_over_what_it_does_not_say_itself():
+    tiny, variation = scale("tiny").facts, scale("tiny-long").facts
+    assert variation.caps == tiny.caps and variation.replace == tiny.replace
+    assert variation.backbone != tiny.backbone and variation.learning_rate != tiny.learning_rate
+    longer = scale("tiny-long").rewriter()(TRAINED)
+    assert (longer.params["max_steps"], longer.params["epochs"]) == (variation.steps["pretrain"], None)
+    assert longer.params["max_steps"] > tiny.caps["max_steps"]
+    assert scale("tiny-long").dataset("wikipedia") == "tiny/text"
+    assert not scale("tiny-long").compares_with_print
+
+
+def test_an_objective_can_have_its_own_steps_sizes_and_rate():
+    from repro.running import scale as module
+
+    own = module._Objective(steps=9, replace={"texts_per_batch": 4}, learning_rate={"factor": 2, "most": 1})
+    facts = scale("tiny").facts.model_copy(update={"objectives": {"o": own}})
+    changed = module.Scale("tiny", facts).rewriter()(TRAINED).params
+    assert (changed["max_steps"], changed["epochs"], changed["texts_per_batch"]) == (9, None, 4)
+    assert changed["learning_rate"] == pytest.approx(1e-4)
+    other = module.Scale("tiny", facts.model_copy(update={"objectives": {"p": own}})).rewriter()(TRAINED)
+    assert other.params == scale("tiny").rewriter()(TRAINED).params
+
+
+def test_one_of_several_samples_is_drawn_at_tiny():
+    trained = Node("corpus", {"dataset": "wikipedia"})
+    params = {"queries": 9000, "method": "random", "seed": 1}
+    samples = [Node("sample", params | {"sample": n}, {"training_set": trained}) for n in range(3)]
+    assert len({scale("tiny").rewriter()(sample).fingerprint for sample in samples}) == 1
+    assert len({scale("full").rewriter()(sample).fingerprint for sample in samples}) == 3
+
+
+def test_tiny_caps_costs_and_leaves_the_method_alone():
+    small = scale("tiny").rewriter()(TRAINED)
+    assert small.params["max_steps"] == scale("tiny").facts.caps["max_steps"]
+    assert small.params["texts_per_batch"] <= 64
+    assert small.params["precision"] == "fp32"
+    assert small.params["epochs"] == 6
+    assert small.params["seed"] == 7
+    assert small.params["options"]["temperature"] == 0.1
+    assert small.params["options"]["beta"] == [4, 2]
+
+
+def test_lengths_inside_a_text_shrink_in_proportion_to_it():
+    small = scale("tiny").rewriter()(TRAINED)
+    ratio = small.params["length"] / 512
+    assert small.params["options"]["span_tokens"]["paragraph"] == [round(64 * ratio), round(128 * ratio)]
+    assert min(small.params["options"]["span_tokens"]["phrase"]) >= 1
+
+
+def test_sizes_of_vectors_shrink_with_the_width_of_the_backbone():
+    options = {"top_k": 384, "dense_reduction": {"to": 384, "by": "linear"}, "temperature": 1.0}
+    node = Node("finetune", {"objective": {"name": "o"}, "options": options}, TRAINED.inputs)
+    half = scale("tiny").facts.backbone.initialise["hidden_size"] // 2
+    small = scale("tiny").rewriter()(node).params["options"]
+    assert small == {"top_k": half, "dense_reduction": {"to": half, "by": "linear"}, "temperature": 1.0}
+    encoded = scale("tiny").rewriter()(Node("encode_views", {"top_k": None}, TRAINED.inputs))
+    assert encoded.params["top_k"] is None
+
+
+def test_a_switch_that_is_named_like_a_length_stays_a_switch():
+    options = {"special_tokens": False, "other_tokens": True, "span_tokens": 64}
+    node = Node("pretrain", {**TRAINED.params, "options": options}, TRAINED.inputs)
+    small = scale("tiny").rewriter()(node).params["options"]
+    assert small["special_tokens"] is False and small["other_tokens"] is True and small["span_tokens"] < 64
+
+
+def test_a_cap_never_raises_a_cost():
+    cheap = Node("search", {"depth": 7}, TRAINED.inputs)
+    assert scale("tiny").rewriter()(cheap).params["depth"] == 7
+
+
+def test_corpora_are_swapped_and_a_backbone_is_trained_on_the_stand_in():
+    small = scale("tiny").rewriter()(TRAINED)
+    assert {n.params["dataset"] for n in walk([small]) if n.stage == "corpus"} == {"tiny/text"}
+    assert small.inputs["model"].params["objective"]["name"] == "mlm"
+    assert small.inputs["model"].fingerprint == small.inputs["tokens"].inputs["model"].fingerprint
+
+
+def test_official_negatives_become_negatives_of_bm25():
+    official = Node(
+        "official_negatives", {"dataset": "msmarco-passage/train/triples-v2", "per_query": 30, "seed": 1}
+    )
+    mined = scale("tiny").rewriter()(official)
+    assert mined.stage == "mine"
+    assert mined.inputs["run"].stage == "bm25"
+    assert mined.inputs["qrels"].params["dataset"] == "tiny/passage/train"
+
+
+def test_listed_negatives_become_negatives_of_bm25_too():
+    asked = {"margin": 3.0, "per_system": None, "systems": None}
+    listed = Node("listed_negatives", {"dataset": "msmarco-passage/train/hard-negatives", **asked})
+    for name in ("tiny", "small"):
+        mined = scale(name).rewriter()(listed)
+        assert (mined.stage, mined.inputs["run"].stage) == ("mine", "bm25")
+        assert mined.params["per_query"] == scale(name).facts.caps["per_query"]
+        official = {"dataset": "msmarco-passage/train/triples-v2", "per_query": 1000, "seed": 0}
+        same = scale(name).rewriter()(Node("official_negatives", official))
+        assert mined.fingerprint == same.fingerprint
+    assert scale("full").rewriter()(listed).fingerprint == listed.fingerprint
+
+
+def test_topics_of_a_collection_that_is_both_get_a_corpus_as_their_stand_in():
+    node = scale("tiny").rewriter()(Node("corpus", {"dataset": "beir/arguana"}))
+    assert node.params["dataset"] == "tiny/beir"
+
+
+def test_every_dataset_of_the_papers_has_a_tiny_stand_in():
+    from repro.datasets.catalog import catalog
+    from repro.manifest.cells import numeric_cells
+    from repro.manifest.papers import papers
+
+    used = {c.column.dataset for p in papers().values() for c in numeric_cells(p) if c.column.dataset}
+    for name in used:
+        for member in catalog()[name].members or (name,):
+            assert scale("tiny").dataset(member) in catalog(), member
+
+
+def test_an_unknown_scale_names_the_right_ones():
+    with pytest.raises(UsageError, match=f"'huge'.*{', '.join(scales())}"):
+        scale("huge")
+
+
+def test_every_scale_but_full_is_kept_from_being_compared_with_print():
+    assert [s.name for s in scales().values() if s.compares_with_print] == ["full"]

@@ -1,0 +1,216 @@
+"""Artefacts go to another store and come back as they were, or not at all."""
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from repro.store.remote import Elsewhere
+from repro.errors import StoreError, UsageError
+from repro.store.transfer import pull, push
+from repro.graph import Node, canonical
+from repro.store import RECORD, Store, damage
+
+NODE = Node("corpus", {"dataset": "x"})
+FILES = {"arrow/data.arrow": b"rows" * 5, "about.json": b"{}"}
+
+
+def build(store, files=FILES, node=NODE):
+    def work(directory):
+        for name, content in files.items():
+            (directory / name).parent.mkdir(exist_ok=True)
+            (directory / name).write_bytes(content)
+
+    return store.build(node, work, waiting=lambda: None)
+
+
+def fetch(store, source, node=NODE):
+    return pull(node, store, source, waiting=lambda: None)
+
+
+@pytest.fixture
+def ours(tmp_path):
+    store = Store(tmp_path / "ours")
+    build(store)
+    return store
+
+
+@pytest.fixture(params=["folder", "memory"])
+def there(request, tmp_path):
+    """An empty place: a folder, and a file system without renaming or locks."""
+    yield Elsewhere(str(tmp_path / "there") if request.param == "folder" else "memory://there")
+    if request.param == "memory":
+        from fsspec import filesystem
+
+        filesystem("memory").store.clear()
+
+
+def test_what_was_pushed_is_pulled_as_it_was(ours, there, tmp_path):
+    assert push(NODE, ours, there) == "sent"
+    assert push(NODE, ours, there) == "already there"
+    mine = Store(tmp_path / "mine")
+    assert fetch(mine, there) == "fetched"
+    assert fetch(mine, there) == "already there"
+    assert damage(mine.path(NODE)) == []
+    assert {name: (mine.path(NODE) / name).read_bytes() for name in FILES} == FILES
+    record = (mine.path(NODE) / RECORD).read_bytes()
+    assert record == (ours.path(NODE) / RECORD).read_bytes()
+
+
+def test_a_folder_that_was_pushed_into_is_a_store(ours, tmp_path):
+    push(NODE, ours, Elsewhere(str(tmp_path / "there")))
+    assert Store(tmp_path / "there").state(NODE) == "stored"
+
+
+def test_what_neither_side_has_is_absent(ours, there, tmp_path):
+    other = Node("corpus", {"dataset": "y"})
+    assert push(other, ours, there) == "absent"
+    assert fetch(Store(tmp_path / "mine"), there, other) == "absent"
+
+
+def test_an_address_of_no_known_kind_is_a_sentence_without_its_password():
+    with pytest.raises(UsageError, match=r"^nowhere://host/x cannot be opened: .*give a folder or URL$"):
+        Elsewhere("nowhere://me:secret@host/x")
+
+
+def test_what_is_shown_of_an_address_holds_no_token():
+    with pytest.raises(UsageError) as refused:
+        Elsewhere("nowhere://host/x?token=secret")
+    said = str(refused.value)
+    assert said.startswith("nowhere://host/x?… cannot be opened") and "secret" not in said
+
+
+def test_a_cache_in_front_of_a_url_is_no_folder(tmp_path):
+    assert not Elsewhere("filecache::memory://there").is_folder
+    assert Elsewhere(str(tmp_path)).is_folder and Elsewhere(f"file://{tmp_path}").is_folder
+
+
+def test_a_server_that_does_not_say_how_large_files_are_serves(ours, tmp_path, monkeypatch):
+    there = Elsewhere(str(ours.root))
+    monkeypatch.setattr(type(there.files), "size", lambda self, path: None)
+    assert fetch(Store(tmp_path / "mine"), there) == "fetched"
+    monkeypatch.setattr("repro.store.remote.LARGEST_RECORD", 100)
+    with pytest.raises(StoreError, match=r"is refused: artefact.json is larger than any"):
+        fetch(Store(tmp_path / "other"), there)
+
+
+def test_an_artefact_damaged_here_is_not_sent(ours, there):
+    (ours.path(NODE) / "about.json").write_bytes(b"[]")
+    with pytest.raises(StoreError, match=r"about\.json is altered"):
+        push(NODE, ours, there)
+    assert there.record(NODE) is None
+
+
+def test_a_transfer_cut_short_continues_with_what_arrived(ours, there, tmp_path, monkeypatch):
+    push(NODE, ours, there)
+    mine, opened, opens = Store(tmp_path / "mine"), type(there.files).open, []
+
+    def counted(self, path, *arguments, **named):
+        if not path.endswith(RECORD):
+            opens.append(path)
+            if len(opens) == 2:
+                raise ConnectionError("the line is dead")
+        return opened(self, path, *arguments, **named)
+
+    monkeypatch.setattr(type(there.files), "open", counted)
+    with pytest.raises(StoreError, match=r"the line is dead; with it at hand the same command continues"):
+        fetch(mine, there)
+    assert mine.state(NODE) == "missing"
+    assert fetch(mine, there) == "fetched"
+    assert len(opens) == 3 and opens[2] == opens[1] != opens[0]  # the first file was not fetched again
+    assert damage(mine.path(NODE)) == []
+
+
+def test_what_an_interrupted_fetch_left_is_not_trusted(ours, tmp_path):
+    mine = Store(tmp_path / "mine")
+    incoming = mine.path(NODE).with_suffix(".incoming")
+    (incoming / "about.json").mkdir(parents=True)
+    (incoming / "arrow").mkdir()
+    (incoming / "arrow/data.arrow").write_bytes(b"wrong" * 4)  # of the right size
+    (incoming / "added").write_text("")
+    (incoming / "link").symlink_to(tmp_path)
+    assert fetch(mine, Elsewhere(str(ours.root))) == "fetched"
+    assert damage(mine.path(NODE)) == []
+
+
+def test_a_partial_of_a_training_is_left_for_the_training(ours, tmp_path):
+    mine = Store(tmp_path / "mine")
+    mine.partial(NODE).mkdir(parents=True)
+    (mine.partial(NODE) / "checkpoint").write_text("")
+    assert fetch(mine, Elsewhere(str(ours.root))) == "fetched"
+    assert (mine.partial(NODE) / "checkpoint").exists()
+    assert not (mine.path(NODE) / "checkpoint").exists()
+
+
+def _changed(path, change):
+    """A record that its own checksum vouches for, whatever else it says."""
+    record = json.loads((path / RECORD).read_text())
+    change(record)
+    del record["sha256"]
+    (path / RECORD).write_text(json.dumps(record))
+
+
+def _escaping(name):
+    def harm(path):
+        _changed(path, lambda record: record["files"].update({name: record["files"]["about.json"]}))
+
+    return harm
+
+
+def _other_identity(path):
+    def change(record):
+        record["identity"]["params"]["dataset"] = "y"
+        record["fingerprint"] = hashlib.sha256(canonical(record["identity"]).encode()).hexdigest()
+
+    _changed(path, change)
+
+
+def _endless(path):
+    os.truncate(path / "arrow/data.arrow", 2**30)
+
+
+def _code(path):
+    _escaping("model/pytorch_model.bin")(path)
+
+
+MALICE = {
+    "a name above": (_escaping("../../../escaped"), "names '../../../escaped', which is no file of"),
+    "an absolute name": (_escaping("/tmp/escaped"), "names '/tmp/escaped', which is no file of"),
+    "a control character": (_escaping("a\nb"), "which is no file of"),
+    "another artefact": (_other_identity, "another artefact's, or its identity was changed"),
+    "altered bytes": (lambda p: (p / "about.json").write_bytes(b"[]"), "about.json is not what its record"),
+    "too many bytes": (_endless, "arrow/data.arrow is not what its record says"),
+    "no JSON": (lambda p: (p / RECORD).write_text("{"), "artefact.json cannot be read"),
+    "deep JSON": (lambda p: (p / RECORD).write_text("[" * 10**6), "artefact.json cannot be read"),
+    "no record at all": (lambda p: (p / RECORD).write_text("[]"), "artefact.json cannot be read"),
+    "a pickle": (_code, "'model/pytorch_model.bin', which may run code"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MALICE)
+def test_a_store_that_lies_is_refused_and_nothing_of_it_is_stored(ours, tmp_path, name):
+    harm, words = MALICE[name]
+    harm(ours.path(NODE))
+    mine = Store(tmp_path / "mine")
+    with pytest.raises(StoreError, match="refused") as refused:
+        fetch(mine, Elsewhere(str(ours.root)))
+    assert words in str(refused.value)
+    assert mine.state(NODE) == "missing"
+    assert not Path("/tmp/escaped").exists() and not list(tmp_path.rglob("*escaped*"))
+
+
+def test_a_place_that_cannot_be_written_is_a_sentence(ours, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"part of that path is a file|that path is a file"):
+        push(NODE, ours, Elsewhere(str(tmp_path / "file")))
+
+
+def test_what_is_damaged_here_is_not_overwritten_silently(ours, tmp_path):
+    mine = Store(tmp_path / "mine")
+    shutil.copytree(ours.path(NODE), mine.path(NODE))
+    (mine.path(NODE) / "about.json").unlink()
+    with pytest.raises(StoreError, match=r"repro verify --rebuild"):
+        fetch(mine, Elsewhere(str(ours.root)))
