@@ -52,15 +52,18 @@ def main() -> None:
     peaks = {name: max(one["peak"] for one in told) for name, told in found.items()}
     quotients = [a / b for a, b in zip(*rates.values(), strict=True)]
     row = {
-        "model": f"{chosen.layers} layers, {chosen.hidden} wide", "passages": chosen.passages,
-        "up to": f"{chosen.length} tokens", "precision": chosen.precision,
+        "model": f"{chosen.layers} layers, {chosen.hidden} wide",
+        "passages": chosen.passages,
+        "up to": f"{chosen.length} tokens",
+        "precision": chosen.precision,
         "ours, passages a second": round(statistics.median(rates["ours"])),
         "sentence-transformers": round(statistics.median(rates["theirs"])),
         "ratio, median": round(statistics.median(quotients), 2),
         "ratios": ", ".join(f"{quotient:.2f}" for quotient in quotients),
         "peak memory, ours with its model": f"{peaks['ours'] / 1e6:.0f} MB",
-        "theirs without": f"{peaks['theirs'] / 1e6:.0f} MB", "largest difference": f"{furthest:.0e}",
-    }  # fmt: skip
+        "theirs without": f"{peaks['theirs'] / 1e6:.0f} MB",
+        "largest difference": f"{furthest:.0e}",
+    }
     title = f"Encoding, {chosen.layers} layers of {chosen.hidden}, {chosen.precision}"
     write(title, [row], " ".join(["python", "benchmarks/encode.py", *sys.argv[1:]]))
 
@@ -78,9 +81,14 @@ def prepared(folder: Path, chosen: argparse.Namespace) -> tuple[Path, Path]:
     corpus.run({"dataset": "tiny/text", "source": source}, {}, text, Progress())
     vocabulary.run({"size": 2000}, {"corpus": text}, words, Progress())
     size = {
-        "hidden_size": chosen.hidden, "layers": chosen.layers, "heads": chosen.hidden // 32,
-        "intermediate_size": 4 * chosen.hidden, "max_positions": 512, "dropout": 0.1, "seed": 1,
-    }  # fmt: skip
+        "hidden_size": chosen.hidden,
+        "layers": chosen.layers,
+        "heads": chosen.hidden // 32,
+        "intermediate_size": 4 * chosen.hidden,
+        "max_positions": 512,
+        "dropout": 0.1,
+        "seed": 1,
+    }
     initialise.run(size, {"tokenizer": words}, model, Progress())
     articles = [document.text.replace("\n", " ") for document in tiny.documents("tiny/text")]
     rows = [articles[n % len(articles)][: 40 + 37 * n % 600] for n in range(chosen.passages)]
@@ -100,9 +108,13 @@ def ours(model: Path, texts: Path, rows: list[str], out: Path, chosen) -> Callab
     """The stage, with loading its model and texts and writing its vectors; libraries are loaded before."""
     load_text_encoder(model / "model", pooling="cls")
     params = {
-        "kind": "passages", "length": chosen.length, "separator": " ", "pooling": "cls", "normalize": False,
+        "kind": "passages",
+        "length": chosen.length,
+        "separator": " ",
+        "pooling": "cls",
+        "normalize": False,
         "precision": chosen.precision,
-    }  # fmt: skip
+    }
     out.mkdir()
     return lambda: encode.run(params, {"model": model, "texts": texts}, out, Progress())
 

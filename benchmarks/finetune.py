@@ -45,14 +45,19 @@ def main() -> None:
     theirs, expected = found[PEER]
     furthest = {name: difference(gradients, expected) for name, (_, gradients) in found.items()}
     assert max(furthest.values()) < 1e-9, f"gradients differ by {furthest}"
-    rows = [{
-        "step": name, "model": f"{chosen.layers} layers, {chosen.hidden} wide",
-        "batch": f"{chosen.queries} queries, {1 + chosen.negatives} passages each",
-        "seconds, median": f"{facts['seconds']:.3f}",
-        "time over theirs": f"{facts['seconds'] / theirs['seconds']:.2f}",
-        "peak memory": f"{facts['peak'] / 1e6:.0f} MB", "loss": f"{facts['loss']:.6f}",
-        "gradients differ by, in float64": "" if name == PEER else f"{furthest[name]:.0e}",
-    } for name, (facts, _) in found.items()]  # fmt: skip
+    rows = [
+        {
+            "step": name,
+            "model": f"{chosen.layers} layers, {chosen.hidden} wide",
+            "batch": f"{chosen.queries} queries, {1 + chosen.negatives} passages each",
+            "seconds, median": f"{facts['seconds']:.3f}",
+            "time over theirs": f"{facts['seconds'] / theirs['seconds']:.2f}",
+            "peak memory": f"{facts['peak'] / 1e6:.0f} MB",
+            "loss": f"{facts['loss']:.6f}",
+            "gradients differ by, in float64": "" if name == PEER else f"{furthest[name]:.0e}",
+        }
+        for name, (facts, _) in found.items()
+    ]
     write("A step of fine-tuning", rows, " ".join(["python", "benchmarks/finetune.py", *sys.argv[1:]]))
 
 
@@ -63,15 +68,27 @@ def ours(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Ten
 
     model = AutoModel.from_pretrained(folder, add_pooling_layer=False).eval()
     objective = BiEncoderContrastive(
-        model, AutoTokenizer.from_pretrained(folder),
-        temperature=1 / 20, similarity="cosine", negatives="in-batch", projector="none",
-        projector_start="new", pooling="cls", query_length=chosen.length, passage_length=chosen.length,
-        separator=" ", start=folder,
-    )  # fmt: skip
+        model,
+        AutoTokenizer.from_pretrained(folder),
+        temperature=1 / 20,
+        similarity="cosine",
+        negatives="in-batch",
+        projector="none",
+        projector_start="new",
+        pooling="cls",
+        query_length=chosen.length,
+        passage_length=chosen.length,
+        separator=" ",
+        start=folder,
+    )
     width, count = 1 + chosen.negatives, chosen.queries
-    examples = [{"query": texts[n], "passages": [
-        {"title": "", "text": texts[count * (1 + k) + n]} for k in range(width)
-    ]} for n in range(count)]  # fmt: skip
+    examples = [
+        {
+            "query": texts[n],
+            "passages": [{"title": "", "text": texts[count * (1 + k) + n]} for k in range(width)],
+        }
+        for n in range(count)
+    ]
     return lambda: (objective(objective.collate(examples))["contrastive"], model)
 
 

@@ -53,10 +53,11 @@ ROWS = {
     "BERT": ("costa", tuned(BASELINES["bert"])),
     "SEED": ("costa", tuned(BASELINES["seed"])),
     "COSTA": (
-        "costa", tuned(lambda r: costa(r, spans=SPANS, temperature=0.1, projector="nonlinear", epochs=6)),
+        "costa",
+        tuned(lambda r: costa(r, spans=SPANS, temperature=0.1, projector="nonlinear", epochs=6)),
     ),
     "CPDAE": ("cpdae", tuned(cpdae)),
-}  # fmt: skip
+}
 
 
 def main() -> None:

@@ -122,10 +122,13 @@ CASES = {
     ),
     "FLOPS": Case("512 vectors", 512, lambda n: ([torch.rand(n, V)], []), sparse_view.flops, flops_naive),
     "span means": Case(
-        "32 texts of 512, 40 spans", 32, with_spans, lambda h, s: span_means(h, s).square().mean(),
+        "32 texts of 512, 40 spans",
+        32,
+        with_spans,
+        lambda h, s: span_means(h, s).square().mean(),
         means_in_loops,
     ),
-}  # fmt: skip
+}
 
 
 def main() -> None:

@@ -67,13 +67,19 @@ def main() -> None:
         plain = found[1]
         apart = abs(plain["loss"] / found[BUCKETS[-1]]["loss"] - 1)
         assert name == "SimLM" or apart < 1e-5, f"losses differ by {apart}"
-        rows += [{
-            "objective": name, "model": f"{chosen.layers} x {chosen.hidden}", "length buckets": buckets,
-            "texts a step": f"{chosen.texts} of {SHORTEST} to 142 tokens",
-            "seconds a step, median": f"{told['seconds']:.2f}",
-            "time over one bucket's": f"{told['seconds'] / plain['seconds']:.2f}",
-            "peak memory": f"{told['peak'] / 1e6:.0f} MB", "loss at the end": f"{told['loss']:.5f}",
-        } for buckets, told in found.items()]  # fmt: skip
+        rows += [
+            {
+                "objective": name,
+                "model": f"{chosen.layers} x {chosen.hidden}",
+                "length buckets": buckets,
+                "texts a step": f"{chosen.texts} of {SHORTEST} to 142 tokens",
+                "seconds a step, median": f"{told['seconds']:.2f}",
+                "time over one bucket's": f"{told['seconds'] / plain['seconds']:.2f}",
+                "peak memory": f"{told['peak'] / 1e6:.0f} MB",
+                "loss at the end": f"{told['loss']:.5f}",
+            }
+            for buckets, told in found.items()
+        ]
     write("Padding in pre-training", rows, " ".join(["python", "benchmarks/padding.py", *sys.argv[1:]]))
 
 
@@ -90,9 +96,13 @@ def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, f
     rows = MixedTexts(vocabulary=full.vocabulary, length=node.params["length"], documents=False)
     if name == "BERT":
         objective = MaskedLanguageModel(
-            model(chosen.layers, chosen.hidden, chosen.vocabulary), objective.tokenizer,
-            masking=MASKING, reduction="mean", length=node.params["length"], seed=1,
-        )  # fmt: skip
+            model(chosen.layers, chosen.hidden, chosen.vocabulary),
+            objective.tokenizer,
+            masking=MASKING,
+            reduction="mean",
+            length=node.params["length"],
+            seed=1,
+        )
     for layer in objective.modules():
         if isinstance(layer, nn.Dropout):
             layer.p = 0.0

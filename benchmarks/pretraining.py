@@ -3,9 +3,9 @@
 Objective, options, length and batch are those of the full plan; weights and texts are random, so that nothing
 has to be there: a BERT of base size and, for SimLM's generator, one of 12 layers of 256. Every text is full,
 so nothing is padded but where an objective draws shorter spans. ``--texts`` examples make a step; the first
-steps are not timed. Operations are counted (``repro.training.flop_count``), and told as a share of what one product of the
-widest matrices of a layer reaches, (texts x length, hidden) by (hidden, 4 hidden); tokens are texts times
-length, an example of CoT-MAE v2 counting once. What a paper states of its own cost stands beside.
+steps are not timed. Operations are counted (``repro.training.flop_count``), and told as a share of what one
+product of the widest matrices of a layer reaches, (texts x length, hidden) by (hidden, 4 hidden); tokens are
+texts times length, an example of CoT-MAE v2 counting once. What a paper states of its own cost stands beside.
 """
 
 from __future__ import annotations
@@ -138,15 +138,18 @@ def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, o
     sheet = next((rate for gpu, rate in PEAKS.items() if gpu in device().lower()), None)
     hours = texts(node) * node.params["length"] / tokens / 3600
     return {
-        "objective": name, "model": f"{chosen.layers} x {chosen.hidden}", "precision": chosen.precision,
-        "texts a step": f"{chosen.texts} of {node.params['length']}", "tokens a second": f"{tokens:,.0f}",
+        "objective": name,
+        "model": f"{chosen.layers} x {chosen.hidden}",
+        "precision": chosen.precision,
+        "texts a step": f"{chosen.texts} of {node.params['length']}",
+        "tokens a second": f"{tokens:,.0f}",
         "TFLOP/s": f"{achieved / 1e12:.3g}",
         "share of the matrix product at its shapes": f"{achieved / matrix:.0%}",
         "MFU (data sheet)": "–" if sheet is None else f"{achieved / sheet:.0%}",
         "peak memory": f"{held / 1e9:.1f} GB",
         "hours of the full pre-training, projected": f"{hours:,.0f}" if chosen.hidden == 768 else "–",
         "the paper's own": own_cost(CELLS[name].split("/")[0]),
-    }  # fmt: skip
+    }
 
 
 def matrix_product(rows: int, hidden: int, precision: str) -> float:

@@ -15,10 +15,16 @@ from repro.machine.system import hardware
 RESULTS = Path(__file__).parent / "RESULTS.md"
 HEAD = "# Measured\n\nGenerated: each section is written by the command it names.\n"
 PEERS = {  # distribution -> module
-    "faiss-cpu": "faiss", "ir_measures": "ir_measures", "numpy": "numpy",
-    "pytrec_eval-terrier": "pytrec_eval", "ranx": "ranx", "scipy": "scipy",
-    "sentence-transformers": "sentence_transformers", "torch": "torch", "transformers": "transformers",
-}  # fmt: skip
+    "faiss-cpu": "faiss",
+    "ir_measures": "ir_measures",
+    "numpy": "numpy",
+    "pytrec_eval-terrier": "pytrec_eval",
+    "ranx": "ranx",
+    "scipy": "scipy",
+    "sentence-transformers": "sentence_transformers",
+    "torch": "torch",
+    "transformers": "transformers",
+}
 
 
 def write(section: str, rows: Sequence[Mapping[str, object]], command: str, *, path: Path = RESULTS) -> str:

@@ -67,8 +67,11 @@ def measures(path: Path, qrels) -> float:
 
 
 TOOLS: dict[str, Callable] = {
-    "ours": ours, "pytrec_eval": pytrec, "ir_measures": measures, "ranx (compiled before)": with_ranx,
-}  # fmt: skip
+    "ours": ours,
+    "pytrec_eval": pytrec,
+    "ir_measures": measures,
+    "ranx (compiled before)": with_ranx,
+}
 
 
 def main() -> None:
@@ -85,12 +88,17 @@ def main() -> None:
         made(small, 20, 20)
         made(Path(folder), asked.queries, asked.depth)
         found = {name: measured(name, small, Path(folder)) for name in TOOLS}
-    rows = [{
-        "tool": name, "run": f"{asked.queries} queries x {asked.depth}",
-        "seconds": f"{took['seconds']:.1f}",
-        "time over pytrec_eval's": f"{took['seconds'] / found['pytrec_eval']['seconds']:.2f}",
-        "peak memory": f"{took['peak'] / 1e6:.0f} MB", "nDCG@10": f"{took['mean']:.6f}",
-    } for name, took in found.items()]  # fmt: skip
+    rows = [
+        {
+            "tool": name,
+            "run": f"{asked.queries} queries x {asked.depth}",
+            "seconds": f"{took['seconds']:.1f}",
+            "time over pytrec_eval's": f"{took['seconds'] / found['pytrec_eval']['seconds']:.2f}",
+            "peak memory": f"{took['peak'] / 1e6:.0f} MB",
+            "nDCG@10": f"{took['mean']:.6f}",
+        }
+        for name, took in found.items()
+    ]
     write("Reading and scoring a run", rows, " ".join(["python", "benchmarks/scoring.py", *sys.argv[1:]]))
 
 

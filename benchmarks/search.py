@@ -82,15 +82,18 @@ def big(folder: Path, asked: argparse.Namespace) -> list[dict]:
         equal = sum(ranked[topic] == documents for topic, documents in expected.items())
         assert equal == len(expected), f"{equal} of {len(expected)} rankings are those of float64"
         size = (folder / "passages/vectors.npy").stat().st_size
-        rows.append({
-            "index": f"{size / 1e9:.2f} GB", VARIABLE: memory,
-            "limit of the process": f"{LIMIT / 1e9:.0f} GB",
-            "anonymous memory, peak": f"{facts['peak'] / 1e9:.2f} GB",
-            "the index whole under this limit": facts["whole"],
-            "queries": f"{asked.queries} in {facts['blocks']} block(s)",
-            "seconds": round(facts["seconds"], 1),
-            "rankings equal to float64": f"{equal} of {equal} compared, {asked.depth} ranks each",
-        })  # fmt: skip
+        rows.append(
+            {
+                "index": f"{size / 1e9:.2f} GB",
+                VARIABLE: memory,
+                "limit of the process": f"{LIMIT / 1e9:.0f} GB",
+                "anonymous memory, peak": f"{facts['peak'] / 1e9:.2f} GB",
+                "the index whole under this limit": facts["whole"],
+                "queries": f"{asked.queries} in {facts['blocks']} block(s)",
+                "seconds": round(facts["seconds"], 1),
+                "rankings equal to float64": f"{equal} of {equal} compared, {asked.depth} ranks each",
+            }
+        )
     return rows
 
 
@@ -162,13 +165,20 @@ def beside(folder: Path, asked: argparse.Namespace) -> list[dict]:
             seconds[name].append(time.perf_counter() - started)
             memories[name] = max(grown["peak"] - grown["before"], memories.get(name, 0))
             assert np.array_equal(scores, expected), f"{name} found other scores"
-    return [{
-        "search": name, "vectors": f"{len(passages)} x {asked.size}", "queries": asked.queries,
-        "depth": asked.depth, "seconds, median": round(statistics.median(taken), 2),
-        "time over faiss'": round(statistics.median(
-            a / b for a, b in zip(taken, seconds["faiss.IndexFlatIP"], strict=True)), 2),
-        "peak memory": f"{memories[name] / 1e6:.0f} MB",
-    } for name, taken in seconds.items()]  # fmt: skip
+    return [
+        {
+            "search": name,
+            "vectors": f"{len(passages)} x {asked.size}",
+            "queries": asked.queries,
+            "depth": asked.depth,
+            "seconds, median": round(statistics.median(taken), 2),
+            "time over faiss'": round(
+                statistics.median(a / b for a, b in zip(taken, seconds["faiss.IndexFlatIP"], strict=True)), 2
+            ),
+            "peak memory": f"{memories[name] / 1e6:.0f} MB",
+        }
+        for name, taken in seconds.items()
+    ]
 
 
 if __name__ == "__main__":

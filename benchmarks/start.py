@@ -32,10 +32,14 @@ def main() -> None:
         found = {name: _measured(command) for name, command in commands.items()}
     bare = found["python -c pass"][0]
     rows = [
-        {"command": name, "seconds": f"{seconds:.3f}", "over bare Python": f"{seconds / bare:.0f} x",
-         "peak memory": f"{peak / 1e6:.0f} MB"}
+        {
+            "command": name,
+            "seconds": f"{seconds:.3f}",
+            "over bare Python": f"{seconds / bare:.0f} x",
+            "peak memory": f"{peak / 1e6:.0f} MB",
+        }
         for name, (seconds, peak) in found.items()
-    ]  # fmt: skip
+    ]
     write("Starting and planning, whole processes", rows, "python benchmarks/start.py")
 
 

@@ -119,7 +119,11 @@ class Condenser(nn.Module):
         else:
             chosen = (generator.random(len(ids)) < rate) & ~self.words.special[ids]
         hidden = covered(
-            ids, chosen, tokenizer=self.tokenizer, mask=self.masking["mask"], random=self.masking["random"],
+            ids,
+            chosen,
+            tokenizer=self.tokenizer,
+            mask=self.masking["mask"],
+            random=self.masking["random"],
             generator=generator,
-        )  # fmt: skip
+        )
         return hidden, np.where(chosen, ids, IGNORED)

@@ -54,9 +54,11 @@ class DropoutContrast(nn.Module):
         set_dropout(model, dropout)
         self.encoder, self.tokenizer = model, tokenizer
         self.projector = Projector(
-            model.config.hidden_size, architecture=projector, layers=1,
+            model.config.hidden_size,
+            architecture=projector,
+            layers=1,
             initializer_range=model.config.initializer_range,
-        )  # fmt: skip
+        )
         self.temperature, self.similarity = temperature, check_similarity(similarity)
         self.mlm, self.length, self.seed = mlm, length, seed
 
@@ -94,9 +96,11 @@ class DropoutContrast(nn.Module):
         losses = {}
         if len(represented.get("first", ())) > 1:
             losses["contrastive"] = in_batch_contrastive(
-                represented["first"], represented["second"],
-                temperature=self.temperature, similarity=self.similarity,
-            )  # fmt: skip
+                represented["first"],
+                represented["second"],
+                temperature=self.temperature,
+                similarity=self.similarity,
+            )
         return losses | mlm_loss(represented, reduction="mean")
 
     def save(self, folder: Path) -> None:

@@ -25,13 +25,19 @@ def ict(request: Request) -> Node:
     """A sentence finds the rest of its text (COSTA §2.2, §4.3.2)."""
     ask = request.reading
     options = {
-        "temperature": ask("ict-temperature"), "similarity": ask("ict-similarity"),
-        "weight": ask("ict-weight"), "keep": ask("ict-pretraining"),
-        "sentence_ends": ask("sentence-splitter"), "query_tokens": ask("ict-query-length"),
-        "short_text": ask("ict-short-text"), "mlm_on": ask("ict-mlm"), "resample": ask("ict-resampling"),
-        "mlm_reduction": ask("baseline-mlm-reduction"), "mlm_head": ask("mlm-head"),
+        "temperature": ask("ict-temperature"),
+        "similarity": ask("ict-similarity"),
+        "weight": ask("ict-weight"),
+        "keep": ask("ict-pretraining"),
+        "sentence_ends": ask("sentence-splitter"),
+        "query_tokens": ask("ict-query-length"),
+        "short_text": ask("ict-short-text"),
+        "mlm_on": ask("ict-mlm"),
+        "resample": ask("ict-resampling"),
+        "mlm_reduction": ask("baseline-mlm-reduction"),
+        "mlm_head": ask("mlm-head"),
         "masking": ask("mlm-masking"),
-    }  # fmt: skip
+    }
     return pretrained(request, ICT, options, **ask("baseline-pretraining"))
 
 
@@ -39,9 +45,11 @@ def prop(request: Request) -> Node:
     """The likelier of two word sets under the text's language model (COSTA §2.2, §4.3.2)."""
     ask = request.reading
     options = _preference(request, "prop") | {
-        "smoothing": ask("prop-smoothing"), "collection": ask("prop-collection-model"),
-        "candidate_words": ask("prop-candidates"), "subsampling": ask("prop-subsampling"),
-    }  # fmt: skip
+        "smoothing": ask("prop-smoothing"),
+        "collection": ask("prop-collection-model"),
+        "candidate_words": ask("prop-candidates"),
+        "subsampling": ask("prop-subsampling"),
+    }
     own = _bi_encoder(request, PROP, options)
     return _released(request.reading("prop-bi-encoder"), own)  # the checkpoint is a cross-encoder
 
@@ -50,9 +58,11 @@ def b_prop(request: Request) -> Node:
     """The same, with word sets from what [CLS] attends to (COSTA §4.3.2)."""
     ask = request.reading
     options = _preference(request, "b-prop") | {
-        "pieces": ask("b-prop-attention"), "saturation": ask("b-prop-saturation"), **ask("b-prop-contrast"),
+        "pieces": ask("b-prop-attention"),
+        "saturation": ask("b-prop-saturation"),
+        **ask("b-prop-contrast"),
         "collection": ask("b-prop-random-distribution"),
-    }  # fmt: skip
+    }
     return _bi_encoder(request, B_PROP, options)
 
 
@@ -60,12 +70,17 @@ def seed(request: Request) -> Node:
     """A weak auto-regressive decoder (COSTA §2.2: three layers, a span of 2). reading: seed-checkpoint."""
     ask = request.reading
     options = {
-        "decoder_layers": 3, **ask("seed-span"), "encoder_input": ask("seed-encoder-input"),
-        "decoder_input": ask("seed-decoder-input"), **ask("seed-sharing"), "weight": ask("seed-weight"),
-        "reconstruct_sep": ask("seed-targets"), "reduction": ask("baseline-mlm-reduction"),
+        "decoder_layers": 3,
+        **ask("seed-span"),
+        "encoder_input": ask("seed-encoder-input"),
+        "decoder_input": ask("seed-decoder-input"),
+        **ask("seed-sharing"),
+        "weight": ask("seed-weight"),
+        "reconstruct_sep": ask("seed-targets"),
+        "reduction": ask("baseline-mlm-reduction"),
         "masking": ask("mlm-masking"),
         "mlm_head": ask("mlm-head"),
-    }  # fmt: skip
+    }
     own = pretrained(request, SEED, options, **ask("baseline-pretraining"))
     return _released(ask("seed-checkpoint"), own)
 
@@ -82,15 +97,22 @@ def _preference(request: Request, name: str) -> dict[str, Any]:
     """What PROP and B-PROP have in common."""
     ask = request.reading
     return {
-        "pairs": ask("word-set-pairs"), "set_size_mean": 3.0, "set_size": ask("word-set-size"),
+        "pairs": ask("word-set-pairs"),
+        "set_size_mean": 3.0,
+        "set_size": ask("word-set-size"),
         "set_most_tokens": 64,  # a guard: six words seldom have ten pieces each
-        "repeats": ask("word-set-repeats")[name], "resample": ask("word-set-resampling"),
-        "word_counts": ask("word-counts-of-pieces"), "similarity": ask("preference-similarity"),
-        "scores": ask("preference-scores"), "margin": 1.0, "weight": ask("preference-weight"),
-        "contrastive_input": ask("preference-input"), "mlm_reduction": ask("baseline-mlm-reduction"),
+        "repeats": ask("word-set-repeats")[name],
+        "resample": ask("word-set-resampling"),
+        "word_counts": ask("word-counts-of-pieces"),
+        "similarity": ask("preference-similarity"),
+        "scores": ask("preference-scores"),
+        "margin": 1.0,
+        "weight": ask("preference-weight"),
+        "contrastive_input": ask("preference-input"),
+        "mlm_reduction": ask("baseline-mlm-reduction"),
         "masking": ask("mlm-masking"),
         "stop_words": stop_words(request),
-    }  # fmt: skip
+    }
 
 
 def _bi_encoder(request: Request, objective: Objective, options: dict[str, Any]) -> Node:

@@ -145,9 +145,11 @@ class InverseCloze(nn.Module):
         losses = mlm_loss(represented, reduction=self.mlm_reduction)
         if len(represented.get("queries", ())) > 1:
             losses["contrastive"] = self.weight * in_batch_contrastive(
-                represented["queries"], represented["contexts"],
-                temperature=self.temperature, similarity=self.similarity,
-            )  # fmt: skip
+                represented["queries"],
+                represented["contexts"],
+                temperature=self.temperature,
+                similarity=self.similarity,
+            )
         return losses
 
     def save(self, folder: Path) -> None:

@@ -113,10 +113,11 @@ class FineTuning:
     ) -> tuple[Node, Node]:
         """Vectors of all texts and of a dataset's queries."""
         how = {
-            "separator": texts.separator, "pooling": "cls",
+            "separator": texts.separator,
+            "pooling": "cls",
             "normalize": self.request.reading("retrieval-similarity") == "cosine",
             "precision": self.request.reading("encoding-precision"),
-        }  # fmt: skip
+        }
         passages = recipe.encode(model, texts.corpus, kind="passages", length=length or texts.length, **how)
         topics = recipe.queries(dataset)
         return passages, recipe.encode(model, topics, kind="queries", length=self._query_length(), **how)
@@ -176,18 +177,34 @@ class FineTuning:
         ask = self.request.reading
         sizes = ask("fine-tuning-batch")
         options = {
-            "temperature": 1.0, "similarity": ask("retrieval-similarity"),
-            "negatives": ask("fine-tuning-loss"), **self.head,
-        }  # fmt: skip
+            "temperature": 1.0,
+            "similarity": ask("retrieval-similarity"),
+            "negatives": ask("fine-tuning-loss"),
+            **self.head,
+        }
         return recipe.finetune(
-            model, training_set, documents=texts.corpus, topics=recipe.queries(texts.train),
-            objective=CONTRASTIVE, options=options,
-            queries_per_batch=batch or sizes["queries"], passages_per_query=sizes["passages"],
-            epochs=epochs, max_steps=None, learning_rate=learning_rate, warmup_ratio=0.1, warmup_steps=0,
-            schedule="linear", **ask("fine-tuning-optimizer"), precision=ask("fine-tuning-precision"),
-            query_length=self._query_length(), passage_length=texts.length, separator=texts.separator,
-            pooling="cls", seed=self._seed(),
-        )  # fmt: skip
+            model,
+            training_set,
+            documents=texts.corpus,
+            topics=recipe.queries(texts.train),
+            objective=CONTRASTIVE,
+            options=options,
+            queries_per_batch=batch or sizes["queries"],
+            passages_per_query=sizes["passages"],
+            epochs=epochs,
+            max_steps=None,
+            learning_rate=learning_rate,
+            warmup_ratio=0.1,
+            warmup_steps=0,
+            schedule="linear",
+            **ask("fine-tuning-optimizer"),
+            precision=ask("fine-tuning-precision"),
+            query_length=self._query_length(),
+            passage_length=texts.length,
+            separator=texts.separator,
+            pooling="cls",
+            seed=self._seed(),
+        )
 
     def _query_length(self) -> int:
         return self.lengths["query"] + self.request.reading("length-special-tokens")

@@ -47,10 +47,15 @@ retriever.full_only = "a released checkpoint is measured at full scale only"
 
 def _conventions(entry: Released) -> Conventions:
     return Conventions(
-        kind=entry.kind, pooling=entry.pooling or "cls", similarity=entry.similarity,
-        query_length=entry.lengths.query, passage_length=entry.lengths.passage, separator=entry.separator,
-        query_prefix=entry.query_prefix, passage_prefix=entry.passage_prefix,
-    )  # fmt: skip
+        kind=entry.kind,
+        pooling=entry.pooling or "cls",
+        similarity=entry.similarity,
+        query_length=entry.lengths.query,
+        passage_length=entry.lengths.passage,
+        separator=entry.separator,
+        query_prefix=entry.query_prefix,
+        passage_prefix=entry.passage_prefix,
+    )
 
 
 def _documents(request: Request, used: Conventions) -> Node:

@@ -23,10 +23,14 @@ def bert(request: Request) -> Node:
 def chunks(request: Request, *, length: int) -> Node:
     """Articles of Wikipedia as chunks of token ids."""
     return recipe.tokenize(
-        recipe.corpus("wikipedia"), model=bert(request), length=length, policy=request.reading("chunking"),
-        titles=request.reading("wikipedia-titles"), separator=" ",  # BERT reads a line's end as a space
+        recipe.corpus("wikipedia"),
+        model=bert(request),
+        length=length,
+        policy=request.reading("chunking"),
+        titles=request.reading("wikipedia-titles"),
+        separator=" ",  # BERT reads a line's end as a space
         fewest_tokens=request.reading("wikipedia-cleaning"),
-    )  # fmt: skip
+    )
 
 
 def pretrained(
@@ -42,10 +46,20 @@ def pretrained(
     """BERT trained further by an objective; ``counts`` gives it the corpus's term statistics."""
     start, tokens = bert(request), chunks(request, length=length)
     return recipe.pretrain(
-        start, tokens, objective=objective, options=options, texts_per_batch=texts_per_batch,
-        epochs=epochs, max_steps=None, learning_rate=5e-5, warmup_ratio=0.1, warmup_steps=0,
-        schedule=request.reading("pretraining-schedule"), **request.reading("pretraining-optimizer"),
-        precision=request.reading("pretraining-precision"), length=length,
+        start,
+        tokens,
+        objective=objective,
+        options=options,
+        texts_per_batch=texts_per_batch,
+        epochs=epochs,
+        max_steps=None,
+        learning_rate=5e-5,
+        warmup_ratio=0.1,
+        warmup_steps=0,
+        schedule=request.reading("pretraining-schedule"),
+        **request.reading("pretraining-optimizer"),
+        precision=request.reading("pretraining-precision"),
+        length=length,
         seed=request.reading("pretraining-seed"),
         statistics=recipe.term_statistics(tokens, model=start) if counts else None,
-    )  # fmt: skip
+    )

@@ -96,9 +96,11 @@ class ContrastiveSpans(nn.Module):
         check_known("reduction", reduction, valid=("mean", "sum"))
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
         self.projector = Projector(
-            model.config.hidden_size, architecture=projector, layers=projector_layers,
+            model.config.hidden_size,
+            architecture=projector,
+            layers=projector_layers,
             initializer_range=model.config.initializer_range,
-        )  # fmt: skip
+        )
         self.temperature, self.weight, self.reduction = temperature, weight, reduction
         self.similarity, self.clean = check_similarity(similarity), contrastive_input == "clean"
         self.spans_reach_sep = spans_reach_sep
@@ -175,8 +177,10 @@ class ContrastiveSpans(nn.Module):
         if represented["span_mask"].any():
             losses["contrastive"] = self.weight * group_contrastive(
                 *(represented[name] for name in ("texts", "spans", "span_mask")),
-                temperature=self.temperature, similarity=self.similarity, reduction=self.reduction,
-            )  # fmt: skip
+                temperature=self.temperature,
+                similarity=self.similarity,
+                reduction=self.reduction,
+            )
         return losses
 
     def save(self, folder: Path) -> None:

@@ -91,14 +91,22 @@ def candidates_map(request: Request, *, encoder: str) -> Node:
         run = recipe.search(passages, topics, depth=1000)
     else:
         run = recipe.bm25(
-            recipe.corpus("msmarco-passage"), recipe.queries(dataset), **request.reading("bm25-parameters"),
+            recipe.corpus("msmarco-passage"),
+            recipe.queries(dataset),
+            **request.reading("bm25-parameters"),
             depth=1000,
-        )  # fmt: skip
+        )
     grade = request.reading("trec-recall-grade")["passage"]
     return recipe.project(
-        passages, topics, run, recipe.qrels(dataset), query="47923", candidates=100, grade=grade,
+        passages,
+        topics,
+        run,
+        recipe.qrels(dataset),
+        query="47923",
+        candidates=100,
+        grade=grade,
         **request.reading("t-sne-settings"),
-    )  # fmt: skip
+    )
 
 
 def costa(
@@ -106,9 +114,13 @@ def costa(
 ) -> Node:
     """Pre-training (§3.2-3.3, §4.5.1): chunks of 512 tokens of Wikipedia, from BERT's weights."""
     return pretrained(
-        request, COSTA, _options(request, spans, temperature, projector),
-        texts_per_batch=request.reading("pretraining-batch"), epochs=epochs, length=512,
-    )  # fmt: skip
+        request,
+        COSTA,
+        _options(request, spans, temperature, projector),
+        texts_per_batch=request.reading("pretraining-batch"),
+        epochs=epochs,
+        length=512,
+    )
 
 
 def _encoder(request: Request, name: str) -> Node:

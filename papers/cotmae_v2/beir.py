@@ -18,13 +18,23 @@ def trained(request: Request, encoder: Node) -> Node:
     sizes, text = ask("beir-batch"), ask("beir-training-text")
     documents = passages(request) if text["titles"] else recipe.corpus("msmarco-passage")
     return representation.finetune(
-        encoder, _negatives(request, encoder), distillation=None, queries_per_batch=sizes["queries"],
-        passages_per_query=sizes["passages"], epochs=10, learning_rate=1e-5,
-        documents=documents, passage_length=text["length"],
-        warmup_ratio=ask("fine-tuning-warmup"), warmup_steps=0, schedule="linear",
-        weight_decay=ask("fine-tuning-weight-decay"), max_grad_norm=1.0,
-        precision=ask("fine-tuning-precision"), seed=request.seed_or(ask("fine-tuning-seed")),
-    )  # fmt: skip
+        encoder,
+        _negatives(request, encoder),
+        distillation=None,
+        queries_per_batch=sizes["queries"],
+        passages_per_query=sizes["passages"],
+        epochs=10,
+        learning_rate=1e-5,
+        documents=documents,
+        passage_length=text["length"],
+        warmup_ratio=ask("fine-tuning-warmup"),
+        warmup_steps=0,
+        schedule="linear",
+        weight_decay=ask("fine-tuning-weight-decay"),
+        max_grad_norm=1.0,
+        precision=ask("fine-tuning-precision"),
+        seed=request.seed_or(ask("fine-tuning-seed")),
+    )
 
 
 def run(request: Request, model: Node) -> Node:
@@ -33,9 +43,12 @@ def run(request: Request, model: Node) -> Node:
     lengths = ask("beir-lengths")
     request.score_with(ignore_identical_ids=ask("dense-identical-ids"))
     return Representation(request).search(
-        model, recipe.corpus(request.collection), request.dataset, passage_length=lengths["passage"],
+        model,
+        recipe.corpus(request.collection),
+        request.dataset,
+        passage_length=lengths["passage"],
         query_length=lengths["query"],
-    )  # fmt: skip
+    )
 
 
 def _negatives(request: Request, encoder: Node) -> Node:

@@ -15,10 +15,15 @@ OBJECTIVE = Objective(
 )
 VIEWS, DECODERS = ("dense", "sparse"), ("auto_encoding", "auto_regressive")
 NO_SECOND_VIEW = {  # what has no say where there is one view and one decoder
-    "decoder_contexts": "independent", "view_losses": "sum", "decoder_sharing": True,
-    "autoregressive_window": 0, "causal_targets": True, "sparse_positions": {"cls": False, "sep": False},
-    "vocabulary_head": "transform", "detached_embeddings": "projection",
-}  # fmt: skip
+    "decoder_contexts": "independent",
+    "view_losses": "sum",
+    "decoder_sharing": True,
+    "autoregressive_window": 0,
+    "causal_targets": True,
+    "sparse_positions": {"cls": False, "sep": False},
+    "vocabulary_head": "transform",
+    "detached_embeddings": "projection",
+}
 LENGTHS = {"msmarco-document": 144, "wikipedia-and-bookcorpus": 512}  # §4.1
 
 
@@ -44,18 +49,31 @@ def second_version(
     """
     ask = request.reading
     options = _shared(request) | {
-        "views": list(views), "decoders": list(decoders), "encoded_texts": ask("encoded-texts"),
-        "decoder_contexts": ask("decoder-contexts"), "masking_rates": ask("masking-rates"),
-        "view_losses": ask("view-losses"), "decoder_sharing": ask("decoder-sharing"),
-        "decoder_layers": ask("decoder-layers"), "autoregressive_window": ask("autoregressive-window"),
-        "causal_targets": ask("causal-targets"), "sparse_positions": ask("sparse-pooling-positions"),
-        "vocabulary_head": ask("vocabulary-head"), "detached_embeddings": ask("detached-embeddings"),
-    }  # fmt: skip
+        "views": list(views),
+        "decoders": list(decoders),
+        "encoded_texts": ask("encoded-texts"),
+        "decoder_contexts": ask("decoder-contexts"),
+        "masking_rates": ask("masking-rates"),
+        "view_losses": ask("view-losses"),
+        "decoder_sharing": ask("decoder-sharing"),
+        "decoder_layers": ask("decoder-layers"),
+        "autoregressive_window": ask("autoregressive-window"),
+        "causal_targets": ask("causal-targets"),
+        "sparse_positions": ask("sparse-pooling-positions"),
+        "vocabulary_head": ask("vocabulary-head"),
+        "detached_embeddings": ask("detached-embeddings"),
+    }
     corpus = ask("pretraining-corpus")[benchmark]
     return _pretrained(
-        request, options, corpus=corpus, length=LENGTHS[corpus],
-        texts_per_batch=ask("pretraining-batch"), steps=50_000, learning_rate=4e-4, seed=seed,
-    )  # fmt: skip
+        request,
+        options,
+        corpus=corpus,
+        length=LENGTHS[corpus],
+        texts_per_batch=ask("pretraining-batch"),
+        steps=50_000,
+        learning_rate=4e-4,
+        seed=seed,
+    )
 
 
 def first_version(request: Request, *, seed: int | None = None) -> Node:
@@ -65,16 +83,27 @@ def first_version(request: Request, *, seed: int | None = None) -> Node:
     """
     ask = request.reading
     how = ask("first-version-pretraining")
-    options = _shared(request) | NO_SECOND_VIEW | {
-        "views": ["dense"], "decoders": ["auto_encoding"], "encoded_texts": "both",
-        "masking_rates": ask("first-version-masks"),
-        "decoder_layers": {"auto_encoding": "bert", "auto_regressive": "bert", "layers": how["layers"]},
-    }  # fmt: skip
+    options = (
+        _shared(request)
+        | NO_SECOND_VIEW
+        | {
+            "views": ["dense"],
+            "decoders": ["auto_encoding"],
+            "encoded_texts": "both",
+            "masking_rates": ask("first-version-masks"),
+            "decoder_layers": {"auto_encoding": "bert", "auto_regressive": "bert", "layers": how["layers"]},
+        }
+    )
     own = _pretrained(
-        request, options, corpus="msmarco-document", length=how["length"],
-        texts_per_batch=how["texts_per_batch"] // 2, steps=how["steps"], learning_rate=how["learning_rate"],
+        request,
+        options,
+        corpus="msmarco-document",
+        length=how["length"],
+        texts_per_batch=how["texts_per_batch"] // 2,
+        steps=how["steps"],
+        learning_rate=how["learning_rate"],
         seed=seed,
-    )  # fmt: skip
+    )
     released = ask("first-version-encoder") if seed is None else None
     return own if released is None else recipe.backbone(released, revision="main", stand_in=own)
 
@@ -83,28 +112,53 @@ def _shared(request: Request) -> dict[str, Any]:
     """What both versions leave to the same readings."""
     ask = request.reading
     return {
-        "context_kinds": ask("context-selection"), "truncation": ask("span-truncation"),
-        "masking_unit": ask("masking-unit"), "bottleneck_slot": ask("bottleneck-slot"),
+        "context_kinds": ask("context-selection"),
+        "truncation": ask("span-truncation"),
+        "masking_unit": ask("masking-unit"),
+        "bottleneck_slot": ask("bottleneck-slot"),
         "token_loss_reduction": ask("token-loss-reduction"),
-    }  # fmt: skip
+    }
 
 
 def _pretrained(
-    request: Request, options: dict[str, Any], *, corpus: str, length: int, texts_per_batch: int, steps: int,
-    learning_rate: float, seed: int | None,
-) -> Node:  # fmt: skip
+    request: Request,
+    options: dict[str, Any],
+    *,
+    corpus: str,
+    length: int,
+    texts_per_batch: int,
+    steps: int,
+    learning_rate: float,
+    seed: int | None,
+) -> Node:
     """From BERT's weights, linear schedule, warm-up over a tenth of the steps (§4.1)."""
     ask, start = request.reading, bert(request)
     seed = ask("pretraining-seed") if seed is None else seed
     spans = recipe.tokenize_spans(
-        _documents(request, corpus), model=start, length=length, splitter=_splitter(request),
-        packing=ask("span-packing"), fields=ask("document-fields"), seed=ask("pretraining-seed"),
-    )  # fmt: skip
+        _documents(request, corpus),
+        model=start,
+        length=length,
+        splitter=_splitter(request),
+        packing=ask("span-packing"),
+        fields=ask("document-fields"),
+        seed=ask("pretraining-seed"),
+    )
     return recipe.pretrain(
-        start, spans, objective=OBJECTIVE, options=options, texts_per_batch=texts_per_batch, epochs=None,
-        max_steps=steps, learning_rate=learning_rate, warmup_ratio=0.1, warmup_steps=0, schedule="linear",
-        **ask("pretraining-weight-decay"), length=length, seed=seed,
-    )  # fmt: skip
+        start,
+        spans,
+        objective=OBJECTIVE,
+        options=options,
+        texts_per_batch=texts_per_batch,
+        epochs=None,
+        max_steps=steps,
+        learning_rate=learning_rate,
+        warmup_ratio=0.1,
+        warmup_steps=0,
+        schedule="linear",
+        **ask("pretraining-weight-decay"),
+        length=length,
+        seed=seed,
+    )
 
 
 def _documents(request: Request, corpus: str) -> Node:

@@ -68,31 +68,51 @@ class Marco:
         how, reranker = ask("distillation-training"), ask("reranker-training")
         miner = second if ask("distillation-negatives") == "stage-two" else self.stage_one(encoder)
         scored = recipe.score_pairs(
-            teacher, self.mined(miner), documents=passages(self.request), topics=recipe.queries(TRAIN),
-            per_query=ask("negatives-kept")["mined"], length=reranker["length"],
-            separator=ask("title-separator"), decimals=None, precision=ask("fine-tuning-precision"),
-        )  # fmt: skip
+            teacher,
+            self.mined(miner),
+            documents=passages(self.request),
+            topics=recipe.queries(TRAIN),
+            per_query=ask("negatives-kept")["mined"],
+            length=reranker["length"],
+            separator=ask("title-separator"),
+            decimals=None,
+            precision=ask("fine-tuning-precision"),
+        )
         distillation = {
-            "direction": ask("distillation-direction"), "contrastive_weight": ask("distillation-weight"),
+            "direction": ask("distillation-direction"),
+            "contrastive_weight": ask("distillation-weight"),
             "teacher_temperature": how["teacher_temperature"],
-        }  # fmt: skip
+        }
         start = encoder if ask("distillation-start") == "pre-trained" else second
         return self._tuned(
-            start, scored, epochs=how["epochs"], distillation=distillation, group=how["passages"],
+            start,
+            scored,
+            epochs=how["epochs"],
+            distillation=distillation,
+            group=how["passages"],
             learning_rate=how["learning_rate"],
-        )  # fmt: skip
+        )
 
     def reranker(self, encoder: Node, *, regulariser: str | None = None) -> Node:
         """A cross-encoder on the negatives mined with stage two (reading: reranker-training)."""
         ask, how = self.request.reading, self.request.reading("reranker-training")
         return recipe.finetune_pairs(
-            encoder, self.mined(self.stage_two(encoder)), documents=passages(self.request),
-            topics=recipe.queries(TRAIN), objective=RERANKER,
+            encoder,
+            self.mined(self.stage_two(encoder)),
+            documents=passages(self.request),
+            topics=recipe.queries(TRAIN),
+            objective=RERANKER,
             options={"trained_passages": how["passages"], "regulariser": regulariser or how["regulariser"]},
-            queries_per_batch=how["queries"], passages_per_query=how["passages"], epochs=how["epochs"],
-            max_steps=None, learning_rate=how["learning_rate"], **self._optimiser(),
-            passage_length=how["length"], separator=ask("title-separator"), seed=self._seed(),
-        )  # fmt: skip
+            queries_per_batch=how["queries"],
+            passages_per_query=how["passages"],
+            epochs=how["epochs"],
+            max_steps=None,
+            learning_rate=how["learning_rate"],
+            **self._optimiser(),
+            passage_length=how["length"],
+            separator=ask("title-separator"),
+            seed=self._seed(),
+        )
 
     def run(self, model: Node) -> Node:
         """The model's ranking of the request's queries; recall as a reading says."""
@@ -104,38 +124,59 @@ class Marco:
     def mined(self, model: Node) -> Node:
         kept = self.request.reading("negatives-kept")["mined"]
         run = self.representation.search(
-            model, passages(self.request), TRAIN, depth=MINED_DEPTH,
+            model,
+            passages(self.request),
+            TRAIN,
+            depth=MINED_DEPTH,
             passage_length=self.settings.passage_length,
-        )  # fmt: skip
+        )
         return recipe.mine(run, recipe.qrels(TRAIN), depth=MINED_DEPTH, per_query=kept, seed=self._seed())
 
     def _official(self) -> Node:
         ask = self.request.reading
         return recipe.official_negatives(
-            ask("official-negatives"), per_query=ask("negatives-kept")["bm25"], seed=self._seed(),
+            ask("official-negatives"),
+            per_query=ask("negatives-kept")["bm25"],
+            seed=self._seed(),
             judgements=recipe.qrels(TRAIN),
-        )  # fmt: skip
+        )
 
     def _tuned(
-        self, model: Node, training_set: Node, *, epochs: int, distillation: Mapping[str, Any] | None = None,
-        group: int | None = None, learning_rate: float = 2e-5,
-    ) -> Node:  # fmt: skip
+        self,
+        model: Node,
+        training_set: Node,
+        *,
+        epochs: int,
+        distillation: Mapping[str, Any] | None = None,
+        group: int | None = None,
+        learning_rate: float = 2e-5,
+    ) -> Node:
         sizes = self.request.reading("fine-tuning-batch")
         return self.representation.finetune(
-            model, training_set, documents=passages(self.request), distillation=distillation,
-            queries_per_batch=sizes["queries"], passages_per_query=group or sizes["passages"], epochs=epochs,
-            learning_rate=learning_rate, passage_length=self.settings.passage_length, seed=self._seed(),
+            model,
+            training_set,
+            documents=passages(self.request),
+            distillation=distillation,
+            queries_per_batch=sizes["queries"],
+            passages_per_query=group or sizes["passages"],
+            epochs=epochs,
+            learning_rate=learning_rate,
+            passage_length=self.settings.passage_length,
+            seed=self._seed(),
             **self._optimiser(),
-        )  # fmt: skip
+        )
 
     def _optimiser(self) -> dict[str, Any]:
         """§4.2 and the first version's script."""
         ask = self.request.reading
         return {
-            "warmup_ratio": ask("fine-tuning-warmup"), "warmup_steps": 0, "schedule": "linear",
-            "weight_decay": self.settings.weight_decay, "max_grad_norm": 1.0,
+            "warmup_ratio": ask("fine-tuning-warmup"),
+            "warmup_steps": 0,
+            "schedule": "linear",
+            "weight_decay": self.settings.weight_decay,
+            "max_grad_norm": 1.0,
             "precision": ask("fine-tuning-precision"),
-        }  # fmt: skip
+        }
 
     def _seed(self) -> int:
         return self.request.seed_or(self.request.reading("fine-tuning-seed"))

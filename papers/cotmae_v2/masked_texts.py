@@ -95,9 +95,18 @@ class AnchorsAndContexts:
     """
 
     def __init__(
-        self, tokenizer, contexts: Contexts, *, decoders: Sequence[str], same_context: bool, both: bool,
-        encoder: Masking, decoder: Masking, with_sep: bool, seed: int,
-    ):  # fmt: skip
+        self,
+        tokenizer,
+        contexts: Contexts,
+        *,
+        decoders: Sequence[str],
+        same_context: bool,
+        both: bool,
+        encoder: Masking,
+        decoder: Masking,
+        with_sep: bool,
+        seed: int,
+    ):
         self.tokenizer, self.words, self.contexts = tokenizer, WholeWords.of(tokenizer), contexts
         self.slots = {name: 1 if same_context else 1 + place for place, name in enumerate(decoders)}
         self.both, self.with_sep, self.seed = both, with_sep, seed

@@ -66,13 +66,31 @@ class MultiViewAutoEncoder(nn.Module):
     version = 1
 
     def __init__(
-        self, model: nn.Module, tokenizer, *,
-        views: list[str], decoders: list[str], context_kinds: list[str], truncation: str,
-        decoder_contexts: str, encoded_texts: str, masking_rates: dict[str, float], masking_unit: dict,
-        view_losses: str, decoder_sharing: bool, bottleneck_slot: str, decoder_layers: dict,
-        autoregressive_window: int, causal_targets: bool, sparse_positions: dict[str, bool],
-        vocabulary_head: str, detached_embeddings: str, token_loss_reduction: str, length: int, seed: int,
-    ):  # fmt: skip
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        views: list[str],
+        decoders: list[str],
+        context_kinds: list[str],
+        truncation: str,
+        decoder_contexts: str,
+        encoded_texts: str,
+        masking_rates: dict[str, float],
+        masking_unit: dict,
+        view_losses: str,
+        decoder_sharing: bool,
+        bottleneck_slot: str,
+        decoder_layers: dict,
+        autoregressive_window: int,
+        causal_targets: bool,
+        sparse_positions: dict[str, bool],
+        vocabulary_head: str,
+        detached_embeddings: str,
+        token_loss_reduction: str,
+        length: int,
+        seed: int,
+    ):
         super().__init__()
         _check_names("view", views, valid=VIEWS)
         _check_names("decoder", decoders, valid=KINDS)

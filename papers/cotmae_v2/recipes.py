@@ -71,9 +71,13 @@ def passages_shown(request: Request, *, version: int, queries: list[str]) -> Nod
     """The first passage that a version finds for some queries (Table 6)."""
     run = first_version_row(request) if version == 1 else retriever_row(request)
     return recipe.top_passages(
-        run, documents=passages(request), topics=recipe.queries(request.dataset),
-        judgements=recipe.qrels(request.dataset), wanted=queries, depth=1,
-    )  # fmt: skip
+        run,
+        documents=passages(request),
+        topics=recipe.queries(request.dataset),
+        judgements=recipe.qrels(request.dataset),
+        wanted=queries,
+        depth=1,
+    )
 
 
 def _teacher(request: Request, released: str | None, *, regulariser: str | None = None) -> Node:

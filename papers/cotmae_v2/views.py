@@ -45,33 +45,52 @@ class Representation:
     top_k: int = TOP_K
 
     def finetune(
-        self, model: Node, training_set: Node, *, documents: Node, distillation: Mapping[str, Any] | None,
+        self,
+        model: Node,
+        training_set: Node,
+        *,
+        documents: Node,
+        distillation: Mapping[str, Any] | None,
         **settings: Any,
-    ) -> Node:  # fmt: skip
+    ) -> Node:
         """A retriever trained on the sum of its views' similarities (Eqs. 7, 15, 16)."""
         ask = self.request.reading
         return recipe.finetune(
-            model, training_set, documents=documents,
-            topics=recipe.queries(TRAIN), objective=OBJECTIVE,
-            options=self._options() | {"distillation": distillation}, max_steps=None, query_length=QUERY,
-            separator=ask("title-separator"), pooling="cls", **settings,
-        )  # fmt: skip
+            model,
+            training_set,
+            documents=documents,
+            topics=recipe.queries(TRAIN),
+            objective=OBJECTIVE,
+            options=self._options() | {"distillation": distillation},
+            max_steps=None,
+            query_length=QUERY,
+            separator=ask("title-separator"),
+            pooling="cls",
+            **settings,
+        )
 
     def search(
-        self, model: Node, documents: Node, dataset: str, *, passage_length: int, query_length: int = QUERY,
+        self,
+        model: Node,
+        documents: Node,
+        dataset: str,
+        *,
+        passage_length: int,
+        query_length: int = QUERY,
         depth: int = DEPTH,
-    ) -> Node:  # fmt: skip
+    ) -> Node:
         """The sum of both similarities over all passages (reading: hybrid-search)."""
         ask = self.request.reading
         made = self._encoding()
         how = {
-            "views": made["views"], "positions": made["sparse_positions"], "head": made["vocabulary_head"],
-            "separator": ask("title-separator"), "precision": ask("fine-tuning-precision"),
+            "views": made["views"],
+            "positions": made["sparse_positions"],
+            "head": made["vocabulary_head"],
+            "separator": ask("title-separator"),
+            "precision": ask("fine-tuning-precision"),
             "normalize": ask("similarity") == "cosine",
-        }  # fmt: skip
-        sides = {
-            "passages": (documents, passage_length), "queries": (recipe.queries(dataset), query_length)
-        }  # fmt: skip
+        }
+        sides = {"passages": (documents, passage_length), "queries": (recipe.queries(dataset), query_length)}
         encoded = [
             recipe.encode_views(model, texts, kind=kind, length=length, top_k=self._kept(kind), **how)
             for kind, (texts, length) in sides.items()
@@ -83,17 +102,25 @@ class Representation:
         """§3.3, §4.2: temperature 1, and what the readings settle; of views that there are, only."""
         ask, encoding = self.request.reading, self._encoding()
         options = encoding | {
-            "top_k": None, "sparse_truncation": {"after": "saturation", "queries": False, "passages": False},
-            "flops_weight": {"queries": 0.0, "passages": 0.0, "ramp_steps": 0}, "flops_vectors": "before",
-            "dense_reduction": None, "hybrid_similarity": self._terms(), "similarity": ask("similarity"),
-            "view_objective": "sum", "contrastive_denominator": ask("contrastive-denominator"),
-            "in_batch_negatives": ask("in-batch-negatives"), "temperature": 1.0,
-        }  # fmt: skip
+            "top_k": None,
+            "sparse_truncation": {"after": "saturation", "queries": False, "passages": False},
+            "flops_weight": {"queries": 0.0, "passages": 0.0, "ramp_steps": 0},
+            "flops_vectors": "before",
+            "dense_reduction": None,
+            "hybrid_similarity": self._terms(),
+            "similarity": ask("similarity"),
+            "view_objective": "sum",
+            "contrastive_denominator": ask("contrastive-denominator"),
+            "in_batch_negatives": ask("in-batch-negatives"),
+            "temperature": 1.0,
+        }
         if "sparse" in self.views:
             options |= {
-                "top_k": self.top_k, "sparse_truncation": ask("sparse-truncation"),
-                "flops_weight": self._penalty(), "flops_vectors": ask("flops-vectors"),
-            }  # fmt: skip
+                "top_k": self.top_k,
+                "sparse_truncation": ask("sparse-truncation"),
+                "flops_weight": self._penalty(),
+                "flops_vectors": ask("flops-vectors"),
+            }
         if "dense" in self.views and self.dimension < FULL_DIMENSION:
             options["dense_reduction"] = {"to": self.dimension, "by": ask("dense-reduction")}
         if len(self.views) > 1:

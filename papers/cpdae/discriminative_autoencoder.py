@@ -109,8 +109,10 @@ class DiscriminativeAutoencoder(nn.Module):
         self.contrast, self.weight = contrast, weight
         self.predicted, self.made = versions, versions if contrast == "none" else 2
         self.contrasting = {
-            "temperature": temperature, "direction": direction, "reduction": contrast_reduction
-        }  # fmt: skip
+            "temperature": temperature,
+            "direction": direction,
+            "reduction": contrast_reduction,
+        }
         self.divergence_scale, self.normalisation = divergence_scale, normalisation
         self.similarity = check_similarity(similarity)
         self.second_term, self.reduction = second_term, reconstruction_reduction
@@ -155,9 +157,11 @@ class DiscriminativeAutoencoder(nn.Module):
         h_cls = hidden[:, 0]  # (2m, H), Eq. 1
         z = self.decoder(h_cls if self.contrast == "distribution" else h_cls[:counted])  # (., V), Eq. 2
         y = word_labels(
-            batch[self.target][:counted], batch["attention_mask"][:counted],
-            vocabulary_size=self.vocabulary_size, left_out=self.left_out,
-        )  # fmt: skip
+            batch[self.target][:counted],
+            batch["attention_mask"][:counted],
+            vocabulary_size=self.vocabulary_size,
+            left_out=self.left_out,
+        )
         found["reconstruction"] = text_losses(
             z[:counted], y, second_term=self.second_term, weights=self.idf, both_terms=self.both_terms
         )

@@ -39,9 +39,14 @@ def shaded_words(request: Request) -> Node:
     """
     options = {"shown": request.reading("visualised-distribution")}
     return recipe.inspect_text(
-        cpdae(request), recipe.corpus("wikipedia"), view=WORD_DISTRIBUTION, options=options,
-        title="Nanotechnology", words=40, length=request.reading("pretraining-length"),
-    )  # fmt: skip
+        cpdae(request),
+        recipe.corpus("wikipedia"),
+        view=WORD_DISTRIBUTION,
+        options=options,
+        title="Nanotechnology",
+        words=40,
+        length=request.reading("pretraining-length"),
+    )
 
 
 def cpdae(request: Request, *, contrast: str = "distribution", idf: bool = False) -> Node:
@@ -54,9 +59,14 @@ def cpdae(request: Request, *, contrast: str = "distribution", idf: bool = False
     options = _options(request) | _contrast(request, contrast)
     options["idf"] = request.reading("idf-weights") if idf else None
     return pretrained(
-        request, CPDAE, options, texts_per_batch=64, epochs=3, length=request.reading("pretraining-length"),
+        request,
+        CPDAE,
+        options,
+        texts_per_batch=64,
+        epochs=3,
+        length=request.reading("pretraining-length"),
         counts=idf,
-    )  # fmt: skip
+    )
 
 
 ENCODERS = {
@@ -95,20 +105,34 @@ def _contrast(request: Request, contrast: str) -> dict[str, Any]:
     """Eq. 5 and the λ of Eq. 6."""
     if contrast == "none":
         return {
-            "contrast": "none", "weight": 0.0, "direction": "both", "contrast_reduction": "mean",
-            "temperature": 1.0, "divergence_scale": 1.0, "normalisation": "sum", "similarity": "dot",
-        }  # fmt: skip
-    options = {
-        "contrast": contrast, "direction": request.reading("contrastive-direction"),
-        "contrast_reduction": request.reading("contrastive-reduction"),
-    }  # fmt: skip
-    if contrast == "representation":
-        return options | request.reading("representation-similarity") | {
-            "weight": request.reading("representation-loss-weight"), "divergence_scale": 1.0,
+            "contrast": "none",
+            "weight": 0.0,
+            "direction": "both",
+            "contrast_reduction": "mean",
+            "temperature": 1.0,
+            "divergence_scale": 1.0,
             "normalisation": "sum",
-        }  # fmt: skip
+            "similarity": "dot",
+        }
+    options = {
+        "contrast": contrast,
+        "direction": request.reading("contrastive-direction"),
+        "contrast_reduction": request.reading("contrastive-reduction"),
+    }
+    if contrast == "representation":
+        return (
+            options
+            | request.reading("representation-similarity")
+            | {
+                "weight": request.reading("representation-loss-weight"),
+                "divergence_scale": 1.0,
+                "normalisation": "sum",
+            }
+        )
     return options | {
-        "weight": 0.1, "temperature": request.reading("contrastive-temperature"), "similarity": "dot",
+        "weight": 0.1,
+        "temperature": request.reading("contrastive-temperature"),
+        "similarity": "dot",
         "divergence_scale": request.reading("divergence-scale"),
         "normalisation": request.reading("distribution-normalisation"),
-    }  # fmt: skip
+    }

@@ -19,14 +19,34 @@ from repro.running.measurement import readings_for
 MLM = Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel")
 LENGTH, ROWS, STEPS = 512, 64, 60_000  # 64 texts x 512 tokens x 60,000 steps = 2.0 G tokens
 PRETRAINING = {
-    "epochs": None, "max_steps": STEPS, "learning_rate": 5e-5, "warmup_ratio": 0.1, "warmup_steps": 0,
-    "schedule": "linear", "weight_decay": 0.01, "max_grad_norm": 1.0, "precision": "fp16", "length": LENGTH,
-}  # fmt: skip
+    "epochs": None,
+    "max_steps": STEPS,
+    "learning_rate": 5e-5,
+    "warmup_ratio": 0.1,
+    "warmup_steps": 0,
+    "schedule": "linear",
+    "weight_decay": 0.01,
+    "max_grad_norm": 1.0,
+    "precision": "fp16",
+    "length": LENGTH,
+}
 FINE_TUNING = {
-    "queries_per_batch": 16, "passages_per_query": 4, "epochs": 3, "max_steps": None, "learning_rate": 1e-5,
-    "warmup_ratio": 0.1, "warmup_steps": 0, "schedule": "linear", "weight_decay": 0.01, "max_grad_norm": 1.0,
-    "precision": "fp16", "query_length": 32, "passage_length": 144, "separator": "[SEP]", "pooling": "cls",
-}  # fmt: skip
+    "queries_per_batch": 16,
+    "passages_per_query": 4,
+    "epochs": 3,
+    "max_steps": None,
+    "learning_rate": 1e-5,
+    "warmup_ratio": 0.1,
+    "warmup_steps": 0,
+    "schedule": "linear",
+    "weight_decay": 0.01,
+    "max_grad_norm": 1.0,
+    "precision": "fp16",
+    "query_length": 32,
+    "passage_length": 144,
+    "separator": "[SEP]",
+    "pooling": "cls",
+}
 ENCODING = {"separator": "[SEP]", "pooling": "cls", "normalize": False, "precision": "fp16"}
 FOREIGN_LENGTHS = {"query": 64, "passage": 256}  # questions and abstracts of the zero-shot sets
 NEGATIVES_PER_QUERY = 30
@@ -98,9 +118,15 @@ def _tuned(model: Node, seed: int) -> Node:
     )
     options = {"temperature": 1.0, "similarity": "dot", "negatives": "in-batch", **NO_PROJECTOR}
     return recipe.finetune(
-        model, negatives, documents=recipe.corpus("msmarco-passage"), topics=recipe.queries(PASSAGES),
-        objective=CONTRASTIVE, options=options, seed=seed, **FINE_TUNING,
-    )  # fmt: skip
+        model,
+        negatives,
+        documents=recipe.corpus("msmarco-passage"),
+        topics=recipe.queries(PASSAGES),
+        objective=CONTRASTIVE,
+        options=options,
+        seed=seed,
+        **FINE_TUNING,
+    )
 
 
 def _run(request: Request, model: Node) -> Node:

@@ -57,11 +57,14 @@ def simlm(
     options = {
         "masks": masks | {"encoder_rate": encoder_rate, "decoder_rate": decoder_rate},
         "replacement": {
-            "training": training, "dropout": ask("generator-dropout"), "draws": ask("replacement-draws")
+            "training": training,
+            "dropout": ask("generator-dropout"),
+            "draws": ask("replacement-draws"),
         },
         "generator_weight": ask("generator-loss-weight") if training != "frozen" else 0.0,
-        "decoder": _decoder(request), "token_loss": ask("token-loss-reduction"),
-    }  # fmt: skip
+        "decoder": _decoder(request),
+        "token_loss": ask("token-loss-reduction"),
+    }
     own = _pretrained(request, SIMLM, options, corpus=corpus, steps=steps, generator=_generator(request))
     plain = (encoder_rate, decoder_rate, training, steps) == (ENCODER_RATE, DECODER_RATE, "frozen", None)
     released = ask("pretrained-model")[corpus] if plain else None
@@ -74,8 +77,9 @@ def enc_dec_mlm(request: Request) -> Node:
     masks = _masks(request, request.reading("variant-masking"), unit=unit)
     options = {
         "masks": masks | {"encoder_rate": ENCODER_RATE, "decoder_rate": DECODER_RATE},
-        "decoder": _decoder(request), "per": request.reading("token-loss-reduction")["per"],
-    }  # fmt: skip
+        "decoder": _decoder(request),
+        "per": request.reading("token-loss-reduction")["per"],
+    }
     return _pretrained(request, ENC_DEC_MLM, options)
 
 
@@ -85,9 +89,12 @@ def enc_dec_rtd(request: Request) -> Node:
     masks = _masks(request, ask("generator-input"), unit=ask("masking-unit"))
     options = {
         "masks": masks | {"encoder_rate": ENCODER_RATE, "decoder_rate": DECODER_RATE},
-        "dropout": ask("generator-dropout"), "draws": ask("replacement-draws"), "decoder": _decoder(request),
-        "token_loss": ask("token-loss-reduction"), "weight": ask("rtd-loss"),
-    }  # fmt: skip
+        "dropout": ask("generator-dropout"),
+        "draws": ask("replacement-draws"),
+        "decoder": _decoder(request),
+        "token_loss": ask("token-loss-reduction"),
+        "weight": ask("rtd-loss"),
+    }
     return _pretrained(request, ENC_DEC_RTD, options, generator=_generator(request))
 
 
@@ -101,9 +108,11 @@ def condenser(request: Request) -> Node:
     """Condenser, trained anew with a mask rate of 30 % (§5.1)."""
     ask = request.reading
     options = {
-        "masking": {"rate": 0.3, **ask("variant-masking")}, "unit": ask("variant-masking-unit"),
-        **ask("condenser-variant"), "late": ask("condenser-late-loss"),
-    }  # fmt: skip
+        "masking": {"rate": 0.3, **ask("variant-masking")},
+        "unit": ask("variant-masking-unit"),
+        **ask("condenser-variant"),
+        "late": ask("condenser-late-loss"),
+    }
     return _pretrained(request, CONDENSER, options)
 
 
@@ -114,9 +123,16 @@ def mlm(request: Request, *, steps: int | None = None) -> Node:
 
 
 ENCODERS = {
-    "bert": bert, "roberta": roberta, "electra": electra, "simlm": simlm, "enc-dec-mlm": enc_dec_mlm,
-    "enc-dec-rtd": enc_dec_rtd, "autoencoder": autoencoder, "condenser": condenser, "mlm": mlm,
-}  # fmt: skip
+    "bert": bert,
+    "roberta": roberta,
+    "electra": electra,
+    "simlm": simlm,
+    "enc-dec-mlm": enc_dec_mlm,
+    "enc-dec-rtd": enc_dec_rtd,
+    "autoencoder": autoencoder,
+    "condenser": condenser,
+    "mlm": mlm,
+}
 
 
 def marco_passages(request: Request) -> Node:
@@ -143,15 +159,30 @@ def _pretrained(
     passages = marco_passages(request) if corpus == "msmarco" else recipe.corpus("dpr-w100")
     length = LENGTH if corpus == "msmarco" else ask("nq-lengths")["pretraining"]
     tokens = recipe.tokenize(
-        passages, model=start, length=length, policy="truncate", titles=ask("pretraining-input") == "pair",
+        passages,
+        model=start,
+        length=length,
+        policy="truncate",
+        titles=ask("pretraining-input") == "pair",
         separator="[SEP]",
-    )  # fmt: skip
+    )
     return recipe.pretrain(
-        start, tokens, objective=objective, options=options, texts_per_batch=2048, epochs=None,
-        max_steps=steps or ask("pretraining-epochs")[corpus], learning_rate=3e-4, warmup_ratio=0.0,
-        warmup_steps=4000, schedule=ask("warm-up-shape"), **ask("optimiser"), length=length,
-        seed=ask("pretraining-seed"), generator=generator,
-    )  # fmt: skip
+        start,
+        tokens,
+        objective=objective,
+        options=options,
+        texts_per_batch=2048,
+        epochs=None,
+        max_steps=steps or ask("pretraining-epochs")[corpus],
+        learning_rate=3e-4,
+        warmup_ratio=0.0,
+        warmup_steps=4000,
+        schedule=ask("warm-up-shape"),
+        **ask("optimiser"),
+        length=length,
+        seed=ask("pretraining-seed"),
+        generator=generator,
+    )
 
 
 def _generator(request: Request) -> Node:
@@ -166,6 +197,8 @@ def _decoder(request: Request) -> dict[str, Any]:
     """Two layers, copied from BERT's last two (§4.1)."""
     ask = request.reading
     return {
-        "layers": 2, "segments": ask("decoder-segments"), "slot": ask("bottleneck-slot"),
+        "layers": 2,
+        "segments": ask("decoder-segments"),
+        "slot": ask("bottleneck-slot"),
         "shared_head": ask("shared-head"),
-    }  # fmt: skip
+    }

@@ -56,9 +56,7 @@ def rates_row(request: Request, *, row: int, decoder_rate: float) -> Node:
     """Replace rates (Table 8); the encoder's are those of a reading."""
     encoder_rate = request.reading("encoder-rates")[row]
     marco = Marco(request)
-    return marco.run(
-        marco.retriever_1(simlm(request, encoder_rate=encoder_rate, decoder_rate=decoder_rate))
-    )
+    return marco.run(marco.retriever_1(simlm(request, encoder_rate=encoder_rate, decoder_rate=decoder_rate)))
 
 
 def corpus_row(request: Request, *, corpus: str | None) -> Node:
@@ -90,9 +88,13 @@ def passages_shown(request: Request, *, encoder: str, queries: list[str]) -> Nod
     stages = {"retriever-1": marco.retriever_1, "distilled": marco.pipeline}
     model = stages[request.reading("case-retrievers")[encoder]](start)
     return recipe.top_passages(
-        marco.run(model), documents=marco_passages(request), topics=recipe.queries(request.dataset),
-        judgements=recipe.qrels(request.dataset), wanted=queries, depth=3,
-    )  # fmt: skip
+        marco.run(model),
+        documents=marco_passages(request),
+        topics=recipe.queries(request.dataset),
+        judgements=recipe.qrels(request.dataset),
+        wanted=queries,
+        depth=3,
+    )
 
 
 def index_size(request: Request) -> Node:
@@ -106,5 +108,3 @@ def _start(request: Request, encoder: str) -> Node:
     if encoder == "simlm":
         return simlm(request)
     return recipe.backbone(request.reading("cocondenser-distillation"), revision="main")
-
-

@@ -46,11 +46,16 @@ def _papers(cost: Estimate) -> None:
     said, rows = stated(), []
     for name, nodes in cost.by_paper.items():
         trained = [node for node in nodes if node.stage == "pretrain"]
-        rows.append([
-            name, _amount(cost, trained), _amount(cost, _longest(cost, trained)),
-            _amount(cost, [n for n in nodes if n.stage == "finetune"]), _amount(cost, nodes),
-            "\n".join(map(str, said.get(name, []))),
-        ])  # fmt: skip
+        rows.append(
+            [
+                name,
+                _amount(cost, trained),
+                _amount(cost, _longest(cost, trained)),
+                _amount(cost, [n for n in nodes if n.stage == "finetune"]),
+                _amount(cost, nodes),
+                "\n".join(map(str, said.get(name, []))),
+            ]
+        )
     unit = f"{cost.throughput.unit} hours" if cost.throughput else "FLOP"
     head = ["paper", "pre-training", "longest of it", "fine-tuning", "all", "the paper on its own cost"]
     table(f"Estimated {unit} of what is to run; what papers share is in each", head, rows, right=(1, 2, 3, 4))

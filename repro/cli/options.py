@@ -32,10 +32,14 @@ class Selection:
         """The selection's plan; makes no store. Raises what ``repro.running.plan.plan`` raises."""
         store = self.settings.store
         return plan(
-            self.cells, scale=scale(self.scale), data=self.settings.data, seeds=self.seeds,
-            digests=store / "digests.json" if store.is_dir() else None, overrides=self.readings,
+            self.cells,
+            scale=scale(self.scale),
+            data=self.settings.data,
+            seeds=self.seeds,
+            digests=store / "digests.json" if store.is_dir() else None,
+            overrides=self.readings,
             exhibits=self.exhibits,
-        )  # fmt: skip
+        )
 
     def store(self) -> Store:
         """The store, to look at."""
@@ -55,20 +59,29 @@ def _scales(ctx, param, incomplete):
 _OPTIONS = [
     click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_papers),
     click.option("--table", "tables", multiple=True, metavar="N", help="Only this table; may be repeated."),
-    click.option("--row", "rows", multiple=True, metavar="ROW",
-                 help="Only this row, or a system in every group."),
-    click.option("--cell", "cells", multiple=True, metavar="ID",
-                 help="Only this cell, paper/table/row/column."),
+    click.option(
+        "--row", "rows", multiple=True, metavar="ROW", help="Only this row, or a system in every group."
+    ),
+    click.option(
+        "--cell", "cells", multiple=True, metavar="ID", help="Only this cell, paper/table/row/column."
+    ),
     click.option("--figure", "figures", multiple=True, metavar="N", help="Only this figure."),
     click.option("--all", "everything", is_flag=True, help="Everything (of the named papers, or of all)."),
-    click.option("--scale", "scale_name", default="full", show_default=True, shell_complete=_scales,
-                 help="full is the paper; small and tiny cost less and are never compared with print."),
+    click.option(
+        "--scale",
+        "scale_name",
+        default="full",
+        show_default=True,
+        shell_complete=_scales,
+        help="full is the paper; small and tiny cost less and are never compared with print.",
+    ),
     click.option("--seeds", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's own."),
-    click.option("--reading", "readings", multiple=True, metavar="ID=CHOICE",
-                 help="Another choice of a reading."),
+    click.option(
+        "--reading", "readings", multiple=True, metavar="ID=CHOICE", help="Another choice of a reading."
+    ),
     click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE)."),
     click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS)."),
-]  # fmt: skip
+]
 
 
 def selecting(function: Callable) -> Callable:

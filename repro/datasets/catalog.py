@@ -132,9 +132,13 @@ def _dataset(id: str, corpus_id: str, stated: Mapping) -> Dataset:
     facts["topics"] = tuple(facts.get("topics", facts["qrels"]))
     facts["parts"] = tuple(facts.get("parts", ()))
     return Dataset(
-        id=id, corpus_id=corpus_id, pieces=pieces, counts={p: n for p, n in counts.items() if n is not None},
-        judgements=judgements if "queries" in pieces else None, **facts,
-    )  # fmt: skip
+        id=id,
+        corpus_id=corpus_id,
+        pieces=pieces,
+        counts={p: n for p, n in counts.items() if n is not None},
+        judgements=judgements if "queries" in pieces else None,
+        **facts,
+    )
 
 
 def _with_substitutes(collection: Dataset, found: Mapping[str, Dataset]) -> dict[str, Dataset]:

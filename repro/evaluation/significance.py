@@ -142,9 +142,7 @@ def _tables(report: dict, metric: str, names: Sequence[str]) -> dict:
     size = range(len(names))
 
     def count(outcome: str) -> list[list[int | None]]:
-        return matrix(
-            len(size), lambda i, j: int(report[str(i)]["win_tie_loss"][str(j)][metric][outcome])
-        )
+        return matrix(len(size), lambda i, j: int(report[str(i)]["win_tie_loss"][str(j)][metric][outcome]))
 
     wins, ties, losses = count("W"), count("T"), count("L")
     identical = [[i, j] for i in size for j in size if i < j and wins[i][j] == losses[i][j] == 0]

@@ -68,9 +68,10 @@ def _parsed(data: bytes):
         csv.ParseOptions(delimiter=" ", quote_char=False, double_quote=False, ignore_empty_lines=False),
         csv.ConvertOptions(
             column_types={**dict.fromkeys(_COLUMNS, pa.string()), "score": pa.float64()},
-            null_values=[], strings_can_be_null=False,
+            null_values=[],
+            strings_can_be_null=False,
         ),
-    )  # fmt: skip
+    )
     scores = table["score"].to_numpy()
     sound = (
         (np.abs(scores) <= _LARGEST).all()  # nan is not

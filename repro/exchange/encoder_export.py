@@ -55,11 +55,15 @@ class Source:
         """How its texts were read, as ``repro.json`` says it; heads and cosine are in the modules."""
         passages, queries = self.passages.params, self.queries.params
         return Conventions(
-            pooling=MODULES, similarity="cosine" if passages["normalize"] else "dot",
-            query_length=queries["length"], passage_length=passages["length"],
-            separator=passages["separator"], query_prefix=queries.get("prefix", ""),
-            passage_prefix=passages.get("prefix", ""), precision=passages["precision"],
-        )  # fmt: skip
+            pooling=MODULES,
+            similarity="cosine" if passages["normalize"] else "dot",
+            query_length=queries["length"],
+            passage_length=passages["length"],
+            separator=passages["separator"],
+            query_prefix=queries.get("prefix", ""),
+            passage_prefix=passages.get("prefix", ""),
+            precision=passages["precision"],
+        )
 
 
 def export(source: Source, store: Store, to: Path, *, card: str, about: Mapping) -> None:
@@ -100,13 +104,19 @@ def _write_model(source: Source, folder: Path, to: Path) -> None:
     pooling = source.passages.params.get("pooling", "cls")
     size = model.config.hidden_size
     entries = [("Transformer", "", None)]
-    about = {"word_embedding_dimension": size, **{f"pooling_mode_{k}_token{s}": pooling == k
-             for k, s in (("cls", ""), ("mean", "s"), ("max", "s"))}}  # fmt: skip
+    about = {
+        "word_embedding_dimension": size,
+        **{f"pooling_mode_{k}_token{s}": pooling == k for k, s in (("cls", ""), ("mean", "s"), ("max", "s"))},
+    }
     entries.append(("Pooling", "1_Pooling", about))
     for weight, bias, activation in _layers(source, folder, model):
         place = f"{len(entries)}_Dense"
-        facts = {"in_features": weight.shape[1], "out_features": weight.shape[0], "bias": bias is not None,
-                 "activation_function": ACTIVATION.format(activation)}  # fmt: skip
+        facts = {
+            "in_features": weight.shape[1],
+            "out_features": weight.shape[0],
+            "bias": bias is not None,
+            "activation_function": ACTIVATION.format(activation),
+        }
         entries.append(("Dense", place, facts))
         _write_dense(to / place, weight, bias)
     if used.similarity == "cosine":
@@ -114,8 +124,10 @@ def _write_model(source: Source, folder: Path, to: Path) -> None:
     for _, place, facts in entries[1:]:
         (to / place).mkdir(exist_ok=True)
         _write_json(to / place / "config.json", facts)
-    listed = [{"idx": n, "name": str(n), "path": place, "type": TYPES[kind]}
-              for n, (kind, place, _) in enumerate(entries)]  # fmt: skip
+    listed = [
+        {"idx": n, "name": str(n), "path": place, "type": TYPES[kind]}
+        for n, (kind, place, _) in enumerate(entries)
+    ]
     _write_json(to / "modules.json", listed)
     longest = max(used.query_length, used.passage_length)
     _write_json(to / "sentence_bert_config.json", {"max_seq_length": longest, "do_lower_case": False})

@@ -48,10 +48,16 @@ class Column:
     def as_json(self) -> dict:
         """One flat object, as ``--json`` prints it."""
         return {
-            "column": self.id, "dataset": self.dataset, "measure": self.measure, "score": self.score,
-            "queries": self.queries, "missing": self.missing, "unit": self.best.unit,
-            "best_row": self.best.row.id, "best_printed": self.best.text,
-        }  # fmt: skip
+            "column": self.id,
+            "dataset": self.dataset,
+            "measure": self.measure,
+            "score": self.score,
+            "queries": self.queries,
+            "missing": self.missing,
+            "unit": self.best.unit,
+            "best_row": self.best.row.id,
+            "best_printed": self.best.text,
+        }
 
 
 def on_table(
@@ -86,10 +92,16 @@ def on_table(
     machine = Machine(settings.data, digests)
     builder = Builder(scale, machine, {}, settings.data)
     likes = {column: _retriever(cells, builder) for column, cells in chosen.items()}
-    left_out = [f"column {column} is left out: no row of the table ranks texts in it"
-                for column, like in likes.items() if like is None]  # fmt: skip
-    found = [(chosen[column], _measured_like(like, models, conventions, scale, machine))
-             for column, like in likes.items() if like is not None]  # fmt: skip
+    left_out = [
+        f"column {column} is left out: no row of the table ranks texts in it"
+        for column, like in likes.items()
+        if like is None
+    ]
+    found = [
+        (chosen[column], _measured_like(like, models, conventions, scale, machine))
+        for column, like in likes.items()
+        if like is not None
+    ]
     if not found:
         raise UsageError(f"{table}: {'; '.join(left_out) or 'it has no column with a measure'}")
     plan = Plan(scale, [], [m for _, m in found], machine)
@@ -129,9 +141,15 @@ def _columns(table: str, wanted: tuple[str, ...]) -> tuple[dict[str, list[Cell]]
 def _scored(m: Measurement, record: Record, best: Cell) -> Column:
     column = m.cell.column
     return Column(
-        column.id, " ".join(column.head), column.dataset, m.measure, record.measured, record.queries,
-        record.missing, best,
-    )  # fmt: skip
+        column.id,
+        " ".join(column.head),
+        column.dataset,
+        m.measure,
+        record.measured,
+        record.queries,
+        record.missing,
+        best,
+    )
 
 
 def _averaged(averages: list[list[Cell]], scored: list[Column]) -> list[Column]:
@@ -175,9 +193,7 @@ def _measured_like(
     for part in parts.values():
         run = part.inputs["run"]
         passages, topics = (run.inputs[side].inputs["texts"] for side in ("passages", "queries"))
-        own = ranked(
-            passages, topics, models=checkpoints, conventions=within, depth=run.params["depth"]
-        )  # fmt: skip
+        own = ranked(passages, topics, models=checkpoints, conventions=within, depth=run.params["depth"])
         evaluations.append(machine.resolve(Node("evaluate", part.params, {**part.inputs, "run": own})))
     return Measurement(like.cell, None, (tuple(evaluations),), like.measure, {}, {})
 

@@ -48,11 +48,21 @@ class Imported:
         """The object that ``import-run --json`` prints."""
         found, r = self.verdict, self.record
         return {
-            "id": self.cell.id, "file": r.origin["file"], "printed": self.cell.text, "measured": r.measured,
-            "unit": self.cell.unit, "difference": found.difference, "verdict": found.name, "why": found.why,
-            "queries": r.queries, "missing": r.missing, "fingerprint": r.fingerprint, "new": self.new,
-            "origin": r.origin, **{k: self.facts[k] for k in ("form", "lines", "depth", "nudged")},
-        }  # fmt: skip
+            "id": self.cell.id,
+            "file": r.origin["file"],
+            "printed": self.cell.text,
+            "measured": r.measured,
+            "unit": self.cell.unit,
+            "difference": found.difference,
+            "verdict": found.name,
+            "why": found.why,
+            "queries": r.queries,
+            "missing": r.missing,
+            "fingerprint": r.fingerprint,
+            "new": self.new,
+            "origin": r.origin,
+            **{k: self.facts[k] for k in ("form", "lines", "depth", "nudged")},
+        }
 
 
 class Importer:
@@ -145,9 +155,11 @@ def _with_run(plan: Measurement, path: Path, digest: str) -> Measurement:
     """The measurement with the file in place of the recipe's run, and without the recipe's readings."""
     part = plan.parts[0]
     params = {
-        "dataset": plan.cell.column.dataset, "sha256": digest, "name": path.name,
+        "dataset": plan.cell.column.dataset,
+        "sha256": digest,
+        "name": path.name,
         "source": str(path.resolve()),
-    }  # fmt: skip
+    }
     scored = Node("evaluate", part.params, {**part.inputs, "run": Node("imported_run", params)})
     check_types(scored)
     return Measurement(plan.cell, None, ((scored,),), plan.measure, {}, {})

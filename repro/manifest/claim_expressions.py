@@ -12,21 +12,62 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-FUNCTIONS = frozenset({
-    "v", "gain", "percent", "mean", "rounds", "about", "above", "not_below", "best", "best_or_tied",
-    "best_count", "tied_count", "rows", "columns", "every", "rank", "argbest", "increasing", "decreasing",
-})  # fmt: skip
+FUNCTIONS = frozenset(
+    {
+        "v",
+        "gain",
+        "percent",
+        "mean",
+        "rounds",
+        "about",
+        "above",
+        "not_below",
+        "best",
+        "best_or_tied",
+        "best_count",
+        "tied_count",
+        "rows",
+        "columns",
+        "every",
+        "rank",
+        "argbest",
+        "increasing",
+        "decreasing",
+    }
+)
 _ARITHMETIC = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
 _COMPARISONS = {
-    ast.Lt: (operator.lt, "<"), ast.LtE: (operator.le, "<="), ast.Gt: (operator.gt, ">"),
-    ast.GtE: (operator.ge, ">="), ast.Eq: (operator.eq, "=="), ast.NotEq: (operator.ne, "!="),
-}  # fmt: skip
+    ast.Lt: (operator.lt, "<"),
+    ast.LtE: (operator.le, "<="),
+    ast.Gt: (operator.gt, ">"),
+    ast.GtE: (operator.ge, ">="),
+    ast.Eq: (operator.eq, "=="),
+    ast.NotEq: (operator.ne, "!="),
+}
 _KNOWN = (
-    ast.Expression, ast.Constant, ast.List, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Call,
-    ast.keyword, ast.Name, ast.Load, ast.USub, ast.Not, ast.And, ast.Or, *_ARITHMETIC, *_COMPARISONS,
-)  # fmt: skip
+    ast.Expression,
+    ast.Constant,
+    ast.List,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.Compare,
+    ast.BoolOp,
+    ast.Call,
+    ast.keyword,
+    ast.Name,
+    ast.Load,
+    ast.USub,
+    ast.Not,
+    ast.And,
+    ast.Or,
+    *_ARITHMETIC,
+    *_COMPARISONS,
+)
 
 
 class Missing(Exception):

@@ -8,10 +8,24 @@ from repro.manifest.cells import cells_of
 from repro.manifest.papers import Paper
 
 _EMPTY = {
-    "group": None, "row": None, "label": None, "column": None, "head": [], "dataset": None, "measure": None,
-    "printed": "", "value": None, "decimals": None, "unit": None, "bold": None, "marks": "", "delta": None,
-    "role": None, "grade": None, "recipe": None,
-}  # fmt: skip
+    "group": None,
+    "row": None,
+    "label": None,
+    "column": None,
+    "head": [],
+    "dataset": None,
+    "measure": None,
+    "printed": "",
+    "value": None,
+    "decimals": None,
+    "unit": None,
+    "bold": None,
+    "marks": "",
+    "delta": None,
+    "role": None,
+    "grade": None,
+    "recipe": None,
+}
 
 
 def every_entry(source: Paper) -> Iterator[dict]:
@@ -21,11 +35,19 @@ def every_entry(source: Paper) -> Iterator[dict]:
     for table in source.manifest.tables:
         for number, entry in enumerate(table.entries, 1):
             yield {
-                "id": f"{source.name}/{table.id}/{number}", "paper": source.name, "table": table.id, **_EMPTY,
-                "label": entry.query or table.about, "kind": table.kind,
-            }  # fmt: skip
+                "id": f"{source.name}/{table.id}/{number}",
+                "paper": source.name,
+                "table": table.id,
+                **_EMPTY,
+                "label": entry.query or table.about,
+                "kind": table.kind,
+            }
     for figure in source.manifest.figures:
         yield {
-            "id": f"{source.name}/figure-{figure.id}", "paper": source.name, "table": None, **_EMPTY,
-            "label": figure.about, "kind": "figure",
-        }  # fmt: skip
+            "id": f"{source.name}/figure-{figure.id}",
+            "paper": source.name,
+            "table": None,
+            **_EMPTY,
+            "label": figure.about,
+            "kind": "figure",
+        }

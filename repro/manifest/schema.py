@@ -206,10 +206,15 @@ class Figure(Identified):
             for x in (self.points if line.over else (None,))
         ]
         return Table(
-            id=f"figure-{self.id}", kind="figure", about=self.about, unit=self.unit, bold="none",
-            columns=self.panels, rows=tuple(rows),
+            id=f"figure-{self.id}",
+            kind="figure",
+            about=self.about,
+            unit=self.unit,
+            bold="none",
+            columns=self.panels,
+            rows=tuple(rows),
             groups=tuple(Group(id=line.id, label=line.label) for line in self.lines),
-        )  # fmt: skip
+        )
 
 
 class Manifest(_Strict):

@@ -63,9 +63,11 @@ class BiEncoderContrastive(nn.Module):
         if projector_start not in PROJECTOR_STARTS:
             raise unknown("projector start", projector_start, PROJECTOR_STARTS)
         head = Projector(
-            model.config.hidden_size, architecture=projector, layers=1,
+            model.config.hidden_size,
+            architecture=projector,
+            layers=1,
             initializer_range=model.config.initializer_range,
-        )  # fmt: skip
+        )
         saved, encodes = saved_projector(start) or (None, False)
         wanted = encodes or projector_start == "pre-trained"
         if wanted and saved is not None and saved.architecture == projector:
@@ -83,9 +85,12 @@ class BiEncoderContrastive(nn.Module):
             self.tokenizer, [example["query"] for example in examples], length=self.query_length
         )
         passages = passage_inputs(
-            self.tokenizer, [passage["title"] for passage in shown], [passage["text"] for passage in shown],
-            length=self.passage_length, separator=self.separator,
-        )  # fmt: skip
+            self.tokenizer,
+            [passage["title"] for passage in shown],
+            [passage["text"] for passage in shown],
+            length=self.passage_length,
+            separator=self.separator,
+        )
         return {f"query_{k}": v for k, v in queries.items()} | {
             f"passage_{k}": v for k, v in passages.items()
         }
@@ -101,9 +106,12 @@ class BiEncoderContrastive(nn.Module):
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``contrastive``, of vectors as ``represent`` names them."""
         loss = contrastive(
-            represented["queries"], represented["passages"],
-            negatives=self.negatives, temperature=self.temperature, similarity=self.similarity,
-        )  # fmt: skip
+            represented["queries"],
+            represented["passages"],
+            negatives=self.negatives,
+            temperature=self.temperature,
+            similarity=self.similarity,
+        )
         return {"contrastive": loss}
 
     def save(self, folder: Path) -> None:

@@ -99,10 +99,12 @@ class CrossEncoder(nn.Module):
         """Examples ``{"query", "passages": [{"title", "text"}, …]}``, the positive first, as (Q, P, L)."""
         each = len(examples[0]["passages"])
         inputs = pair_inputs(
-            self.tokenizer, [example["query"] for example in examples for _ in range(each)],
+            self.tokenizer,
+            [example["query"] for example in examples for _ in range(each)],
             [passage for example in examples for passage in example["passages"]],
-            length=self.passage_length, separator=self.separator,
-        )  # fmt: skip
+            length=self.passage_length,
+            separator=self.separator,
+        )
         return {name: value.unflatten(0, (len(examples), each)) for name, value in inputs.items()}
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

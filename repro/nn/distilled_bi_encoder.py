@@ -49,10 +49,19 @@ class DistilledBiEncoder(CosineBiEncoder):
         warmup_steps: int,
     ):
         super().__init__(
-            model, tokenizer, temperature=temperature, temperature_warmup=temperature_warmup, terms=terms,
-            shares=shares, weight=weight, pooling=pooling, query_length=query_length,
-            passage_length=passage_length, separator=separator, warmup_steps=warmup_steps,
-        )  # fmt: skip
+            model,
+            tokenizer,
+            temperature=temperature,
+            temperature_warmup=temperature_warmup,
+            terms=terms,
+            shares=shares,
+            weight=weight,
+            pooling=pooling,
+            query_length=query_length,
+            passage_length=passage_length,
+            separator=separator,
+            warmup_steps=warmup_steps,
+        )
         self.teacher_temperature, self.student_temperature = teacher_temperature, student_temperature
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:

@@ -19,14 +19,20 @@ CHOICES = {
     "precision": ("fp32", "fp16", "bf16"),
 }
 _TYPES = {
-    "query_length": int, "passage_length": int, "query_prefix": str, "passage_prefix": str,
+    "query_length": int,
+    "passage_length": int,
+    "query_prefix": str,
+    "passage_prefix": str,
     "separator": (str, type(None)),
-}  # fmt: skip
+}
 _MODES = {  # how modules.json's pooling called its modes before it had one name for all of them
-    "pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean", "pooling_mode_max_tokens": "max",
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_max_tokens": "max",
     "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
-    "pooling_mode_weightedmean_tokens": "weightedmean", "pooling_mode_lasttoken": "lasttoken",
-}  # fmt: skip
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
 
 
 @dataclass(frozen=True)
@@ -158,9 +164,13 @@ def _of_modules(folder: Path) -> Conventions:
     passage = next((prompts[n] for n in ("document", "passage", "corpus") if n in prompts), default)
     length = _length(first.folder, folder)
     return Conventions(
-        pooling=MODULES, similarity=similarity, query_length=length, passage_length=length,
-        query_prefix=prompts.get("query", default), passage_prefix=passage,
-    )  # fmt: skip
+        pooling=MODULES,
+        similarity=similarity,
+        query_length=length,
+        passage_length=length,
+        query_prefix=prompts.get("query", default),
+        passage_prefix=passage,
+    )
 
 
 def _length(transformer: Path, folder: Path) -> int:
@@ -171,7 +181,7 @@ def _length(transformer: Path, folder: Path) -> int:
     limits = [
         _optional(transformer / "tokenizer_config.json").get("model_max_length"),
         read(transformer / "config.json").get("max_position_embeddings"),
-    ]  # fmt: skip
+    ]
     whole = [int(limit) for limit in limits if limit]
     if not whole:
         raise DataError(f"{folder}: none of its files says how many tokens it reads")

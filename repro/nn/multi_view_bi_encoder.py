@@ -59,13 +59,30 @@ class MultiViewBiEncoder(nn.Module):
     load = staticmethod(load_masked_lm)
 
     def __init__(
-        self, model: nn.Module, tokenizer, *,
-        views: list[str], top_k: int | None, sparse_truncation: dict, sparse_positions: dict[str, bool],
-        vocabulary_head: str, dense_reduction: dict | None, hybrid_similarity: list[str], similarity: str,
-        view_objective: str, contrastive_denominator: str, in_batch_negatives: str, temperature: float,
-        flops_weight: dict[str, float], flops_vectors: str, distillation: dict | None,
-        query_length: int, passage_length: int, separator: str, start: Path,
-    ):  # fmt: skip
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        views: list[str],
+        top_k: int | None,
+        sparse_truncation: dict,
+        sparse_positions: dict[str, bool],
+        vocabulary_head: str,
+        dense_reduction: dict | None,
+        hybrid_similarity: list[str],
+        similarity: str,
+        view_objective: str,
+        contrastive_denominator: str,
+        in_batch_negatives: str,
+        temperature: float,
+        flops_weight: dict[str, float],
+        flops_vectors: str,
+        distillation: dict | None,
+        query_length: int,
+        passage_length: int,
+        separator: str,
+        start: Path,
+    ):
         super().__init__()
         check_names("term of the similarity", hybrid_similarity, valid=views)
         check_known("objective of the views", view_objective, valid=OBJECTIVES)
@@ -76,9 +93,13 @@ class MultiViewBiEncoder(nn.Module):
         if distillation is not None:
             check_known("direction of distillation", distillation["direction"], valid=DIRECTIONS)
         self.encoder = ViewEncoder(
-            model, tokenizer, views=views, sparse_positions=sparse_positions,
-            vocabulary_head=vocabulary_head, dense_reduction=dense_reduction,
-        )  # fmt: skip
+            model,
+            tokenizer,
+            views=views,
+            sparse_positions=sparse_positions,
+            vocabulary_head=vocabulary_head,
+            dense_reduction=dense_reduction,
+        )
         self.encoder.start_from(start)
         self.tokenizer, self.top_k, self.truncation = tokenizer, top_k, dict(sparse_truncation)
         self.terms, self.objective = list(hybrid_similarity), view_objective
@@ -101,9 +122,12 @@ class MultiViewBiEncoder(nn.Module):
         texts = [example["query"] for example in examples]
         batch = dict(_named("query_", tokenised(self.tokenizer, texts, length=self.query_length)))
         inputs = passage_inputs(
-            self.tokenizer, [passage["title"] for passage in shown], [passage["text"] for passage in shown],
-            length=self.passage_length, separator=self.separator,
-        )  # fmt: skip
+            self.tokenizer,
+            [passage["title"] for passage in shown],
+            [passage["text"] for passage in shown],
+            length=self.passage_length,
+            separator=self.separator,
+        )
         batch |= _named("passage_", inputs)
         if self.distillation is None:
             return batch
@@ -124,9 +148,12 @@ class MultiViewBiEncoder(nn.Module):
         whole = {side: {view: represented[f"{side}.{view}"] for view in views} for side in SIDES}
         kept = {side: self.truncated(vectors, side) for side, vectors in whole.items()}
         scores = view_similarities(
-            kept["queries"], kept["passages"],
-            terms=self.terms, objective=self.objective, similarity=self.similarity,
-        )  # fmt: skip
+            kept["queries"],
+            kept["passages"],
+            terms=self.terms,
+            objective=self.objective,
+            similarity=self.similarity,
+        )
         losses = {}
         for suffix, score in scores.items():
             losses |= self.ranking_losses(suffix, score / self.temperature, represented)

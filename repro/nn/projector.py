@@ -66,9 +66,11 @@ def saved_projector(folder: Path) -> tuple[Projector, bool] | None:
         about = json.loads(file.metadata()["projector"])
         weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     projector = Projector(
-        len(weights["dense.bias"]), architecture=about["architecture"], initializer_range=0.0,
+        len(weights["dense.bias"]),
+        architecture=about["architecture"],
+        initializer_range=0.0,
         layers=2 if "inner.bias" in weights else 1,
-    )  # fmt: skip
+    )
     projector.load_state_dict(weights)
     return projector, about["encodes"]
 

@@ -15,9 +15,13 @@ from repro.nn.pooling import pooled
 from repro.nn.sparse_view import POSITIONS, max_log_saturated
 
 ACTIVATIONS = {
-    "Tanh": nn.Tanh, "Identity": nn.Identity, "GELU": nn.GELU, "ReLU": nn.ReLU, "Sigmoid": nn.Sigmoid,
+    "Tanh": nn.Tanh,
+    "Identity": nn.Identity,
+    "GELU": nn.GELU,
+    "ReLU": nn.ReLU,
+    "Sigmoid": nn.Sigmoid,
     "SiLU": nn.SiLU,
-}  # fmt: skip
+}
 
 
 class ReleasedEncoder(nn.Module):
@@ -71,9 +75,11 @@ def load_released_encoder(folder: Path, *, pooling: str) -> ReleasedEncoder:
     heads = [_head(module) for module in others]
     normalizes = bool(heads) and isinstance(heads[-1], _UnitLength)
     return ReleasedEncoder(
-        load_encoder(folder), pooling=pooling_of(first), heads=heads[:-1] if normalizes else heads,
+        load_encoder(folder),
+        pooling=pooling_of(first),
+        heads=heads[:-1] if normalizes else heads,
         normalizes=normalizes,
-    )  # fmt: skip
+    )
 
 
 def _with_pooler(folder: Path) -> nn.Module:

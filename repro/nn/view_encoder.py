@@ -104,9 +104,11 @@ class ViewEncoder(nn.Module):
         if self.projection is not None:
             save_file({"weight": self.projection.weight.detach().contiguous()}, folder / PROJECTION)
         about = {
-            "views": list(self.views), "sparse_positions": self.positions, "vocabulary_head": self.head,
+            "views": list(self.views),
+            "sparse_positions": self.positions,
+            "vocabulary_head": self.head,
             "dense_reduction": self.reduction,
-        }  # fmt: skip
+        }
         (folder / FILE).write_text(json.dumps(about, sort_keys=True) + "\n", encoding="utf-8")
 
     def _reduced(self, vectors: torch.Tensor) -> torch.Tensor:
@@ -136,9 +138,12 @@ def load_view_encoder(
         said = ", ".join(f"{name} {about[name]!r}, not {given[name]!r}" for name in differing)
         raise UsageError(f"{folder}: the model was trained with {said}")
     encoder = ViewEncoder(
-        load_masked_lm(folder), load_tokenizer(folder), views=views,
-        dense_reduction=about["dense_reduction"], **given,
-    )  # fmt: skip
+        load_masked_lm(folder),
+        load_tokenizer(folder),
+        views=views,
+        dense_reduction=about["dense_reduction"],
+        **given,
+    )
     if encoder.projection is not None and not (folder / PROJECTION).exists():
         raise DataError(f"{folder}: {PROJECTION} is missing, which its dense vectors pass")
     encoder.start_from(folder)

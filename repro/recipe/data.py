@@ -74,9 +74,12 @@ def tokenize(
     Documents of fewer than ``fewest_tokens`` tokens are left out.
     """
     params = {
-        "length": length, "policy": policy, "titles": titles, "separator": separator,
+        "length": length,
+        "policy": policy,
+        "titles": titles,
+        "separator": separator,
         "fewest_tokens": fewest_tokens,
-    }  # fmt: skip
+    }
     return Node("tokenize", params, {"corpus": documents, "model": model})
 
 
@@ -95,9 +98,13 @@ def tokenize_spans(
     ``fields``, of url, title and body, are the document; ``packing`` as in ``repro.datasets.span_packing``.
     """
     params = {
-        "length": length, "policy": "spans", "splitter": splitter, "span_packing": dict(packing),
-        "fields": list(fields), "seed": seed,
-    }  # fmt: skip
+        "length": length,
+        "policy": "spans",
+        "splitter": splitter,
+        "span_packing": dict(packing),
+        "fields": list(fields),
+        "seed": seed,
+    }
     return Node("tokenize", params, {"corpus": documents, "model": model})
 
 

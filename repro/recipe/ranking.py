@@ -20,9 +20,13 @@ def encode(
 ) -> Node:
     """One vector a text. ``kind`` is passages or queries; queries have no title and so no separator."""
     params = {
-        "kind": kind, "length": length, "separator": separator if kind == "passages" else "",
-        "pooling": pooling, "normalize": normalize, "precision": precision,
-    }  # fmt: skip
+        "kind": kind,
+        "length": length,
+        "separator": separator if kind == "passages" else "",
+        "pooling": pooling,
+        "normalize": normalize,
+        "precision": precision,
+    }
     return Node("encode", params, {"model": model, "texts": texts})
 
 
@@ -47,10 +51,16 @@ def encode_views(
 ) -> Node:
     """Dense vectors, sparse vectors or both of each text, by a masked language model in one pass."""
     params = {
-        "kind": kind, "views": list(views), "length": length,
-        "separator": separator if kind == "passages" else "", "normalize": normalize, "top_k": top_k,
-        "positions": dict(positions), "head": head, "precision": precision,
-    }  # fmt: skip
+        "kind": kind,
+        "views": list(views),
+        "length": length,
+        "separator": separator if kind == "passages" else "",
+        "normalize": normalize,
+        "top_k": top_k,
+        "positions": dict(positions),
+        "head": head,
+        "precision": precision,
+    }
     return Node("encode_views", params, {"model": model, "texts": texts})
 
 
@@ -98,27 +108,51 @@ def union(*training_sets: Node) -> Node:
 
 
 def score_pairs(
-    model: Node, training_set: Node, *, documents: Node, topics: Node, per_query: int, length: int,
-    separator: str, decimals: int | None, precision: str,
-) -> Node:  # fmt: skip
+    model: Node,
+    training_set: Node,
+    *,
+    documents: Node,
+    topics: Node,
+    per_query: int,
+    length: int,
+    separator: str,
+    decimals: int | None,
+    precision: str,
+) -> Node:
     """A cross-encoder's scores of a training set's positives and first ``per_query`` negatives."""
     params = {
-        "per_query": per_query, "length": length, "separator": separator, "decimals": decimals,
+        "per_query": per_query,
+        "length": length,
+        "separator": separator,
+        "decimals": decimals,
         "precision": precision,
-    }  # fmt: skip
+    }
     inputs = {"model": model, "training_set": training_set, "corpus": documents, "queries": topics}
     return Node("score_pairs", params, inputs)
 
 
 def rerank(
-    model: Node, run: Node, *, documents: Node, topics: Node, depth: int, keep: int, length: int,
-    separator: str, decimals: int | None, precision: str,
-) -> Node:  # fmt: skip
+    model: Node,
+    run: Node,
+    *,
+    documents: Node,
+    topics: Node,
+    depth: int,
+    keep: int,
+    length: int,
+    separator: str,
+    decimals: int | None,
+    precision: str,
+) -> Node:
     """A run whose first ``depth`` passages a cross-encoder orders anew; the others up to ``keep`` below."""
     params = {
-        "depth": depth, "keep": keep, "length": length, "separator": separator, "decimals": decimals,
+        "depth": depth,
+        "keep": keep,
+        "length": length,
+        "separator": separator,
+        "decimals": decimals,
         "precision": precision,
-    }  # fmt: skip
+    }
     return Node("rerank", params, {"run": run, "model": model, "corpus": documents, "queries": topics})
 
 
@@ -130,13 +164,18 @@ def judged_examples(judgements: Node, *, dataset: str, negative_grade: int) -> N
 
 
 def mine_answers(
-    run: Node, judgements: Node, *, documents: Node, topics: Node, depth: int, per_query: int, seed: int,
+    run: Node,
+    judgements: Node,
+    *,
+    documents: Node,
+    topics: Node,
+    depth: int,
+    per_query: int,
+    seed: int,
     extra_positives: bool,
-) -> Node:  # fmt: skip
+) -> Node:
     """Hard negatives of answer-judged questions: the top of a run without an answer."""
-    params = {
-        "depth": depth, "per_query": per_query, "seed": seed, "extra_positives": extra_positives
-    }  # fmt: skip
+    params = {"depth": depth, "per_query": per_query, "seed": seed, "extra_positives": extra_positives}
     inputs = {"run": run, "qrels": judgements, "queries": topics, "corpus": documents}
     return Node("mine_answers", params, inputs)
 

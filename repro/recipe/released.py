@@ -7,8 +7,11 @@ from repro.nn.encoder_conventions import Conventions
 from repro.recipe.ranking import search, search_views
 
 SPLADE_VIEW = {  # the whole sparse vector, by the model's own head at every position
-    "views": ["sparse"], "top_k": None, "positions": {"cls": True, "sep": True}, "head": "splade",
-}  # fmt: skip
+    "views": ["sparse"],
+    "top_k": None,
+    "positions": {"cls": True, "sep": True},
+    "head": "splade",
+}
 
 
 def released(name: str, *, revision: str, kind: str, pooling: str, source: dict | None = None) -> Node:
@@ -38,9 +41,12 @@ def _encoded(
     model: Node, texts: Node, conventions: Conventions, *, kind: str, length: int, prefix: str
 ) -> Node:
     params = {
-        "kind": kind, "length": length, "separator": conventions.separator if kind == "passages" else "",
-        "normalize": conventions.similarity == "cosine", "precision": conventions.precision,
-    }  # fmt: skip
+        "kind": kind,
+        "length": length,
+        "separator": conventions.separator if kind == "passages" else "",
+        "normalize": conventions.similarity == "cosine",
+        "precision": conventions.precision,
+    }
     if prefix:
         params["prefix"] = prefix
     inputs = {"model": model, "texts": texts}

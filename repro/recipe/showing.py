@@ -23,7 +23,9 @@ def project(
 ) -> Node:
     """One query and its first candidates in a plane, by t-SNE."""
     params = {
-         "query": query, "candidates": candidates, "grade": grade,
+        "query": query,
+        "candidates": candidates,
+        "grade": grade,
         "perplexity": perplexity,
         "seed": seed,
         "method": "t-sne",

@@ -58,12 +58,21 @@ def pretrain(
 ) -> Node:
     """An encoder trained on text alone by an objective, which may need corpus statistics or another model."""
     params = {
-        "objective": objective.as_param(), "options": dict(options), "texts_per_batch": texts_per_batch,
-        "epochs": epochs, "max_steps": max_steps, "learning_rate": learning_rate,
-        "warmup_ratio": warmup_ratio, "warmup_steps": warmup_steps, "schedule": schedule,
-        "weight_decay": weight_decay, "max_grad_norm": max_grad_norm, "precision": precision,
-        "length": length, "seed": seed,
-    }  # fmt: skip
+        "objective": objective.as_param(),
+        "options": dict(options),
+        "texts_per_batch": texts_per_batch,
+        "epochs": epochs,
+        "max_steps": max_steps,
+        "learning_rate": learning_rate,
+        "warmup_ratio": warmup_ratio,
+        "warmup_steps": warmup_steps,
+        "schedule": schedule,
+        "weight_decay": weight_decay,
+        "max_grad_norm": max_grad_norm,
+        "precision": precision,
+        "length": length,
+        "seed": seed,
+    }
     others = {"statistics": statistics, "generator": generator}
     inputs = {"model": model, "tokens": tokens} | {name: node for name, node in others.items() if node}
     return Node("pretrain", params, inputs)
@@ -101,13 +110,25 @@ def finetune(
     ``negative_choice`` and ``positive_choice`` say which of a query's passages an epoch takes: see the stage.
     """
     params = {
-        "objective": objective.as_param(), "options": dict(options), "queries_per_batch": queries_per_batch,
-        "passages_per_query": passages_per_query, "epochs": epochs, "max_steps": max_steps,
-        "learning_rate": learning_rate, "warmup_ratio": warmup_ratio, "warmup_steps": warmup_steps,
-        "schedule": schedule, "weight_decay": weight_decay, "max_grad_norm": max_grad_norm,
-        "precision": precision, "query_length": query_length, "passage_length": passage_length,
-        "separator": separator, "pooling": pooling, "seed": seed,
-    }  # fmt: skip
+        "objective": objective.as_param(),
+        "options": dict(options),
+        "queries_per_batch": queries_per_batch,
+        "passages_per_query": passages_per_query,
+        "epochs": epochs,
+        "max_steps": max_steps,
+        "learning_rate": learning_rate,
+        "warmup_ratio": warmup_ratio,
+        "warmup_steps": warmup_steps,
+        "schedule": schedule,
+        "weight_decay": weight_decay,
+        "max_grad_norm": max_grad_norm,
+        "precision": precision,
+        "query_length": query_length,
+        "passage_length": passage_length,
+        "separator": separator,
+        "pooling": pooling,
+        "seed": seed,
+    }
     params |= _choices(negative_choice, positive_choice)
     inputs = {"model": model, "training_set": training_set, "corpus": documents, "queries": topics}
     return Node("finetune", params, inputs)
@@ -140,12 +161,23 @@ def finetune_pairs(
 ) -> Node:
     """A cross-encoder trained likewise; ``passage_length`` is that of query and passage together."""
     params = {
-        "objective": objective.as_param(), "options": dict(options), "queries_per_batch": queries_per_batch,
-        "passages_per_query": passages_per_query, "epochs": epochs, "max_steps": max_steps,
-        "learning_rate": learning_rate, "warmup_ratio": warmup_ratio, "warmup_steps": warmup_steps,
-        "schedule": schedule, "weight_decay": weight_decay, "max_grad_norm": max_grad_norm,
-        "precision": precision, "passage_length": passage_length, "separator": separator, "seed": seed,
-    }  # fmt: skip
+        "objective": objective.as_param(),
+        "options": dict(options),
+        "queries_per_batch": queries_per_batch,
+        "passages_per_query": passages_per_query,
+        "epochs": epochs,
+        "max_steps": max_steps,
+        "learning_rate": learning_rate,
+        "warmup_ratio": warmup_ratio,
+        "warmup_steps": warmup_steps,
+        "schedule": schedule,
+        "weight_decay": weight_decay,
+        "max_grad_norm": max_grad_norm,
+        "precision": precision,
+        "passage_length": passage_length,
+        "separator": separator,
+        "seed": seed,
+    }
     params |= _choices(negative_choice, positive_choice)
     inputs = {"model": model, "training_set": training_set, "corpus": documents, "queries": topics}
     return Node("finetune", params, inputs)

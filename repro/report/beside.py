@@ -14,10 +14,18 @@ from repro.report.numbers import shown
 from repro.report.terminal import grid, titled
 
 STYLES = {
-    "exact": "green", "consistent": "green", "within tolerance": "green",
-    "lower": "red", "higher": "red", "failed": "bold red",
-    "inconclusive": "yellow", "modified": "yellow", "scaled": "cyan", "blocked": "magenta", "not run": "dim",
-}  # fmt: skip
+    "exact": "green",
+    "consistent": "green",
+    "within tolerance": "green",
+    "lower": "red",
+    "higher": "red",
+    "failed": "bold red",
+    "inconclusive": "yellow",
+    "modified": "yellow",
+    "scaled": "cyan",
+    "blocked": "magenta",
+    "not run": "dim",
+}
 SUPERSCRIPTS = str.maketrans("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
 LETTERS = "abcdefghijklmnoprstuvwxyz"  # there is no superscript q
 

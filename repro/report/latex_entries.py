@@ -13,15 +13,41 @@ from repro.judging.verdict import prediction_half_width
 from repro.report.numbers import shown
 
 _ESCAPES = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
-    "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "†": r"$\dagger$", "‡": r"$\ddagger$",
-    "–": "--", "—": "---", "τ": r"$\tau$", "α": r"$\alpha$", "λ": r"$\lambda$", ">": r"$>$", "<": r"$<$",
-    "é": r"\'e", "×": r"$\times$", "≤": r"$\le$", "≥": r"$\ge$", "±": r"$\pm$",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "†": r"$\dagger$",
+    "‡": r"$\ddagger$",
+    "–": "--",
+    "—": "---",
+    "τ": r"$\tau$",
+    "α": r"$\alpha$",
+    "λ": r"$\lambda$",
+    ">": r"$>$",
+    "<": r"$<$",
+    "é": r"\'e",
+    "×": r"$\times$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "±": r"$\pm$",
+}
 SYMBOLS = {
-    "exact": r"$=$", "consistent": r"$\approx$", "within tolerance": r"$\sim$", "lower": r"$\downarrow$",
-    "higher": r"$\uparrow$", "inconclusive": "?", "modified": "m", "scaled": "s",
-}  # fmt: skip
+    "exact": r"$=$",
+    "consistent": r"$\approx$",
+    "within tolerance": r"$\sim$",
+    "lower": r"$\downarrow$",
+    "higher": r"$\uparrow$",
+    "inconclusive": "?",
+    "modified": "m",
+    "scaled": "s",
+}
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 LINES = ("print", "ours", "difference", "interval")
 

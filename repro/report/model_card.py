@@ -11,9 +11,15 @@ from repro.store.results import Record
 
 
 def card(
-    title: str, model: Node, conventions: Conventions, *, facts: Mapping[str, str],
-    records: Iterable[Record], readings: Mapping[str, str], substitutes: Mapping[str, str],
-) -> str:  # fmt: skip
+    title: str,
+    model: Node,
+    conventions: Conventions,
+    *,
+    facts: Mapping[str, str],
+    records: Iterable[Record],
+    readings: Mapping[str, str],
+    substitutes: Mapping[str, str],
+) -> str:
     """Markdown.
 
     Args:
@@ -51,15 +57,19 @@ def _read(used: Conventions) -> dict[str, object]:
     special = {None: "the text alone", "pair": "two segments"}
     joined = special.get(used.separator, f"joined by {used.separator!r}")
     return {
-        "similarity": used.similarity, "tokens of a query": used.query_length,
-        "tokens of a passage": used.passage_length, "title and text": joined,
-        "before a query": used.query_prefix, "before a passage": used.passage_prefix,
-    }  # fmt: skip
+        "similarity": used.similarity,
+        "tokens of a query": used.query_length,
+        "tokens of a passage": used.passage_length,
+        "title and text": joined,
+        "before a query": used.query_prefix,
+        "before a passage": used.passage_prefix,
+    }
 
 
 def _scores(records: Iterable[Record]) -> str:
-    rows = [f"| {r.cell} | {r.scale} | {r.measured:.4f} | {r.queries} | `{r.fingerprint[:12]}` |"
-            for r in records]  # fmt: skip
+    rows = [
+        f"| {r.cell} | {r.scale} | {r.measured:.4f} | {r.queries} | `{r.fingerprint[:12]}` |" for r in records
+    ]
     head = "| cell | scale | measured | queries | fingerprint |\n|---|---|---|---|---|"
     return "\n".join([head, *rows]) if rows else ""
 

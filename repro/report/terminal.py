@@ -16,8 +16,10 @@ from repro.manifest.schema import Row, Table
 def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> Group:
     """A table as printed: bold, marks and dashes included, our rows on print's axis."""
     title = f"{name} table {table.id}: {table.about} ({table.unit}; print)"
-    lines = [[Text(row.label + (f" {row.marks}" if row.marks else "")), *map(_as_printed, _of(cells, row))]
-            for row in table.rows]  # fmt: skip
+    lines = [
+        [Text(row.label + (f" {row.marks}" if row.marks else "")), *map(_as_printed, _of(cells, row))]
+        for row in table.rows
+    ]
     head = [""] + [" ".join(c.head) or c.id for c in table.columns]
     if table.transposed:
         lines = [[Text(head[i + 1]), *(line[i + 1] for line in lines)] for i in range(len(table.columns))]

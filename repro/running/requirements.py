@@ -17,9 +17,12 @@ from repro.graph import Node, rewrite
 from repro.stage_table import STAGES
 
 PIECES = {
-    "corpus": "documents", "queries": "queries", "qrels": "qrels", "official_negatives": "triples",
+    "corpus": "documents",
+    "queries": "queries",
+    "qrels": "qrels",
+    "official_negatives": "triples",
     "listed_negatives": "negatives",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,7 @@ class Machine:
         obstacle = None
         if isinstance(source, Missing):
             obstacle = Obstacle(source.cause, source.remedy)
-            source = locate(
-                name, piece, None, allow_download=True
-            )  # to plan with, until it is here
+            source = locate(name, piece, None, allow_download=True)  # to plan with, until it is here
         params = {**node.params}
         if isinstance(source, Source):
             params["identity"] = self._once(

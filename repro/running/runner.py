@@ -199,9 +199,13 @@ def _average(plan: Plan, cell, seed: int | None, parts: list[Record]) -> Record:
     import hashlib
 
     whole = Measurement(
-        cell, seed, (), "", {k: v for r in parts for k, v in r.readings.items()},
+        cell,
+        seed,
+        (),
+        "",
+        {k: v for r in parts for k, v in r.readings.items()},
         {k: v for r in parts for k, v in r.substitutes.items()},
-    )  # fmt: skip
+    )
     identity = hashlib.sha256(canonical([r.fingerprint for r in parts]).encode()).hexdigest()
     value = sum(r.measured for r in parts) / len(parts)
     return _record(
@@ -213,11 +217,18 @@ def _record(
     measurement: Measurement, scale: str, value: float, fingerprint: str, queries: int, missing: int
 ) -> Record:
     return Record(
-        cell=measurement.cell.id, scale=scale, measured=value, seed=measurement.seed, fingerprint=fingerprint,
-        queries=queries, missing=missing, readings=dict(measurement.departures),
-        substitutes=dict(measurement.substitutes), environment=_environment(),
+        cell=measurement.cell.id,
+        scale=scale,
+        measured=value,
+        seed=measurement.seed,
+        fingerprint=fingerprint,
+        queries=queries,
+        missing=missing,
+        readings=dict(measurement.departures),
+        substitutes=dict(measurement.substitutes),
+        environment=_environment(),
         recorded=datetime.now(UTC).isoformat(timespec="seconds"),
-    )  # fmt: skip
+    )
 
 
 @functools.cache

@@ -136,16 +136,27 @@ class Scale:
         vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": text})
         blank = Node("initialise", dict(facts.initialise), {"tokenizer": vocabulary})
         length = int(facts.pretrain["length"])
-        tokens = Node("tokenize", {"length": length, "policy": "chunk", "titles": True, "separator": " "},
-                      {"corpus": text, "model": blank})  # fmt: skip
+        tokens = Node(
+            "tokenize",
+            {"length": length, "policy": "chunk", "titles": True, "separator": " "},
+            {"corpus": text, "model": blank},
+        )
         params = {
             "objective": MASKED_LANGUAGE_MODEL,
             "options": {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"},
-            "texts_per_batch": int(facts.pretrain["texts_per_batch"]), "epochs": None,
-            "max_steps": int(facts.pretrain["max_steps"]), "learning_rate": facts.pretrain["learning_rate"],
-            "warmup_ratio": 0.1, "warmup_steps": 0, "schedule": "linear", "weight_decay": 0.01,
-            "max_grad_norm": 1.0, "precision": "fp32", "length": length, "seed": facts.initialise["seed"],
-        }  # fmt: skip
+            "texts_per_batch": int(facts.pretrain["texts_per_batch"]),
+            "epochs": None,
+            "max_steps": int(facts.pretrain["max_steps"]),
+            "learning_rate": facts.pretrain["learning_rate"],
+            "warmup_ratio": 0.1,
+            "warmup_steps": 0,
+            "schedule": "linear",
+            "weight_decay": 0.01,
+            "max_grad_norm": 1.0,
+            "precision": "fp32",
+            "length": length,
+            "seed": facts.initialise["seed"],
+        }
         return Node("pretrain", params, {"model": blank, "tokens": tokens})
 
     def _negatives(self, node: Node) -> Node:
@@ -161,11 +172,17 @@ class Scale:
         run = self._bm25(topics)
         documents, questions = run.inputs["index"].inputs["corpus"], run.inputs["queries"]
         params = {
-            "depth": depth, "per_query": self._value("per_query", depth), "seed": 0, "extra_positives": False
-        }  # fmt: skip
+            "depth": depth,
+            "per_query": self._value("per_query", depth),
+            "seed": 0,
+            "extra_positives": False,
+        }
         inputs = {
-            "run": run, "qrels": Node("qrels", {"dataset": topics}), "queries": questions, "corpus": documents
-        }  # fmt: skip
+            "run": run,
+            "qrels": Node("qrels", {"dataset": topics}),
+            "queries": questions,
+            "corpus": documents,
+        }
         return Node("mine_answers", params, inputs)
 
     def _bm25(self, topics: str) -> Node:

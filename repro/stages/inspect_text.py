@@ -41,9 +41,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if bad is not None:
         raise StageError(f"the value of {bad!r} is not finite: the model's weights are not, or overflow")
     exhibit = {
-        "kind": "shaded-words", "title": document["title"], "wanted": params["title"], "found": found,
+        "kind": "shaded-words",
+        "title": document["title"],
+        "wanted": params["title"],
+        "found": found,
         "words": words,
-    }  # fmt: skip
+    }
     written = json.dumps(exhibit, ensure_ascii=False, sort_keys=True)
     (out / "exhibit.json").write_text(written, encoding="utf-8")
     return {"document": document["id"], "found": found, "words": len(words)}

@@ -36,10 +36,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
                 left_out += 1
                 continue
             yield {
-                "query": query, "positives": positives, "negatives": negatives,
+                "query": query,
+                "positives": positives,
+                "negatives": negatives,
                 "positive_scores": [FIRST_SCORE] + [0.0] * (len(positives) - 1),
                 "negative_scores": [0.0] * len(negatives),
-            }  # fmt: skip
+            }
 
     count = write_rows(examples(), SCORED_EXAMPLES, out / "arrow")
     if not count:

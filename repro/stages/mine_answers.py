@@ -98,10 +98,12 @@ def example(
     if not positives or not negatives:
         return None
     return {
-        "query": query, "positives": positives, "negatives": negatives,
+        "query": query,
+        "positives": positives,
+        "negatives": negatives,
         "positive_scores": [score[document] for document in positives],
         "negative_scores": [score[document] for document in negatives],
-    }  # fmt: skip
+    }
 
 
 def _texts(found: list[tuple[str, list[str], list[float]]], corpus: Path, source: Path):

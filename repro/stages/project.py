@@ -42,13 +42,16 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     perplexity = min(params["perplexity"], len(candidates) / 3)  # a third of the points other than one
     points = _t_sne(vectors, perplexity=perplexity, seed=params["seed"])
     exhibit = {
-        "kind": "scatter", "query": query, "perplexity": perplexity,
-        "points": [_point(query, points[0], "query", None)] + [
+        "kind": "scatter",
+        "query": query,
+        "perplexity": perplexity,
+        "points": [_point(query, points[0], "query", None)]
+        + [
             _point(document, place, "relevant" if hit else "other", grades.get(document))
             for document, place, hit in zip(candidates, points[1:], relevant, strict=True)
         ],
         "measured": measured((of_candidates * of_query).sum(axis=1), relevant),  # equal vectors tie exactly
-    }  # fmt: skip
+    }
     (out / "exhibit.json").write_text(json.dumps(exhibit, sort_keys=True), encoding="utf-8")
     return {"candidates": len(candidates), "perplexity": perplexity, **exhibit["measured"]}
 

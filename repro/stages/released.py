@@ -117,9 +117,11 @@ def _lowering(folder: Path, transformer: Path, tokenizer):
     inner.normalizer = normalizers.Sequence([normalizers.Lowercase(), *then])
     # of no class of its own, which would build its usual normaliser anew
     return PreTrainedTokenizerFast(
-        tokenizer_object=inner, model_max_length=tokenizer.model_max_length,
-        model_input_names=tokenizer.model_input_names, **tokenizer.special_tokens_map,
-    )  # fmt: skip
+        tokenizer_object=inner,
+        model_max_length=tokenizer.model_max_length,
+        model_input_names=tokenizer.model_input_names,
+        **tokenizer.special_tokens_map,
+    )
 
 
 def _keep_modules(listed, to: Path) -> None:

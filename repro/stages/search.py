@@ -24,7 +24,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages of every query by inner product.
 
     faiss' exact search of one block of passages after another, on the GPU where faiss has one, within
-    ``repro.stages.search_memory.search_memory``: that bounds queries, their rankings and the block; interpreter, libraries
+    ``search_memory``: that bounds queries, their rankings and the block; interpreter, libraries
     (some 50 MB), and 8 bytes a passage for ids come on top. Vectors are read from disk once, for all queries:
     ten searches for a hundred queries take six times as long as one for a thousand. Only when queries and
     rankings alone would take more than half of the memory do they come in blocks too, each of which reads all
@@ -147,9 +147,13 @@ def _merge(scores: np.ndarray, rows: np.ndarray, found: np.ndarray, places: np.n
 
 
 def _ranked(
-    passages: VectorFile, queries: VectorFile, topics: IdFile, documents: IdFile,
-    blocks: Iterator[tuple[int, np.ndarray, np.ndarray]], depth: int,
-) -> Iterator[tuple[str, list[str], np.ndarray]]:  # fmt: skip
+    passages: VectorFile,
+    queries: VectorFile,
+    topics: IdFile,
+    documents: IdFile,
+    blocks: Iterator[tuple[int, np.ndarray, np.ndarray]],
+    depth: int,
+) -> Iterator[tuple[str, list[str], np.ndarray]]:
     """Each query's ``depth`` best, ties cut as they will be ranked: by id, the greater first."""
     for start, scores, rows in blocks:
         names = topics.at(np.arange(start, start + len(scores)))
@@ -165,9 +169,13 @@ def _ranked(
 
 
 def _with_all_ties(
-    passages: VectorFile, documents: IdFile, query: np.ndarray, found: np.ndarray, places: np.ndarray,
+    passages: VectorFile,
+    documents: IdFile,
+    query: np.ndarray,
+    found: np.ndarray,
+    places: np.ndarray,
     depth: int,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+) -> tuple[np.ndarray, np.ndarray]:
     """Candidates in descending order, (K,) each, the last ones replaced by the ``depth`` greatest ids of all
     passages that tie with them.
 

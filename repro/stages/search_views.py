@@ -34,7 +34,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     made in float64 and rounded once, so that a ranking depends on neither blocks nor machine. Full ranking
     of a large collection takes minutes on a GPU and hours on a CPU.
 
-    ``repro.stages.search_memory.search_memory`` holds the rankings, 32 bytes for every rank of every query and list; half
+    ``search_memory`` holds the rankings, 32 bytes for every rank of every query and list; half
     of the rest, and no more than 1 GiB, is for a block of passages with its scores, as much for the queries
     that are scored together, which as rows of a vocabulary take 16 bytes a word. On top come 32 bytes and the
     id for every passage.
@@ -79,9 +79,14 @@ def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
 
 
 def _best(
-    passages: Views, queries: Views, places: np.ndarray, *, terms: Sequence[str], lists: dict[str, int],
+    passages: Views,
+    queries: Views,
+    places: np.ndarray,
+    *,
+    terms: Sequence[str],
+    lists: dict[str, int],
     progress: Progress,
-):  # fmt: skip
+):
     """The best passages of each query by every list's view, or by the sum for "", as keys of their sums.
 
     Args:

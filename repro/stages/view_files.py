@@ -50,9 +50,12 @@ class Views:
         places = np.stack((rows, indices[bounds[0] : bounds[-1]].astype(np.int64)))
         numbers = torch.from_numpy(values[bounds[0] : bounds[-1]].astype(np.float64))
         return torch.sparse_coo_tensor(
-            torch.from_numpy(places), numbers, (end - first, self.widths["sparse"]),
-            is_coalesced=True, check_invariants=False,
-        ).to(where)  # fmt: skip
+            torch.from_numpy(places),
+            numbers,
+            (end - first, self.widths["sparse"]),
+            is_coalesced=True,
+            check_invariants=False,
+        ).to(where)
 
 
 def _check_rows(folder: Path, ids: IdFile, rows: int) -> None:

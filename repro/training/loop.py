@@ -116,7 +116,7 @@ def train(
 
     Returns:
         facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, floating-
-        point operations of the whole training (``repro.training.flop_count``), and, where it was so, the step at which it
+        point operations of the whole training (``flop_count``), and, where it was so, the step at which it
         was resumed, the ``micro_batch`` and the ``length_buckets``.
 
     Raises:
@@ -131,17 +131,24 @@ def train(
     asked = _asked()
     check_parts(objective, settings.batch_size, asked["micro_batch"])
     order = Order(
-        len(examples), batch_size=settings.batch_size, steps=steps, seed=settings.seed,
-        rank=rank(), processes=processes(),
-    )  # fmt: skip
+        len(examples),
+        batch_size=settings.batch_size,
+        steps=steps,
+        seed=settings.seed,
+        rank=rank(),
+        processes=processes(),
+    )
     trainer = ObjectiveTrainer(
-        objective, made, examples, order,
+        objective,
+        made,
+        examples,
+        order,
         log=out / "train_log.jsonl",
         resumed=_resumed(checkpoints, steps),
         save_steps=_number("REPRO_SAVE_STEPS", "steps, or unset it for every ten minutes"),
         schedule=settings.schedule,
         **asked,
-    )  # fmt: skip
+    )
     with (
         progress.task("training", total=steps) as advance,
         threads_for(objective),
@@ -150,10 +157,13 @@ def train(
         trainer.run(advance)
     everybody_waits()
     facts = {
-        "steps": steps, "epochs": steps * settings.batch_size / len(examples), "examples": len(examples),
-        "losses": _last_losses(out / "train_log.jsonl"), "seconds": round(time.monotonic() - started, 1),
+        "steps": steps,
+        "epochs": steps * settings.batch_size / len(examples),
+        "examples": len(examples),
+        "losses": _last_losses(out / "train_log.jsonl"),
+        "seconds": round(time.monotonic() - started, 1),
         **trainer.flops.facts(steps * processes()),
-    }  # fmt: skip
+    }
     everybody_waits()  # the first process may now hand the folder on
     return facts | _what_was_so(asked, trainer, grouped=trainer.buckets > 1 or buckets.used)
 

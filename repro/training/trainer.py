@@ -29,7 +29,7 @@ LOG_LINES = 200
 
 
 def arguments(settings, checkpoints: Path, *, steps: int) -> TrainingArguments:
-    """HF's arguments for ``repro.training.loop.Settings``; saving and reporting are left to our own callbacks."""
+    """HF's arguments for the loop's ``Settings``; saving and reporting are left to our own callbacks."""
     gpu = torch.cuda.is_available()
     made = TrainingArguments(
         output_dir=str(checkpoints),
@@ -68,7 +68,7 @@ class ObjectiveTrainer(Trainer):
         log: JSON lines; those past the resumed step are cut off.
         resumed: a complete checkpoint to go on from, or None.
         save_steps: steps between checkpoints; None for one every ten minutes.
-        schedule: of ``repro.training.loop.Settings``; one that HF does not know is of ``repro.training.schedules``.
+        schedule: of the loop's ``Settings``; one that HF does not know is of ``repro.training.schedules``.
         micro_batch: examples whose encoding is in memory at once; None for all that a process has. With it,
             or with several processes, ``inputs`` are a list of batches.
         length_buckets: parts of a batch by the lengths of its texts, where losses are sums over examples;
@@ -76,10 +76,19 @@ class ObjectiveTrainer(Trainer):
     """
 
     def __init__(
-        self, objective, args, examples, order, *,
-        log: Path, resumed: Path | None, save_steps: int | None, schedule: str, micro_batch: int | None,
+        self,
+        objective,
+        args,
+        examples,
+        order,
+        *,
+        log: Path,
+        resumed: Path | None,
+        save_steps: int | None,
+        schedule: str,
+        micro_batch: int | None,
         length_buckets: int | None,
-    ):  # fmt: skip
+    ):
         collate, self.buckets = objective.collate, length_buckets or 1
         if self.buckets > 1 and not _goes_by_length(objective, examples):
             self.buckets = 1

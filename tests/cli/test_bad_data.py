@@ -49,19 +49,35 @@ MALFORMED = {
     "without an id": ("corpus.jsonl", b'{"text": "x"}\n', ":1: the _id is None, not a string"),
     "a numeric id": ("corpus.jsonl", b'{"_id": 1, "text": "x"}\n', ":1: the _id is 1, not a string"),
     "without text": ("corpus.jsonl", b'{"_id": "d0"}\n', ":1: the text is None, not a string"),
-    "an id twice": ("corpus.jsonl", b'{"_id": "d0", "text": "x"}\n' * 2, ":2: the _id 'd0' was on a line before"),
-    "not UTF-8": ("corpus.jsonl", b'\n{"_id": "d0", "text": "\xff"}\n', ":2: byte 24 of the line (0xff) is not"),
+    "an id twice": (
+        "corpus.jsonl",
+        b'{"_id": "d0", "text": "x"}\n' * 2,
+        ":2: the _id 'd0' was on a line before",
+    ),
+    "not UTF-8": (
+        "corpus.jsonl",
+        b'\n{"_id": "d0", "text": "\xff"}\n',
+        ":2: byte 24 of the line (0xff) is not",
+    ),
     "empty": ("corpus.jsonl", b"", ": is empty"),
     "a query cut off": ("queries.jsonl", b'{"_id": "q0", "te', ":1: is not JSON: Unterminated string"),
     "a query twice": ("queries.jsonl", b'{"_id": "q0", "text": "x"}\n' * 2, ":2: the query id 'q0' was on"),
     "no text": ("queries.jsonl", b'{"_id": "q0", "text": " "}\n', ":1: query 'q0' has no text"),
     "no queries": ("queries.jsonl", b"", ": is empty"),
-    "a grade": ("qrels/test.tsv", b"query-id\tcorpus-id\tscore\nq0\td0\tx\n", ":2: the grade 'x' is not an integer"),
+    "a grade": (
+        "qrels/test.tsv",
+        b"query-id\tcorpus-id\tscore\nq0\td0\tx\n",
+        ":2: the grade 'x' is not an integer",
+    ),
     "columns": ("qrels/test.tsv", b"q0 d0 1\n", ":1: has 1 columns instead of 3 parted by tabs"),
-    "two grades": ("qrels/test.tsv", b"q0\td0\t1\nq0\td0\t2\n", ":2: judges 'd0' for query 'q0' as 2, a line before"),
+    "two grades": (
+        "qrels/test.tsv",
+        b"q0\td0\t1\nq0\td0\t2\n",
+        ":2: judges 'd0' for query 'q0' as 2, a line before",
+    ),
     "no judgements": ("qrels/test.tsv", b"query-id\tcorpus-id\tscore\n", ": has a header but no judgements"),
     "a query nowhere": ("qrels/test.tsv", b"q0\td0\t1\nq7\td0\t2\n", ": judges query 'q7', which "),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", MALFORMED)

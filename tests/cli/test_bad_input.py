@@ -62,7 +62,7 @@ REFUSED = {
     "data fetch msmarco-passage --library beir --yes": "cannot be fetched with 'beir'",
     "data fetch model:../../etc --yes": "'../../etc' cannot be a model of the hub",
     "data check beir/scifat": "there is no dataset 'beir/scifat'",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("line", REFUSED)
@@ -106,10 +106,19 @@ def test_the_help_lists_every_verb(repro):
 
 
 LOOKING = [
-    "list", "cells --json", "readings costa", "show costa --table 1", f"show {CELL}", "data list",
-    "plan costa --table 1 --scale tiny", "run costa --table 1 --scale tiny --dry-run", "status costa --scale tiny",
-    "compare costa --table 1 --scale tiny", "verify", "doctor",
-]  # fmt: skip
+    "list",
+    "cells --json",
+    "readings costa",
+    "show costa --table 1",
+    f"show {CELL}",
+    "data list",
+    "plan costa --table 1 --scale tiny",
+    "run costa --table 1 --scale tiny --dry-run",
+    "status costa --scale tiny",
+    "compare costa --table 1 --scale tiny",
+    "verify",
+    "doctor",
+]
 
 
 @pytest.mark.parametrize("line", LOOKING)
@@ -167,12 +176,15 @@ def test_output_that_nobody_reads_to_its_end_is_no_error(start, line):
 
 
 @pytest.mark.parametrize("line", ["list", "cells --csv", "cells --json"])
-@pytest.mark.parametrize(("how", "status", "sentence"), [
-    (">&-", 0, ""),
-    ("2>&-", 0, ""),
-    ("<&-", 0, ""),
-    (">/dev/full", 2, "repro: standard output: No space left on device\n"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("how", "status", "sentence"),
+    [
+        (">&-", 0, ""),
+        ("2>&-", 0, ""),
+        ("<&-", 0, ""),
+        (">/dev/full", 2, "repro: standard output: No space left on device\n"),
+    ],
+)
 def test_a_closed_or_full_stream_is_no_traceback(folders, line, how, status, sentence):
     command = f'"{sys.executable}" -m repro {line} {how}'
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
@@ -181,7 +193,9 @@ def test_a_closed_or_full_stream_is_no_traceback(folders, line, how, status, sen
 
 def test_an_interrupted_run_says_so_in_one_sentence_and_leaves_no_process(start):
     psutil = pytest.importorskip("psutil")
-    child = start("run", "--cell", "costa/1/bm25neg.bert/dev.rr10", "--scale", "tiny")  # Lucene, then training
+    child = start(
+        "run", "--cell", "costa/1/bm25neg.bert/dev.rr10", "--scale", "tiny"
+    )  # Lucene, then training
     for line in child.stderr:
         if "lucene_index" in line:
             break

@@ -13,20 +13,50 @@ BROKEN = {
     "a key that is no word": ("title: A toy", "title: A toy\n[1]: x", 3, "a key is not a word"),
     "a row twice": ("{id: other", "{id: bm25", 12, "row 'bm25' occurs twice"),
     "a column twice": ("{id: dl,", "{id: dev,", 9, "column 'dev' occurs twice"),
-    "no YAML": ("title: A toy", "title: 'A toy", 13, "end of stream (while scanning a quoted scalar on line 2)"),
+    "no YAML": (
+        "title: A toy",
+        "title: 'A toy",
+        13,
+        "end of stream (while scanning a quoted scalar on line 2)",
+    ),
     "a tab": ("title: A toy", "title:\n\tA toy", 3, "not valid YAML"),
     "a mark without meaning": ('"0.2*"', '"0.2†"', 11, "row 'bm25' marks '0.2†' with '†'"),
     "another paper's name": ("paper: toy", "paper: tyo", 1, "says paper 'tyo'"),
     "a slash in an id": ("{id: dl,", "{id: d/l,", 9, "may hold only letters"),
-    "an average of nothing": ("dataset: msmarco-passage/dev/small, measure: RR@10", "mean_of: [x]", 8, "averages 'x'"),
-    "an unknown recipe": ("recipe: words", "recipe: word", 11, "recipe 'papers.toy.recipes:word' does not exist"),
-    "a recipe in no module": ("recipe: words", 'recipe: "papers.no:x"', 11, "recipe 'papers.no:x' does not exist"),
+    "an average of nothing": (
+        "dataset: msmarco-passage/dev/small, measure: RR@10",
+        "mean_of: [x]",
+        8,
+        "averages 'x'",
+    ),
+    "an unknown recipe": (
+        "recipe: words",
+        "recipe: word",
+        11,
+        "recipe 'papers.toy.recipes:word' does not exist",
+    ),
+    "a recipe in no module": (
+        "recipe: words",
+        'recipe: "papers.no:x"',
+        11,
+        "recipe 'papers.no:x' does not exist",
+    ),
     "a recipe without a module": ("recipe: words", 'recipe: ":x"', 11, "recipe ':x' does not exist"),
-    "an option of no recipe": ("{depth: 10}", "{depth: 10, dept: 1}", 11, "unexpected keyword argument 'dept'"),
+    "an option of no recipe": (
+        "{depth: 10}",
+        "{depth: 10, dept: 1}",
+        11,
+        "unexpected keyword argument 'dept'",
+    ),
     "an option left out": ("with: {depth: 10}, ", "", 11, "missing a required argument: 'depth'"),
-    "an unknown dataset": ("dataset: msmarco-passage/dev/small", "dataset: msmarco", 8, "no dataset 'msmarco'"),
+    "an unknown dataset": (
+        "dataset: msmarco-passage/dev/small",
+        "dataset: msmarco",
+        8,
+        "no dataset 'msmarco'",
+    ),
     "an unknown measure": ("measure: RR@10", "measure: MRR@10", 8, "no measure 'MRR@10'"),
-}  # fmt: skip
+}
 
 
 def test_the_toy_is_sound(repro, toy):

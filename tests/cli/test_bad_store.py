@@ -130,10 +130,14 @@ def test_a_disk_that_is_really_full_is_one_sentence_and_with_space_the_same_comm
 DAMAGES = {
     "a record that is no JSON": ("artefact.json", b"{", "artefact.json cannot be read"),
     "a record of another shape": ("artefact.json", b"[]", "artefact.json cannot be read"),
-    "a record without files": ("artefact.json", b'{"files": {"scores.json": 3}}', "artefact.json cannot be read"),
+    "a record without files": (
+        "artefact.json",
+        b'{"files": {"scores.json": 3}}',
+        "artefact.json cannot be read",
+    ),
     "a record in no encoding": ("artefact.json", b"\xff", "artefact.json cannot be read"),
     "a truncated file": ("scores.json", b"{", "scores.json has 1 bytes, "),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", DAMAGES)
@@ -198,8 +202,11 @@ RECORDS = {
     "a word for a number": (None, "measured: Input should be a valid number"),
     "not a number": (None, "measured: Input should be a finite number"),
 }
-CHANGES = {"a field too many": {"surprise": 1}, "a word for a number": {"measured": "0.5"},
-           "not a number": {"measured": float("nan")}}  # fmt: skip
+CHANGES = {
+    "a field too many": {"surprise": 1},
+    "a word for a number": {"measured": "0.5"},
+    "not a number": {"measured": float("nan")},
+}
 
 
 @pytest.mark.parametrize("line", [RUN, *LOOKING[1:3]], ids=lambda line: line[0])

@@ -84,8 +84,10 @@ def test_comparing_a_run_writes_nothing(repro, other, measured):
         (["other.trec", "--cell", CELL, "--strict"], "leave --strict out"),
         (["csta"], "there is no paper 'csta'"),
         (["other.trec", "--cell", DL], "none of the run's 150 queries is among the 40 judged ones"),
-        (["other.trec", "--cell", "cotmae_v2/3/bm25/cqadupstack"],
-         "`repro show cotmae_v2/3/bm25/cqadupstack` says how"),
+        (
+            ["other.trec", "--cell", "cotmae_v2/3/bm25/cqadupstack"],
+            "`repro show cotmae_v2/3/bm25/cqadupstack` says how",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_one_sentence(repro, other, monkeypatch, arguments, words):

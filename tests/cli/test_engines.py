@@ -44,8 +44,22 @@ def test_mistakes_are_one_sentence(repro, options, sentence):
 
 
 def test_beyond_a_budget_nothing_runs_and_the_status_is_4(repro, folders):
-    said = repro("run", "costa", "--table", "1", "--row", "hardneg.bert", "--scale", "tiny", "--dry-run",
-                 "--json", "--max-gpu-hours", "0", "--gpu", "v100")  # fmt: skip
+    said = repro(
+        "run",
+        "costa",
+        "--table",
+        "1",
+        "--row",
+        "hardneg.bert",
+        "--scale",
+        "tiny",
+        "--dry-run",
+        "--json",
+        "--max-gpu-hours",
+        "0",
+        "--gpu",
+        "v100",
+    )
     assert said.status == 4 and said.err.startswith("about 0.00 of 0 GPU hours (v100, assumed 35%")
     states = {node["stage"]: node["state"] for node in said.json}
     assert states["pretrain"] == states["evaluate"] == "blocked" and states["corpus"] == "missing"
@@ -76,7 +90,9 @@ def test_calibrate_is_kept_and_plan_tells_hours(repro, folders, monkeypatch):
     lines = repro("calibrate").out.splitlines()
     assert lines[1].startswith("training: ") and "tokens/s" in lines[1]
     planned = repro("plan", "costa", "--table", "1", "--row", "hardneg.bert", "--scale", "tiny").out
-    assert f" {'GPU' if said.json['device'] == 'cuda' else 'CPU'} hours (" in planned and "calibrated" in planned
+    assert (
+        f" {'GPU' if said.json['device'] == 'cuda' else 'CPU'} hours (" in planned and "calibrated" in planned
+    )
 
 
 def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro):
@@ -85,7 +101,9 @@ def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro):
     lines = said.out.splitlines()
     assert any(line.startswith("to download: ") and "checkpoints" in line for line in lines)
     assert any(line.startswith("disk: about ") for line in lines)
-    assert any(line.startswith("work: about ") and "(h100, assumed 35% of 989 TFLOP/s)" in line for line in lines)
+    assert any(
+        line.startswith("work: about ") and "(h100, assumed 35% of 989 TFLOP/s)" in line for line in lines
+    )
     assert "8 V100, 36 h = 288 GPU hours (§4.1, about 1.5 days)" in said.out
     without = repro("plan", "simlm", "--table", "1").out
     assert "for hours, `repro calibrate` measures this machine, or name a GPU with --gpu" in without

@@ -38,8 +38,11 @@ def test_a_figure_selects_its_points_and_an_exhibit_its_node(repro, folders):
 
 
 def test_the_whole_paper_includes_its_figures_and_views(repro, folders):
-    stages = {node["stage"] for name in ("costa", "cpdae")
-              for node in repro("plan", name, "--all", "--scale", "tiny", "--json").json}  # fmt: skip
+    stages = {
+        node["stage"]
+        for name in ("costa", "cpdae")
+        for node in repro("plan", name, "--all", "--scale", "tiny", "--json").json
+    }
     assert {"project", "inspect_text", "sample", "term_statistics"} <= stages
 
 
@@ -52,5 +55,6 @@ def test_a_view_that_cannot_be_made_here_is_told_with_its_remedy(repro, folders)
     said = repro("run", "costa", "--figure", "3")
     lines = [line for line in said.err.splitlines() if line.startswith("blocked: ")]
     assert said.status == 4 and [line.rpartition(" ")[2] for line in lines] == [
-        "[costa/figure-3/seed]", "[costa/figure-3/costa]"
-    ]  # fmt: skip
+        "[costa/figure-3/seed]",
+        "[costa/figure-3/costa]",
+    ]

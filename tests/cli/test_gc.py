@@ -33,7 +33,9 @@ def test_what_the_manifests_need_stays(repro, measured):
     said = repro("gc", *TINY, "--yes")
     assert said.status == 0
     assert _stages(measured) == STAGES
-    assert repro("run", "--cell", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny").err.count("0 run now") == 1
+    assert (
+        repro("run", "--cell", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny").err.count("0 run now") == 1
+    )
 
 
 def test_without_yes_what_could_go_is_told_with_its_bytes_and_stays(repro, measured, stray):

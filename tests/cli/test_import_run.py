@@ -80,8 +80,12 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
     [record] = _records(folders)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     assert record.origin == {
-        "kind": "import", "file": "theirs.trec", "sha256": digest, "source": "a friend", "tag": "theirs"
-    }  # fmt: skip
+        "kind": "import",
+        "file": "theirs.trec",
+        "sha256": digest,
+        "source": "a friend",
+        "tag": "theirs",
+    }
     again = file.rename(folders / "renamed.trec")
     assert [one["new"] for one in repro("import-run", again, "--cell", NEAR, "--json").json] == [False]
     assert _records(folders) == [record]
@@ -148,7 +152,9 @@ def test_a_record_of_the_suites_own_wins_and_tells_of_the_imported_one(repro, fi
     assert "also imported: theirs.trec gave" in cell["why"]
 
 
-def test_an_annotated_export_is_a_plain_run_below_its_header_and_is_imported_again(repro, file, folders, judged):
+def test_an_annotated_export_is_a_plain_run_below_its_header_and_is_imported_again(
+    repro, file, folders, judged
+):
     value = repro("import-run", file, "--cell", NEAR, "--json").json[0]["measured"]
     plain = repro("export-run", NEAR).out
     target = folders / "annotated.trec"
@@ -225,7 +231,9 @@ def test_a_node_that_is_no_run_is_not_exported(repro, file, folders):
 def test_a_record_of_another_store_is_not_exported(repro, judged, folders):
     own = Record(cell=NEAR, scale="full", measured=0.1, seed=None, fingerprint="f" * 64, queries=9, missing=0)
     Results(folders / "results").append([own])
-    assert repro("export-run", NEAR).sentence.startswith(f"{NEAR} was measured by several runs, or with another")
+    assert repro("export-run", NEAR).sentence.startswith(
+        f"{NEAR} was measured by several runs, or with another"
+    )
 
 
 def test_public_runs_go_to_every_cell_of_their_system_within_their_depth(repro, file, folders, monkeypatch):

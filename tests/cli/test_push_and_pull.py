@@ -68,4 +68,6 @@ def test_a_store_edited_on_the_way_is_refused(repro, measured):
 
 def test_a_selection_and_an_address_are_asked_for(repro):
     assert "name a paper" in repro("push", "somewhere").sentence
-    assert "cannot be opened: Protocol not known: nowhere" in repro("pull", "nowhere://x", *SELECTION).sentence
+    assert (
+        "cannot be opened: Protocol not known: nowhere" in repro("pull", "nowhere://x", *SELECTION).sentence
+    )

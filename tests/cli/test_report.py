@@ -28,7 +28,9 @@ def test_what_was_measured_is_on_the_page_with_its_fingerprint(repro, measured):
 def test_the_summary_counts_every_table_and_goes_to_standard_output(repro):
     said = repro("report", "--markdown", "costa", "--scale", "tiny")
     assert said.status == 0
-    assert said.out.startswith("## Verdicts at scale tiny\n\n193 cells, 0 failing. Only full scale is compared")
+    assert said.out.startswith(
+        "## Verdicts at scale tiny\n\n193 cells, 0 failing. Only full scale is compared"
+    )
     assert "| costa | 7 | 4 | 4 |" in said.out
 
 
@@ -38,7 +40,9 @@ def test_a_readme_gets_its_table_and_keeps_the_rest(repro, folders):
     assert repro("report", "costa", "--readme", path).out == f"{path} was brought up to date\n"
     text = path.read_text(encoding="utf-8")
     assert "| `costa` | 195 |" in text and "old" not in text
-    assert text.startswith("# x\n\n<!-- verdicts:begin -->\n| paper |") and text.endswith(":end -->\n\nlast\n")
+    assert text.startswith("# x\n\n<!-- verdicts:begin -->\n| paper |") and text.endswith(
+        ":end -->\n\nlast\n"
+    )
     assert repro("report", "costa", "--readme", path).out == f"{path} is up to date\n"
     assert path.read_text(encoding="utf-8") == text
 
@@ -70,8 +74,18 @@ def test_mistakes_are_told_in_one_sentence(repro, folders, monkeypatch, argument
 
 
 def test_latex_goes_where_it_is_asked_to(repro, folders):
-    said = repro("tables", "costa", "--table", "7", "--scale", "tiny", "--out", folders / "out",
-                 "--document", folders / "all.tex")  # fmt: skip
+    said = repro(
+        "tables",
+        "costa",
+        "--table",
+        "7",
+        "--scale",
+        "tiny",
+        "--out",
+        folders / "out",
+        "--document",
+        folders / "all.tex",
+    )
     assert said.out == f"{folders / 'out' / 'costa-table7.tex'}\n{folders / 'all.tex'}\n"
     table = (folders / "out" / "costa-table7.tex").read_text(encoding="utf-8")
     assert table in (folders / "all.tex").read_text(encoding="utf-8")

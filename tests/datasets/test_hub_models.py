@@ -32,9 +32,13 @@ def test_pickled_weights_are_fetched_only_where_there_are_no_others():
 def test_a_modules_weights_are_its_own():
     files = [*NEW, "2_Dense/config.json", "2_Dense/pytorch_model.bin", "1_Pooling/config.json"]
     assert wanted(files) == [
-        "1_Pooling/config.json", "2_Dense/config.json", "2_Dense/pytorch_model.bin", "config.json",
-        "model.safetensors", "vocab.txt",
-    ]  # fmt: skip
+        "1_Pooling/config.json",
+        "2_Dense/config.json",
+        "2_Dense/pytorch_model.bin",
+        "config.json",
+        "model.safetensors",
+        "vocab.txt",
+    ]
 
 
 def test_other_pickles_are_never_fetched():
@@ -48,8 +52,10 @@ def test_a_model_goes_below_the_data_folder_at_its_revision(tmp_path, hub):
     assert offer("some/bert", revision="abc").load(tmp_path, Progress()) == [tmp_path / "models/some/bert"]
     assert hub["allow_patterns"] == wanted(OLD)
     assert (hub["name"], hub["revision"], hub["local_dir"]) == (
-        "some/bert", "abc", tmp_path / "models/some/bert"
-    )  # fmt: skip
+        "some/bert",
+        "abc",
+        tmp_path / "models/some/bert",
+    )
 
 
 def test_a_hub_that_does_not_answer_leaves_a_remedy(tmp_path, monkeypatch):

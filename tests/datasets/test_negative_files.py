@@ -40,9 +40,10 @@ def test_both_forms_are_read_packed_or_not_and_ids_become_strings(file, name):
     assert list(scored.systems) == ["bm25", "msmarco-MiniLM-L-6-v3"]
     assert scored.systems["bm25"] == [("9", -3), ("5238393", 10.5)]
     assert plain == Listed(
-        "571018", [("7349777", None)],
+        "571018",
+        [("7349777", None)],
         {"bm25": [("12", None), ("7349777", None)], "tas-b": [("13", None), ("12", None)]},
-    )  # fmt: skip
+    )
 
 
 def test_a_positive_is_no_negative_and_none_comes_twice(file):
@@ -89,9 +90,10 @@ def test_the_rule_is_the_loops_and_its_invariants_hold_for_random_records():
         systems = {name: items(draw.randrange(12)) for name in draw.sample("abcde", draw.randrange(5))}
         record = Listed("q", items(draw.randrange(1, 4)), systems)
         how = {
-            "margin": draw.choice([None, 0.0, 3.0, 2.5]), "per_system": draw.choice([None, 1, 3]),
+            "margin": draw.choice([None, 0.0, 3.0, 2.5]),
+            "per_system": draw.choice([None, 1, 3]),
             "systems": draw.choice([None, {"a", "c"}]),
-        }  # fmt: skip
+        }
         found = record.negatives(**how)
         assert found == _by_loops(record, **how)
         assert len(set(found)) == len(found) and not set(found) & {p for p, _ in record.positives}

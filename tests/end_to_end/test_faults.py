@@ -29,8 +29,10 @@ def _attempt(selection, root, seconds):
         child = subprocess.Popen(
             [sys.executable, "-m", "repro", "run", *selection, "--json"],
             env={**os.environ, **{name: str(value) for name, value in variables.items()}},
-            stdout=subprocess.DEVNULL, stderr=said, start_new_session=True,
-        )  # fmt: skip
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,
+        )
         try:
             child.wait(seconds)
         except subprocess.TimeoutExpired:

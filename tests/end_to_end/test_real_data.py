@@ -6,8 +6,18 @@ import json
 def test_bm25_on_two_real_collections_reproduces_print_and_the_rest_is_blocked(
     real_data, command_line, tmp_path
 ):
-    done = command_line("run", "cotmae_v2", "--table", "3", "--row", "bm25", "--json",
-                        store=tmp_path / "s", results=tmp_path / "r", data=real_data)  # fmt: skip
+    done = command_line(
+        "run",
+        "cotmae_v2",
+        "--table",
+        "3",
+        "--row",
+        "bm25",
+        "--json",
+        store=tmp_path / "s",
+        results=tmp_path / "r",
+        data=real_data,
+    )
     assert done.returncode == 4, done.stderr
     cells = {c["id"].rpartition("/")[2]: c for c in json.loads(done.stdout)}
     verdicts = {name: c["verdict"] for name, c in cells.items()}

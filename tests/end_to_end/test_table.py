@@ -27,16 +27,14 @@ def test_a_trained_model_beats_an_untrained_one_and_bm25_is_not_perfect(table):
 
 
 def test_the_second_time_nothing_runs_and_nothing_changes(table, command_line):
-    again = command_line("run", *table.selection, "--json",
-                         store=table.store, results=table.results)  # fmt: skip
+    again = command_line("run", *table.selection, "--json", store=table.store, results=table.results)
     assert again.returncode == 0
     assert again.stdout == table.done.stdout
     assert "0 run now" in again.stderr
 
 
 def test_compare_says_the_same_without_running_anything(table, command_line):
-    said = command_line("compare", *table.selection, "--json",
-                        store=table.store, results=table.results)  # fmt: skip
+    said = command_line("compare", *table.selection, "--json", store=table.store, results=table.results)
     assert said.stdout == table.done.stdout
 
 
@@ -49,9 +47,7 @@ def test_records_alone_are_enough_to_judge_but_not_to_test_rows(table, command_l
 
 
 def test_tests_between_rows_are_shown_with_the_table(table, command_line):
-    shown = command_line(
-        "compare", *table.selection, store=table.store, results=table.results
-    )
+    shown = command_line("compare", *table.selection, store=table.store, results=table.results)
     assert "ranx student" in shown.stdout
     assert "not compared with print" in shown.stdout
 
@@ -62,11 +58,14 @@ def test_latex_of_what_was_measured_compiles(table, command_line, tmp_path):
             "no pdflatex on this machine: apt-get install texlive-latex-base texlive-latex-recommended"
         )
     wanted = ("tables", *table.selection, "--document", str(tmp_path / "t.tex"))
-    made = command_line(*wanted,
-                        store=table.store, results=table.results)  # fmt: skip
+    made = command_line(*wanted, store=table.store, results=table.results)
     assert made.returncode == 0, made.stderr
-    done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
-                          cwd=tmp_path, capture_output=True, text=True)  # fmt: skip
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout[-1500:]
 
 

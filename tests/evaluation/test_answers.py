@@ -18,8 +18,22 @@ def contains_as_loops(text, answers):
 
 def test_letters_digits_and_marks_form_tokens_and_other_signs_stand_alone():
     assert tokens("May 18, 2018: U.S.A.\u00a0\u200b(Gatto!)") == [
-        "may", "18", ",", "2018", ":", "u", ".", "s", ".", "a", ".", "(", "gatto", "!", ")",
-    ]  # fmt: skip
+        "may",
+        "18",
+        ",",
+        "2018",
+        ":",
+        "u",
+        ".",
+        "s",
+        ".",
+        "a",
+        ".",
+        "(",
+        "gatto",
+        "!",
+        ")",
+    ]
 
 
 def test_accents_are_decomposed_and_not_removed():

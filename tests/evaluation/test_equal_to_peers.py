@@ -24,10 +24,14 @@ QRELS = st.dictionaries(
 )
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TREC_NAMES = {
-    "nDCG@3": ("ndcg_cut_3", 1), "nDCG@10": ("ndcg_cut_10", 1), "R@5": ("recall_5", 1),
-    "R@1000": ("recall_1000", 1), "R(rel=2)@5": ("recall_5", 2), "Success@1": ("success_1", 1),
+    "nDCG@3": ("ndcg_cut_3", 1),
+    "nDCG@10": ("ndcg_cut_10", 1),
+    "R@5": ("recall_5", 1),
+    "R@1000": ("recall_1000", 1),
+    "R(rel=2)@5": ("recall_5", 2),
+    "Success@1": ("success_1", 1),
     "Success(rel=2)@5": ("success_5", 2),
-}  # fmt: skip
+}
 
 
 def shared(run, qrels) -> bool:

@@ -75,7 +75,7 @@ def test_an_ms_marco_run_is_ranked_by_its_ranks_in_any_order_of_lines(run):
         (b"q1 Q0 \xff 1 2 t\n", "1: not UTF-8 text"),
         (gzip.compress(LINES.encode(), mtime=0)[:-9], "4: damaged gzip file"),
     ],
-)  # fmt: skip
+)
 def test_what_is_doubtful_is_refused_with_its_line(run, content, reason):
     assert _refusal(run(content)).startswith(reason)
 

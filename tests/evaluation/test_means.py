@@ -9,9 +9,7 @@ def test_it_is_the_textbook_formula_of_a_pooled_variance():
     first, second = [0.414, 0.411, 0.416, 0.412], [0.394, 0.399, 0.391]
     means = [sum(group) / len(group) for group in (first, second)]
     squares = sum(
-        (value - mean) ** 2
-        for group, mean in zip((first, second), means, strict=True)
-        for value in group
+        (value - mean) ** 2 for group, mean in zip((first, second), means, strict=True) for value in group
     )
     degrees = len(first) + len(second) - 2
     expected = (means[0] - means[1]) / math.sqrt(squares / degrees * (1 / len(first) + 1 / len(second)))

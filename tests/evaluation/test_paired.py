@@ -36,9 +36,13 @@ def scipys_test(first, second, resamples):
         return np.mean(a - b, axis=axis)
 
     return stats.permutation_test(
-        (first, second), mean_difference, permutation_type="samples", vectorized=True,
-        n_resamples=resamples, rng=1,
-    )  # fmt: skip
+        (first, second),
+        mean_difference,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=resamples,
+        rng=1,
+    )
 
 
 @pytest.mark.parametrize("queries", [2, 5, 9, 13])
@@ -58,9 +62,13 @@ def test_drawn_flips_give_scipys_p_for_the_same_flips_and_statistic():
     assert set(np.unique(flips)) == {-1.0, 1.0}
     difference = made[0] - made[1]
     theirs = stats.monte_carlo_test(
-        difference, lambda size: flips * difference, lambda x, axis: np.abs(x.sum(axis=axis)),
-        n_resamples=5000, alternative="greater", vectorized=True,
-    )  # fmt: skip
+        difference,
+        lambda size: flips * difference,
+        lambda x, axis: np.abs(x.sum(axis=axis)),
+        n_resamples=5000,
+        alternative="greater",
+        vectorized=True,
+    )
     found = permutation_p(made, resamples=5000, seed=3)
     assert found[0, 1] == found[1, 0] == pytest.approx(theirs.pvalue, abs=1e-12)
     assert 0.0002 < found[0, 1] < 1
@@ -79,9 +87,13 @@ def test_the_bootstrap_interval_is_scipys_for_the_same_generator():
     low, high = bootstrap_interval(made, resamples=500, seed=9)
     for i, j in ((0, 1), (2, 0)):
         theirs = stats.bootstrap(
-            (made[i] - made[j],), np.mean, n_resamples=500, batch=256, method="percentile",
+            (made[i] - made[j],),
+            np.mean,
+            n_resamples=500,
+            batch=256,
+            method="percentile",
             rng=np.random.default_rng(9),
-        ).confidence_interval  # fmt: skip
+        ).confidence_interval
         assert low[i, j] == pytest.approx(theirs.low, abs=1e-12)
         assert high[i, j] == pytest.approx(theirs.high, abs=1e-12)
         assert low[i, j] < high[i, j]

@@ -16,9 +16,13 @@ NEARLY = st.tuples(st.sampled_from(["q1", "q2"]), WORDS, WORDS, WORDS, WORDS, WO
     lambda parts: parts[-1].join(parts[:-1])
 )
 SOUND = st.tuples(
-    st.sampled_from(["q1", "q2"]), st.just("Q0"), st.integers(0, 30).map(str), st.integers(0, 9).map(str),
-    st.floats(-1e38, 1e38).map(repr), st.just("tag"),
-).map(" ".join)  # fmt: skip
+    st.sampled_from(["q1", "q2"]),
+    st.just("Q0"),
+    st.integers(0, 30).map(str),
+    st.integers(0, 9).map(str),
+    st.floats(-1e38, 1e38).map(repr),
+    st.just("tag"),
+).map(" ".join)
 LINES = st.lists(st.one_of(SOUND, SOUND, SOUND, NEARLY), max_size=6)
 FILES = st.tuples(LINES, st.sampled_from(["\n", "\n", "\r\n"]))
 QUICK = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

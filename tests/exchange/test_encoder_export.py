@@ -24,9 +24,13 @@ MODEL = Node("initialise", {"seed": 0}, {"tokenizer": Node("vocabulary", {}, {"c
 
 def encoded(kind, length, **changes):
     params = {
-        "kind": kind, "length": length, "separator": "[SEP]" if kind == "passages" else "", "pooling": "cls",
-        "normalize": False, "precision": "fp32",
-    }  # fmt: skip
+        "kind": kind,
+        "length": length,
+        "separator": "[SEP]" if kind == "passages" else "",
+        "pooling": "cls",
+        "normalize": False,
+        "precision": "fp32",
+    }
     stage = "encode_views" if "views" in changes else "encode"
     texts = Node(kind.replace("passages", "corpus"), {})
     return Node(stage, params | changes, {"model": MODEL, "texts": texts})
@@ -64,18 +68,24 @@ def with_views(by):
         with torch.random.fork_rng():
             torch.manual_seed(5)
             model = ViewEncoder(
-                tiny_masked_lm(), tiny_tokenizer(), views=["dense"], vocabulary_head="transform",
+                tiny_masked_lm(),
+                tiny_tokenizer(),
+                views=["dense"],
+                vocabulary_head="transform",
                 sparse_positions={"cls": False, "sep": False},
                 dense_reduction={"to": 8, "by": by} if by else None,
-            )  # fmt: skip
+            )
         model.save(directory / "model")
 
     return work
 
 
 VIEW = {
-    "views": ["dense"], "top_k": None, "positions": {"cls": False, "sep": False}, "head": "transform",
-}  # fmt: skip
+    "views": ["dense"],
+    "top_k": None,
+    "positions": {"cls": False, "sep": False},
+    "head": "transform",
+}
 CASES = {
     "plain": (plain, {}),
     "mean and cosine": (plain, {"pooling": "mean", "normalize": True}),
@@ -115,17 +125,32 @@ def test_the_vectors_are_the_suites_in_both_libraries_and_back(tmp_path, name):
     assert (conventions.query_length, conventions.passage_length) == (9, 24)
     again = tmp_path / "back"
     again.mkdir()
-    params = {"name": "local", "kind": "dense", "pooling": conventions.pooling,
-              "source": {"kind": "folder", "path": str(tmp_path / "exported")}}  # fmt: skip
+    params = {
+        "name": "local",
+        "kind": "dense",
+        "pooling": conventions.pooling,
+        "source": {"kind": "folder", "path": str(tmp_path / "exported")},
+    }
     released.run(params, {}, again, Progress())
-    back = Node("search", {}, {
-        "passages": run.inputs["passages"],
-        "queries": Node("encode", {
-            "kind": "queries", "length": conventions.query_length, "separator": "",
-            "pooling": conventions.pooling, "normalize": conventions.similarity == "cosine",
-            "precision": "fp32", "prefix": conventions.query_prefix,
-        }),
-    })  # fmt: skip
+    back = Node(
+        "search",
+        {},
+        {
+            "passages": run.inputs["passages"],
+            "queries": Node(
+                "encode",
+                {
+                    "kind": "queries",
+                    "length": conventions.query_length,
+                    "separator": "",
+                    "pooling": conventions.pooling,
+                    "normalize": conventions.similarity == "cosine",
+                    "precision": "fp32",
+                    "prefix": conventions.query_prefix,
+                },
+            ),
+        },
+    )
     np.testing.assert_array_equal(suite_vectors(back, again, tmp_path), ours)
 
 
@@ -147,12 +172,19 @@ def test_transformers_loads_model_and_tokenizer(tmp_path):
         (run_of(**VIEW | {"views": ["dense", "sparse"]}), "dense and sparse vectors"),
         (Node("rerank", {}, {"model": MODEL}), "made by rerank"),
         (Node("bm25", {}), "made by bm25"),
-        (Node("search", {}, {
-            "passages": encoded("passages", 9),
-            "queries": Node("encode", {}, {"model": Node("backbone", {"name": "a"})}),
-        }), "another for queries"),
+        (
+            Node(
+                "search",
+                {},
+                {
+                    "passages": encoded("passages", 9),
+                    "queries": Node("encode", {}, {"model": Node("backbone", {"name": "a"})}),
+                },
+            ),
+            "another for queries",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_single_dense_encoder_is_refused(run, said):
     with pytest.raises(UsageError, match=said):
         Source.of(run)

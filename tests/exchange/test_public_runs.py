@@ -24,8 +24,11 @@ def test_public_runs_are_rows_of_papers_and_both_toolkits_of_bm25_are_there():
     by_run = {run.file: cells_of_run(run, every) for run in public_runs()}
     assert sum(bool(within) for within, _ in by_run.values()) >= 8
     assert {c.row.system for within, _ in by_run.values() for c in within} == {
-        "bm25", "ance", "deepct", "doct5query"
-    }  # fmt: skip
+        "bm25",
+        "ance",
+        "deepct",
+        "doct5query",
+    }
     assert {run.toolkit for run in public_runs() if run.system == "bm25"} == {"Anserini", "PyTerrier"}
 
 

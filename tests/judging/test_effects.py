@@ -20,9 +20,12 @@ class Made:
 def made(row, printed, measured, *, role="rerun", column="rr", group="g", verdict="lower") -> Made:
     value = None if printed is None else Decimal(printed)
     cell = SimpleNamespace(
-        row=SimpleNamespace(id=row, group=group), column=SimpleNamespace(id=column), role=role,
-        is_numeric=value is not None, printed=SimpleNamespace(value=value),
-    )  # fmt: skip
+        row=SimpleNamespace(id=row, group=group),
+        column=SimpleNamespace(id=column),
+        role=role,
+        is_numeric=value is not None,
+        printed=SimpleNamespace(value=value),
+    )
     return Made(cell, measured, SimpleNamespace(name=verdict))
 
 
@@ -79,8 +82,12 @@ def test_our_rows_stand_against_every_baseline_the_authors_ran_in_their_group():
 def test_what_is_unmeasured_unprinted_scaled_or_modified_is_left_out():
     cells = [made(f"g.{i}", f"0.{i}", i / 10, role="ours" if i == 5 else "rerun") for i in (1, 3, 5)]
     assert orders(cells) == {"rr": (1.0, 3)}
-    out = [made("a", "0.9", None), made("b", None, 0.1), made("c", "0.9", 0.1, verdict="scaled"),
-           made("d", "0.9", 0.1, verdict="modified")]  # fmt: skip
+    out = [
+        made("a", "0.9", None),
+        made("b", None, 0.1),
+        made("c", "0.9", 0.1, verdict="scaled"),
+        made("d", "0.9", 0.1, verdict="modified"),
+    ]
     assert orders(cells + out) == {"rr": (1.0, 3)}
     assert effects(cells + out) == effects(cells)
     assert orders(cells[:2] + out) == {}

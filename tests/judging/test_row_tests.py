@@ -20,9 +20,7 @@ def made(tmp_path):
     """``made(ids)``: a plan at tiny scale whose evaluations and runs lie in the store, made up."""
 
     def call(*ids):
-        found = plan(
-            select((), tables=(), rows=(), cells=ids), scale=scale("tiny"), data=None, digests=None
-        )
+        found = plan(select((), tables=(), rows=(), cells=ids), scale=scale("tiny"), data=None, digests=None)
         store = Store(tmp_path / "store")
         for number, m in enumerate(found.measurements):
             for part in m.parts:

@@ -21,8 +21,16 @@ def test_a_machine_with_everything_is_all_ok(tmp_path):
     shown = machine.survey(tmp_path / "store", tmp_path)
     assert {component.state for component in shown} == {"ok"}
     assert [component.name for component in shown] == [
-        "python", "java", "torch", "gpu", "packages", "cores", "memory", "disk", "data",
-    ]  # fmt: skip
+        "python",
+        "java",
+        "torch",
+        "gpu",
+        "packages",
+        "cores",
+        "memory",
+        "disk",
+        "data",
+    ]
 
 
 def test_every_part_that_is_not_ok_has_a_remedy(tmp_path, monkeypatch):

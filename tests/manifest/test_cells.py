@@ -56,8 +56,11 @@ def test_a_row_that_no_selected_table_has_is_named_with_those_it_has():
 def test_every_paper_together_has_the_cells_that_were_counted():
     printed = {n: [c for c in _select(n) if c.is_numeric] for n in ("costa", "cpdae", "cotmae_v2", "simlm")}
     assert {n: len(cells) for n, cells in printed.items()} == {
-        "costa": 157, "cpdae": 100, "cotmae_v2": 221, "simlm": 133,
-    }  # fmt: skip
+        "costa": 157,
+        "cpdae": 100,
+        "cotmae_v2": 221,
+        "simlm": 133,
+    }
 
 
 def test_a_provenance_mark_decides_the_role_of_its_cell():

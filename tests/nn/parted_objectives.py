@@ -22,35 +22,80 @@ from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 COUNT = 5  # examples: not as many for each of two processes
 LENGTHS = {"query_length": 8, "passage_length": 12, "separator": "[SEP]"}
 COSINES = LENGTHS | {
-    "temperature": 0.1, "temperature_warmup": False, "shares": 1, "weight": 0.5, "pooling": "mean",
+    "temperature": 0.1,
+    "temperature_warmup": False,
+    "shares": 1,
+    "weight": 0.5,
+    "pooling": "mean",
     "warmup_steps": 0,
-}  # fmt: skip
+}
 VIEWS = LENGTHS | {
-    "views": ["dense", "sparse"], "top_k": 20, "vocabulary_head": "transform", "dense_reduction": None,
+    "views": ["dense", "sparse"],
+    "top_k": 20,
+    "vocabulary_head": "transform",
+    "dense_reduction": None,
     "sparse_truncation": {"after": "saturation", "queries": True, "passages": True},
-    "sparse_positions": {"cls": False, "sep": False}, "hybrid_similarity": ["dense", "sparse"],
-    "similarity": "dot", "view_objective": "both", "contrastive_denominator": "softmax",
-    "in_batch_negatives": "batch", "temperature": 5.0, "flops_vectors": "before", "start": Path("none"),
+    "sparse_positions": {"cls": False, "sep": False},
+    "hybrid_similarity": ["dense", "sparse"],
+    "similarity": "dot",
+    "view_objective": "both",
+    "contrastive_denominator": "softmax",
+    "in_batch_negatives": "batch",
+    "temperature": 5.0,
+    "flops_vectors": "before",
+    "start": Path("none"),
     "flops_weight": {"queries": 0.5, "passages": 0.25, "ramp_steps": 0},
     "distillation": {
-        "direction": "teacher-student", "contrastive_weight": 0.5, "teacher_temperature": 1.0,
+        "direction": "teacher-student",
+        "contrastive_weight": 0.5,
+        "teacher_temperature": 1.0,
     },
-}  # fmt: skip
+}
 SPANS = {
-    "temperature": 0.5, "weight": 0.1, "spans": {"word": 2, "phrase": 2}, "span_tokens": {"phrase": [2, 4]},
-    "beta": [4, 2], "rounding": "floor", "spans_reach_sep": False, "projector": "nonlinear",
-    "projector_layers": 1, "mlm_head": "checkpoint", "resample": "once", "start": "inclusive",
-    "short_text": "clip", "similarity": "cosine", "reduction": "mean", "stop_words": ["the"],
-    "masking": {"rate": 0.3, "mask": 0.8, "random": 0.1}, "length": 24, "seed": 7,
-}  # fmt: skip
+    "temperature": 0.5,
+    "weight": 0.1,
+    "spans": {"word": 2, "phrase": 2},
+    "span_tokens": {"phrase": [2, 4]},
+    "beta": [4, 2],
+    "rounding": "floor",
+    "spans_reach_sep": False,
+    "projector": "nonlinear",
+    "projector_layers": 1,
+    "mlm_head": "checkpoint",
+    "resample": "once",
+    "start": "inclusive",
+    "short_text": "clip",
+    "similarity": "cosine",
+    "reduction": "mean",
+    "stop_words": ["the"],
+    "masking": {"rate": 0.3, "mask": 0.8, "random": 0.1},
+    "length": 24,
+    "seed": 7,
+}
 BI_ENCODER = LENGTHS | {
-    "temperature": 0.5, "similarity": "cosine", "projector": "linear",
-    "projector_start": "new", "pooling": "cls", "start": Path("none"),
-}  # fmt: skip
+    "temperature": 0.5,
+    "similarity": "cosine",
+    "projector": "linear",
+    "projector_start": "new",
+    "pooling": "cls",
+    "start": Path("none"),
+}
 NAMES = (
-    "mlm", "summed mlm", "costa", "costa clean", "costa summed", "in-batch", "own", "pairwise", "four blocks",
-    "distillation", "views", "own views", "cross-encoder", "r-drop",
-)  # fmt: skip
+    "mlm",
+    "summed mlm",
+    "costa",
+    "costa clean",
+    "costa summed",
+    "in-batch",
+    "own",
+    "pairwise",
+    "four blocks",
+    "distillation",
+    "views",
+    "own views",
+    "cross-encoder",
+    "r-drop",
+)
 
 
 class Halves(nn.Dropout):

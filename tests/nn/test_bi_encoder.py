@@ -12,10 +12,16 @@ from repro.nn.projector import Projector, saved_projector
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 OPTIONS = {
-    "temperature": 1.0, "similarity": "dot", "negatives": "in-batch",
-    "projector": "none", "projector_start": "pre-trained",
-    "pooling": "cls", "query_length": 8, "passage_length": 12, "separator": "[SEP]",
-}  # fmt: skip
+    "temperature": 1.0,
+    "similarity": "dot",
+    "negatives": "in-batch",
+    "projector": "none",
+    "projector_start": "pre-trained",
+    "pooling": "cls",
+    "query_length": 8,
+    "passage_length": 12,
+    "separator": "[SEP]",
+}
 EXAMPLES = [
     {
         "query": "the king of the castle",
@@ -49,8 +55,11 @@ def test_title_and_text_are_one_sequence_joined_by_the_separator_token(start):
     assert batch["passage_input_ids"].shape == (4, 12) and batch["query_input_ids"].shape == (2, 7)
     assert tokens[3].endswith("weather [SEP]")
     assert set(batch) == {
-        "query_input_ids", "query_attention_mask", "passage_input_ids", "passage_attention_mask",
-    }  # fmt: skip
+        "query_input_ids",
+        "query_attention_mask",
+        "passage_input_ids",
+        "passage_attention_mask",
+    }
 
 
 def test_queries_are_cut_to_their_own_length(start):

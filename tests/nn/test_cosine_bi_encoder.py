@@ -10,9 +10,17 @@ from repro.nn.four_block import four_block_contrastive
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 OPTIONS = {
-    "temperature": 0.02, "temperature_warmup": False, "terms": "four-blocks", "shares": 1, "weight": 1.0,
-    "pooling": "cls", "query_length": 8, "passage_length": 12, "separator": "pair", "warmup_steps": 4,
-}  # fmt: skip
+    "temperature": 0.02,
+    "temperature_warmup": False,
+    "terms": "four-blocks",
+    "shares": 1,
+    "weight": 1.0,
+    "pooling": "cls",
+    "query_length": 8,
+    "passage_length": 12,
+    "separator": "pair",
+    "warmup_steps": 4,
+}
 EXAMPLES = [
     {
         "query": f"{query} of the castle",

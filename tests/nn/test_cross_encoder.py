@@ -150,9 +150,14 @@ def test_a_saved_cross_encoder_is_read_by_transformers(start, tmp_path):
 
 def test_an_electra_discriminator_gets_electras_head(tmp_path):
     config = ElectraConfig(
-        vocab_size=len(tiny_tokenizer()), embedding_size=16, hidden_size=16, num_hidden_layers=1,
-        num_attention_heads=2, intermediate_size=32, max_position_embeddings=64,
-    )  # fmt: skip
+        vocab_size=len(tiny_tokenizer()),
+        embedding_size=16,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+    )
     save_model(ElectraForPreTraining(config), tiny_tokenizer(), tmp_path / "electra")
     cross_encoder = objective(tmp_path / "electra")
     assert type(cross_encoder.model.classifier).__name__ == "ElectraClassificationHead"

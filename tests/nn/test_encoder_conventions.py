@@ -18,8 +18,12 @@ def written(folder, files):
 def listed(*kinds):
     """modules.json of these modules, each in a folder of its own, as older versions wrote it."""
     return [
-        {"idx": n, "name": str(n), "path": f"{n}_{kind}" if n else "",
-         "type": f"sentence_transformers.models.{kind}"}
+        {
+            "idx": n,
+            "name": str(n),
+            "path": f"{n}_{kind}" if n else "",
+            "type": f"sentence_transformers.models.{kind}",
+        }
         for n, kind in enumerate(kinds)
     ]
 

@@ -15,14 +15,25 @@ from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 POSITIONS = {"cls": False, "sep": False}
 OPTIONS = {
-    "views": ["dense", "sparse"], "top_k": 20,
+    "views": ["dense", "sparse"],
+    "top_k": 20,
     "sparse_truncation": {"after": "saturation", "queries": True, "passages": True},
-    "sparse_positions": POSITIONS, "vocabulary_head": "transform", "dense_reduction": None,
-    "hybrid_similarity": ["dense", "sparse"], "similarity": "dot", "view_objective": "sum",
-    "contrastive_denominator": "softmax", "in_batch_negatives": "batch", "temperature": 1.0,
-    "flops_weight": {"queries": 0.0, "passages": 0.0, "ramp_steps": 0}, "flops_vectors": "before",
-    "distillation": None, "query_length": 8, "passage_length": 12, "separator": "[SEP]",
-}  # fmt: skip
+    "sparse_positions": POSITIONS,
+    "vocabulary_head": "transform",
+    "dense_reduction": None,
+    "hybrid_similarity": ["dense", "sparse"],
+    "similarity": "dot",
+    "view_objective": "sum",
+    "contrastive_denominator": "softmax",
+    "in_batch_negatives": "batch",
+    "temperature": 1.0,
+    "flops_weight": {"queries": 0.0, "passages": 0.0, "ramp_steps": 0},
+    "flops_vectors": "before",
+    "distillation": None,
+    "query_length": 8,
+    "passage_length": 12,
+    "separator": "[SEP]",
+}
 TEACHER = {"direction": "teacher-student", "contrastive_weight": 0.0, "teacher_temperature": 1.0}
 WEIGHTS = {"queries": 0.5, "passages": 0.25, "ramp_steps": 0}
 SCORED = [example | {"scores": [3.0 + n, 0.5, -2.0]} for n, example in enumerate(EXAMPLES)]
@@ -100,9 +111,12 @@ def equation_15(scores, *, tau, denominator, negatives):
 @pytest.mark.parametrize("negatives", ["batch", "own"])
 def test_the_loss_is_equation_15_of_equation_7_written_as_loops(start, terms, denominator, negatives):
     made = objective(
-        start, hybrid_similarity=terms, contrastive_denominator=denominator, in_batch_negatives=negatives,
+        start,
+        hybrid_similarity=terms,
+        contrastive_denominator=denominator,
+        in_batch_negatives=negatives,
         temperature=7.0,
-    )  # fmt: skip
+    )
     batch = made.collate(EXAMPLES)
     queries, passages = (text_vectors(made, side(batch, name)) for name in ("query_", "passage_"))
     scores = table(queries, passages, terms, "dot")
@@ -132,9 +146,10 @@ def test_one_loss_on_the_sum_one_for_each_view_or_all(start, how):
 @pytest.mark.parametrize("direction", ["teacher-student", "student-teacher"])
 def test_the_divergence_is_equation_16_over_each_querys_own_passages(start, direction):
     made = objective(
-        start, temperature=4.0,
+        start,
+        temperature=4.0,
         distillation={"direction": direction, "contrastive_weight": 0.2, "teacher_temperature": 2.0},
-    )  # fmt: skip
+    )
     batch = made.collate(SCORED)
     queries, passages = (text_vectors(made, side(batch, name)) for name in ("query_", "passage_"))
     expected = 0.0
@@ -318,9 +333,11 @@ def test_what_was_saved_says_how_to_encode_and_contradicting_it_is_refused(start
     objective(start, views=["sparse"], hybrid_similarity=["sparse"]).float().save(tmp_path / "saved")
     about = json.loads((tmp_path / "saved/views.json").read_text())
     assert about == {
-        "views": ["sparse"], "sparse_positions": POSITIONS, "vocabulary_head": "transform",
+        "views": ["sparse"],
+        "sparse_positions": POSITIONS,
+        "vocabulary_head": "transform",
         "dense_reduction": None,
-    }  # fmt: skip
+    }
     how = {"sparse_positions": POSITIONS, "vocabulary_head": "transform"}
     load_view_encoder(tmp_path / "saved", views=["sparse"], **how)
     with pytest.raises(UsageError, match="no view that the model was trained for, 'dense'"):

@@ -48,9 +48,12 @@ def test_scores_are_those_of_one_pair_after_another_whatever_the_batches(folder,
     for score, query, row in zip(found, places["query"], places["row"], strict=True):
         title = f"{rows['title'][row]}: " if rows["title"][row] else ""
         inputs = tiny_tokenizer()(
-            texts.queries[query], title + rows["text"][row],
-            truncation=True, max_length=20, return_tensors="pt",
-        )  # fmt: skip
+            texts.queries[query],
+            title + rows["text"][row],
+            truncation=True,
+            max_length=20,
+            return_tensors="pt",
+        )
         assert score == pytest.approx(model(**inputs).logits.item(), abs=1e-4)
     assert found.dtype == np.float32 and found.std() > 0.01
 

@@ -68,7 +68,7 @@ CASES = {
     "cpdae, vectors": (cpdae, {"contrast": "representation", "similarity": "cosine", "versions": 1}),
     "cpdae, no contrast": (cpdae, {"contrast": "none", "reconstruction_reduction": "mean"}),
     "cpdae, idf": (cpdae, {"idf": {"idf": "smooth", "normalise": True, "both_terms": True}}),
-}  # fmt: skip
+}
 
 
 def objective(name: str, folder, *, dropout: float = 0.0) -> nn.Module:
@@ -114,6 +114,9 @@ def _row(index: int, epoch: int) -> dict:
         sentences = ["[UNK]"] * 4
     ids = [tiny_tokenizer()(text, add_special_tokens=False)["input_ids"] for text in sentences]
     return {
-        "input_ids": np.concatenate(ids), "sentences": np.array([len(some) for some in ids]),
-        "spans": np.array([1, 2, 1]), "epoch": epoch, "index": index,
-    }  # fmt: skip
+        "input_ids": np.concatenate(ids),
+        "sentences": np.array([len(some) for some in ids]),
+        "spans": np.array([1, 2, 1]),
+        "epoch": epoch,
+        "index": index,
+    }

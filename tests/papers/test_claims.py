@@ -20,11 +20,13 @@ AT_LEAST = {"cotmae_v2": 25, "cpdae": 12, "simlm": 30}
 CONTRADICTED_IN_PRINT = {
     "cotmae_v2": {"best-distilled", "best-on-eleven-of-fourteen", "best-on-the-benchmarks"},
     "cpdae": {
-        "above-baselines-on-four-benchmarks", "three-improve-on-bert", "seed-best-baseline",
+        "above-baselines-on-four-benchmarks",
+        "three-improve-on-bert",
+        "seed-best-baseline",
         "distributions-above-vectors",
     },
     "simlm": {"best-on-the-benchmarks"},
-}  # fmt: skip
+}
 PATH = re.compile(r"(?:\w+:)?[\w-]+(?:/[\w.-]+){1,2}")
 RELATIONS = {"above", "not_below"}
 BESIDE_ROWS = RELATIONS | {"every", "best", "best_or_tied", "best_count", "tied_count", "rank", "argbest"}

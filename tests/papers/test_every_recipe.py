@@ -15,10 +15,17 @@ from repro.running.measurement import readings_for, recipe_path
 
 DONE = ("costa", "cpdae", "simlm", "cotmae_v2")  # papers whose rows all have a recipe
 PRINTED = {  # numbers of print, not of a run
-    "second-iteration-recall", "dl19-quoted-elsewhere", "reranker-figure", "retromae-version",
-    "rocketqa-is-distilled", "storage-ratio", "average-gain", "best-overall", "eleven-of-fourteen",
+    "second-iteration-recall",
+    "dl19-quoted-elsewhere",
+    "reranker-figure",
+    "retromae-version",
+    "rocketqa-is-distilled",
+    "storage-ratio",
+    "average-gain",
+    "best-overall",
+    "eleven-of-fourteen",
     "simlm-dl19-misquoted",
-}  # fmt: skip
+}
 
 
 @functools.cache

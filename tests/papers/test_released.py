@@ -33,8 +33,11 @@ def test_only_cited_cells_and_starred_reruns_are_measured_with_a_release():
 
 @pytest.mark.parametrize("system", sorted(ENTRIES))
 def test_an_entry_serves_one_kind_of_text(system):
-    served = {re.split("[-/]", c.column.dataset)[0] for c in CELLS
-              if c.options["system"] == system and c.column.dataset}  # fmt: skip
+    served = {
+        re.split("[-/]", c.column.dataset)[0]
+        for c in CELLS
+        if c.options["system"] == system and c.column.dataset
+    }
     assert len(served) == 1 and served <= {"msmarco", "beir", "dpr"}
     assert not any(c.column.dataset.startswith("msmarco-document") for c in CELLS if c.column.dataset)
 

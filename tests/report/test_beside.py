@@ -16,9 +16,12 @@ def shown(group) -> str:
 
 def compared(row: str, role: str, printed: str, measured: float):
     cell = SimpleNamespace(
-        row=SimpleNamespace(id=row, group=None), column=SimpleNamespace(id="dev"), role=role, is_numeric=True,
+        row=SimpleNamespace(id=row, group=None),
+        column=SimpleNamespace(id="dev"),
+        role=role,
+        is_numeric=True,
         printed=SimpleNamespace(value=Decimal(printed)),
-    )  # fmt: skip
+    )
     return SimpleNamespace(cell=cell, measured=measured, verdict=SimpleNamespace(name="lower"))
 
 
@@ -27,8 +30,11 @@ COLUMNS = [SimpleNamespace(id="dev", head=("Dev", "MRR@10"))]
 
 
 def test_order_and_gains_stand_beneath_a_table():
-    cells = [compared("bert", "rerun", "0.30", 0.28), compared("ict", "rerun", "0.32", 0.31),
-             compared("mine", "ours", "0.36", 0.34)]  # fmt: skip
+    cells = [
+        compared("bert", "rerun", "0.30", 0.28),
+        compared("ict", "rerun", "0.32", 0.31),
+        compared("mine", "ours", "0.36", 0.34),
+    ]
     lines = [line.split() for line in shown(beside._against_print(cells, ROWS, COLUMNS)).splitlines()]
     assert ["order", "of", "rows,", "tau", "1.00", "(3", "rows)"] in lines
     assert ["MINE", "over", "BERT", "1.00,", "-0.014"] in lines  # 0.06/0.30 - 0.06/0.28

@@ -24,9 +24,11 @@ def drawn(tmp_path):
             exhibits[shown] = Made(fingerprint=str(number))
             states[str(number)] = state
         plan = Made(
-            exhibits=exhibits, states=states, scale=Made(name=scale),
+            exhibits=exhibits,
+            states=states,
+            scale=Made(name=scale),
             departures=dict.fromkeys(exhibits, departures),
-        )  # fmt: skip
+        )
         store = Made(path=lambda node: tmp_path / node.fingerprint)
         return [path.name for path in drawing.draw_exhibits(plan, store, tmp_path)]
 

@@ -12,23 +12,27 @@ from repro.report.figures import canvas
 
 PANELS = [
     {
-        "title": title, "x_label": "training queries", "y_label": measure,
+        "title": title,
+        "x_label": "training queries",
+        "y_label": measure,
         "series": [
             {"label": "ours", "points": [(5000.0, 0.4, 0.3, 0.5), (100.0, 0.1, 0.1, 0.2)]},
             {"label": "BM25", "points": [(None, 0.2, None, None)]},
         ],
     }
     for title, measure in (("dev", "RR@10"), ("dl19", "nDCG@10"), ("dl19", "R@1000"))
-]  # fmt: skip
+]
 SCATTER = {
-    "kind": "scatter", "query": "q", "perplexity": 30.0,
+    "kind": "scatter",
+    "query": "q",
+    "perplexity": 30.0,
     "points": [
         {"id": "q", "x": 0.0, "y": 0.0, "role": "query", "grade": None},
         {"id": "a", "x": 1.0, "y": 0.5, "role": "relevant", "grade": 2},
         {"id": "b", "x": -1.0, "y": 0.5, "role": "other", "grade": None},
     ],
     "measured": {"auc": 0.75},
-}  # fmt: skip
+}
 WORDS = {"title": "R & D", "words": [["the", 0.05], ["<b>", 0.9]], "wanted": "R & D", "found": True}
 
 

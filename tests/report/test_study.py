@@ -5,10 +5,15 @@ from repro.manifest.schema import Column, Row, Table
 from repro.report.study import latex, markdown
 
 TABLE = Table(
-    id="1", kind="study", about="two rows", unit="percent", bold="none", delta_from="base",
+    id="1",
+    kind="study",
+    about="two rows",
+    unit="percent",
+    bold="none",
+    delta_from="base",
     columns=(Column(id="c", head=("Set", "MRR@10")),),
     rows=(Row(id="base", label="Base_1"), Row(id="x", label="X"), Row(id="y", label="Y")),
-)  # fmt: skip
+)
 ENTRIES = {
     ("base", "c"): Entry({1: 0.2, 2: 0.2}),
     ("x", "c"): Entry({1: 0.3}, Against(0.1, (0.05, 0.15), 0.001, 0.002)),

@@ -14,19 +14,26 @@ from repro.report.terminal import printed_table
 from repro.store.results import Record
 
 FACTS = {
-    "paper": "p", "title": "T", "tables": [{
-        "id": "1", "about": "a table", "unit": "percent", "bold": "column",
-        "columns": [
-            {"id": "a", "head": ["Dev", "MRR@10"], "dataset": "d", "measure": "RR@10"},
-            {"id": "b", "head": ["R@50"], "dataset": "d", "measure": "R@50"},
-        ],
-        "groups": [{"id": "g", "label": "Group"}],
-        "rows": [
-            {"id": "g.x", "group": "g", "label": "X", "cells": ["31.6", "-"]},
-            {"id": "g.y", "group": "g", "label": "Y", "cells": ["**34.2*** (+2.6)", "94.1"]},
-        ],
-    }],
-}  # fmt: skip
+    "paper": "p",
+    "title": "T",
+    "tables": [
+        {
+            "id": "1",
+            "about": "a table",
+            "unit": "percent",
+            "bold": "column",
+            "columns": [
+                {"id": "a", "head": ["Dev", "MRR@10"], "dataset": "d", "measure": "RR@10"},
+                {"id": "b", "head": ["R@50"], "dataset": "d", "measure": "R@50"},
+            ],
+            "groups": [{"id": "g", "label": "Group"}],
+            "rows": [
+                {"id": "g.x", "group": "g", "label": "X", "cells": ["31.6", "-"]},
+                {"id": "g.y", "group": "g", "label": "Y", "cells": ["**34.2*** (+2.6)", "94.1"]},
+            ],
+        }
+    ],
+}
 PRINTED = """\
 p table 1: a table (percent; print)
            Dev MRR@10   R@50
@@ -94,9 +101,16 @@ def _comparison(paper):
         _compared(paper, 1, 0, 36.04, "higher"),
         _compared(paper, 1, 1, None, "not run"),
     ]
-    test = {"max_p": 0.05, "measures": {"RR@10": {
-        "names": ["g.x", "g.y"], "means": [0.3158, 0.3604], "p": [[None, 0.01], [0.01, None]],
-    }}}  # fmt: skip
+    test = {
+        "max_p": 0.05,
+        "measures": {
+            "RR@10": {
+                "names": ["g.x", "g.y"],
+                "means": [0.3158, 0.3604],
+                "p": [[None, 0.01], [0.01, None]],
+            }
+        },
+    }
     return Comparison(cells, {("p", "1", "d"): test})
 
 

@@ -11,18 +11,30 @@ TRAINED = Node(
     {
         "objective": {"name": "o", "version": 1, "path": "p"},
         "options": {
-            "temperature": 0.1, "span_tokens": {"phrase": [4, 16], "paragraph": [64, 128]}, "beta": [4, 2],
+            "temperature": 0.1,
+            "span_tokens": {"phrase": [4, 16], "paragraph": [64, 128]},
+            "beta": [4, 2],
         },
-        "texts_per_batch": 64, "epochs": 6, "max_steps": None, "learning_rate": 5e-5, "precision": "fp16",
-        "length": 512, "seed": 7,
+        "texts_per_batch": 64,
+        "epochs": 6,
+        "max_steps": None,
+        "learning_rate": 5e-5,
+        "precision": "fp16",
+        "length": 512,
+        "seed": 7,
     },
     {
         "model": Node("backbone", {"name": "bert-base-uncased", "revision": "main"}),
-        "tokens": Node("tokenize", {"length": 512, "policy": "chunk", "separator": " "},
-                       {"corpus": Node("corpus", {"dataset": "wikipedia"}),
-                        "model": Node("backbone", {"name": "bert-base-uncased", "revision": "main"})}),
+        "tokens": Node(
+            "tokenize",
+            {"length": 512, "policy": "chunk", "separator": " "},
+            {
+                "corpus": Node("corpus", {"dataset": "wikipedia"}),
+                "model": Node("backbone", {"name": "bert-base-uncased", "revision": "main"}),
+            },
+        ),
     },
-)  # fmt: skip
+)
 
 
 def test_full_changes_nothing():

@@ -87,8 +87,11 @@ def test_scores_of_several_collections_are_tested_by_the_mean_of_their_means(tmp
     assert found["means"] == pytest.approx(means)
     assert found["difference"][0][1] == pytest.approx(means[0] - means[1])
     # of the 16 sign flips, which leave the weights alone, the extreme ones are counted by hand
-    weighed = [x * w for part, other in zip(*first, strict=True) for x, w in
-               ((x - y, 1 / len(part)) for x, y in zip(part, other, strict=True))]  # fmt: skip
+    weighed = [
+        x * w
+        for part, other in zip(*first, strict=True)
+        for x, w in ((x - y, 1 / len(part)) for x, y in zip(part, other, strict=True))
+    ]
     sums = [abs(sum(x if n >> i & 1 else -x for i, x in enumerate(weighed))) for n in range(16)]
     extreme = sum(x >= abs(sum(weighed)) - 1e-9 for x in sums)
     assert found["permutation_p"][0][1] == extreme / 16

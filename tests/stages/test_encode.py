@@ -26,9 +26,13 @@ from tests.two_processes import in_two_processes
 
 def params(**changes):
     given = {
-        "kind": "passages", "length": 32, "separator": "[SEP]", "pooling": "cls", "normalize": False,
+        "kind": "passages",
+        "length": 32,
+        "separator": "[SEP]",
+        "pooling": "cls",
+        "normalize": False,
         "precision": "fp32",
-    }  # fmt: skip
+    }
     return given | changes
 
 

@@ -35,9 +35,16 @@ def model(tmp_path_factory):
 
 def params(**changes):
     given = {
-        "kind": "passages", "views": ["dense", "sparse"], "length": 32, "separator": "[SEP]",
-        "normalize": False, "top_k": 12, "positions": POSITIONS, "head": "transform", "precision": "fp32",
-    }  # fmt: skip
+        "kind": "passages",
+        "views": ["dense", "sparse"],
+        "length": 32,
+        "separator": "[SEP]",
+        "normalize": False,
+        "top_k": 12,
+        "positions": POSITIONS,
+        "head": "transform",
+        "precision": "fp32",
+    }
     return given | changes
 
 
@@ -218,24 +225,41 @@ def test_the_size_of_views_counts_values_and_their_indices(model, corpus, tmp_pa
 
 
 OBJECTIVE = {
-    "name": "multi-view-contrastive", "version": 1,
+    "name": "multi-view-contrastive",
+    "version": 1,
     "path": "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder",
-}  # fmt: skip
+}
 
 
 def tuning(**changes):
     taken = ("query_length", "passage_length", "separator")
     given = {
         "objective": OBJECTIVE,
-        "options": {name: value for name, value in OPTIONS.items() if name not in taken} | {
-            "top_k": 30, "flops_weight": {"queries": 0.02, "passages": 0.02, "ramp_steps": 10},
-            "dense_reduction": {"to": 24, "by": "linear"}, "in_batch_negatives": "own",
-        } | changes,
-        "queries_per_batch": 5, "passages_per_query": 4, "epochs": 30, "max_steps": None,
-        "learning_rate": 2e-3, "warmup_ratio": 0.0, "warmup_steps": 0, "schedule": "linear",
-        "weight_decay": 0.0, "max_grad_norm": 1.0, "precision": "fp32", "query_length": 12,
-        "passage_length": 32, "separator": "[SEP]", "pooling": "cls", "seed": 42,
-    }  # fmt: skip
+        "options": {name: value for name, value in OPTIONS.items() if name not in taken}
+        | {
+            "top_k": 30,
+            "flops_weight": {"queries": 0.02, "passages": 0.02, "ramp_steps": 10},
+            "dense_reduction": {"to": 24, "by": "linear"},
+            "in_batch_negatives": "own",
+        }
+        | changes,
+        "queries_per_batch": 5,
+        "passages_per_query": 4,
+        "epochs": 30,
+        "max_steps": None,
+        "learning_rate": 2e-3,
+        "warmup_ratio": 0.0,
+        "warmup_steps": 0,
+        "schedule": "linear",
+        "weight_decay": 0.0,
+        "max_grad_norm": 1.0,
+        "precision": "fp32",
+        "query_length": 12,
+        "passage_length": 32,
+        "separator": "[SEP]",
+        "pooling": "cls",
+        "seed": 42,
+    }
     return given
 
 

@@ -21,14 +21,29 @@ def params(**changes):
     given = {
         "objective": CONTRASTIVE,
         "options": {
-            "temperature": 1.0, "similarity": "dot", "negatives": "in-batch", "projector": "none",
+            "temperature": 1.0,
+            "similarity": "dot",
+            "negatives": "in-batch",
+            "projector": "none",
             "projector_start": "pre-trained",
         },
-        "queries_per_batch": 4, "passages_per_query": 4, "epochs": 3, "max_steps": None,
-        "learning_rate": 1e-3, "warmup_ratio": 0.1, "warmup_steps": 0, "schedule": "linear",
-        "weight_decay": 0.0, "max_grad_norm": 1.0, "precision": "fp32", "query_length": 12,
-        "passage_length": 32, "separator": "[SEP]", "pooling": "cls", "seed": 42,
-    }  # fmt: skip
+        "queries_per_batch": 4,
+        "passages_per_query": 4,
+        "epochs": 3,
+        "max_steps": None,
+        "learning_rate": 1e-3,
+        "warmup_ratio": 0.1,
+        "warmup_steps": 0,
+        "schedule": "linear",
+        "weight_decay": 0.0,
+        "max_grad_norm": 1.0,
+        "precision": "fp32",
+        "query_length": 12,
+        "passage_length": 32,
+        "separator": "[SEP]",
+        "pooling": "cls",
+        "seed": 42,
+    }
     return given | changes
 
 

@@ -20,8 +20,12 @@ COSINE = {"name": "cosine-contrastive", "version": 1, "path": "repro.nn.cosine_b
 DISTIL = {"name": "distillation", "version": 1, "path": "repro.nn.distilled_bi_encoder:DistilledBiEncoder"}
 CROSS = {"name": "cross-encoder", "version": 2, "path": "repro.nn.cross_encoder:CrossEncoder"}
 RETRIEVER = {
-    "temperature": 0.02, "temperature_warmup": True, "terms": "four-blocks", "shares": 1, "weight": 0.2,
-}  # fmt: skip
+    "temperature": 0.02,
+    "temperature_warmup": True,
+    "terms": "four-blocks",
+    "shares": 1,
+    "weight": 0.2,
+}
 OPTIONS = {
     "cosine-contrastive": RETRIEVER,
     "distillation": RETRIEVER | {"teacher_temperature": 1.0, "student_temperature": 0.02},
@@ -31,12 +35,23 @@ OPTIONS = {
 
 def params(objective, **changes):
     given = {
-        "objective": objective, "options": OPTIONS[objective["name"]],
-        "queries_per_batch": 4, "passages_per_query": 4, "epochs": 3, "max_steps": None,
-        "learning_rate": 1e-3, "warmup_ratio": 0.0, "warmup_steps": 4, "schedule": "logarithmic",
-        "weight_decay": 0.0, "max_grad_norm": 1.0, "precision": "fp32", "passage_length": 32, "seed": 42,
+        "objective": objective,
+        "options": OPTIONS[objective["name"]],
+        "queries_per_batch": 4,
+        "passages_per_query": 4,
+        "epochs": 3,
+        "max_steps": None,
+        "learning_rate": 1e-3,
+        "warmup_ratio": 0.0,
+        "warmup_steps": 4,
+        "schedule": "logarithmic",
+        "weight_decay": 0.0,
+        "max_grad_norm": 1.0,
+        "precision": "fp32",
+        "passage_length": 32,
+        "seed": 42,
         "negative_choice": "slice",
-    }  # fmt: skip
+    }
     if objective is CROSS:
         return given | {"separator": ": "} | changes
     return given | {"separator": "pair", "pooling": "cls", "query_length": 12} | changes
@@ -98,9 +113,12 @@ def test_a_training_killed_at_step_7_ends_with_the_same_bytes(
 )
 def test_the_loss_falls(inputs, tmp_path, progress, objective, loss, options):
     given = params(
-        objective, epochs=40, learning_rate=0.005, options=OPTIONS[objective["name"]] | options,
+        objective,
+        epochs=40,
+        learning_rate=0.005,
+        options=OPTIONS[objective["name"]] | options,
         **({} if objective is CROSS else {"pooling": "mean"}),
-    )  # fmt: skip
+    )
     finetune.run(given, inputs, tmp_path, progress)
     found = losses(tmp_path, loss)
     assert np.mean(found[-15:]) < 0.8 * np.mean(found[:10])
@@ -142,9 +160,12 @@ def test_teacher_scores_go_with_their_passages(inputs):
 
 def test_confident_positives_take_turns_without_the_others(inputs, tmp_path):
     row = {
-        "query": "q0", "positives": ["d0", "d1", "d2"], "positive_scores": [1000.0, 3.0, 9.0],
-        "negatives": ["d3", "d4"], "negative_scores": [5.0, 1.0],
-    }  # fmt: skip
+        "query": "q0",
+        "positives": ["d0", "d1", "d2"],
+        "positive_scores": [1000.0, 3.0, 9.0],
+        "negatives": ["d3", "d4"],
+        "negative_scores": [5.0, 1.0],
+    }
     write_rows([row], SCORED_EXAMPLES, tmp_path / "arrow")
     for choice, scores in (("confident", {1000.0, 9.0}), ("all", {1000.0, 3.0, 9.0})):
         how = {"passages": 2, "seed": 0, "positive_choice": choice, "negative_choice": "slice"}

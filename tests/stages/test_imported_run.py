@@ -28,8 +28,10 @@ def test_nothing_is_said_of_the_method_of_others(tmp_path):
     path.write_text("q\ta\t1\n")
     run(_params(path), {}, tmp_path, None)
     assert read_metadata(tmp_path / "run.ir_metadata.yml") == {
-        "schema-version": 0.1, "tag": "imported", "data": {"test collection": {"name": "some/topics"}}
-    }  # fmt: skip
+        "schema-version": 0.1,
+        "tag": "imported",
+        "data": {"test collection": {"name": "some/topics"}},
+    }
 
 
 def test_a_file_that_changed_since_it_was_looked_at_is_refused(tmp_path):

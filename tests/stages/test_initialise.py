@@ -8,9 +8,14 @@ from repro.stages import initialise
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 PARAMS = {
-    "hidden_size": 32, "layers": 2, "heads": 4, "intermediate_size": 48, "max_positions": 40, "dropout": 0.1,
+    "hidden_size": 32,
+    "layers": 2,
+    "heads": 4,
+    "intermediate_size": 48,
+    "max_positions": 40,
+    "dropout": 0.1,
     "seed": 1,
-}  # fmt: skip
+}
 
 
 @pytest.fixture

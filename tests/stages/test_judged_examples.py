@@ -8,9 +8,17 @@ from repro.nn.negatives import confident
 from repro.stages import judged_examples
 
 LINES = [
-    ("q1", "n0", 0), ("q1", "p1", 1), ("q1", "p2", 2), ("q1", "n1", -1), ("q1", "n2", 0), ("q1", "p3", 1),
-    ("q2", "p1", 2), ("q3", "n1", 0), ("q4", "p9", 1), ("q4", "n9", 0),
-]  # fmt: skip
+    ("q1", "n0", 0),
+    ("q1", "p1", 1),
+    ("q1", "p2", 2),
+    ("q1", "n1", -1),
+    ("q1", "n2", 0),
+    ("q1", "p3", 1),
+    ("q2", "p1", 2),
+    ("q3", "n1", 0),
+    ("q4", "p9", 1),
+    ("q4", "n9", 0),
+]
 
 
 def examples(tmp_path, progress, *, lines=LINES, grade=0):
@@ -22,9 +30,12 @@ def examples(tmp_path, progress, *, lines=LINES, grade=0):
 def test_the_annotated_passage_is_first_and_hard_negatives_are_those_of_their_grade(tmp_path, progress):
     rows, facts = examples(tmp_path, progress)
     assert rows[0] == {
-        "query": "q1", "positives": ["p2", "p1", "p3"], "negatives": ["n0", "n2"],
-        "positive_scores": [1000.0, 0.0, 0.0], "negative_scores": [0.0, 0.0],
-    }  # fmt: skip
+        "query": "q1",
+        "positives": ["p2", "p1", "p3"],
+        "negatives": ["n0", "n2"],
+        "positive_scores": [1000.0, 0.0, 0.0],
+        "negative_scores": [0.0, 0.0],
+    }
     assert [row["query"] for row in rows] == ["q1", "q4"]
     assert facts == {"queries": 2, "queries_left_out": 2}
     assert confident(rows[0]["positive_scores"], rows[0]["negative_scores"]) == [0]

@@ -17,12 +17,15 @@ def _scored(**scores):
 
 
 ROWS = [
-    {"qid": "30", "pos": _scored(p7=10.0, p8=6.0),
-     "neg": {"bm25": _scored(p1=3.5, p2=3.0, p3=-1.0), "tas-b": _scored(p7=10.0, p3=-1.0, p4=2.0, p5=0.0)}},
+    {
+        "qid": "30",
+        "pos": _scored(p7=10.0, p8=6.0),
+        "neg": {"bm25": _scored(p1=3.5, p2=3.0, p3=-1.0), "tas-b": _scored(p7=10.0, p3=-1.0, p4=2.0, p5=0.0)},
+    },
     {"qid": "4", "pos": [], "neg": {"bm25": _scored(p1=0.0)}},
     {"qid": "5", "pos": _scored(p9=1.0), "neg": {"bm25": _scored(p1=0.0)}},
     {"qid": "2", "pos": _scored(p6=9.0), "neg": {"bm25": _scored(p8=-9.0), "tas-b": []}},
-]  # fmt: skip
+]
 MARGIN_3 = [("30", ["7", "8"], ["2", "3", "4", "5"]), ("2", ["6"], ["8"])]
 
 
@@ -40,9 +43,7 @@ def _run(root, progress, *, margin=3.0, per_system=None, systems=None):
     from datasets import load_from_disk
 
     source = locate(ID, "negatives", root).to_json()
-    params = {
-        "dataset": ID, "source": source, "margin": margin, "per_system": per_system, "systems": systems
-    }  # fmt: skip
+    params = {"dataset": ID, "source": source, "margin": margin, "per_system": per_system, "systems": systems}
     out = root / "out"
     out.mkdir(exist_ok=True)
     facts = listed_negatives.run(params, {}, out, progress)
@@ -55,8 +56,11 @@ def test_a_row_a_query_in_the_order_of_the_file(root, progress):
     assert rows == MARGIN_3
     del facts["digest"]
     assert facts == {
-        "queries": 2, "negatives": 5, "queries_without_positive": 1, "queries_without_negative": 1
-    }  # fmt: skip
+        "queries": 2,
+        "negatives": 5,
+        "queries_without_positive": 1,
+        "queries_without_negative": 1,
+    }
 
 
 def test_the_packing_makes_no_difference(root, progress):

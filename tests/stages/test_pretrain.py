@@ -17,22 +17,44 @@ MLM = {"name": "mlm", "version": 1, "path": "repro.nn.mlm:MaskedLanguageModel"}
 COSTA = {"name": "costa", "version": 1, "path": "papers.costa.contrastive_spans:ContrastiveSpans"}
 MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}
 SPANS = {
-    "temperature": 0.1, "weight": 0.1, "spans": {"word": 2, "phrase": 2}, "span_tokens": {"phrase": [2, 4]},
-    "beta": [4, 2], "rounding": "floor", "spans_reach_sep": False,
-    "projector": "nonlinear", "projector_layers": 1, "mlm_head": "checkpoint",
-    "contrastive_input": "masked", "resample": "once",
-    "start": "inclusive", "short_text": "clip", "similarity": "dot", "reduction": "mean", "masking": MASKING,
+    "temperature": 0.1,
+    "weight": 0.1,
+    "spans": {"word": 2, "phrase": 2},
+    "span_tokens": {"phrase": [2, 4]},
+    "beta": [4, 2],
+    "rounding": "floor",
+    "spans_reach_sep": False,
+    "projector": "nonlinear",
+    "projector_layers": 1,
+    "mlm_head": "checkpoint",
+    "contrastive_input": "masked",
+    "resample": "once",
+    "start": "inclusive",
+    "short_text": "clip",
+    "similarity": "dot",
+    "reduction": "mean",
+    "masking": MASKING,
     "stop_words": ["the"],
-}  # fmt: skip
+}
 
 
 def params(**changes):
     given = {
-        "objective": MLM, "options": {"masking": MASKING, "reduction": "mean"}, "texts_per_batch": 8,
-        "epochs": None, "max_steps": 12, "learning_rate": 1e-3, "warmup_ratio": 0.1, "warmup_steps": 0,
-        "schedule": "linear", "weight_decay": 0.01, "max_grad_norm": 1.0, "precision": "fp32", "length": 24,
+        "objective": MLM,
+        "options": {"masking": MASKING, "reduction": "mean"},
+        "texts_per_batch": 8,
+        "epochs": None,
+        "max_steps": 12,
+        "learning_rate": 1e-3,
+        "warmup_ratio": 0.1,
+        "warmup_steps": 0,
+        "schedule": "linear",
+        "weight_decay": 0.01,
+        "max_grad_norm": 1.0,
+        "precision": "fp32",
+        "length": 24,
         "seed": 42,
-    }  # fmt: skip
+    }
     return given | changes
 
 

@@ -38,8 +38,9 @@ def inputs(tmp_path):
     return {
         "passages": _embeddings(tmp_path / "p", [f"d{n}" for n in range(30)], documents),
         "queries": _embeddings(tmp_path / "q", ["q0", "q1"], query),
-        "run": tmp_path / "run", "qrels": tmp_path / "qrels",
-    }  # fmt: skip
+        "run": tmp_path / "run",
+        "qrels": tmp_path / "qrels",
+    }
 
 
 def _run(inputs, out, progress, **changes):

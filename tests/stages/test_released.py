@@ -21,9 +21,13 @@ def params(folder, *, kind="dense", pooling="cls"):
 
 def encoding(**changes):
     given = {
-        "kind": "queries", "length": 24, "separator": "", "pooling": "cls", "normalize": False,
+        "kind": "queries",
+        "length": 24,
+        "separator": "",
+        "pooling": "cls",
+        "normalize": False,
         "precision": "fp32",
-    }  # fmt: skip
+    }
     return given | changes
 
 
@@ -113,8 +117,11 @@ def test_a_head_that_would_be_lost_is_refused(tmp_path, progress):
 
     source = saved(tiny_masked_lm(), tmp_path / "source")
     weights = load_file(source / "model.safetensors")
-    save_file(weights | {"embeddingHead.weight": torch.zeros(32, 32)}, source / "model.safetensors",
-              metadata={"format": "pt"})  # fmt: skip
+    save_file(
+        weights | {"embeddingHead.weight": torch.zeros(32, 32)},
+        source / "model.safetensors",
+        metadata={"format": "pt"},
+    )
     with pytest.raises(BlockedError, match=r"embeddingHead\.weight belongs to a head"):
         released.run(params(source), {}, out(tmp_path / "model"), progress)
 
@@ -135,8 +142,11 @@ def test_the_kept_tokenizer_lowers_what_sentence_transformers_lowers_before_it(t
     released.run(given, {}, out(tmp_path / "a"), progress)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         file = tmp_path / "library" / name
-        file.write_text(file.read_text().replace('"lowercase": true', '"lowercase": false')
-                        .replace('"do_lower_case": true', '"do_lower_case": false'))  # fmt: skip
+        file.write_text(
+            file.read_text()
+            .replace('"lowercase": true', '"lowercase": false')
+            .replace('"do_lower_case": true', '"do_lower_case": false')
+        )
     from transformers import AutoTokenizer
 
     text, theirs = "River BANK", AutoTokenizer.from_pretrained(tmp_path / "library")

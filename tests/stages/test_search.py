@@ -125,9 +125,11 @@ def test_scores_are_those_of_faiss_flat_index_to_the_bit_in_blocks_too(tmp_path,
 
 
 @given(
-    memory=st.integers(10**4, 10**11), queries=st.integers(1, 10**6), depth=st.integers(1, 2000),
+    memory=st.integers(10**4, 10**11),
+    queries=st.integers(1, 10**6),
+    depth=st.integers(1, 2000),
     size=st.integers(1, 4096),
-)  # fmt: skip
+)
 def test_what_is_held_is_never_more_than_the_memory(memory, queries, depth, size):
     try:
         together, rows = search.divided(memory, queries=queries, depth=depth, size=size)

@@ -21,8 +21,9 @@ def sides(generator, *, whole: bool, passages=300, queries=9, h=6, v=40, density
             dense, sparse = generator.normal(size=(count, h)), generator.random((count, v))
         kept = generator.random((count, v)) < density
         made[name] = {
-            "dense": dense.astype(np.float32), "sparse": np.where(kept, sparse, 0).astype(np.float32)
-        }  # fmt: skip
+            "dense": dense.astype(np.float32),
+            "sparse": np.where(kept, sparse, 0).astype(np.float32),
+        }
     return made
 
 

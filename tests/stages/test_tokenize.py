@@ -107,9 +107,13 @@ PACKING = {"overshoot": True, "short_probability": 0.15, "minimum_spans": 2}
 
 def in_spans(corpus, model, out, progress, **changes):
     params = {
-        "length": 24, "policy": "spans", "splitter": "rules", "span_packing": PACKING,
-        "fields": ["title", "body"], "seed": 42,
-    }  # fmt: skip
+        "length": 24,
+        "policy": "spans",
+        "splitter": "rules",
+        "span_packing": PACKING,
+        "fields": ["title", "body"],
+        "seed": 42,
+    }
     facts = tokenize.run(params | changes, {"corpus": corpus, "model": model}, out, progress)
     return load_from_disk(str(out / "arrow")), facts
 
@@ -156,9 +160,11 @@ def test_a_document_in_spans_is_one_row_of_all_its_sentences(prose, model, tmp_p
     kept = tokens["document"][:]
     assert kept == [name for name in documents if name in kept] and 0 < len(kept) < 60
     assert facts == {
-        "chunks": len(kept), "documents": len(kept), "documents_of_too_few_spans": 60 - len(kept),
+        "chunks": len(kept),
+        "documents": len(kept),
+        "documents_of_too_few_spans": 60 - len(kept),
         "splitter": "rules 1",
-    }  # fmt: skip
+    }
     assert [path.name for path in tmp_path.iterdir()] == ["arrow"]
 
 

@@ -187,7 +187,7 @@ MALICE = {
     "deep JSON": (lambda p: (p / RECORD).write_text("[" * 10**6), "artefact.json cannot be read"),
     "no record at all": (lambda p: (p / RECORD).write_text("[]"), "artefact.json cannot be read"),
     "a pickle": (_code, "'model/pytorch_model.bin', which may run code"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", MALICE)

@@ -55,9 +55,17 @@ class Places:
 
 def settings(**changes) -> Settings:
     given = {
-        "epochs": None, "max_steps": 12, "learning_rate": 0.01, "warmup_ratio": 0.25, "warmup_steps": None,
-        "schedule": "linear", "weight_decay": 0.0, "max_grad_norm": 1.0, "precision": "fp32", "seed": 5,
-    }  # fmt: skip
+        "epochs": None,
+        "max_steps": 12,
+        "learning_rate": 0.01,
+        "warmup_ratio": 0.25,
+        "warmup_steps": None,
+        "schedule": "linear",
+        "weight_decay": 0.0,
+        "max_grad_norm": 1.0,
+        "precision": "fp32",
+        "seed": 5,
+    }
     return Settings.of(given | changes, batch_size=4)
 
 

@@ -34,11 +34,15 @@ def command(store, as_json):
     if as_json:
         return emit_json(found)
     model, peak = found["model"], found["matrix_product_flops_per_second"]
-    print(f"{found['name']}, {found['precision']}; BERT of {model['layers']} layers, "
-          f"width {model['hidden_size']}, texts of {model['length']} tokens")  # fmt: skip
+    print(
+        f"{found['name']}, {found['precision']}; BERT of {model['layers']} layers, "
+        f"width {model['hidden_size']}, texts of {model['length']} tokens"
+    )
     for kind in ("training", "encoding"):
         rate = found[kind]["flops_per_second"]
-        print(f"{kind}: {found[kind]['tokens_per_second']:,.0f} tokens/s, {rate / 1e9:,.0f} GFLOP/s, "
-              f"{rate / peak:.0%} of the matrix product's")  # fmt: skip
+        print(
+            f"{kind}: {found[kind]['tokens_per_second']:,.0f} tokens/s, {rate / 1e9:,.0f} GFLOP/s, "
+            f"{rate / peak:.0%} of the matrix product's"
+        )
     print(f"matrix product: {peak / 1e9:,.0f} GFLOP/s")
     print(f"kept in {path}")

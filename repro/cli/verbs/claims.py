@@ -61,8 +61,10 @@ def _measured(sources, scale_name: str, store, results):
     digests = found.store / "digests.json" if found.store.is_dir() else None
     planned = plan(
         select(tuple(sorted(wanted)), tables=(), rows=(), cells=()),
-        scale=chosen, data=found.data, digests=digests,
-    )  # fmt: skip
+        scale=chosen,
+        data=found.data,
+        digests=digests,
+    )
     return measured(planned, Results(found.results), Store(found.store))
 
 

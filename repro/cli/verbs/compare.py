@@ -74,8 +74,21 @@ def _runs(selection, runs: tuple[str, ...], strict: bool, as_json: bool) -> None
     found = given_runs([Path(run) for run in runs], selection.plan(), selection.store())
     if as_json:
         return emit_json([given.as_json() for given in found])
-    head = ["cell", "run", "print", "yours", "ours", "difference [95 %]", "t p", "permutation p", "d_z",
-            "won/tied/lost", "RMSE", "tau", "RBO"]  # fmt: skip
+    head = [
+        "cell",
+        "run",
+        "print",
+        "yours",
+        "ours",
+        "difference [95 %]",
+        "t p",
+        "permutation p",
+        "d_z",
+        "won/tied/lost",
+        "RMSE",
+        "tau",
+        "RBO",
+    ]
     rows = [[g.cell.id, g.path.name, g.cell.printed.plain, *_numbers(g)] for g in found]
     table(f"runs given (scale {selection.scale})", head, rows, right=range(2, len(head)))
     for g in found:

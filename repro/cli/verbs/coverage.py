@@ -34,8 +34,10 @@ def command(names, verbose, as_json, results):
         _print(f"{name}: {paper(name).manifest.title}", [*own, _sum(own, "all")], scales)
         if verbose:
             _reasons(own)
-    sums = [_sum([row for row in rows if row["paper"] == name], name)
-            for name in dict.fromkeys(row["paper"] for row in rows)]  # fmt: skip
+    sums = [
+        _sum([row for row in rows if row["paper"] == name], name)
+        for name in dict.fromkeys(row["paper"] for row in rows)
+    ]
     if len(sums) > 1:
         _print("all papers", [*sums, _sum(rows, "all")], scales)
 
@@ -50,7 +52,9 @@ def _places(source, results):
         cells = [c for c in found if c.place == what]
         measured = [scale for c in cells for scale in c.measured]
         yield {
-            "paper": source.name, "what": what, "cells": len(cells),
+            "paper": source.name,
+            "what": what,
+            "cells": len(cells),
             "ways": {way: sum(c.way == way for c in cells) for way in WAYS},
             "measured": {scale: measured.count(scale) for scale in dict.fromkeys(measured)},
             "nothing to measure": nothing_to_measure(tables[what], source) if what in tables else 0,
@@ -58,7 +62,7 @@ def _places(source, results):
                 {"id": c.id, "way": c.way, "measured": c.measured, "recipe": c.recipe, "reason": c.reason}
                 for c in cells
             ],
-        }  # fmt: skip
+        }
 
 
 def _scales(rows) -> list[str]:
@@ -81,11 +85,16 @@ def _print(title, rows, scales) -> None:
 
     head = ["", "cells", *WAYS, "│", *scales, "│", "nothing to measure"]
     lines = [
-        [row["what"], *_numbers(row["cells"], *(row["ways"].get(way, 0) for way in WAYS)), "│",
-         *_numbers(*(row["measured"].get(scale, 0) for scale in scales)), "│",
-         *_numbers(row["nothing to measure"])]
+        [
+            row["what"],
+            *_numbers(row["cells"], *(row["ways"].get(way, 0) for way in WAYS)),
+            "│",
+            *_numbers(*(row["measured"].get(scale, 0) for scale in scales)),
+            "│",
+            *_numbers(row["nothing to measure"]),
+        ]
         for row in rows
-    ]  # fmt: skip
+    ]
     table(title, head, lines, right=range(1, len(head)))
 
 

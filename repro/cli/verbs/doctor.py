@@ -23,7 +23,10 @@ def command(store, as_json):
     if as_json:
         emit_json([asdict(component) for component in found])
     else:
-        table("this machine", ["", "component", "what there is", "what to do"],
-              [[c.state, c.name, c.detail, c.remedy or ""] for c in found])  # fmt: skip
+        table(
+            "this machine",
+            ["", "component", "what there is", "what to do"],
+            [[c.state, c.name, c.detail, c.remedy or ""] for c in found],
+        )
         print(f"missing: {', '.join(missing)}" if missing else "nothing is missing")
     return 4 if missing else 0

@@ -7,8 +7,17 @@ import click
 from repro.errors import UsageError
 from repro.nn.encoder_conventions import CHOICES
 
-OPTIONS = ("pooling", "similarity", "query_length", "passage_length", "separator", "query_prefix",
-           "passage_prefix", "kind", "precision")  # fmt: skip
+OPTIONS = (
+    "pooling",
+    "similarity",
+    "query_length",
+    "passage_length",
+    "separator",
+    "query_prefix",
+    "passage_prefix",
+    "kind",
+    "precision",
+)
 NO_TITLES = "none"  # as a separator
 
 
@@ -23,8 +32,9 @@ Examples:
 )
 @click.argument("run", metavar="[RUN]", required=False)
 @click.option("--dataset", metavar="ID", help="Whose judgements a RUN is scored by.")
-@click.option("--measure", "measures", multiple=True, metavar="M",
-              help="Only this measure of a RUN; may be repeated.")
+@click.option(
+    "--measure", "measures", multiple=True, metavar="M", help="Only this measure of a RUN; may be repeated."
+)
 @click.option("--model", metavar="DIR|NAME", help="An encoder: a directory, or a name of the hub.")
 @click.option("--query-model", metavar="DIR|NAME", help="The encoder of queries, where it is another one.")
 @click.option("--table", metavar="PAPER/N", help="The table whose datasets and measures an encoder meets.")
@@ -36,11 +46,19 @@ Examples:
 @click.option("--passage-length", type=int, metavar="N", help="Tokens of a passage.")
 @click.option("--query-prefix", metavar="TEXT", help="Stands before every query.")
 @click.option("--passage-prefix", metavar="TEXT", help="Stands before every passage.")
-@click.option("--separator", metavar="TEXT",
-              help="Between title and text; `pair` makes two segments, `none` leaves titles out.")
+@click.option(
+    "--separator",
+    metavar="TEXT",
+    help="Between title and text; `pair` makes two segments, `none` leaves titles out.",
+)
 @click.option("--precision", type=click.Choice(CHOICES["precision"]), help="Of encoding; fp32 by default.")
-@click.option("--scale", "scale_name", default="full", show_default=True,
-              help="small and tiny take other collections in place of the table's.")
+@click.option(
+    "--scale",
+    "scale_name",
+    default="full",
+    show_default=True,
+    help="small and tiny take other collections in place of the table's.",
+)
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def command(run, dataset, measures, model, query_model, table, columns, scale_name, store, as_json, **given):
@@ -109,17 +127,29 @@ def _model(names, given: dict, table: str, columns, scale_name: str, store: str 
         conventions = replace(conventions, separator=None)
     print(f"{names[0]}: {_described(conventions)} ({where}; options above that)", file=sys.stderr)
     scored, left_out = on_table(
-        models, conventions, table=table, columns=columns, scale=at, settings=places,
+        models,
+        conventions,
+        table=table,
+        columns=columns,
+        scale=at,
+        settings=places,
         progress=TerminalProgress(),
-    )  # fmt: skip
+    )
     for sentence in left_out:
         print(sentence, file=sys.stderr)
     if as_json:
         return emit_json([column.as_json() for column in scored])
     rows = [
-        (c.id, c.head, c.measure, f"{c.score:.{c.best.printed.decimals}f}", str(c.best.printed.value),
-         c.best.row.label) for c in scored
-    ]  # fmt: skip
+        (
+            c.id,
+            c.head,
+            c.measure,
+            f"{c.score:.{c.best.printed.decimals}f}",
+            str(c.best.printed.value),
+            c.best.row.label,
+        )
+        for c in scored
+    ]
     note = "" if at.compares_with_print else f" (scale {at.name}: other collections than print's)"
     head = ("column", "", "measure", "this encoder", "best in print", "by")
     printed(f"{names[0]} on {table}{note}", head, rows, right=(3, 4))

@@ -20,8 +20,9 @@ Examples:
 @click.argument("what", metavar="CELL|FINGERPRINT")
 @click.option("-o", "--output", required=True, metavar="DIR", help="A directory that is not there, or empty.")
 @click.option("--scale", "scale_name", default="full", show_default=True, help="At which it was measured.")
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="N",
-              help="Of several; else the paper's own.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Of several; else the paper's own."
+)
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
 def command(what, output, scale_name, seed, store, results):
@@ -45,10 +46,14 @@ def command(what, output, scale_name, seed, store, results):
         measurement, source = None, Source.of(_run(opened.remembered(what)))
     facts, told = _facts(what, measurement, at.name), _told(measurement, at.name, places)
     text = card(
-        f"Encoder of {what}", source.model, source.conventions, facts=facts, records=told,
+        f"Encoder of {what}",
+        source.model,
+        source.conventions,
+        facts=facts,
+        records=told,
         readings=measurement.departures if measurement else {},
         substitutes=measurement.substitutes if measurement else {},
-    )  # fmt: skip
+    )
     about = {"from": what, "scale": at.name, "seed": seed, "model": source.model.fingerprint}
     export(source, opened, Path(output).expanduser(), card=text, about=about)
     print(output)
@@ -103,9 +108,13 @@ def _facts(what: str, measurement, scale_name: str) -> dict:
     cell = measurement.cell
     options = ", ".join(f"{name} {value!r}" for name, value in cell.options.items())
     return facts | {
-        "cell": cell.id, "row": cell.row.label, "recipe": recipe_path(cell), "options": options,
-        "seed": measurement.seed, "fingerprint": measurement.fingerprint,
-    }  # fmt: skip
+        "cell": cell.id,
+        "row": cell.row.label,
+        "recipe": recipe_path(cell),
+        "options": options,
+        "seed": measurement.seed,
+        "fingerprint": measurement.fingerprint,
+    }
 
 
 def _told(measurement, scale_name: str, places) -> list:

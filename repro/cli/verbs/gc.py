@@ -14,10 +14,20 @@ from repro.locations import settings
 @click.command("gc", epilog="\b\nExamples:\n  repro gc\n  repro gc --yes\n  repro gc PAPER --scale tiny")
 @click.argument("names", metavar="[PAPER]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Keep what any paper needs; so it is without names.")
-@click.option("--scale", "scales_", metavar="SCALE", multiple=True,
-              help="Keep what is needed at this scale; may be repeated. Without it, at any.")  # fmt: skip
-@click.option("--keep-days", type=click.FloatRange(0), default=14, show_default=True,
-              help="Nothing younger than that goes.")  # fmt: skip
+@click.option(
+    "--scale",
+    "scales_",
+    metavar="SCALE",
+    multiple=True,
+    help="Keep what is needed at this scale; may be repeated. Without it, at any.",
+)
+@click.option(
+    "--keep-days",
+    type=click.FloatRange(0),
+    default=14,
+    show_default=True,
+    help="Nothing younger than that goes.",
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would go; so it is without --yes.")
 @click.option("--yes", is_flag=True, help="Remove it.")
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
@@ -128,10 +138,14 @@ def _planned(places, name, size, *, cells=(), seeds=(), overrides=None):
 
     found = select((), tables=(), rows=(), cells=cells) if cells else list(numeric_cells(paper(name)))
     return plan(
-        found, scale=size, data=places.data, seeds=seeds, overrides=overrides,
+        found,
+        scale=size,
+        data=places.data,
+        seeds=seeds,
+        overrides=overrides,
         digests=places.store / "digests.json" if places.store.is_dir() else None,
         exhibits=() if cells else exhibits((name,), ()),
-    )  # fmt: skip
+    )
 
 
 def _departing(records):

@@ -33,11 +33,19 @@ def _entries(source):
     for item in source.manifest.tables:
         cells = [c for c in cells_of(source, (item,)) if c.is_numeric]
         yield {
-            "paper": source.name, "what": f"table {item.id}", "kind": item.kind, "cells": len(cells),
-            "recipe": sum(bool(c.recipe) for c in cells), "about": item.about,
-        }  # fmt: skip
+            "paper": source.name,
+            "what": f"table {item.id}",
+            "kind": item.kind,
+            "cells": len(cells),
+            "recipe": sum(bool(c.recipe) for c in cells),
+            "about": item.about,
+        }
     for item in source.manifest.figures:
         yield {
-            "paper": source.name, "what": f"figure {item.id}", "kind": "figure", "cells": 0,
-            "recipe": int(item.is_measured), "about": item.about,
-        }  # fmt: skip
+            "paper": source.name,
+            "what": f"figure {item.id}",
+            "kind": "figure",
+            "cells": 0,
+            "recipe": int(item.is_measured),
+            "about": item.about,
+        }

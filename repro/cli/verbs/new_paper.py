@@ -9,8 +9,12 @@ import click
 
 @click.command("new-paper", epilog="\b\nExamples:\n  repro new-paper NAME\n  repro new-paper NAME --dir DIR")
 @click.argument("name")
-@click.option("--dir", "directory", metavar="DIR",
-              help="Make a distribution of its own there, instead of adding to this checkout.")  # fmt: skip
+@click.option(
+    "--dir",
+    "directory",
+    metavar="DIR",
+    help="Make a distribution of its own there, instead of adding to this checkout.",
+)
 def command(name, directory):
     """Begin another paper: a folder of placeholders that runs at tiny scale, with tests that pass.
 

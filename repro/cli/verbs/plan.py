@@ -47,11 +47,17 @@ def show_plan(plan, rates, as_json: bool) -> int:
         state = plan.states[node.fingerprint]
         if obstacles and state != "stored":
             state = "blocked"
-        rows.append({
-            "stage": node.stage, "fingerprint": node.fingerprint, "what": describe(node), "state": state,
-            "needed": node.fingerprint in needed, "params": dict(node.params),
-            "blocked": [{"cause": o.cause, "remedy": o.remedy} for o in obstacles],
-        })  # fmt: skip
+        rows.append(
+            {
+                "stage": node.stage,
+                "fingerprint": node.fingerprint,
+                "what": describe(node),
+                "state": state,
+                "needed": node.fingerprint in needed,
+                "params": dict(node.params),
+                "blocked": [{"cause": o.cause, "remedy": o.remedy} for o in obstacles],
+            }
+        )
     if as_json:
         emit_json(rows)
     else:
@@ -61,8 +67,10 @@ def show_plan(plan, rates, as_json: bool) -> int:
         for text in remedies:
             print(f"blocked: {text}")
         unplanned = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
-        print(f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, {len(needed)} to run; "
-              f"{unplanned} cells have no recipe yet")  # fmt: skip
+        print(
+            f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, {len(needed)} to run; "
+            f"{unplanned} cells have no recipe yet"
+        )
         show_cost(estimate(plan, rates))
     return 4 if any(r["state"] == "blocked" for r in rows) else 0
 

@@ -55,7 +55,10 @@ def _tell_of_sources(plan) -> None:
 
     missing = [o for o in plan.machine.obstacles.values() if not o.of_machine]
     if missing:
-        print("fingerprints follow from data and checkpoints; what is absent may be there under others, as "
-              "these are not here:", file=sys.stderr)  # fmt: skip
+        print(
+            "fingerprints follow from data and checkpoints; what is absent may be there under others, as "
+            "these are not here:",
+            file=sys.stderr,
+        )
     for obstacle in dict.fromkeys(missing):
         print(f"  {obstacle.cause}; {obstacle.remedy}", file=sys.stderr)

@@ -26,11 +26,20 @@ Examples:
   repro run PAPER --table 1 --engine slurm --site site.yaml""",
 )
 @selecting
-@click.option("--engine", type=click.Choice(ENGINES), default="inline", show_default=True,
-              help="One stage after another; as many processes as fit; or jobs of Slurm.")
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="inline",
+    show_default=True,
+    help="One stage after another; as many processes as fit; or jobs of Slurm.",
+)
 @click.option("--jobs", type=int, metavar="N", help="Stages at once, of the engine local.")
-@click.option("--gpus-per-stage", type=int, metavar="N",
-              help="GPUs of a training or an encoding, of the engine local.  [default: 1]")
+@click.option(
+    "--gpus-per-stage",
+    type=int,
+    metavar="N",
+    help="GPUs of a training or an encoding, of the engine local.  [default: 1]",
+)
 @click.option("--site", metavar="FILE", help="What stages ask of Slurm (REPRO_SITE).")
 @click.option("--max-gpu-hours", "budget", type=float, metavar="H", help="Stop planning at this budget.")
 @click.option("--gpu", metavar="NAME", help="Count hours of this GPU, v100 to h200, not of this machine.")
@@ -117,9 +126,11 @@ def _carry_out(plan, store, progress, *, engine: str, how: dict[str, int | None]
 
         done = slurm.submit(plan, store, progress, site=site, rebuild=rebuild)
         if done.submitted or done.standing:
-            print(f"{len(done.submitted)} jobs submitted, {len(done.standing)} queued or running before; "
-                  "`repro status` tells of them, the same command prints what was measured",
-                  file=sys.stderr)  # fmt: skip
+            print(
+                f"{len(done.submitted)} jobs submitted, {len(done.standing)} queued or running before; "
+                "`repro status` tells of them, the same command prints what was measured",
+                file=sys.stderr,
+            )
         return done.outcome
     from repro.running.engines.inline import run_node
     from repro.running.runner import execute

@@ -29,8 +29,10 @@ def command(selection, as_json):
     rows = []
     for (name, identifier), cells in groups.items():
         done = sum(c.measured is not None for c in cells)
-        verdicts = ", ".join(f"{sum(c.verdict.name == v for c in cells)} {v}"
-                             for v in dict.fromkeys(c.verdict.name for c in cells))  # fmt: skip
+        verdicts = ", ".join(
+            f"{sum(c.verdict.name == v for c in cells)} {v}"
+            for v in dict.fromkeys(c.verdict.name for c in cells)
+        )
         rows.append([name, identifier, f"{done}/{len(cells)}", verdicts])
     table(f"scale {selection.scale}", ["paper", "table", "measured", "verdicts"], rows)
     stored = sum(state == "stored" for state in plan.states.values())

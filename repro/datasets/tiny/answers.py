@@ -17,21 +17,49 @@ YEAR = "which year is named in the tale of the {person} who {predicate}"
 # title, text, question, accepted answers. A matcher must fold accents and case, keep numbers and names with
 # punctuation whole, match whole tokens only, look at the text alone, and accept any one of several answers.
 HARD = (
-    ("Velloume", "The tower of Velloume was drawn up by R\u00e9nel \u00c2stor, who never saw it.",
-     "who drew up the tower of velloume", ("Re\u0301nel A\u0302stor",)),
-    ("Quarreth", "Quarreth paid 1,204 copper coins for its clock.",
-     "how many coins did quarreth pay for its clock", ("1,204",)),
-    ("Inverlath", "The ferry at Inverlath belongs to Del O'Varn and to nobody else.",
-     "who owns the ferry at inverlath", ("DEL O'VARN",)),
-    ("Skarnholt", "Ormsel, they say in Skarnholt, could lift an ox; but the well was dug by Orm.",
-     "who dug the well of skarnholt", ("Orm",)),
-    ("Ormsel Hill", "Ormsel Hill lies behind Skarnholt. Nobody has ever dug a well there.",
-     "which hill lies behind skarnholt", ("Ormsel Hill", "the hill of Ormsel")),
-    ("Thessoly", "The council meets every fifth year and speaks of little but taxes.",
-     "how often does the council of thessoly meet", ("every fifth year", "once in five years")),
-    ("Marrowby", "Thessoly and Marrowby quarrelled about the mill until Thessoly gave in.",
-     "which town gave in about the mill of marrowby", ("Thessoly",)),
-)  # fmt: skip
+    (
+        "Velloume",
+        "The tower of Velloume was drawn up by R\u00e9nel \u00c2stor, who never saw it.",
+        "who drew up the tower of velloume",
+        ("Re\u0301nel A\u0302stor",),
+    ),
+    (
+        "Quarreth",
+        "Quarreth paid 1,204 copper coins for its clock.",
+        "how many coins did quarreth pay for its clock",
+        ("1,204",),
+    ),
+    (
+        "Inverlath",
+        "The ferry at Inverlath belongs to Del O'Varn and to nobody else.",
+        "who owns the ferry at inverlath",
+        ("DEL O'VARN",),
+    ),
+    (
+        "Skarnholt",
+        "Ormsel, they say in Skarnholt, could lift an ox; but the well was dug by Orm.",
+        "who dug the well of skarnholt",
+        ("Orm",),
+    ),
+    (
+        "Ormsel Hill",
+        "Ormsel Hill lies behind Skarnholt. Nobody has ever dug a well there.",
+        "which hill lies behind skarnholt",
+        ("Ormsel Hill", "the hill of Ormsel"),
+    ),
+    (
+        "Thessoly",
+        "The council meets every fifth year and speaks of little but taxes.",
+        "how often does the council of thessoly meet",
+        ("every fifth year", "once in five years"),
+    ),
+    (
+        "Marrowby",
+        "Thessoly and Marrowby quarrelled about the mill until Thessoly gave in.",
+        "which town gave in about the mill of marrowby",
+        ("Thessoly",),
+    ),
+)
 
 
 def wiki() -> Collection:

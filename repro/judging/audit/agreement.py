@@ -56,7 +56,11 @@ def _finding(configuration: str, dataset: str, measure: str, cells: list[Cell]) 
     unlike = f"defined as {' and '.join(definitions)}" if len(definitions) > 1 else ""
     quoted = bool(makers) or len({c.paper.name for c in cells}) == 1
     return Finding(
-        "error" if quoted else "doubt", "values", wrong[0].paper.name, tuple(c.id for c in cells),
+        "error" if quoted else "doubt",
+        "values",
+        wrong[0].paper.name,
+        tuple(c.id for c in cells),
         tuple(c.printed.plain for c in cells),
-        f"{configuration} has several values of {measure} on {dataset}", unlike,
-    )  # fmt: skip
+        f"{configuration} has several values of {measure} on {dataset}",
+        unlike,
+    )

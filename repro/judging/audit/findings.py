@@ -41,9 +41,14 @@ class Finding:
     def as_json(self) -> dict:
         """The object that ``repro audit --json`` prints."""
         return {
-            "severity": self.severity, "kind": self.kind, "paper": self.paper, "places": list(self.places),
-            "values": list(self.values), "says": self.says, "explanation": self.explanation,
-        }  # fmt: skip
+            "severity": self.severity,
+            "kind": self.kind,
+            "paper": self.paper,
+            "places": list(self.places),
+            "values": list(self.values),
+            "says": self.says,
+            "explanation": self.explanation,
+        }
 
 
 def ordered(findings: list[Finding]) -> list[Finding]:

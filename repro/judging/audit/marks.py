@@ -23,8 +23,9 @@ def unsupported_marks(source: Paper) -> Iterator[Finding]:
         reasons += [f"{o.row.label} has no number there" for o in over if not o.is_numeric]
         if own.role == "cited":
             reasons.append("the row is cited, so that there are no scores by query")
-        reasons += [f"{o.row.label} is cited, so that there are no scores by query"
-                    for o in over if o.role == "cited"]  # fmt: skip
+        reasons += [
+            f"{o.row.label} is cited, so that there are no scores by query" for o in over if o.role == "cited"
+        ]
         if reasons:
             said = f"{mark}: {'; '.join(reasons)}"
             yield Finding("doubt", "mark", source.name, (own.id,), (own.text,), said)
@@ -47,9 +48,13 @@ def unmarked_leads(source: Paper) -> Iterator[Finding]:
                 for mark, lead in _unmarked(cell):
                     if lead >= least:
                         yield Finding(
-                            "note", "mark", source.name, (own.id, cell.id), (own.text, cell.text),
+                            "note",
+                            "mark",
+                            source.name,
+                            (own.id, cell.id),
+                            (own.text, cell.text),
                             f"a lead of {least} has {marked}, one of {lead} has no {mark}",
-                        )  # fmt: skip
+                        )
 
 
 def _unmarked(cell: Cell) -> Iterator[tuple[str, Decimal]]:

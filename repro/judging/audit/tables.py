@@ -43,9 +43,14 @@ def _statements(source: Paper) -> Iterator[Finding]:
         judgement = statement.judge(Print(), places)
         if judgement.state == FAILS:
             yield Finding(
-                "error", statement.kind, source.name, (statement.id, *_places(statement)),
-                (statement.says, *_values(statement)), f"{statement.where}: {judgement.why}", statement.note,
-            )  # fmt: skip
+                "error",
+                statement.kind,
+                source.name,
+                (statement.id, *_places(statement)),
+                (statement.says, *_values(statement)),
+                f"{statement.where}: {judgement.why}",
+                statement.note,
+            )
 
 
 def _places(statement: Statement) -> tuple[str, ...]:
@@ -64,9 +69,13 @@ def _ties(source: Paper) -> Iterator[Finding]:
         equal = [o for o in others if o.printed.value == own.printed.value and not o.printed.bold]
         if equal:
             yield Finding(
-                "note", "tie", source.name, tuple(c.id for c in (own, *equal)),
-                tuple(c.text for c in (own, *equal)), "the same number is bold once and plain elsewhere",
-            )  # fmt: skip
+                "note",
+                "tie",
+                source.name,
+                tuple(c.id for c in (own, *equal)),
+                tuple(c.text for c in (own, *equal)),
+                "the same number is bold once and plain elsewhere",
+            )
 
 
 def _reading(source: Paper, reading: Reading) -> Finding:
@@ -78,6 +87,11 @@ def _reading(source: Paper, reading: Reading) -> Finding:
             values.append(cell(identifier).printed.plain)
     severity = "error" if reading.kind == "misprint" else "doubt"
     return Finding(
-        severity, reading.kind, source.name, tuple(places), tuple(values), f"{reading.id}: {reading.paper}",
+        severity,
+        reading.kind,
+        source.name,
+        tuple(places),
+        tuple(values),
+        f"{reading.id}: {reading.paper}",
         reading.evidence,
-    )  # fmt: skip
+    )

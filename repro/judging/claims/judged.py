@@ -81,9 +81,16 @@ def statements(source: Paper) -> list[Statement]:
 def _sentences(source: Paper) -> Iterator[Statement]:
     for number, claim in enumerate(source.claims.values()):
         yield Statement(
-            f"{source.name}/claim/{claim.id}", source, "claim", claim.where, claim.says,
-            _decider(source, number, claim), claim.expect, claim.note, claim.about,
-        )  # fmt: skip
+            f"{source.name}/claim/{claim.id}",
+            source,
+            "claim",
+            claim.where,
+            claim.says,
+            _decider(source, number, claim),
+            claim.expect,
+            claim.note,
+            claim.about,
+        )
 
 
 def _decider(source: Paper, number: int, claim: Claim) -> Callable[[Language], bool]:
@@ -106,21 +113,29 @@ def _decider(source: Paper, number: int, claim: Claim) -> Callable[[Language], b
 def _marks(source: Paper) -> Iterator[Statement]:
     for mark, cell, meaning, over in marks(source):
         yield Statement(
-            f"{source.name}/{cell.table.id}/mark/{cell.row.id}/{cell.column.id}/{mark}", source, "mark",
-            f"Table {cell.table.id}", f"{cell.row.label}, {_head(cell)}: {meaning}",
+            f"{source.name}/{cell.table.id}/mark/{cell.row.id}/{cell.column.id}/{mark}",
+            source,
+            "mark",
+            f"Table {cell.table.id}",
+            f"{cell.row.label}, {_head(cell)}: {meaning}",
             lambda language, cell=cell, over=over: mark_holds(language, cell, over),
-            tables=(cell.table.id,), cells=(cell, *over),
-        )  # fmt: skip
+            tables=(cell.table.id,),
+            cells=(cell, *over),
+        )
 
 
 def _bolds(source: Paper) -> Iterator[Statement]:
     for cell, others in bolds(source):
         yield Statement(
-            f"{source.name}/{cell.table.id}/bold/{cell.row.id}/{cell.column.id}", source, "bold",
-            f"Table {cell.table.id}", f"{cell.row.label}, {_head(cell)}: best of its {cell.table.bold}",
+            f"{source.name}/{cell.table.id}/bold/{cell.row.id}/{cell.column.id}",
+            source,
+            "bold",
+            f"Table {cell.table.id}",
+            f"{cell.row.label}, {_head(cell)}: best of its {cell.table.bold}",
             lambda language, pairs=tuple((cell, o) for o in others): language.holds(list(pairs), "not_below"),
-            tables=(cell.table.id,), cells=(cell, *others),
-        )  # fmt: skip
+            tables=(cell.table.id,),
+            cells=(cell, *others),
+        )
 
 
 def _head(cell: Cell) -> str:
@@ -157,12 +172,19 @@ class Judged:
         """The object that ``repro claims --json`` prints."""
         s = self.statement
         return {
-            "id": s.id, "paper": s.paper.name, "kind": s.kind, "where": s.where, "tables": list(s.tables),
-            "says": s.says, "expect": " ".join(s.expect.split()), "note": s.note,
+            "id": s.id,
+            "paper": s.paper.name,
+            "kind": s.kind,
+            "where": s.where,
+            "tables": list(s.tables),
+            "says": s.says,
+            "expect": " ".join(s.expect.split()),
+            "note": s.note,
             "print": {"state": self.print.state, "why": self.print.why},
             "ours": {"state": self.ours.state, "why": self.ours.why, "test": self.ours.test},
-            "scale": self.scale, "says_of_print": self.scale == "full",
-        }  # fmt: skip
+            "scale": self.scale,
+            "says_of_print": self.scale == "full",
+        }
 
 
 def judged(sources: list[Paper], ours: Values, *, scale: str) -> list[Judged]:

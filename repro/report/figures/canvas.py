@@ -15,13 +15,26 @@ WIDTH = 3.4  # inches: one column of a page
 GREY = "#555555"
 _STYLE = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters on every machine
-    "font.size": 8, "axes.titlesize": 9, "axes.labelsize": 9, "legend.fontsize": 9,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.major.size": 2.5, "ytick.major.size": 2.5,
-    "axes.titlepad": 4, "axes.labelpad": 2, "text.parse_math": False,
-    "figure.constrained_layout.h_pad": 0.03, "figure.constrained_layout.w_pad": 0.02,
-    "savefig.dpi": 200, "svg.hashsalt": "repro", "svg.fonttype": "path",
-}  # fmt: skip
+    "font.size": 8,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "legend.fontsize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "axes.titlepad": 4,
+    "axes.labelpad": 2,
+    "text.parse_math": False,
+    "figure.constrained_layout.h_pad": 0.03,
+    "figure.constrained_layout.w_pad": 0.02,
+    "savefig.dpi": 200,
+    "svg.hashsalt": "repro",
+    "svg.fonttype": "path",
+}
 
 
 @contextmanager
@@ -63,9 +76,16 @@ def legend(figure, *, handle_length: float) -> None:
             found.setdefault(label, handle)
     if found:
         figure.legend(
-            list(found.values()), list(found), loc="outside upper center", ncols=min(len(found), 3),
-            frameon=False, handlelength=handle_length, handletextpad=0.5, columnspacing=1.2, borderpad=0.1,
-        )  # fmt: skip
+            list(found.values()),
+            list(found),
+            loc="outside upper center",
+            ncols=min(len(found), 3),
+            frameon=False,
+            handlelength=handle_length,
+            handletextpad=0.5,
+            columnspacing=1.2,
+            borderpad=0.1,
+        )
 
 
 def foot(figure, label: str, *small_print: str) -> None:

@@ -36,15 +36,17 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
         foot(figure, below.pop() if len(below) == 1 else "", bands, note)
     rows = [
         (panel["title"], panel["y_label"], series["label"], *point)
-        for panel in panels for series in panel["series"] for point in series["points"]
-    ]  # fmt: skip
+        for panel in panels
+        for series in panel["series"]
+        for point in series["points"]
+    ]
     write_csv(path, ("panel", "measure", "series", "x", "y", "low", "high"), rows)
 
 
 def _series(axes, series: dict, number: int) -> None:
     colour = COLOURS[number % len(COLOURS)]
     look = {"color": colour, "linestyle": LINES[number % len(LINES)], "linewidth": 1.2}
-    x, y, low, high = zip(*sorted(series["points"], key=lambda point: (point[0] or 0.0)), strict=True)
+    x, y, low, high = zip(*sorted(series["points"], key=lambda point: point[0] or 0.0), strict=True)
     banded = any(_banded(point) for point in series["points"])
     low = [value if bound is None else bound for value, bound in zip(y, low, strict=True)]
     high = [value if bound is None else bound for value, bound in zip(y, high, strict=True)]

@@ -29,8 +29,10 @@ def passages(exhibits: Sequence[tuple[str, dict]], path: Path, *, note: str) -> 
     path.write_text("\n\n".join(blocks) + "\n", encoding="utf-8", newline="\n")
     rows = [
         (label, entry["wanted"], entry["id"], entry["found"], *(passage[key] for key in _HEAD[4:]))
-        for label, exhibit in exhibits for entry in exhibit["queries"] for passage in entry["passages"]
-    ]  # fmt: skip
+        for label, exhibit in exhibits
+        for entry in exhibit["queries"]
+        for passage in entry["passages"]
+    ]
     write_csv(path, _HEAD, rows)
 
 

@@ -37,14 +37,17 @@ def calibrate(seconds: float = SECONDS) -> dict:
     left, right = (torch.randn(side, side, device=device, dtype=precision) for _ in range(2))
     tokens, each = BATCH[device] * LENGTH[device], forward(sizes, LENGTH[device])
     return {
-        "device": device, "name": name, "precision": str(precision).removeprefix("torch."),
+        "device": device,
+        "name": name,
+        "precision": str(precision).removeprefix("torch."),
         "model": {"layers": sizes.layers, "hidden_size": sizes.hidden, "length": LENGTH[device]},
         "training": _rates(_timed(train, device, seconds), tokens, 3 * each),
         "encoding": _rates(_timed(encode, device, seconds), tokens, each),
         "matrix_product_flops_per_second": 2 * side**3 / _timed(lambda: left @ right, device, seconds),
-        "hardware": machine, "software": software(),
+        "hardware": machine,
+        "software": software(),
         "recorded": datetime.now(UTC).isoformat(timespec="seconds"),
-    }  # fmt: skip
+    }
 
 
 def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], Callable[[], object]]:
@@ -53,9 +56,12 @@ def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], 
     from transformers import BertConfig, BertModel
 
     config = BertConfig(
-        vocab_size=sizes.vocabulary, hidden_size=sizes.hidden, num_hidden_layers=sizes.layers,
-        num_attention_heads=sizes.hidden // 64, intermediate_size=sizes.intermediate,
-    )  # fmt: skip
+        vocab_size=sizes.vocabulary,
+        hidden_size=sizes.hidden,
+        num_hidden_layers=sizes.layers,
+        num_attention_heads=sizes.hidden // 64,
+        intermediate_size=sizes.intermediate,
+    )
     model = BertModel(config, add_pooling_layer=False).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
     tokens = torch.randint(sizes.vocabulary, (BATCH[device], LENGTH[device]), device=device)  # (N, S)

@@ -159,7 +159,17 @@ def _model(node: Node) -> Work:
 
 
 _FORMULAS: dict[str, Callable[[Node], Work]] = {
-    "pretrain": _pretrain, "finetune": _finetune, "encode": _encode, "encode_views": _encode,
-    "score_pairs": _scored, "rerank": _scored, "search": _search, "search_views": _search,
-    "corpus": _corpus, "tokenize": _tokenize, "backbone": _model, "released": _model, "initialise": _model,
-}  # fmt: skip
+    "pretrain": _pretrain,
+    "finetune": _finetune,
+    "encode": _encode,
+    "encode_views": _encode,
+    "score_pairs": _scored,
+    "rerank": _scored,
+    "search": _search,
+    "search_views": _search,
+    "corpus": _corpus,
+    "tokenize": _tokenize,
+    "backbone": _model,
+    "released": _model,
+    "initialise": _model,
+}

@@ -62,10 +62,13 @@ class Child:
             self.log.parent.mkdir(parents=True, exist_ok=True)
             with self.log.open("wb") as said:
                 self.process = subprocess.Popen(
-                    command(node, store, processes=processes), env=environment,
-                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
+                    command(node, store, processes=processes),
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=said,
                     start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others
-                )  # fmt: skip
+                )
 
     def ended(self) -> bool:
         return self.process.poll() is not None

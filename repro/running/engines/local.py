@@ -25,9 +25,14 @@ INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def execute(
-    plan: Plan, store: Store, progress: Progress, *, jobs: int | None = None, gpus_per_stage: int = 1,
+    plan: Plan,
+    store: Store,
+    progress: Progress,
+    *,
+    jobs: int | None = None,
+    gpus_per_stage: int = 1,
     rebuild: bool = False,
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     """Run what ``repro.running.runner.execute`` would, several stages at a time, with the same outcome.
 
     Interrupted, by Ctrl-C, SIGTERM or the end of its terminal, it ends its children; what they had begun is
@@ -125,9 +130,7 @@ class _Run:
         wanted = self._wanted(node)
         given = [self.free.pop(0) for _ in range(wanted)] if self.has_gpus else None
         processes, share = max(1, wanted), max(1, cores() // self.jobs)
-        return Child(
-            node, self.store, threads=max(1, share // processes), gpus=given, processes=processes
-        )
+        return Child(node, self.store, threads=max(1, share // processes), gpus=given, processes=processes)
 
     def _wanted(self, node: Node) -> int:
         """GPUs of a stage."""

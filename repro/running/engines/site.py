@@ -33,9 +33,12 @@ class Resources(BaseModel):
     def words(self) -> list[str]:
         """The options of sbatch."""
         named = {
-            "--partition": self.partition, "--gpus": self.gpus or None, "--cpus-per-task": self.cpus,
-            "--mem": self.memory, "--time": self.time,
-        }  # fmt: skip
+            "--partition": self.partition,
+            "--gpus": self.gpus or None,
+            "--cpus-per-task": self.cpus,
+            "--mem": self.memory,
+            "--time": self.time,
+        }
         return [f"{name}={value}" for name, value in named.items() if value is not None] + list(self.options)
 
 

@@ -95,9 +95,15 @@ def _sbatch(node: Node, store: Store, site: Site, inputs: list[str]) -> str:
     log = slurm_jobs.log(store, node)
     log.parent.mkdir(parents=True, exist_ok=True)
     words = [
-        "sbatch", "--parsable", "--requeue", "--open-mode=append", f"--job-name=repro-{node}",
-        f"--output={str(log).replace('%', '%%')}", "--nodes=1", *asked.words(),
-    ]  # fmt: skip
+        "sbatch",
+        "--parsable",
+        "--requeue",
+        "--open-mode=append",
+        f"--job-name=repro-{node}",
+        f"--output={str(log).replace('%', '%%')}",
+        "--nodes=1",
+        *asked.words(),
+    ]
     if inputs:
         words += [f"--dependency=afterok:{':'.join(dict.fromkeys(inputs))}", "--kill-on-invalid-dep=yes"]
     try:

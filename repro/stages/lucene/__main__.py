@@ -89,8 +89,11 @@ def search(arguments: dict, report: Report) -> dict:
     with open(arguments["queries"], encoding="utf-8") as lines, open(arguments["output"], "w") as output:
         for queries in _batches(map(json.loads, lines), QUERIES_PER_BATCH):
             found = searcher.batch_search(
-                [query["text"] for query in queries], [query["id"] for query in queries],
-                k=arguments["depth"], threads=arguments["threads"], fields=fields,
+                [query["text"] for query in queries],
+                [query["id"] for query in queries],
+                k=arguments["depth"],
+                threads=arguments["threads"],
+                fields=fields,
             )
             if len(found) != len(queries):  # a thread that fails leaves its query out and only logs it
                 raise RuntimeError(f"Lucene answered {len(found)} of {len(queries)} queries")

@@ -93,7 +93,7 @@ def test_no_other_system_is_said_to_have_two_values(findings):
         ("costa/2/second.seed/dev.r100", "a lead of 0.017 has ‡, one of 0.018 has no †"),
     ],
     ids=lambda parts: parts[0],
-)  # fmt: skip
+)
 def test_a_known_contradiction_is_found(findings, parts):
     assert _with(findings, *parts)
 

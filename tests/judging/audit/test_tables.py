@@ -67,7 +67,7 @@ def test_a_table_without_fault_has_no_finding(made):
         ('"30.0", "90.0", "60.0"', '"30.0", "-", "-"', "doubt", "mark", "A has no number there"),
         ("over: [a]", "over: [z]", "doubt", "mark", "none of the rows it is over"),
     ],
-)  # fmt: skip
+)
 def test_a_fault_is_found_and_named(made, old, new, severity, kind, reason):
     found = made((old, new))
     assert [f for f in found if f[:2] == (severity, kind) and reason in f[3]], found

@@ -154,9 +154,13 @@ def test_marks_and_bold_numbers_are_claims_with_ids(made):
 
 @pytest.mark.parametrize(
     ("numbers", "p", "state"),
-    [((0.1, 0.2), 0.05, "holds"), ((0.1, 0.2), 0.0501, "fails"), ((0.2, 0.1), 0.01, "fails"),
-     ((0.1, 0.2), None, "untested")],
-)  # fmt: skip
+    [
+        ((0.1, 0.2), 0.05, "holds"),
+        ((0.1, 0.2), 0.0501, "fails"),
+        ((0.2, 0.1), 0.01, "fails"),
+        ((0.1, 0.2), None, "untested"),
+    ],
+)
 def test_a_mark_of_ours_needs_the_order_and_the_test(made, numbers, p, state):
     values = Ours(dict(zip(("a/x", "b/x"), numbers, strict=True)), {("b", "a"): p} if p else {})
     assert _derived(made(), values)["made/1/mark/b/x/*"].state == state

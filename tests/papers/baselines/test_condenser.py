@@ -17,9 +17,14 @@ from repro.training.objective import built
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
-    "masking": {"rate": 0.3, "mask": 0.8, "random": 0.1}, "unit": "whole-word", "head_layers": 2,
-    "early_share": 0.5, "late": True, "length": 48, "seed": 7,
-}  # fmt: skip
+    "masking": {"rate": 0.3, "mask": 0.8, "random": 0.1},
+    "unit": "whole-word",
+    "head_layers": 2,
+    "early_share": 0.5,
+    "late": True,
+    "length": 48,
+    "seed": 7,
+}
 
 
 def objective(*, layers=4, **changes) -> Condenser:
@@ -141,10 +146,19 @@ def test_it_trains_through_the_stage_and_the_encoder_loads_again(tmp_path):
     given = {
         "objective": {"name": "condenser", "version": 1, "path": "papers.baselines.condenser:Condenser"},
         "options": {name: value for name, value in OPTIONS.items() if name not in ("length", "seed")},
-        "texts_per_batch": 8, "epochs": None, "max_steps": 60, "learning_rate": 0.01, "warmup_ratio": 0.0,
-        "warmup_steps": 2, "schedule": "linear", "weight_decay": 0.0, "max_grad_norm": 1.0,
-        "precision": "fp32", "length": 24, "seed": 42,
-    }  # fmt: skip
+        "texts_per_batch": 8,
+        "epochs": None,
+        "max_steps": 60,
+        "learning_rate": 0.01,
+        "warmup_ratio": 0.0,
+        "warmup_steps": 2,
+        "schedule": "linear",
+        "weight_decay": 0.0,
+        "max_grad_norm": 1.0,
+        "precision": "fp32",
+        "length": 24,
+        "seed": 42,
+    }
     inputs = {"model": tmp_path / "start", "tokens": tmp_path / "tokens"}
     pretrain.run(given, inputs, tmp_path / "out", Progress())
     lines = [json.loads(line) for line in (tmp_path / "out/train_log.jsonl").read_text().splitlines()]

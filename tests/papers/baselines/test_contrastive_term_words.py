@@ -18,13 +18,29 @@ from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts,
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
 
 OPTIONS = {
-    "pairs": 5, "set_size_mean": 3.0, "set_size": "positive", "set_most_tokens": 16, "repeats": False,
-    "resample": "epoch", "pieces": "sum", "saturation": 0.01, "contrast": "cross-entropy", "temperature": 1.0,
-    "collection": "collection-frequency", "word_counts": "rarest-piece", "similarity": "dot",
-    "scores": "pair-softmax", "margin": 1.0, "weight": 1.0, "contrastive_input": "masked",
-    "mlm_reduction": "mean", "masking": {"rate": 0.15, "mask": 0.8, "random": 0.1},
-    "stop_words": list(FUNCTION_WORDS), "length": 48, "seed": 7,
-}  # fmt: skip
+    "pairs": 5,
+    "set_size_mean": 3.0,
+    "set_size": "positive",
+    "set_most_tokens": 16,
+    "repeats": False,
+    "resample": "epoch",
+    "pieces": "sum",
+    "saturation": 0.01,
+    "contrast": "cross-entropy",
+    "temperature": 1.0,
+    "collection": "collection-frequency",
+    "word_counts": "rarest-piece",
+    "similarity": "dot",
+    "scores": "pair-softmax",
+    "margin": 1.0,
+    "weight": 1.0,
+    "contrastive_input": "masked",
+    "mlm_reduction": "mean",
+    "masking": {"rate": 0.15, "mask": 0.8, "random": 0.1},
+    "stop_words": list(FUNCTION_WORDS),
+    "length": 48,
+    "seed": 7,
+}
 
 
 @pytest.fixture(scope="module")
@@ -162,10 +178,19 @@ def test_killed_and_resumed_it_ends_in_the_stage_with_the_same_bytes(tmp_path, m
     given = {
         "objective": {"name": "b-prop", "version": 1, "path": path},
         "options": {key: value for key, value in OPTIONS.items() if key not in ("length", "seed")},
-        "texts_per_batch": 16, "epochs": None, "max_steps": 40, "learning_rate": 5e-3, "warmup_ratio": 0.1,
-        "warmup_steps": 0, "schedule": "linear", "weight_decay": 0.0, "max_grad_norm": 1.0,
-        "precision": "fp32", "length": 48, "seed": 42,
-    }  # fmt: skip
+        "texts_per_batch": 16,
+        "epochs": None,
+        "max_steps": 40,
+        "learning_rate": 5e-3,
+        "warmup_ratio": 0.1,
+        "warmup_steps": 0,
+        "schedule": "linear",
+        "weight_decay": 0.0,
+        "max_grad_norm": 1.0,
+        "precision": "fp32",
+        "length": 48,
+        "seed": 42,
+    }
     monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
     (tmp_path / "straight").mkdir()
     pretrain.run(given, inputs, tmp_path / "straight", Progress())

@@ -16,9 +16,14 @@ from repro.training.objective import built
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
-    "temperature": 0.05, "similarity": "cosine", "dropout": 0.1, "projector": "nonlinear", "mlm": None,
-    "length": 32, "seed": 7,
-}  # fmt: skip
+    "temperature": 0.05,
+    "similarity": "cosine",
+    "dropout": 0.1,
+    "projector": "nonlinear",
+    "mlm": None,
+    "length": 32,
+    "seed": 7,
+}
 
 
 def objective(**changes):
@@ -42,9 +47,18 @@ class Rows(list):
 
 def settings(steps):
     return Settings(
-        batch_size=4, epochs=None, max_steps=steps, learning_rate=3e-3, warmup_ratio=0.1, warmup_steps=0,
-        schedule="linear", weight_decay=0.01, max_grad_norm=1.0, precision="fp32", seed=3,
-    )  # fmt: skip
+        batch_size=4,
+        epochs=None,
+        max_steps=steps,
+        learning_rate=3e-3,
+        warmup_ratio=0.1,
+        warmup_steps=0,
+        schedule="linear",
+        weight_decay=0.01,
+        max_grad_norm=1.0,
+        precision="fp32",
+        seed=3,
+    )
 
 
 def test_without_dropout_the_loss_is_the_equation_written_as_loops():

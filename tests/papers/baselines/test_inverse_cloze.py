@@ -19,10 +19,21 @@ from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}
 OPTIONS = {
-    "temperature": 1.0, "similarity": "dot", "weight": 0.5, "keep": 0.1, "sentence_ends": list(".,-)?"),
-    "query_tokens": 20, "short_text": "whole", "mlm_on": "context", "mlm_reduction": "mean",
-    "mlm_head": "checkpoint", "masking": MASKING, "resample": "epoch", "length": 48, "seed": 7,
-}  # fmt: skip
+    "temperature": 1.0,
+    "similarity": "dot",
+    "weight": 0.5,
+    "keep": 0.1,
+    "sentence_ends": list(".,-)?"),
+    "query_tokens": 20,
+    "short_text": "whole",
+    "mlm_on": "context",
+    "mlm_reduction": "mean",
+    "mlm_head": "checkpoint",
+    "masking": MASKING,
+    "resample": "epoch",
+    "length": 48,
+    "seed": 7,
+}
 
 
 def objective(*, dropout=0.0, **changes):
@@ -177,9 +188,18 @@ def test_a_wrong_option_is_a_usage_error(changes, said):
 def test_it_trains_and_what_it_saves_can_be_loaded(tmp_path, mlm_on):
     ict = objective(mlm_on=mlm_on, dropout=0.1)
     settings = Settings(
-        batch_size=16, epochs=None, max_steps=40, learning_rate=3e-3, warmup_ratio=0.1, warmup_steps=0,
-        schedule="linear", weight_decay=0.0, max_grad_norm=1.0, precision="fp32", seed=1,
-    )  # fmt: skip
+        batch_size=16,
+        epochs=None,
+        max_steps=40,
+        learning_rate=3e-3,
+        warmup_ratio=0.1,
+        warmup_steps=0,
+        schedule="linear",
+        weight_decay=0.0,
+        max_grad_norm=1.0,
+        precision="fp32",
+        seed=1,
+    )
     train(ict, _Rows(rows(count=48)), settings, out=tmp_path, progress=Progress())
     log = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
     for name in ("mlm", "contrastive"):

@@ -71,8 +71,14 @@ def test_an_unknown_system_is_named():
 
 def test_cells_of_released_encoders_are_left_to_full_scale():
     path = "papers.baselines.released:retriever"
-    ids = [f"{p.name}/{t.id}/{r.id}/{c.id}" for p in papers().values() for t in p.manifest.tables
-           for r in t.rows for c in t.columns if (c.recipe or r.recipe) == path]  # fmt: skip
+    ids = [
+        f"{p.name}/{t.id}/{r.id}/{c.id}"
+        for p in papers().values()
+        for t in p.manifest.tables
+        for r in t.rows
+        for c in t.columns
+        if (c.recipe or r.recipe) == path
+    ]
     assert len(ids) > 50
     for name in scales():
         why = {not_at(cell(identifier), scale(name)) for identifier in ids}

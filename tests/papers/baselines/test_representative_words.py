@@ -18,13 +18,28 @@ from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts,
 from tests.tiny_models import MARKS, save_tiny_model, tiny_masked_lm, tiny_tokenizer
 
 OPTIONS = {
-    "pairs": 5, "set_size_mean": 3.0, "set_size": "positive", "set_most_tokens": 16, "repeats": True,
-    "resample": "epoch", "smoothing": "average", "collection": "document-frequency",
-    "word_counts": "rarest-piece", "candidate_words": 30, "subsampling": 0.01, "similarity": "dot",
-    "scores": "pair-softmax", "margin": 1.0, "weight": 1.0, "contrastive_input": "masked",
-    "mlm_reduction": "mean", "masking": {"rate": 0.15, "mask": 0.8, "random": 0.1},
-    "stop_words": list(FUNCTION_WORDS), "length": 48, "seed": 7,
-}  # fmt: skip
+    "pairs": 5,
+    "set_size_mean": 3.0,
+    "set_size": "positive",
+    "set_most_tokens": 16,
+    "repeats": True,
+    "resample": "epoch",
+    "smoothing": "average",
+    "collection": "document-frequency",
+    "word_counts": "rarest-piece",
+    "candidate_words": 30,
+    "subsampling": 0.01,
+    "similarity": "dot",
+    "scores": "pair-softmax",
+    "margin": 1.0,
+    "weight": 1.0,
+    "contrastive_input": "masked",
+    "mlm_reduction": "mean",
+    "masking": {"rate": 0.15, "mask": 0.8, "random": 0.1},
+    "stop_words": list(FUNCTION_WORDS),
+    "length": 48,
+    "seed": 7,
+}
 
 
 @pytest.fixture(scope="module")
@@ -155,13 +170,24 @@ def inputs(tmp_path_factory):
 def test_it_trains_in_the_stage_and_what_it_saves_can_be_loaded(inputs, tmp_path):
     given = {
         "objective": {
-            "name": "prop", "version": 1, "path": "papers.baselines.representative_words:RepresentativeWords",
+            "name": "prop",
+            "version": 1,
+            "path": "papers.baselines.representative_words:RepresentativeWords",
         },
         "options": {key: value for key, value in OPTIONS.items() if key not in ("length", "seed")},
-        "texts_per_batch": 16, "epochs": None, "max_steps": 60, "learning_rate": 5e-3, "warmup_ratio": 0.1,
-        "warmup_steps": 0, "schedule": "linear", "weight_decay": 0.0, "max_grad_norm": 1.0,
-        "precision": "fp32", "length": 48, "seed": 42,
-    }  # fmt: skip
+        "texts_per_batch": 16,
+        "epochs": None,
+        "max_steps": 60,
+        "learning_rate": 5e-3,
+        "warmup_ratio": 0.1,
+        "warmup_steps": 0,
+        "schedule": "linear",
+        "weight_decay": 0.0,
+        "max_grad_norm": 1.0,
+        "precision": "fp32",
+        "length": 48,
+        "seed": 42,
+    }
     pretrain.run(given, inputs, tmp_path, Progress())
     log = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
     for name in ("mlm", "preference"):

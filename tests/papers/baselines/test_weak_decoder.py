@@ -17,12 +17,21 @@ from repro.training.objective import built
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
-    "decoder_layers": 3, "span": 2, "sees_bottleneck": True, "encoder_input": "masked",
-    "decoder_input": "clean", "embeddings": "shared", "head": "shared", "reconstruct_sep": False,
+    "decoder_layers": 3,
+    "span": 2,
+    "sees_bottleneck": True,
+    "encoder_input": "masked",
+    "decoder_input": "clean",
+    "embeddings": "shared",
+    "head": "shared",
+    "reconstruct_sep": False,
     "weight": 1.0,
-    "reduction": "mean", "masking": {"rate": 0.3, "mask": 0.8, "random": 0.1}, "mlm_head": "checkpoint",
-    "length": 32, "seed": 7,
-}  # fmt: skip
+    "reduction": "mean",
+    "masking": {"rate": 0.3, "mask": 0.8, "random": 0.1},
+    "mlm_head": "checkpoint",
+    "length": 32,
+    "seed": 7,
+}
 
 WEIGHTS = torch.linspace(
     -1, 1, 32, dtype=torch.float64
@@ -50,9 +59,18 @@ class Rows(list):
 
 def settings(steps):
     return Settings(
-        batch_size=4, epochs=None, max_steps=steps, learning_rate=3e-3, warmup_ratio=0.1, warmup_steps=0,
-        schedule="linear", weight_decay=0.01, max_grad_norm=1.0, precision="fp32", seed=3,
-    )  # fmt: skip
+        batch_size=4,
+        epochs=None,
+        max_steps=steps,
+        learning_rate=3e-3,
+        warmup_ratio=0.1,
+        warmup_steps=0,
+        schedule="linear",
+        weight_decay=0.01,
+        max_grad_norm=1.0,
+        precision="fp32",
+        seed=3,
+    )
 
 
 def by_loops(seed, batch):

@@ -23,10 +23,12 @@ def byte_level_tokenizer():
     trained.train_from_iterator(
         [tiny_text(generator, 30) for _ in range(20)],
         trainers.BpeTrainer(
-            vocab_size=330, special_tokens=list(special.values()),
-            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False,
+            vocab_size=330,
+            special_tokens=list(special.values()),
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
         ),
-    )  # fmt: skip
+    )
     named = {f"{name}_token": token for name, token in special.items()}
     return PreTrainedTokenizerFast(tokenizer_object=trained, **named)
 
@@ -43,8 +45,18 @@ def test_a_word_is_a_piece_and_its_continuations():
     tokenizer = tiny_tokenizer()
     ids = framed(tokenizer, "bridges, the castle[SEP]zzz musical")
     assert tokenizer.convert_ids_to_tokens(ids) == [
-        "[CLS]", "bridge", "##s", ",", "the", "castle", "[SEP]", "[UNK]", "music", "##al", "[SEP]",
-    ]  # fmt: skip
+        "[CLS]",
+        "bridge",
+        "##s",
+        ",",
+        "the",
+        "castle",
+        "[SEP]",
+        "[UNK]",
+        "music",
+        "##al",
+        "[SEP]",
+    ]
     assert WholeWords.of(tokenizer).numbers(ids).tolist() == [-1, 0, 0, 1, 2, 3, -1, 4, 5, 5, -1]
 
 

@@ -12,9 +12,13 @@ from tests.papers.baselines.tiny_texts import ids
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 LOSS = {
-    "similarity": "dot", "scores": "similarity", "margin": 1.0, "weight": 0.3, "contrastive_input": "masked",
+    "similarity": "dot",
+    "scores": "similarity",
+    "margin": 1.0,
+    "weight": 0.3,
+    "contrastive_input": "masked",
     "mlm_reduction": "mean",
-}  # fmt: skip
+}
 
 
 def values(n=4, p=3, seed=0):
@@ -82,8 +86,11 @@ def encoded_batch():
     masked, labels = clean.clone(), torch.full_like(clean, -100)
     masked[0, 2], labels[0, 2] = 4, 21
     return batch | {
-        "clean_ids": clean, "masked_ids": masked, "labels": labels, "attention_mask": (clean > 0).long(),
-    }  # fmt: skip
+        "clean_ids": clean,
+        "masked_ids": masked,
+        "labels": labels,
+        "attention_mask": (clean > 0).long(),
+    }
 
 
 @pytest.mark.parametrize("similarity", ["dot", "cosine"])

@@ -82,9 +82,15 @@ def test_sets_are_written_in_the_order_drawn_and_cut():
     cls, sep, pad = (getattr(tiny_tokenizer(), f"{name}_token_id") for name in ("cls", "sep", "pad"))
     arrays = set_arrays(pairs, pieces, tokenizer=tiny_tokenizer(), most=2)
     assert arrays["set_ids"].tolist() == [
-        [cls, 11, 12, sep], [cls, 13, 13, sep], [cls, sep, pad, pad], [cls, sep, pad, pad],
-        [cls, sep, pad, pad], [cls, sep, pad, pad], [cls, 20, sep, pad], [cls, 20, sep, pad],
-    ]  # fmt: skip
+        [cls, 11, 12, sep],
+        [cls, 13, 13, sep],
+        [cls, sep, pad, pad],
+        [cls, sep, pad, pad],
+        [cls, sep, pad, pad],
+        [cls, sep, pad, pad],
+        [cls, 20, sep, pad],
+        [cls, 20, sep, pad],
+    ]
     assert arrays["set_attention_mask"].sum(dim=1).tolist() == [4, 4, 2, 2, 2, 2, 3, 3]
     assert arrays["pair_mask"].tolist() == [[True, False], [False, True]]
 

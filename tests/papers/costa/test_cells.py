@@ -112,8 +112,11 @@ def test_wrong_bold_is_a_misprint_among_the_readings():
 def test_a_mark_of_significance_stands_only_where_the_number_is_higher():
     for table in tables().values():
         for row in table["rows"]:
-            group = {other["id"].rpartition(".")[2]: other for other in table["rows"]
-                     if other.get("group") == row.get("group")}  # fmt: skip
+            group = {
+                other["id"].rpartition(".")[2]: other
+                for other in table["rows"]
+                if other.get("group") == row.get("group")
+            }
             for at, text in enumerate(row["cells"]):
                 match = CELL.fullmatch(text)
                 for beaten in (b for mark in match["marks"] or "" for b in table["marks"][mark]["over"]):
@@ -130,8 +133,12 @@ def test_numbers_that_print_repeats_are_equal():
 
 
 def test_readings_name_their_default_and_cells_that_exist():
-    ids = [f"costa/{t['id']}/{r['id']}/{c['id']}"
-           for t in tables().values() for r in t["rows"] for c in t["columns"]]  # fmt: skip
+    ids = [
+        f"costa/{t['id']}/{r['id']}/{c['id']}"
+        for t in tables().values()
+        for r in t["rows"]
+        for c in t["columns"]
+    ]
     ids += [f"costa/figure-{figure['id']}" for figure in manifest()["figures"]]
     for name, reading in readings().items():
         assert reading["default"] in reading["choices"], name

@@ -11,22 +11,34 @@ from repro.training.objective import built
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
-    "views": ["dense", "sparse"], "decoders": ["auto_encoding", "auto_regressive"],
-    "context_kinds": ["random", "nearby", "overlap"], "truncation": "random",
-    "decoder_contexts": "independent", "encoded_texts": "anchor",
+    "views": ["dense", "sparse"],
+    "decoders": ["auto_encoding", "auto_regressive"],
+    "context_kinds": ["random", "nearby", "overlap"],
+    "truncation": "random",
+    "decoder_contexts": "independent",
+    "encoded_texts": "anchor",
     "masking_rates": {"encoder": 0.3, "decoder": 0.45},
     "masking_unit": {"whole_word": True, "mask": 0.8, "random": 0.1},
-    "view_losses": "sum", "decoder_sharing": True, "bottleneck_slot": "replace",
+    "view_losses": "sum",
+    "decoder_sharing": True,
+    "bottleneck_slot": "replace",
     "decoder_layers": {"auto_encoding": "bert", "auto_regressive": "gpt2", "layers": 1},
-    "autoregressive_window": 0, "causal_targets": True, "sparse_positions": {"cls": False, "sep": False},
-    "vocabulary_head": "transform", "detached_embeddings": "projection", "token_loss_reduction": "mean",
-    "length": 24, "seed": 7,
-}  # fmt: skip
+    "autoregressive_window": 0,
+    "causal_targets": True,
+    "sparse_positions": {"cls": False, "sep": False},
+    "vocabulary_head": "transform",
+    "detached_embeddings": "projection",
+    "token_loss_reduction": "mean",
+    "length": 24,
+    "seed": 7,
+}
 FLOAT32 = {"rtol": 1e-5, "atol": 1e-6}  # a sparse vector is taken in float32
 FIRST_VERSION = {
-    "views": ["dense"], "decoders": ["auto_encoding"], "encoded_texts": "both",
+    "views": ["dense"],
+    "decoders": ["auto_encoding"],
+    "encoded_texts": "both",
     "decoder_layers": {"auto_encoding": "bert", "layers": 2},
-}  # fmt: skip
+}
 
 
 def made(*, double: bool = True, dropout: float = 0.0, **changes) -> MultiViewAutoEncoder:
@@ -46,10 +58,13 @@ def rows(count: int = 4, *, epoch: int = 0, seed: int = 5) -> list[dict]:
         tokens = [tiny_tokenizer()(text, add_special_tokens=False)["input_ids"] for text in texts]
         written.append(
             {
-                "input_ids": np.concatenate(tokens), "sentences": np.array([len(ids) for ids in tokens]),
-                "spans": spans, "epoch": epoch, "index": index,
+                "input_ids": np.concatenate(tokens),
+                "sentences": np.array([len(ids) for ids in tokens]),
+                "spans": spans,
+                "epoch": epoch,
+                "index": index,
             }
-        )  # fmt: skip
+        )
     return written
 
 

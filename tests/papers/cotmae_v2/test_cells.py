@@ -153,8 +153,11 @@ def test_the_distilled_retriever_is_best_in_three_of_five_columns():
     table = tables()["2"]
     rows = {row["id"]: by_column(table, row["id"]) for row in table["rows"]}
     ours = rows.pop("cotmae_v2")
-    best = [c for c, number in ours.items()
-            if all(Decimal(number) > Decimal(other.get(c, 0)) for other in rows.values())]  # fmt: skip
+    best = [
+        c
+        for c, number in ours.items()
+        if all(Decimal(number) > Decimal(other.get(c, 0)) for other in rows.values())
+    ]
     assert best == readings()["best-overall"]["choices"]["best-columns"]
 
 

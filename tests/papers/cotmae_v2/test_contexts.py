@@ -18,9 +18,12 @@ def document(seed: int, *, spans: int | None = None) -> dict:
     sentences_of_spans = draw.integers(1, 9, count)
     sentences = draw.integers(1, draw.choice([4, 25, 80]), sentences_of_spans.sum())
     return {
-        "input_ids": np.arange(sentences.sum()), "sentences": sentences, "spans": sentences_of_spans,
-        "epoch": 0, "index": seed,
-    }  # fmt: skip
+        "input_ids": np.arange(sentences.sum()),
+        "sentences": sentences,
+        "spans": sentences_of_spans,
+        "epoch": 0,
+        "index": seed,
+    }
 
 
 def contexts(*kinds, room=ROOM, truncation="random", seed=42):

@@ -135,10 +135,13 @@ def test_gpt2_drops_of_what_it_reads():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"decoder": "autoregressive"}, {"decoder": "auto_encoding", "kind": "gpt2"}, {"kind": "gpt"},
-        {"layers": 0}, {"window": -1},
+        {"decoder": "autoregressive"},
+        {"decoder": "auto_encoding", "kind": "gpt2"},
+        {"kind": "gpt"},
+        {"layers": 0},
+        {"window": -1},
     ],
-)  # fmt: skip
+)
 def test_a_decoder_that_is_none_is_a_usage_error(wrong):
     given = {"decoder": "auto_regressive", "kind": "gpt2", "layers": 1, "window": 0} | wrong
     with pytest.raises(UsageError):

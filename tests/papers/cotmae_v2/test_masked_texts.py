@@ -33,10 +33,14 @@ def texts(count: int, *, seed: int = 3) -> tuple[list[np.ndarray], list[np.ndarr
 
 def collation(**changes) -> AnchorsAndContexts:
     given = {
-        "decoders": ["auto_encoding", "auto_regressive"], "same_context": False, "both": False,
-        "encoder": Masking(rate=0.3, **WHOLE_WORD), "decoder": Masking(rate=0.45, **WHOLE_WORD),
-        "with_sep": True, "seed": 7,
-    }  # fmt: skip
+        "decoders": ["auto_encoding", "auto_regressive"],
+        "same_context": False,
+        "both": False,
+        "encoder": Masking(rate=0.3, **WHOLE_WORD),
+        "decoder": Masking(rate=0.45, **WHOLE_WORD),
+        "with_sep": True,
+        "seed": 7,
+    }
     return AnchorsAndContexts(tiny_tokenizer(), FixedTexts(*texts(4)), **(given | changes))
 
 
@@ -90,8 +94,9 @@ def test_each_place_predicts_the_next_token(with_sep):
     assert ids.tolist() == fed.tolist() == [2, 20, 21, 22, 3]
     assert labels.tolist() == [20, 21, 22, 3 if with_sep else IGNORED, IGNORED]
     assert causal(np.array([]), tiny_tokenizer(), with_sep=with_sep)[2].tolist() == [
-        3 if with_sep else IGNORED, IGNORED,
-    ]  # fmt: skip
+        3 if with_sep else IGNORED,
+        IGNORED,
+    ]
 
 
 def shown(batch: dict, side: str) -> list[list[int]]:

@@ -12,9 +12,12 @@ from repro.nn.token_cross_entropy import IGNORED
 from tests.papers.cotmae_v2.pretraining import FLOAT32, by_loops, made, rows
 
 LOSSES = [
-    "encoder.mlm", "auto_encoding.dense", "auto_encoding.sparse", "auto_regressive.dense",
+    "encoder.mlm",
+    "auto_encoding.dense",
+    "auto_encoding.sparse",
+    "auto_regressive.dense",
     "auto_regressive.sparse",
-]  # fmt: skip
+]
 SINGLE = 1e-5  # relative, of a loss that a sparse vector in float32 is behind
 
 
@@ -147,11 +150,11 @@ def test_order_and_padding_change_nothing(encoded):
         assert loss.item() == pytest.approx(there[name].item(), rel=SINGLE)
     batch = objective.collate(rows(5))
     wider = {
-        name: values if name.endswith("_sources") else torch.nn.functional.pad(
-            values, (0, 4), value=IGNORED if name.endswith("_labels") else 0
-        )
+        name: values
+        if name.endswith("_sources")
+        else torch.nn.functional.pad(values, (0, 4), value=IGNORED if name.endswith("_labels") else 0)
         for name, values in batch.items()
-    }  # fmt: skip
+    }
     wider["encoder_ids"][:, -4:] = 30  # whatever stands there
     for name, loss in objective(wider).items():
         assert loss.item() == pytest.approx(there[name].item(), rel=SINGLE)
@@ -161,8 +164,11 @@ def test_views_share_the_decoders_or_have_their_own():
     shared, separate = made(), made(decoder_sharing=False)
     assert list(shared.decoders) == ["auto_encoding", "auto_regressive"]
     assert list(separate.decoders) == [
-        "auto_encoding_dense", "auto_encoding_sparse", "auto_regressive_dense", "auto_regressive_sparse",
-    ]  # fmt: skip
+        "auto_encoding_dense",
+        "auto_encoding_sparse",
+        "auto_regressive_dense",
+        "auto_regressive_sparse",
+    ]
     separate(separate.collate(rows()))["auto_encoding.sparse"].backward()
     for key, decoder in separate.decoders.items():
         learns = [parameter.grad is not None for parameter in decoder.parameters()]
@@ -178,9 +184,10 @@ def test_each_choice_changes_the_loss_it_is_about():
         "vocabulary_head": ("plain", "auto_encoding.sparse"),
         "sparse_positions": ({"cls": True, "sep": True}, "auto_encoding.sparse"),
         "decoder_layers": (
-            {"auto_encoding": "bert", "auto_regressive": "bert", "layers": 1}, "auto_regressive.dense",
+            {"auto_encoding": "bert", "auto_regressive": "bert", "layers": 1},
+            "auto_regressive.dense",
         ),
-    }  # fmt: skip
+    }
     for option, (value, name) in about.items():
         changed = made(**{option: value})(batch)
         assert changed["encoder.mlm"].item() == losses["encoder.mlm"].item()
@@ -224,14 +231,24 @@ def test_dropout_does_not_make_the_objective_depend_on_the_chunks(monkeypatch):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"views": ["dense", "dens"]}, {"views": []}, {"views": ["dense", "dense"]}, {"decoders": ["ae"]},
-        {"decoders": []}, {"decoder_contexts": "one"}, {"encoded_texts": "all"}, {"view_losses": "max"},
-        {"bottleneck_slot": "append"}, {"vocabulary_head": "tied"}, {"detached_embeddings": "nowhere"},
-        {"token_loss_reduction": "none"}, {"masking_rates": {"encoder": 1.5, "decoder": 0.3}},
-        {"autoregressive_window": -1}, {"name": "x"},
+        {"views": ["dense", "dens"]},
+        {"views": []},
+        {"views": ["dense", "dense"]},
+        {"decoders": ["ae"]},
+        {"decoders": []},
+        {"decoder_contexts": "one"},
+        {"encoded_texts": "all"},
+        {"view_losses": "max"},
+        {"bottleneck_slot": "append"},
+        {"vocabulary_head": "tied"},
+        {"detached_embeddings": "nowhere"},
+        {"token_loss_reduction": "none"},
+        {"masking_rates": {"encoder": 1.5, "decoder": 0.3}},
+        {"autoregressive_window": -1},
+        {"name": "x"},
         {"decoder_layers": {"auto_encoding": "gpt2", "auto_regressive": "gpt2", "layers": 1}},
     ],
-)  # fmt: skip
+)
 def test_a_wrong_option_is_a_usage_error(wrong):
     with pytest.raises(UsageError):
         made(**wrong)

@@ -26,20 +26,33 @@ class Rows(list):
 
 def settings(steps):
     return Settings(
-        batch_size=4, epochs=None, max_steps=steps, learning_rate=5e-3, warmup_ratio=0.1, warmup_steps=0,
-        schedule="linear", weight_decay=0.01, max_grad_norm=1.0, precision="fp32", seed=3,
-    )  # fmt: skip
+        batch_size=4,
+        epochs=None,
+        max_steps=steps,
+        learning_rate=5e-3,
+        warmup_ratio=0.1,
+        warmup_steps=0,
+        schedule="linear",
+        weight_decay=0.01,
+        max_grad_norm=1.0,
+        precision="fp32",
+        seed=3,
+    )
 
 
 SHAPES = {
-    "whole": {}, "first-version": FIRST_VERSION, "separate": {"decoder_sharing": False},
+    "whole": {},
+    "first-version": FIRST_VERSION,
+    "separate": {"decoder_sharing": False},
     "sparse-only": {"views": ["sparse"], "encoded_texts": "both"},
     "bert-decoders": {
         "decoder_layers": {"auto_encoding": "bert", "auto_regressive": "bert", "layers": 2},
-        "bottleneck_slot": "prepend", "autoregressive_window": 3, "vocabulary_head": "plain",
+        "bottleneck_slot": "prepend",
+        "autoregressive_window": 3,
+        "vocabulary_head": "plain",
         "detached_embeddings": "everywhere",
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("shape", list(SHAPES))
@@ -59,14 +72,24 @@ def test_each_loss_falls_and_the_encoder_loads_again(shape, tmp_path):
 
 PARAMS = {
     "objective": {
-        "name": "contextual-autoencoder", "version": 1,
+        "name": "contextual-autoencoder",
+        "version": 1,
         "path": "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder",
     },
     "options": {name: value for name, value in OPTIONS.items() if name not in ("length", "seed")},
-    "texts_per_batch": 4, "epochs": None, "max_steps": 8, "learning_rate": 1e-3, "warmup_ratio": 0.1,
-    "warmup_steps": 0, "schedule": "linear", "weight_decay": 0.01, "max_grad_norm": 1.0, "precision": "fp32",
-    "length": 24, "seed": 42,
-}  # fmt: skip
+    "texts_per_batch": 4,
+    "epochs": None,
+    "max_steps": 8,
+    "learning_rate": 1e-3,
+    "warmup_ratio": 0.1,
+    "warmup_steps": 0,
+    "schedule": "linear",
+    "weight_decay": 0.01,
+    "max_grad_norm": 1.0,
+    "precision": "fp32",
+    "length": 24,
+    "seed": 42,
+}
 
 
 def test_the_stage_hands_spans_on_and_a_killed_training_ends_with_the_same_bytes(tmp_path, monkeypatch):

@@ -36,8 +36,9 @@ def test_the_second_stage_starts_anew_on_mined_and_official_negatives_together()
     second = made(recipes.retriever_row).inputs["passages"].inputs["model"]
     assert second.inputs["model"].stage == "pretrain"
     assert [node.stage for node in second.inputs["training_set"].inputs["training_sets"]] == [
-        "mine", "official_negatives"
-    ]  # fmt: skip
+        "mine",
+        "official_negatives",
+    ]
     (mined,) = stages(second, "mine")
     assert (mined.params["depth"], mined.params["per_query"]) == (200, 30)
 

@@ -122,8 +122,12 @@ def test_more_training_queries_never_score_lower():
 
 
 def test_readings_name_their_default_and_cells_that_exist():
-    ids = [f"cpdae/{t['id']}/{r['id']}/{c['id']}"
-           for t in results().values() for r in t["rows"] for c in t["columns"]] + ["cpdae/4"]  # fmt: skip
+    ids = [
+        f"cpdae/{t['id']}/{r['id']}/{c['id']}"
+        for t in results().values()
+        for r in t["rows"]
+        for c in t["columns"]
+    ] + ["cpdae/4"]
     for name, reading in readings().items():
         assert reading["default"] in reading["choices"], name
         assert reading["affects"], name

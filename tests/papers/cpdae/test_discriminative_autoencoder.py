@@ -190,8 +190,10 @@ def test_only_the_losses_a_weight_is_in_reach_it():
     losses = cpdae(cpdae.collate(rows()))
     decoder, head = cpdae.decoder.dense.weight, cpdae.encoder.cls.predictions.transform.dense.weight
     for name, (reaches_decoder, reaches_head) in {
-        "mlm": (False, True), "reconstruction": (True, False), "contrastive": (True, False)
-    }.items():  # fmt: skip
+        "mlm": (False, True),
+        "reconstruction": (True, False),
+        "contrastive": (True, False),
+    }.items():
         found = torch.autograd.grad(losses[name], (decoder, head), retain_graph=True, allow_unused=True)
         assert [gradient is not None for gradient in found] == [reaches_decoder, reaches_head]
 

@@ -140,8 +140,10 @@ def test_distributions_sum_to_one_even_where_every_sigmoid_is_zero(normalisation
 
 SETTINGS = [
     {"temperature": tau, "direction": direction, "reduction": reduction}
-    for tau in (1.0, 0.1) for direction in ("both", "first") for reduction in ("mean", "sum")
-]  # fmt: skip
+    for tau in (1.0, 0.1)
+    for direction in ("both", "first")
+    for reduction in ("mean", "sum")
+]
 
 
 @pytest.mark.parametrize("settings", SETTINGS)

@@ -69,11 +69,21 @@ def params(changes, **settings):
     options = {name: value for name, value in OPTIONS.items() if name not in ("length", "seed")} | changes
     path = "papers.cpdae.discriminative_autoencoder:DiscriminativeAutoencoder"
     return {
-        "objective": {"name": "cpdae", "version": 1, "path": path}, "options": options, "texts_per_batch": 8,
-        "epochs": None, "max_steps": 10, "learning_rate": 1e-3, "warmup_ratio": 0.1, "warmup_steps": 0,
-        "schedule": "linear", "weight_decay": 0.0, "max_grad_norm": 1.0, "precision": "fp32", "length": 24,
+        "objective": {"name": "cpdae", "version": 1, "path": path},
+        "options": options,
+        "texts_per_batch": 8,
+        "epochs": None,
+        "max_steps": 10,
+        "learning_rate": 1e-3,
+        "warmup_ratio": 0.1,
+        "warmup_steps": 0,
+        "schedule": "linear",
+        "weight_decay": 0.0,
+        "max_grad_norm": 1.0,
+        "precision": "fp32",
+        "length": 24,
         "seed": 42,
-    } | settings  # fmt: skip
+    } | settings
 
 
 @pytest.fixture(scope="module")

@@ -36,9 +36,11 @@ def equation_4(z, y, *, second_term, reduction, weights, both_terms):
 def test_the_loss_is_equation_4_written_as_loops(second_term, reduction, weighted, both_terms):
     z, y, weights = texts()
     settings = {
-        "second_term": second_term, "reduction": reduction, "weights": weights if weighted else None,
+        "second_term": second_term,
+        "reduction": reduction,
+        "weights": weights if weighted else None,
         "both_terms": both_terms,
-    }  # fmt: skip
+    }
     loss = reconstruction(z, y, **settings)
     assert loss.item() == pytest.approx(equation_4(z, y, **settings), rel=1e-12)
 

@@ -9,9 +9,13 @@ from repro.training.objective import built
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 MASKS = {
-    "encoder_rate": 0.3, "decoder_rate": 0.5, "unit": "whole-word", "superset": "union", "mask": 1.0,
+    "encoder_rate": 0.3,
+    "decoder_rate": 0.5,
+    "unit": "whole-word",
+    "superset": "union",
+    "mask": 1.0,
     "random": 0.0,
-}  # fmt: skip
+}
 DECODER = {"layers": 2, "segments": "zeros", "slot": "replace", "shared_head": True}
 TOKEN_LOSS = {"per": "batch", "specials": False}
 

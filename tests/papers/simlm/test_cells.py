@@ -87,8 +87,10 @@ def test_every_cell_is_a_dash_a_number_a_size_or_in_a_column_of_words():
 
 
 def test_marks_say_where_a_figure_comes_from():
-    marked = [(r["id"].rpartition(".")[2], "".join(set("".join(r["cells"])) & set("*†")))
-              for r in tables()["2"]["rows"]]  # fmt: skip
+    marked = [
+        (r["id"].rpartition(".")[2], "".join(set("".join(r["cells"])) & set("*†")))
+        for r in tables()["2"]["rows"]
+    ]
     assert {row: mark for row, mark in marked if mark} == {"bm25": "*", "ance": "†", "cocondenser": "*"}
 
 

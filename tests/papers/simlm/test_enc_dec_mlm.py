@@ -8,8 +8,12 @@ from repro.nn.checkpoint import load_masked_lm
 from tests.papers.simlm.pretraining import DECODER, MASKS, loops, made, rows
 
 OPTIONS = {
-    "masks": MASKS | {"mask": 0.8, "random": 0.1}, "decoder": DECODER, "per": "batch", "length": 48, "seed": 7
-}  # fmt: skip
+    "masks": MASKS | {"mask": 0.8, "random": 0.1},
+    "decoder": DECODER,
+    "per": "batch",
+    "length": 48,
+    "seed": 7,
+}
 
 
 def objective(**changes) -> EncoderDecoderMaskedLanguageModel:

@@ -11,9 +11,15 @@ from tests.papers.simlm.pretraining import DECODER, MASKS, TOKEN_LOSS, made, row
 from tests.tiny_models import tiny_tokenizer
 
 OPTIONS = {
-    "masks": MASKS, "dropout": True, "draws": "independent", "decoder": DECODER, "token_loss": TOKEN_LOSS,
-    "weight": 1.0, "length": 48, "seed": 7,
-}  # fmt: skip
+    "masks": MASKS,
+    "dropout": True,
+    "draws": "independent",
+    "decoder": DECODER,
+    "token_loss": TOKEN_LOSS,
+    "weight": 1.0,
+    "length": 48,
+    "seed": 7,
+}
 
 
 def objective(**changes) -> EncoderDecoderReplacedTokenDetection:

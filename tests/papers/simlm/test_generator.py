@@ -38,9 +38,14 @@ def electra():
     from transformers import ElectraConfig, ElectraForMaskedLM
 
     config = ElectraConfig(
-        vocab_size=len(TOKENIZER), embedding_size=16, hidden_size=24, num_hidden_layers=1,
-        num_attention_heads=2, intermediate_size=48, max_position_embeddings=64,
-    )  # fmt: skip
+        vocab_size=len(TOKENIZER),
+        embedding_size=16,
+        hidden_size=24,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=48,
+        max_position_embeddings=64,
+    )
     return ElectraForMaskedLM(config)
 
 
@@ -48,9 +53,14 @@ def roberta():
     from transformers import RobertaConfig, RobertaForMaskedLM
 
     config = RobertaConfig(
-        vocab_size=len(TOKENIZER), hidden_size=24, num_hidden_layers=1, num_attention_heads=2,
-        intermediate_size=48, max_position_embeddings=66, type_vocab_size=1,
-    )  # fmt: skip
+        vocab_size=len(TOKENIZER),
+        hidden_size=24,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=48,
+        max_position_embeddings=66,
+        type_vocab_size=1,
+    )
     return RobertaForMaskedLM(config)
 
 

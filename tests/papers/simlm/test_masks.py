@@ -51,9 +51,11 @@ def test_quotas_of_whole_words_are_of_each_text_and_never_exceeded():
     lengths = made["attention_mask"].sum(dim=1).tolist()
     further = (0.5 - 0.3) / (1 - 0.3)
     pairs = zip(
-        lengths, made["encoder_chosen"].sum(dim=1).tolist(), made["decoder_chosen"].sum(dim=1).tolist(),
+        lengths,
+        made["encoder_chosen"].sum(dim=1).tolist(),
+        made["decoder_chosen"].sum(dim=1).tolist(),
         strict=True,
-    )  # fmt: skip
+    )
     at_quota = 0
     for length, encoder, decoder in pairs:
         quota = max(1, round(0.3 * length))

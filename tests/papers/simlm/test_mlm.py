@@ -8,9 +8,7 @@ from repro.nn.mlm import MaskedLanguageModel
 from repro.nn.token_cross_entropy import IGNORED
 from tests.papers.simlm.pretraining import loops, made, rows
 
-OPTIONS = {
-    "masking": {"rate": 0.3, "mask": 0.8, "random": 0.1}, "reduction": "mean", "length": 48, "seed": 7
-}  # fmt: skip
+OPTIONS = {"masking": {"rate": 0.3, "mask": 0.8, "random": 0.1}, "reduction": "mean", "length": 48, "seed": 7}
 
 
 def objective(**changes) -> PairMaskedLanguageModel:

@@ -26,25 +26,36 @@ OBJECTIVES = {
     "enc-dec-rtd": (
         "papers.simlm.enc_dec_rtd:EncoderDecoderReplacedTokenDetection",
         {
-            "masks": MASKS, "dropout": True, "draws": "independent", "decoder": DECODER,
-            "token_loss": TOKEN_LOSS, "weight": 1.0,
+            "masks": MASKS,
+            "dropout": True,
+            "draws": "independent",
+            "decoder": DECODER,
+            "token_loss": TOKEN_LOSS,
+            "weight": 1.0,
         },
     ),
-    "autoencoder": (
-        "papers.simlm.autoencoder:AutoEncoder", {"decoder": DECODER, "token_loss": TOKEN_LOSS}
-    ),
-}  # fmt: skip
+    "autoencoder": ("papers.simlm.autoencoder:AutoEncoder", {"decoder": DECODER, "token_loss": TOKEN_LOSS}),
+}
 
 
 def params(name: str, **changes) -> dict:
     path, options = OBJECTIVES[name]
     given = {
-        "objective": {"name": name, "version": VERSIONS.get(name, 1), "path": path}, "options": options,
+        "objective": {"name": name, "version": VERSIONS.get(name, 1), "path": path},
+        "options": options,
         "texts_per_batch": 8,
-        "epochs": None, "max_steps": 10, "learning_rate": 1e-3, "warmup_ratio": 0.0, "warmup_steps": 2,
-        "schedule": "linear", "weight_decay": 0.0, "max_grad_norm": 1.0, "precision": "fp32", "length": 24,
+        "epochs": None,
+        "max_steps": 10,
+        "learning_rate": 1e-3,
+        "warmup_ratio": 0.0,
+        "warmup_steps": 2,
+        "schedule": "linear",
+        "weight_decay": 0.0,
+        "max_grad_norm": 1.0,
+        "precision": "fp32",
+        "length": 24,
         "seed": 45678,
-    }  # fmt: skip
+    }
     return given | changes
 
 

@@ -12,9 +12,14 @@ from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
 
 REPLACEMENT = {"training": "frozen", "dropout": True, "draws": "independent"}
 OPTIONS = {
-    "masks": MASKS, "replacement": REPLACEMENT, "generator_weight": 0.2, "decoder": DECODER,
-    "token_loss": TOKEN_LOSS, "length": 48, "seed": 7,
-}  # fmt: skip
+    "masks": MASKS,
+    "replacement": REPLACEMENT,
+    "generator_weight": 0.2,
+    "decoder": DECODER,
+    "token_loss": TOKEN_LOSS,
+    "length": 48,
+    "seed": 7,
+}
 
 
 def objective(**changes) -> ReplacedLanguageModelling:

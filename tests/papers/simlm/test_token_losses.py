@@ -80,9 +80,12 @@ def test_the_order_of_texts_and_more_padding_do_not_matter(per):
     loss = reconstruction(hidden, lambda h: h @ matrix.T, tokens, COUNTED, per=per)
     pad = torch.nn.functional.pad
     again = reconstruction(
-        pad(hidden, (0, 0, 0, 2))[order], lambda h: h @ matrix.T, pad(tokens, (0, 2))[order],
-        pad(COUNTED, (0, 2))[order], per=per,
-    )  # fmt: skip
+        pad(hidden, (0, 0, 0, 2))[order],
+        lambda h: h @ matrix.T,
+        pad(tokens, (0, 2))[order],
+        pad(COUNTED, (0, 2))[order],
+        per=per,
+    )
     assert again.item() == pytest.approx(loss.item(), rel=1e-12)
 
 

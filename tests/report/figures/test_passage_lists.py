@@ -50,5 +50,7 @@ def test_all_of_it_lies_beside_as_csv(tmp_path):
     with open(tmp_path / "p.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(r["system"], r["rank"], r["id"], r["grade"]) for r in rows] == [
-        ("old", "1", "d1", ""), ("new", "1", "d1", "2"), ("new", "2", "d2", "0"),
-    ]  # fmt: skip
+        ("old", "1", "d1", ""),
+        ("new", "1", "d1", "2"),
+        ("new", "2", "d2", "0"),
+    ]

@@ -8,7 +8,6 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from tests.engines.conftest import told
 
 from repro.errors import BlockedError, StageError, UsageError
 from repro.progress import Progress
@@ -18,6 +17,7 @@ from repro.running.engines.torchrun import SHARED
 from repro.running.runner import execute
 from repro.stage_table import STAGES
 from repro.store import Store
+from tests.running.engines.conftest import told
 
 pytestmark = pytest.mark.usefixtures("pretended")
 
@@ -161,8 +161,15 @@ def test_all_children_are_told_to_end_before_any_is_waited_for(monkeypatch):
     monkeypatch.setattr(os, "killpg", lambda pid, number: done.append(f"{number.name} {pid}"))
     child.stop([SimpleNamespace(process=Process(pid)) for pid in (1, 2)])
     assert done == [
-        "SIGTERM 1", "SIGTERM 2", "wait 1", "wait 2", "SIGKILL 1", "SIGKILL 2", "wait 1", "wait 2",
-    ]  # fmt: skip
+        "SIGTERM 1",
+        "SIGTERM 2",
+        "wait 1",
+        "wait 2",
+        "SIGKILL 1",
+        "SIGKILL 2",
+        "wait 1",
+        "wait 2",
+    ]
 
 
 def test_what_was_ignored_before_stays_ignored():

@@ -78,9 +78,13 @@ def cluster(tmp_path_factory):
     for name in ("state", "spool"):
         (folder / name).mkdir()
     text = CONFIGURATION.format(
-        host=socket.gethostname().split(".")[0], folder=folder, controller=_port(), daemon=_port(),
-        cores=cores(), memory=memory() // 2**21,
-    )  # fmt: skip
+        host=socket.gethostname().split(".")[0],
+        folder=folder,
+        controller=_port(),
+        daemon=_port(),
+        cores=cores(),
+        memory=memory() // 2**21,
+    )
     configuration = folder / "slurm.conf"
     configuration.write_text(text)
     before, os.environ["SLURM_CONF"] = os.environ.get("SLURM_CONF"), str(configuration)
@@ -121,9 +125,13 @@ def test_siblings_of_a_failed_stage_end_and_a_second_submission_continues(cluste
     nodes = plan(cells, scale=scale("tiny"), data=None, digests=None).nodes
     store = Store(tmp_path / "store")
     assert _settled(store, nodes) == {
-        "corpus": "failed", "queries": "done", "qrels": "done",
-        "lucene_index": "cancelled", "bm25": "cancelled", "evaluate": "cancelled",
-    }  # fmt: skip
+        "corpus": "failed",
+        "queries": "done",
+        "qrels": "done",
+        "lucene_index": "cancelled",
+        "bm25": "cancelled",
+        "evaluate": "cancelled",
+    }
     assert {n.stage for n in nodes if store.state(n) == "stored"} == {"queries", "qrels"}
     told = _run(tmp_path, "status").stdout
     assert "Slurm jobs of nodes that are not stored: 1 failed, 3 cancelled" in told

@@ -22,13 +22,21 @@ def file(tmp_path):
 def test_a_stage_asks_for_its_own_and_takes_over_the_rest(file):
     found = site(str(file))
     assert found.of("pretrain").words() == [
-        "--partition=gpu", "--gpus=1", "--cpus-per-task=4", "--mem=16G", "--time=2-00:00:00",
-        "--constraint=a100", "--account=lab",
-    ]  # fmt: skip
+        "--partition=gpu",
+        "--gpus=1",
+        "--cpus-per-task=4",
+        "--mem=16G",
+        "--time=2-00:00:00",
+        "--constraint=a100",
+        "--account=lab",
+    ]
     assert found.of("pretrain").prologue == "module load python"
     assert found.of("bm25").words() == [
-        "--partition=cpu", "--cpus-per-task=4", "--mem=16G", "--time=4:00:00",
-    ]  # fmt: skip
+        "--partition=cpu",
+        "--cpus-per-task=4",
+        "--mem=16G",
+        "--time=4:00:00",
+    ]
 
 
 def test_it_is_named_by_an_option_or_by_the_environment(file, monkeypatch):

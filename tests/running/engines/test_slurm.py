@@ -104,8 +104,16 @@ def test_a_second_submission_submits_only_what_is_neither_stored_nor_queued(make
     assert again.submitted == {} and {j.id for j in again.standing.values()} == set(stages)
 
     _finish(store, *(n for n in plan.nodes if n.stage in ("corpus", "queries", "qrels")))
-    _say(cluster, stages, lucene_index="FAILED", bm25="CANCELLED", evaluate="CANCELLED",
-         corpus="COMPLETED", queries="COMPLETED", qrels="COMPLETED")  # fmt: skip
+    _say(
+        cluster,
+        stages,
+        lucene_index="FAILED",
+        bm25="CANCELLED",
+        evaluate="CANCELLED",
+        corpus="COMPLETED",
+        queries="COMPLETED",
+        qrels="COMPLETED",
+    )
     third = _submit(plan, store)
     assert set(_stages(plan, third).values()) == {"lucene_index", "bm25", "evaluate"}
     assert {job.slurm for job in third.again.values()} == {"failed", "cancelled"}
@@ -239,8 +247,7 @@ def test_status_counts_the_jobs_and_names_failures_with_their_logs(make, store, 
     tell_jobs(plan, store)
     counted, failed = capsys.readouterr().out.splitlines()
     assert counted == (
-        "Slurm jobs of nodes that are not stored: 1 running, "
-        f"{len(stages) - 3} queued, 1 failed, 1 cancelled"
+        f"Slurm jobs of nodes that are not stored: 1 running, {len(stages) - 3} queued, 1 failed, 1 cancelled"
     )
     corpus = next(n for n in plan.nodes if n.stage == "corpus")
     id = next(id for id, stage in stages.items() if stage == "corpus")

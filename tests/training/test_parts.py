@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.test_train import Places, Regression
 
 from repro.errors import UsageError
 from repro.progress import Progress
@@ -18,6 +17,7 @@ from repro.training.loop import Settings, train
 from repro.training.micro_batches import are_texts, collated_in_parts
 from repro.training.process_group import rank
 from tests.nn.parted_objectives import Texts, objective
+from tests.training.test_loop import Places, Regression
 from tests.two_processes import in_two_processes
 
 NAMES = ("mlm", "costa", "in-batch", "four blocks", "distillation")
@@ -25,9 +25,17 @@ NAMES = ("mlm", "costa", "in-batch", "four blocks", "distillation")
 
 def settings(**changes) -> Settings:
     given = {
-        "epochs": None, "max_steps": 5, "learning_rate": 0.001, "warmup_ratio": 0.2, "warmup_steps": None,
-        "schedule": "linear", "weight_decay": 0.01, "max_grad_norm": 1.0, "precision": "fp32", "seed": 5,
-    }  # fmt: skip
+        "epochs": None,
+        "max_steps": 5,
+        "learning_rate": 0.001,
+        "warmup_ratio": 0.2,
+        "warmup_steps": None,
+        "schedule": "linear",
+        "weight_decay": 0.01,
+        "max_grad_norm": 1.0,
+        "precision": "fp32",
+        "seed": 5,
+    }
     return Settings.of(given | changes, batch_size=4)
 
 
