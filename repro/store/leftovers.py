@@ -13,7 +13,7 @@ from pathlib import Path
 from repro.stage_table import STAGES
 from repro.store import Store, damage, lock_file
 from repro.store.disk import remove, size_on_disk, translated
-from repro.store.known import Known
+from repro.store.lineage import Lineage
 
 _NAME = re.compile(r"([0-9a-f]{64})(\.partial|\.incoming)?(\.gone)?")
 _LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
@@ -46,7 +46,7 @@ def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Lefto
     """
     building = _building(store)
     before = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
-    kept = Known(store.root).below(needed | building | _asked_for(store, before))
+    kept = Lineage(store.root).below(needed | building | _asked_for(store, before))
     found = [item for item in _artefacts(store, kept, building) if _newest(item.path) <= before]
     gone = {item.path for item in found}
     found += [item for item in _locks(store, gone, building) if _newest(item.path) <= before]
@@ -62,7 +62,7 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
             return True
         with _held(store, item) as held:
             others = _building(store) - {item.fingerprint}
-            free = held and item.fingerprint not in Known(store.root).below(others)
+            free = held and item.fingerprint not in Lineage(store.root).below(others)
             if free:
                 remove(item.path)
             return free
@@ -124,7 +124,7 @@ def _locks(store: Store, gone: set[Path], building: set[str]) -> Iterator[Leftov
 def _notes(store: Store, kept: set[str], gone: set[Path]) -> Iterator[Leftover]:
     """Notes of nodes that are neither needed nor stored, nor below any that is."""
     stored = {p.name for stage in STAGES for p in store.root.glob(f"{stage}/*") if p not in gone}
-    wanted = kept | Known(store.root).below({name.partition(".")[0] for name in stored})
+    wanted = kept | Lineage(store.root).below({name.partition(".")[0] for name in stored})
     for path in sorted(store.root.glob("nodes/*")):
         name = _NOTE.fullmatch(path.name)
         if name and (name[1] not in wanted or name[2] != "json"):

@@ -10,7 +10,7 @@ import pytest
 
 from repro.graph import Node
 from repro.store import RECORD, Store, disk
-from repro.store.known import Known
+from repro.store.lineage import Lineage
 from repro.store.leftovers import DAY, leftovers, remove_damaged, remove_leftover
 
 CORPUS = Node("corpus", {"dataset": "x"})
@@ -85,7 +85,7 @@ def test_what_was_asked_for_lately_stays_with_what_is_below_it(store):
 def test_what_lies_below_is_known_from_a_record_where_the_note_is_gone_or_torn(store):
     store.build(INDEX, write, waiting=lambda: None)
     (store.root / "nodes" / f"{INDEX.fingerprint}.json").write_text('{"stage"')
-    assert Known(store.root).below([INDEX.fingerprint]) == {INDEX.fingerprint, CORPUS.fingerprint}
+    assert Lineage(store.root).below([INDEX.fingerprint]) == {INDEX.fingerprint, CORPUS.fingerprint}
     age(store, 100)
     collect(store, INDEX)
     assert store.state(CORPUS) == "stored" and store.state(OTHER) == "missing"

@@ -1,0 +1,89 @@
+"""Fingerprints that a manifest, a record or a test between rows still needs: what `repro gc` keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from repro.errors import UsageError
+from repro.graph import canonical
+from repro.locations import Settings
+from repro.manifest.cells import Cell, exhibits, numeric_cells, select
+from repro.manifest.papers import Paper
+from repro.running.plan import Plan, plan
+from repro.running.scale import Scale
+from repro.stage_table import STAGES
+from repro.store.lineage import Lineage
+from repro.store.results import Record, Results
+
+
+def kept(papers: list[Paper], scales: list[Scale], places: Settings) -> tuple[set[str], list[str]]:
+    """Fingerprints to keep for these papers at these scales, and sentences about what could not be told.
+
+    Kept are the nodes of every cell and exhibit with the readings' defaults and the data at hand; what
+    lies behind a record, with its own seed and readings; what was made from data or checkpoints that a
+    manifest names and that are not at hand now, since their fingerprints cannot be computed without
+    them; and the significance tests between any of those.
+    """
+    plans: list[Plan] = []
+    recorded: set[str] = set()
+    notices = []
+    for paper in papers:
+        for scale in scales:
+            shown = exhibits((paper.name,), ())
+            plans.append(_plan(numeric_cells(paper), scale, places, exhibits=shown))
+            records = Results(places.results).read(scale.name, paper.name)
+            recorded |= {record.fingerprint for record in records}
+            for (seed, readings), cells in _variants(records).items():
+                try:
+                    chosen = select((), tables=(), rows=(), cells=tuple(sorted(cells)))
+                    seeds = () if seed is None else (seed,)
+                    plans.append(_plan(chosen, scale, places, seeds=seeds, overrides=dict(readings)))
+                except UsageError as error:  # a cell or choice that the manifest no longer has
+                    notices.append(f"records of {paper.name} at {scale.name} are not counted: {error}")
+    lineage = Lineage(places.store)
+    needed = {node.fingerprint for each in plans for node in each.nodes} | lineage.below(recorded)
+    unidentified = _unidentified(lineage, plans) - needed
+    if unidentified:
+        notices.append(f"{len(unidentified)} artefacts stay: what they were made from is not at hand")
+    needed |= unidentified
+    return needed | lineage.tests_between(needed), notices
+
+
+def _plan(cells: list[Cell], scale: Scale, places: Settings, **variant: Any) -> Plan:
+    digests = places.store / "digests.json" if places.store.is_dir() else None
+    return plan(cells, scale=scale, data=places.data, digests=digests, **variant)
+
+
+def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
+    """(seed, readings) -> cells, for what the suite itself measured otherwise than by default."""
+    variants: dict[tuple, set[str]] = {}
+    for record in records:
+        readings = tuple(sorted((k, v) for k, v in record.readings.items() if k not in record.substitutes))
+        if (record.seed is not None or readings) and not record.origin:
+            variants.setdefault((record.seed, readings), set()).add(record.cell)
+    return variants
+
+
+def _unidentified(lineage: Lineage, plans: list[Plan]) -> set[str]:
+    """Stored artefacts made from a source that a plan names and that is not at hand, with all below them."""
+    absent = {_source(node.stage, node.params) for each in plans for node in _absent(each)}
+    unidentified: set[str] = set()
+    for path in (path for stage in STAGES if absent for path in lineage.root.glob(f"{stage}/*")):
+        known = [one for one in lineage.below([path.name]) if lineage.describe(one)]
+        sources = (_source(lineage.describe(one)["stage"], lineage.describe(one)["params"]) for one in known)
+        if not absent.isdisjoint(sources):
+            unidentified.update(known)
+    return unidentified
+
+
+def _absent(each: Plan) -> Iterator:
+    """Nodes whose data or checkpoint is missing, and with it the identity that their fingerprint holds."""
+    obstacles = each.machine.obstacles
+    return (n for n in each.nodes if n.fingerprint in obstacles and not obstacles[n.fingerprint].of_machine)
+
+
+def _source(stage: str, params: Mapping[str, Any]) -> str:
+    """A stage and its parameters without those that follow from the source's bytes or place."""
+    aside = {"identity", *STAGES[stage].ignored}
+    return canonical([stage, {name: value for name, value in params.items() if name not in aside}])

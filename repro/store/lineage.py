@@ -1,0 +1,60 @@
+"""What each stored artefact was made from, read from the store itself: no plan, manifest or data is needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from repro.stage_table import STAGES
+from repro.store.disk import RECORD
+
+
+class Lineage:
+    """The notes and records of a store, each read once. A damaged one counts as absent."""
+
+    def __init__(self, root: Path):
+        self.root = root
+        self._described: dict[str, dict] = {}
+
+    def describe(self, fingerprint: str) -> dict:
+        """``stage``, ``params`` and ``inputs`` (name -> fingerprint or list of them); empty if unknown."""
+        if fingerprint not in self._described:
+            note = self.root / "nodes" / f"{fingerprint}.json"
+            descriptions = map(_description, [note, *self.root.glob(f"*/{fingerprint}/{RECORD}")])
+            self._described[fingerprint] = next(filter(None, descriptions), {})
+        return self._described[fingerprint]
+
+    def inputs(self, fingerprint: str) -> list[str]:
+        """The fingerprints of an artefact's inputs; empty if they are unknown."""
+        return _flat(self.describe(fingerprint).get("inputs", {}))
+
+    def below(self, fingerprints: Iterable[str]) -> set[str]:
+        """The fingerprints and those of everything they were made from, as far as it is known."""
+        reached: set[str] = set()
+        waiting = list(fingerprints)
+        while waiting:
+            fingerprint = waiting.pop()
+            if fingerprint not in reached:
+                reached.add(fingerprint)
+                waiting += self.inputs(fingerprint)
+        return reached
+
+    def tests_between(self, fingerprints: set[str]) -> set[str]:
+        """Stored significance tests of artefacts that are all among ``fingerprints``; no plan names them."""
+        tests = {path.name for path in self.root.glob("compare/*")}
+        return {test for test in tests if self.inputs(test) and fingerprints.issuperset(self.inputs(test))}
+
+
+def _description(path: Path) -> dict | None:
+    try:
+        read = json.loads(path.read_text())
+        read = read["identity"] if path.name == RECORD else read
+        sound = read["stage"] in STAGES and isinstance(read["params"], dict)
+        return read if sound and all(isinstance(one, str) for one in _flat(read["inputs"])) else None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _flat(inputs: dict) -> list[str]:
+    return [one for value in inputs.values() for one in (value if isinstance(value, list) else [value])]
