@@ -30,6 +30,7 @@ from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
 
 from repro.graph import Node, walk
 from repro.manifest.cells import select
+from repro.manifest.papers import papers
 from repro.progress import Progress
 from repro.running.cost import shapes
 from repro.running.cost.stated import stated
@@ -168,7 +169,7 @@ def matrix_product(rows: int, hidden: int, precision: str) -> float:
 
 def own_cost(paper: str) -> str:
     """What the paper says of its first pre-training."""
-    said = [entry for entry in stated().get(paper, []) if entry.of.startswith("pre-training")]
+    said = [entry for entry in stated(papers()[paper]) if entry.of.startswith("pre-training")]
     return str(said[0]).partition(": ")[2] if said else "not stated"
 
 

@@ -41,9 +41,10 @@ def _work(cost: Estimate) -> str:
 
 def _papers(cost: Estimate) -> None:
     from repro.cli.printing import table
+    from repro.manifest.papers import paper
     from repro.running.cost.stated import stated
 
-    said, rows = stated(), []
+    rows = []
     for name, nodes in cost.by_paper.items():
         trained = [node for node in nodes if node.stage == "pretrain"]
         rows.append(
@@ -53,7 +54,7 @@ def _papers(cost: Estimate) -> None:
                 _amount(cost, _longest(cost, trained)),
                 _amount(cost, [n for n in nodes if n.stage == "finetune"]),
                 _amount(cost, nodes),
-                "\n".join(map(str, said.get(name, []))),
+                "\n".join(map(str, stated(paper(name)))),
             ]
         )
     unit = f"{cost.throughput.unit} hours" if cost.throughput else "FLOP"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from repro.datasets.catalog import dataset as catalogued
 from repro.errors import unknown
 from repro.graph import Node, rewrite
 from repro.manifest import yaml_file
+from repro.manifest.papers import Paper, papers
 
 MASKED_LANGUAGE_MODEL = {"name": "mlm", "version": 1, "path": "repro.nn.mlm:MaskedLanguageModel"}
 HIDDEN_SIZE = 768  # of the papers' backbones
@@ -44,15 +45,18 @@ class _Objective(BaseModel):
     learning_rate: _Rate | None = None
 
 
-class _Facts(BaseModel):
+class _Additions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+    objectives: dict[str, _Objective] = {}
+
+
+class _Facts(_Additions):
     about: str
     like: str | None = None
     caps: dict[str, int] = {}
     replace: dict[str, str | int] = {}
     steps: dict[str, int] = {}
     learning_rate: dict[str, _Rate] = {}
-    objectives: dict[str, _Objective] = {}
     backbone: _Backbone | None = None
 
 
@@ -235,9 +239,30 @@ def _scaled(value: Any, ratio: float) -> Any:
 
 @functools.cache
 def scales() -> dict[str, Scale]:
-    """Every scale of scales.yaml by name."""
+    """Every scale of scales.yaml by name, with what papers say there of their own objectives."""
     facts = yaml_file.read(Path(__file__).with_name("scales.yaml"), dict[str, _Facts])
+    for source in papers().values():
+        for name, additions in _additions(source, facts).items():
+            objectives = facts[name].objectives | additions.objectives
+            facts[name] = facts[name].model_copy(update={"objectives": objectives})
     return {name: Scale(name, _inherited(fact, facts)) for name, fact in facts.items()}
+
+
+def _additions(source: Paper, facts: Mapping[str, _Facts]) -> dict[str, _Additions]:
+    """The scales.yaml of a paper. Raises ManifestError for an unknown scale or a known objective."""
+    path = source.folder / "scales.yaml"
+    if not path.exists():
+        return {}
+
+    def faults(content: dict[str, _Additions]) -> Iterator[yaml_file.Fault]:
+        for name, additions in content.items():
+            if name not in facts:
+                yield (name,), f"{name!r} is no scale ({', '.join(facts)})"
+            for objective in additions.objectives:
+                if name in facts and objective in facts[name].objectives:
+                    yield (name, "objectives", objective), f"{objective!r} is stated elsewhere at {name}"
+
+    return yaml_file.read(path, dict[str, _Additions], faults=faults)
 
 
 def _inherited(fact: _Facts, facts: Mapping[str, _Facts]) -> _Facts:

@@ -22,7 +22,7 @@ def scaffolded(tmp_path_factory):
     installed = place / "fifth-0.1.0.dist-info"  # what installing it would leave
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: fifth\nVersion: 0.1.0\n")
-    (installed / "entry_points.txt").write_text("[repro.manifest.papers]\nfifth = fifth\n")
+    (installed / "entry_points.txt").write_text("[repro.papers]\nfifth = fifth\n")
     return place
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from repro.errors import UsageError
+from repro.errors import ManifestError, UsageError
 from repro.graph import Node, walk
+from repro.manifest.papers import Paper
 from repro.running.scale import scale, scales
 
 TRAINED = Node(
@@ -174,3 +175,36 @@ def test_an_unknown_scale_names_the_right_ones():
 
 def test_every_scale_but_full_is_kept_from_being_compared_with_print():
     assert [s.name for s in scales().values() if s.compares_with_print] == ["full"]
+
+
+@pytest.fixture
+def of_a_paper(tmp_path, monkeypatch):
+    """The scales where one paper says something of its own objectives."""
+    monkeypatch.setattr("repro.running.scale.papers", lambda: {"made": Paper("made", tmp_path, "made")})
+
+    def call(text):
+        (tmp_path / "scales.yaml").write_text(text)
+        return scales.__wrapped__()
+
+    return call
+
+
+def test_a_paper_says_what_a_scale_changes_of_its_own_objective(of_a_paper):
+    found = of_a_paper("tiny: {objectives: {o: {steps: 7}}}")
+    assert found["tiny"].rewriter()(TRAINED).params["max_steps"] == 7
+    assert found["tiny-long"].rewriter()(TRAINED).params["max_steps"] == 7  # like tiny
+    assert found["full"].rewriter()(TRAINED).fingerprint == TRAINED.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("minute: {objectives: {}}", "'minute' is no scale (full, small"),
+        ("tiny: {caps: {length: 7}}", "tiny.caps: Extra inputs are not permitted"),
+        ("tiny: {objectives: {cross-encoder: {steps: 7}}}", "'cross-encoder' is stated elsewhere at tiny"),
+    ],
+)
+def test_a_paper_changes_nothing_else_of_a_scale(of_a_paper, text, reason):
+    with pytest.raises(ManifestError) as error:
+        of_a_paper(text)
+    assert "scales.yaml:1: " in str(error.value) and reason in str(error.value)

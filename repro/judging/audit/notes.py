@@ -1,11 +1,14 @@
-"""audit.yaml beside the papers: which rows are one system, and what is known of a disagreement."""
+"""The audit.yaml of each paper: which rows are one configuration, and what is known of a disagreement."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pydantic import BaseModel, ConfigDict, Field
 
-from repro.manifest import papers, yaml_file
+from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
+from repro.manifest.papers import Paper, papers
 
 
 class _Strict(BaseModel):
@@ -20,7 +23,7 @@ class Explanation(_Strict):
 
 
 class Notes(_Strict):
-    """A whole audit.yaml: configuration -> rows or cells, and explanations."""
+    """The content of one audit.yaml, or of all: configuration -> rows or cells, and explanations."""
 
     configurations: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     explanations: tuple[Explanation, ...] = ()
@@ -39,25 +42,38 @@ class Notes(_Strict):
 
 
 def notes() -> Notes:
-    """The audit.yaml of the papers' folder; empty without one.
+    """The notes of all papers together; papers that name a configuration alike mean the same one.
 
-    Raises ManifestError, with file and line, also for a path that names no row or cell.
+    Raises ManifestError, with file and line, also for a path that names no row or cell of its paper.
     """
-    path = papers.ROOT / "audit.yaml"
-    return yaml_file.read(path, Notes, faults=_faults) if path.exists() else Notes()
+    configurations: dict[str, tuple[str, ...]] = {}
+    explanations: list[Explanation] = []
+    for source in papers().values():
+        of_paper = _notes_of(source)
+        for name, paths in of_paper.configurations.items():
+            configurations[name] = (*configurations.get(name, ()), *paths)
+        explanations += of_paper.explanations
+    return Notes(configurations=configurations, explanations=tuple(explanations))
 
 
-def _faults(content: Notes):
-    ids = {c.id for source in papers.papers().values() for c in cells_of(source)}
-    known = ids | {identifier.rpartition("/")[0] for identifier in ids}
-    seen: set[str] = set()
-    for name, paths in content.configurations.items():
-        for number, path in enumerate(paths):
-            if path not in known:
-                yield ("configurations", name, number), f"{path!r} is no row or cell of the papers"
-            if path in seen:
-                yield ("configurations", name, number), f"{path!r} is named twice"
-            seen.add(path)
+def _notes_of(source: Paper) -> Notes:
+    path = source.folder / "audit.yaml"
+    if not path.exists():
+        return Notes()
+    cells = {c.id for c in cells_of(source)}
+    known = cells | {identifier.rpartition("/")[0] for identifier in cells}
+
+    def faults(content: Notes) -> Iterator[yaml_file.Fault]:
+        seen: set[str] = set()
+        for name, paths in content.configurations.items():
+            for number, place in enumerate(paths):
+                if place not in known:
+                    yield ("configurations", name, number), f"{place!r} is no row or cell of {source.name}"
+                if place in seen:
+                    yield ("configurations", name, number), f"{place!r} is named twice"
+                seen.add(place)
+
+    return yaml_file.read(path, Notes, faults=faults)
 
 
 def _within(place: str, prefix: str) -> bool:

@@ -1,17 +1,17 @@
-"""costs.yaml beside the papers: what each says of its own cost."""
+"""The costs.yaml of a paper: what it says of its own trainings' cost."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from repro.manifest import papers, yaml_file
+from repro.manifest import yaml_file
+from repro.manifest.papers import Paper
 
 
 class Stated(BaseModel):
     """A sentence of a paper about the cost of one training; null is what it does not say."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    paper: str
     of: str
     gpus: int | None
     gpu: str | None
@@ -32,18 +32,7 @@ class Stated(BaseModel):
         return f"{self.of}: {self.gpus} {self.gpu or 'GPUs of no named kind'}, {hours} ({self.where})"
 
 
-def stated() -> dict[str, list[Stated]]:
-    """Paper -> what it says; empty without the file. Raises ManifestError with file and line."""
-    path = papers.ROOT / "costs.yaml"
-    found: dict[str, list[Stated]] = {}
-    if path.exists():
-        for entry in yaml_file.read(path, tuple[Stated, ...], faults=_faults):
-            found.setdefault(entry.paper, []).append(entry)
-    return found
-
-
-def _faults(entries: tuple[Stated, ...]):
-    known = papers.papers()
-    for place, entry in enumerate(entries):
-        if entry.paper not in known:
-            yield (place, "paper"), f"{entry.paper!r} is no paper here ({', '.join(known)})"
+def stated(source: Paper) -> tuple[Stated, ...]:
+    """The statements of a paper; none without the file. Raises ManifestError with file and line."""
+    path = source.folder / "costs.yaml"
+    return yaml_file.read(path, tuple[Stated, ...]) if path.exists() else ()

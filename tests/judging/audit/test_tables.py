@@ -42,7 +42,7 @@ def made(tmp_path, monkeypatch):
             text = text.replace(old, new)
         (tmp_path / "made/cells.yaml").write_text(text)
         if notes:
-            (tmp_path / "audit.yaml").write_text(notes)
+            (tmp_path / "made/audit.yaml").write_text(notes)
         at_hand.papers.cache_clear()
         return [(f.severity, f.kind, f.places[0], f.says) for f in audit([paper("made")])]
 
