@@ -36,7 +36,7 @@ def show(comparison: Comparison, as_json: bool) -> None:
 
     if as_json:
         return emit_json(comparison.as_json())
-    from repro.report.beside import compared_table
+    from repro.report.terminal import compared_table
 
     out = console()
     for cells in _by_table(comparison).values():

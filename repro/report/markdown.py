@@ -9,7 +9,7 @@ from repro.errors import UsageError
 from repro.judging.comparison import Compared, Comparison
 from repro.judging.coverage import Covered
 from repro.judging.verdict import FAILS, PASSES
-from repro.report.numbers import shown
+from repro.report.grid import ours
 
 BEGIN, END = "<!-- verdicts:begin -->", "<!-- verdicts:end -->"
 ORDER = (
@@ -93,8 +93,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _failing(c: Compared) -> list[str]:
-    ours = shown(c.measured, c.cell) if c.measured is not None else "–"
-    return [f"`{c.cell.id}`", c.cell.printed.plain, ours, c.verdict.name, c.verdict.why]
+    return [f"`{c.cell.id}`", c.cell.printed.plain, ours(c) or "–", c.verdict.name, c.verdict.why]
 
 
 def _cell(text: str) -> str:

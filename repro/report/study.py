@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from repro.judging.studies import LEVEL, Cost, Entry
 from repro.manifest.schema import Row, Table
-from repro.report.latex import escape
+from repro.report.latex_text import escape
 
 Entries = Mapping[tuple[str, str], Entry]
 NOTE = (

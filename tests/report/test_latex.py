@@ -9,9 +9,10 @@ from repro.judging.comparison import Compared, Comparison
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
 from repro.manifest.papers import Paper
-from repro.manifest.schema import Manifest
+from repro.manifest.schema import Manifest, Row
+from repro.report.grid import Grid
 from repro.report.latex import document, latex
-from repro.report.latex_entries import SYMBOLS, escape, names
+from repro.report.latex_text import SYMBOLS, escape
 from repro.store.results import Record
 
 MANIFEST = Manifest.model_validate(
@@ -107,8 +108,11 @@ def test_letters_are_raised_for_the_rows_that_ours_beats_by_the_stored_tests():
 
 
 def test_more_rows_than_letters_are_numbered():
-    assert names(["x", "y"]) == {"x": "a", "y": "b"}
-    assert list(names([str(n) for n in range(27)]).values()) == [str(n) for n in range(1, 28)]
+    def letters(count):
+        return Grid(None, [Row(id=f"r{n}", label="") for n in range(count)], [], {}).letters
+
+    assert letters(2) == {"r0": "a", "r1": "b"}
+    assert list(letters(27).values()) == [str(n) for n in range(1, 28)]
 
 
 def test_special_characters_are_made_harmless():

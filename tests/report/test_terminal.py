@@ -1,16 +1,19 @@
 """What the terminal shows is compared as exact strings."""
 
 import io
+from decimal import Decimal
+from types import SimpleNamespace
 
 from rich.console import Console
 
 from repro.judging.comparison import Compared, Comparison
+from repro.judging.effects import Effect
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest
-from repro.report.beside import compared_table
-from repro.report.terminal import printed_table
+from repro.report.grid import Grid
+from repro.report.terminal import _gain, against_paper, compared_table, printed_table
 from repro.store.results import Record
 
 FACTS = {
@@ -125,3 +128,39 @@ def test_a_row_beats_another_only_when_it_is_better_and_significant():
     assert comparison.betters(comparison.cells[0]) == []
     comparison.tests[("p", "1", "d")]["measures"]["RR@10"]["p"] = [[None, 0.06], [0.06, None]]
     assert comparison.betters(comparison.cells[1]) == []
+
+
+def _stub(row: str, role: str, printed: str, measured: float):
+    cell = SimpleNamespace(
+        row=SimpleNamespace(id=row, group=None),
+        column=SimpleNamespace(id="dev"),
+        role=role,
+        is_numeric=True,
+        printed=SimpleNamespace(value=Decimal(printed)),
+    )
+    return SimpleNamespace(cell=cell, measured=measured, verdict=SimpleNamespace(name="lower"))
+
+
+ROWS = [SimpleNamespace(id=i, label=i.upper()) for i in ("bert", "ict", "mine")]
+COLUMNS = [SimpleNamespace(id="dev", head=("Dev", "MRR@10"))]
+GRID = Grid(SimpleNamespace(transposed=False), ROWS, COLUMNS, {})
+
+
+def test_order_and_gains_stand_beneath_a_table():
+    cells = [
+        _stub("bert", "rerun", "0.30", 0.28),
+        _stub("ict", "rerun", "0.32", 0.31),
+        _stub("mine", "ours", "0.36", 0.34),
+    ]
+    lines = [line.split() for line in _shown(against_paper(cells, GRID)).splitlines()]
+    assert ["order", "of", "rows,", "tau", "1.00", "(3", "rows)"] in lines
+    assert ["MINE", "over", "BERT", "1.00,", "-0.014"] in lines  # 0.06/0.30 - 0.06/0.28
+    assert ["MINE", "over", "ICT", "0.75,", "+0.028"] in lines  # 0.03/0.04
+
+
+def test_nothing_measured_adds_nothing():
+    assert against_paper([], GRID) is None
+
+
+def test_a_gain_of_nothing_in_print_is_a_dash():
+    assert _gain(Effect("a", "b", "dev", None, 0.1)) == "–, +0.100"

@@ -110,9 +110,9 @@ def _notices(given) -> list[str]:
 
 
 def _numbers(given) -> list[str]:
-    from repro.report.numbers import shown
+    from repro.report.grid import rounded
 
-    pair, own = given.pair, shown(given.value, given.cell)
+    pair, own = given.pair, rounded(given.value, given.cell)
     if pair is None:
         return [own, *[""] * 9]
     low, high = pair["interval"] or (None, None)
@@ -120,7 +120,7 @@ def _numbers(given) -> list[str]:
     outcomes = "/".join(str(pair[key]) for key in ("wins", "ties", "losses"))
     numbers = [_number(pair[key]) for key in ("p", "permutation_p", "effect_size")]
     alike = [_number(pair[key]) for key in ("rmse", "kendall_union", "rank_biased_overlap")]
-    return [own, shown(pair["value"], given.cell), interval, *numbers, outcomes, *alike]
+    return [own, rounded(pair["value"], given.cell), interval, *numbers, outcomes, *alike]
 
 
 def _number(value: float | None) -> str:

@@ -75,13 +75,13 @@ HEAD = ["cell", "run", "print", "measured", "difference", "verdict"]
 
 def _rows(imported: list) -> list[tuple[str, ...]]:
     """What ``HEAD`` names, in the order of the cells."""
-    from repro.report.numbers import shown
+    from repro.report.grid import rounded
 
     rows = []
     for one in sorted(imported, key=lambda i: i.cell.id):
         found = one.verdict
         difference = "–" if found.difference is None else f"{found.difference:+.4g}"
-        measured = shown(one.record.measured, one.cell)
+        measured = rounded(one.record.measured, one.cell)
         names = one.cell.id, one.record.origin["file"]
         rows.append((*names, one.cell.printed.plain, measured, difference, found.name))
     return rows

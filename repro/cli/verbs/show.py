@@ -36,6 +36,7 @@ def command(what, tables, figures, as_json):
         shown, plotted = list(source.manifest.tables), list(source.manifest.figures)
     if as_json:
         return emit_json([item.model_dump(mode="json", by_alias=True) for item in [*shown, *plotted]])
+    from repro.report.grid import meaning
     from repro.report.terminal import printed_table
 
     out = console()
@@ -44,20 +45,14 @@ def command(what, tables, figures, as_json):
             _examples(source.name, table)
         else:
             out.print(printed_table(source.name, table, cells_of(source, (table,))))
-            for mark, meaning in table.marks.items():
-                print(f"{mark} {_meaning(meaning)}")
+            for sign, mark in table.marks.items():
+                print(f"{sign} {meaning(mark)}")
     for figure in plotted:
         print(f"{source.name} figure {figure.id}: {figure.about}\n  x: {figure.x}\n  y: {figure.y}")
         for line in figure.series:
             print(f"  series: {line}")
         for name, value in figure.settings.items():
             print(f"  {name}: {value}")
-
-
-def _meaning(mark) -> str:
-    if mark.means == "significant":
-        return f"better than {', '.join(mark.over)} by the test of the caption"
-    return " ".join(part for part in (mark.source or mark.property, mark.note) if part)
 
 
 def _examples(name: str, table) -> None:

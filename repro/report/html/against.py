@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from repro.judging.comparison import Compared
 from repro.judging.effects import Effect, effects, orders
 from repro.manifest.schema import Table
+from repro.report.grid import label_in_full
 from repro.report.html.elements import Markup, el
-from repro.report.html.naming import in_full
 
 
 def against_print(printed: Table, compared: Sequence[Compared]) -> Markup | None:
     """A line for every column and gain that can be compared; None where none can."""
     heads = {c.id: " ".join(c.head) or c.id for c in printed.columns}
-    labels = {row.id: in_full(printed, row) for row in printed.rows}
+    labels = {row.id: label_in_full(printed, row) for row in printed.rows}
     lines = [
         f"{heads[column]}: order of {rows} rows, Kendall's tau-b {tau:.2f}"
         for column, (tau, rows) in orders(compared).items()

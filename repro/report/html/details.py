@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from repro.judging.comparison import Compared, Comparison
 from repro.manifest.printed import Printed
+from repro.report.grid import label_in_full
 from repro.report.html.elements import Content, Markup, el, identifier
-from repro.report.html.naming import in_full
 from repro.report.html.verdicts import badge
 from repro.store.results import Record
 
@@ -154,7 +154,7 @@ def _choices(c: Compared) -> Iterator[Markup]:
 
 
 def _tests(c: Compared, comparison: Comparison) -> Iterator[Markup]:
-    labels = {row.id: in_full(c.cell.table, row) for row in c.cell.table.rows}
+    labels = {row.id: label_in_full(c.cell.table, row) for row in c.cell.table.rows}
     pairs = comparison.pairs(c)
     if not pairs:
         return

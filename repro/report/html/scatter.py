@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from repro.manifest.schema import Table
+from repro.report.grid import label_in_full
 from repro.report.html.elements import Markup, el
-from repro.report.html.naming import in_full
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.store import Store, read_json
@@ -61,7 +61,7 @@ def _of_table(table: Table, columns: Mapping, store: Store) -> Iterator[Scatter]
     reference = next((row for row in measured if row.id == table.delta_from), measured[0])
     base = _scores(rows[reference.id], store)
     for row in [r for r in measured if r is not reference][:MOST_ROWS]:
-        names = in_full(table, row), in_full(table, reference)
+        names = label_in_full(table, row), label_in_full(table, reference)
         yield _scatter(*names, rows[row.id].measure, _scores(rows[row.id], store), base)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from repro.judging.studies import LEVEL, Cost, Entry
 from repro.manifest.schema import Table
+from repro.report.grid import column_heads
 from repro.report.html.elements import Content, Markup, el
 from repro.report.html.sections import Study
 from repro.report.html.tables import head, scrolling
@@ -22,9 +23,8 @@ def study(title: str, table: Table, found: Study) -> Markup:
         for row in table.rows
     ]
     caption = el("p", f"{table.about} (percent; ± half of the 95 % interval over seeds)", class_="caption")
-    body = el(
-        "table", el("thead", head(table.columns, ("FLOPs", "seconds"))), el("tbody", rows), class_="printed"
-    )
+    heads = el("thead", head(column_heads(table.columns), ("FLOPs", "seconds")))
+    body = el("table", heads, el("tbody", rows), class_="printed")
     note = f"▲ above, ▼ below {base}: paired t-test over queries, Holm-corrected p at most {LEVEL}."
     return el("div", caption, scrolling(body, title), el("p", note, class_="fine"))
 

@@ -1,0 +1,137 @@
+"""The rows and columns of a table on the paper's axes: what every writer of tables starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from itertools import groupby
+from typing import Generic, TypeVar
+
+from repro.judging.comparison import Compared
+from repro.manifest.cells import Cell
+from repro.manifest.schema import Column, Mark, Row, Table
+
+T = TypeVar("T")
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a line of the grid, downwards or across.
+
+    Attributes:
+        label: all of it; ``last`` is the part below ``heading``, which neighbours share.
+        row: the system, where the line is one.
+    """
+
+    id: str
+    label: str
+    last: str
+    heading: str = ""
+    row: Row | None = None
+
+
+@dataclass(frozen=True)
+class Grid(Generic[T]):
+    """A table with its systems downwards, or across where the paper has transposed it.
+
+    Attributes:
+        rows, columns: those that have a cell, in the paper's order.
+        cells: (row, column) -> what a writer shows there.
+    """
+
+    table: Table
+    rows: Sequence[Row]
+    columns: Sequence[Column]
+    cells: Mapping[tuple[str, str], T]
+
+    @classmethod
+    def of(cls, table: Table, cells: Mapping[tuple[str, str], T]) -> Grid[T]:
+        """The part of ``table`` that ``cells`` lie in."""
+        rows, columns = {row for row, _ in cells}, {column for _, column in cells}
+        return cls(
+            table,
+            [row for row in table.rows if row.id in rows],
+            [column for column in table.columns if column.id in columns],
+            cells,
+        )
+
+    @property
+    def down(self) -> list[Head]:
+        """The heads at the left; a system's heading is its group's label."""
+        if self.table.transposed:
+            return column_heads(self.columns)
+        groups = {group.id: group.label for group in self.table.groups}
+        return [Head(r.id, r.label, r.label, groups.get(r.group, ""), r) for r in self.rows]
+
+    @property
+    def across(self) -> list[Head]:
+        """The heads above."""
+        if self.table.transposed:
+            return [Head(r.id, r.label, r.label, "", r) for r in self.rows]
+        return column_heads(self.columns)
+
+    @property
+    def blocks(self) -> Iterator[tuple[str, list[Head]]]:
+        """The heads at the left under the heading of each block, which is empty in a transposed table."""
+        for heading, heads in groupby(self.down, key=lambda head: head.heading if head.row else ""):
+            yield heading, list(heads)
+
+    def line(self, down: Head) -> list[T | None]:
+        """The cells beside a head at the left; None where there is none."""
+        places = ((down.id, a.id) if down.row else (a.id, down.id) for a in self.across)
+        return [self.cells.get(place) for place in places]
+
+    @property
+    def letters(self) -> dict[str, str]:
+        """Row -> its letter; its number where there are more rows than letters."""
+        few = len(self.rows) <= len(LETTERS)
+        return {row.id: LETTERS[i] if few else str(i + 1) for i, row in enumerate(self.rows)}
+
+
+def compared_grid(cells: Sequence[Compared]) -> Grid[Compared]:
+    """The grid of compared cells of one table."""
+    return Grid.of(cells[0].cell.table, {(c.cell.row.id, c.cell.column.id): c for c in cells})
+
+
+def column_heads(columns: Sequence[Column]) -> list[Head]:
+    """The heads of columns; several may share the first lines of theirs."""
+    return [
+        Head(c.id, " ".join(c.head) or c.id, c.head[-1] if c.head else c.id, " ".join(c.head[:-1]))
+        for c in columns
+    ]
+
+
+def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:
+    """The headings above ``heads`` with how many neighbours share each; nothing where no head has one."""
+    if not any(head.heading for head in heads):
+        return []
+    return [(heading, len(list(same))) for heading, same in groupby(heads, key=lambda head: head.heading)]
+
+
+def rounded(value: float, cell: Cell) -> str:
+    """A measured value with the decimals of the published one, half up; three where none is published."""
+    decimals = cell.printed.decimals if cell.printed.value is not None else 3
+    places = Decimal(1).scaleb(-(decimals or 0))
+    return str(Decimal(repr(value)).quantize(places, rounding=ROUND_HALF_UP))
+
+
+def ours(c: Compared) -> str | None:
+    """The measured value, rounded as the published one; None where nothing was measured."""
+    return None if c.measured is None else rounded(c.measured, c.cell)
+
+
+def label_in_full(table: Table, row: Row) -> str:
+    """The row's label, with its group's where another row has the same label."""
+    if sum(other.label == row.label for other in table.rows) == 1:
+        return row.label
+    group = next((g.label for g in table.groups if g.id == row.group), row.group)
+    return f"{row.label} ({group})" if group else row.id
+
+
+def meaning(mark: Mark) -> str:
+    """The manifest's words for a footnote mark."""
+    if mark.means == "significant":
+        return f"better than {', '.join(mark.over)} by the test of the caption"
+    return " ".join(part for part in (mark.source or mark.property, mark.note) if part)
