@@ -19,7 +19,7 @@ from papers.costa.recipes import LENGTHS, SPANS, costa
 from papers.cpdae.recipes import cpdae
 from repro.datasets.catalog import dataset
 from repro.graph import Node, rewrite, walk
-from repro.locations import settings
+from repro.locations import Locations
 from repro.manifest.papers import papers
 from repro.progress import TerminalProgress
 from repro.recipe.request import Choices, Request
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--rows", default=",".join(ROWS))
     chosen = parser.parse_args()
     seeds = [int(seed) for seed in chosen.seeds.split(",")]
-    where = settings(None, None)
+    where = Locations.resolve()
     store = Store(where.store)
     make_writable(store.root)
     found = {"random initialisation": measured(untuned, "costa", seeds[:1], store, trained=False)}

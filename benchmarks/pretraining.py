@@ -36,6 +36,7 @@ from repro.running.cost import shapes
 from repro.running.cost.stated import stated
 from repro.running.cost.throughput import PEAKS
 from repro.running.plan import plan
+from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.training.loop import Settings, train
 from repro.training.objective import built, import_objective
@@ -175,7 +176,7 @@ def own_cost(paper: str) -> str:
 
 def pretraining(cell: str) -> Node:
     """The last pre-training behind a cell, at full scale."""
-    made = plan(select((), tables=(), rows=(), cells=(cell,)), scale=scale("full"), data=None, digests=None)
+    made = plan(select((), tables=(), rows=(), cells=(cell,)), scale=scale("full"), machine=Machine())
     return [node for m in made.measurements for node in walk(m.parts) if node.stage == "pretrain"][-1]
 
 

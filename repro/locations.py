@@ -1,4 +1,4 @@
-"""Where things lie: store, results and the user's own data."""
+"""The folders of one invocation: the store, the results and the user's own data."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 from repro.errors import UsageError
 
-_CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The folders of one invocation.
+class Locations:
+    """Where one invocation finds and leaves things.
 
     Attributes:
         store: artefacts; ``--store``, REPRO_STORE, else the user's cache folder.
@@ -25,17 +25,20 @@ class Settings:
     results: Path
     data: Path | None
 
+    @classmethod
+    def resolve(cls, store: str | None = None, results: str | None = None) -> Locations:
+        """The folders that options, environment and checkout name, in this order.
 
-def settings(store: str | None = None, results: str | None = None) -> Settings:
-    """Resolve the folders. Raises UsageError when REPRO_DATA names no folder."""
-    data = os.environ.get("REPRO_DATA")
-    if data and not data_folder().is_dir():
-        raise UsageError(f"REPRO_DATA is {data!r}, which is not a folder")
-    return Settings(
-        store=_folder(store, "REPRO_STORE") or _user("cache") / "store",
-        results=_folder(results, "REPRO_RESULTS") or _default_results(),
-        data=data_folder() if data or data_folder().is_dir() else None,
-    )
+        Raises UsageError when an option is empty or REPRO_DATA names no folder.
+        """
+        data = os.environ.get("REPRO_DATA")
+        if data and not data_folder().is_dir():
+            raise UsageError(f"REPRO_DATA is {data!r}, which is not a folder")
+        return cls(
+            store=_folder(store, "REPRO_STORE") or _user("cache") / "store",
+            results=_folder(results, "REPRO_RESULTS") or _default_results(),
+            data=data_folder() if data or data_folder().is_dir() else None,
+        )
 
 
 def data_folder() -> Path:
@@ -59,8 +62,8 @@ def _resolved(value: str, variable: str) -> Path:
 
 
 def _default_results() -> Path:
-    checkout = (_CHECKOUT / "pyproject.toml").exists() and (_CHECKOUT / "results").is_dir()
-    return _CHECKOUT / "results" if checkout else _user("data") / "results"
+    checkout = (CHECKOUT / "pyproject.toml").exists() and (CHECKOUT / "results").is_dir()
+    return CHECKOUT / "results" if checkout else _user("data") / "results"
 
 
 def _user(kind: str) -> Path:

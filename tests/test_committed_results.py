@@ -11,6 +11,7 @@ from repro.manifest.cells import select
 from repro.manifest.papers import papers
 from repro.report.markdown import between, verdicts
 from repro.running.plan import plan
+from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import Store
 from repro.store.results import Results
@@ -21,7 +22,7 @@ RESULTS = Results(ROOT / "results")
 
 def _plan(name):
     every = select((), tables=(), rows=(), cells=())
-    return plan(every, scale=scale(name), data=None, digests=None)
+    return plan(every, scale=scale(name), machine=Machine())
 
 
 def test_the_table_of_the_readme_is_generated_from_the_records(tmp_path):

@@ -9,41 +9,34 @@ from dataclasses import dataclass
 import click
 
 from repro.errors import UsageError
-from repro.locations import Settings, settings
 from repro.manifest.cells import Cell, Shown, exhibits, figure_of, select
 from repro.manifest.papers import paper, papers
 from repro.running.plan import Plan, plan
 from repro.running.scale import scale
-from repro.store import Store
+from repro.running.workspace import Workspace
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What a command line selected, with the folders it works in."""
+    """What a command line selected, with the workspace it is carried out in."""
 
     cells: list[Cell]
     exhibits: list[Shown]
     scale: str
     seeds: tuple[int, ...]
     readings: dict[str, str]
-    settings: Settings
+    workspace: Workspace
 
     def plan(self) -> Plan:
         """The selection's plan; makes no store. Raises what ``repro.running.plan.plan`` raises."""
-        store = self.settings.store
         return plan(
             self.cells,
             scale=scale(self.scale),
-            data=self.settings.data,
+            machine=self.workspace.machine,
             seeds=self.seeds,
-            digests=store / "digests.json" if store.is_dir() else None,
             overrides=self.readings,
             exhibits=self.exhibits,
         )
-
-    def store(self) -> Store:
-        """The store, to look at."""
-        return Store(self.settings.store)
 
 
 def _papers(ctx, param, incomplete):
@@ -106,7 +99,7 @@ def selecting(function: Callable) -> Callable:
             scale=scale_name,
             seeds=_seeds(seeds),
             readings=_readings(readings),
-            settings=settings(store, results),
+            workspace=Workspace.open(store, results),
         )
         return function(chosen, **others)
 

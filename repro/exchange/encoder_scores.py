@@ -9,7 +9,6 @@ from decimal import Decimal
 from repro.errors import BlockedError, StageError, UsageError, unknown
 from repro.exchange.encoder_weights import Weights
 from repro.graph import Node
-from repro.locations import Settings
 from repro.manifest.cells import Cell, cells_of, table_of
 from repro.manifest.papers import paper
 from repro.nn.encoder_conventions import Conventions
@@ -19,7 +18,8 @@ from repro.running.measurement import Builder, Measurement
 from repro.running.plan import Plan
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
-from repro.store import Store, make_writable
+from repro.running.workspace import Workspace
+from repro.store import make_writable
 from repro.store.results import Record
 
 SEARCHES = ("search", "search_views")
@@ -67,7 +67,7 @@ def on_table(
     table: str,
     columns: Iterable[str],
     scale: Scale,
-    settings: Settings,
+    workspace: Workspace,
     progress: Progress,
 ) -> tuple[list[Column], list[str]]:
     """The encoder's scores in a table's columns, and for each column left out a sentence why.
@@ -88,9 +88,7 @@ def on_table(
     from repro.running.runner import execute, measured
 
     chosen, averages = _columns(table, tuple(columns))
-    digests = settings.store / "digests.json" if settings.store.is_dir() else None
-    machine = Machine(settings.data, digests)
-    builder = Builder(scale, machine, {}, settings.data)
+    machine, builder = workspace.machine, workspace.builder(scale)
     likes = {column: _retriever(cells, builder) for column, cells in chosen.items()}
     left_out = [
         f"column {column} is left out: no row of the table ranks texts in it"
@@ -105,7 +103,7 @@ def on_table(
     if not found:
         raise UsageError(f"{table}: {'; '.join(left_out) or 'it has no column with a measure'}")
     plan = Plan(scale, [], [m for _, m in found], machine)
-    store = Store(settings.store)
+    store = workspace.store
     make_writable(store.root)
     _check(execute(plan, store, run_node, progress))
     scored = [_scored(m, measured(m, scale.name, store), _best(cells)) for cells, m in found]

@@ -14,15 +14,13 @@ from repro.evaluation.qrels import Qrels, read_qrels
 from repro.graph import Node, check_types, walk
 from repro.judging.imported import SCALE, imported_verdict
 from repro.judging.verdict import Verdict
-from repro.locations import Settings
 from repro.manifest.cells import Cell
 from repro.progress import Progress
-from repro.running.measurement import COMPUTED, Builder, Measurement, evaluation
-from repro.running.requirements import Machine
+from repro.running.measurement import COMPUTED, Measurement, evaluation
 from repro.running.runner import Engine, measured
 from repro.running.scale import scale
-from repro.store import Store
-from repro.store.results import Record, Results
+from repro.running.workspace import Workspace
+from repro.store.results import Record
 
 
 @dataclass(frozen=True)
@@ -68,12 +66,10 @@ class Imported:
 class Importer:
     """Scores files for cells, with what the store, the results and the data folder hold."""
 
-    def __init__(self, places: Settings, engine: Engine, progress: Progress):
-        self.store, self.results = Store(places.store), Results(places.results)
+    def __init__(self, workspace: Workspace, engine: Engine, progress: Progress):
+        self.store, self.results = workspace.store, workspace.results
         self.engine, self.progress = engine, progress
-        digests = places.store / "digests.json" if places.store.is_dir() else None
-        self.machine = Machine(places.data, digests)
-        self.builder = Builder(scale(SCALE), self.machine, {}, places.data)
+        self.machine, self.builder = workspace.machine, workspace.builder(scale(SCALE))
 
     def add(self, path: Path, cells: Sequence[Cell], *, source: str | None) -> list[Imported]:
         """Record what the run in ``path`` scores in each cell; nothing is recorded unless all can be.

@@ -9,7 +9,7 @@ from repro.datasets.catalog import Dataset, dataset
 from repro.errors import DataError, UsageError
 from repro.evaluation.measures import Scores, parse_measure, score
 from repro.evaluation.qrels import Qrels
-from repro.locations import settings
+from repro.locations import Locations
 from repro.manifest import measures_per_dataset
 
 
@@ -86,7 +86,7 @@ def judgements(identifier: str) -> Qrels:
     from repro.datasets.source import Missing
     from repro.datasets.sources import locate
 
-    source = locate(identifier, "qrels", settings().data)
+    source = locate(identifier, "qrels", Locations.resolve().data)
     if isinstance(source, Missing):
         raise source.error()
     found: Qrels = {}

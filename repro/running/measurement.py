@@ -72,8 +72,7 @@ class Builder:
 
     scale: Scale
     machine: Machine
-    overrides: Mapping[str, str]
-    data: Path | None
+    overrides: Mapping[str, str] = field(default_factory=dict)
     _calls: dict[str, tuple[Node | Runs, Choices]] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -129,7 +128,7 @@ class Builder:
         key = canonical([path, cell.paper.name, identifier, seed, cell.options])
         if key not in self._calls:
             recipe = _recipe(cell, path)
-            choices = Choices(readings_for(cell.paper, path), self.overrides, self.data)
+            choices = Choices(readings_for(cell.paper, path), self.overrides, self.machine.data)
             self._calls[key] = recipe(Request(identifier, choices, seed), **cell.options), choices
         return self._calls[key]
 

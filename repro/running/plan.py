@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 
 from repro.errors import UsageError, unknown
 from repro.graph import Node, walk
@@ -92,8 +91,7 @@ def plan(
     cells: list[Cell],
     *,
     scale: Scale,
-    data: Path | None,
-    digests: Path | None,
+    machine: Machine,
     seeds: tuple[int, ...] = (),
     overrides: Mapping[str, str] | None = None,
     exhibits: Sequence[Shown] = (),
@@ -112,8 +110,7 @@ def plan(
             recipe does not take; says file and line.
     """
     _check_overrides(overrides or {}, {c.paper.name: c.paper for c in (*cells, *exhibits)}.values())
-    machine = Machine(data, digests)
-    builder = Builder(scale, machine, overrides or {}, data)
+    builder = Builder(scale, machine, overrides or {})
     measurements = [
         builder.measure(cell, seed)
         for cell in _with_members(cells)

@@ -48,8 +48,8 @@ class Machine:
         obstacles: fingerprint -> why that node cannot run here; filled by ``resolve``.
     """
 
-    data: Path | None
-    digests: Path | None
+    data: Path | None = None
+    digests: Path | None = None
     obstacles: dict[str, Obstacle] = field(default_factory=dict)
     _done: dict[int, tuple[Node, Node]] = field(default_factory=dict)
     _memory: dict[object, object] = field(default_factory=dict)

@@ -234,7 +234,7 @@ def _record(
 @functools.cache
 def _environment() -> dict:
     """Commit, versions and hardware: what a reader needs to judge a small difference."""
-    from repro.locations import _CHECKOUT
+    from repro.locations import CHECKOUT
     from repro.machine import commit, hardware, software
 
-    return {"commit": commit(_CHECKOUT), "software": software(), "hardware": hardware()}
+    return {"commit": commit(CHECKOUT), "software": software(), "hardware": hardware()}

@@ -13,9 +13,9 @@ def test_local_processes_end_with_the_same_scores(repro, measured_once):
     said = repro("run", *LINE, "--engine", "local", "--jobs", "2")
     assert said.status == 0, said.err
     assert "6 distinct nodes, 6 run now" in said.err
-    from repro.locations import settings
+    from repro.locations import Locations
 
-    [scores] = (settings().store / "evaluate").glob("*/scores.json")
+    [scores] = (Locations.resolve().store / "evaluate").glob("*/scores.json")
     [expected] = (measured_once / "store" / "evaluate").glob("*/scores.json")
     assert scores.read_bytes() == expected.read_bytes()
 

@@ -9,6 +9,7 @@ import pytest
 from repro.graph import Node
 from repro.manifest.cells import select
 from repro.running.plan import plan
+from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import Store
 
@@ -109,8 +110,6 @@ def test_days_that_are_no_number_are_refused(repro, days):
 
 
 def test_what_lies_behind_a_record_stays_whatever_the_plan_would_ask_for_now(repro, measured, monkeypatch):
-    from repro.running.requirements import Machine
-
     def otherwise(self, node):  # as when the data have gone, and with them what they were known by
         return Node(node.stage, {**node.params, "identity": "unknown"}, node.inputs)
 
@@ -137,7 +136,7 @@ def test_what_was_made_of_data_that_are_not_at_hand_now_stays(repro, folders):
 def _two_collections():
     """One that a manifest names, known by its bytes as it is with the data at hand; one that none names."""
     cells = select(("costa",), tables=("1",), rows=("bm25",), cells=())
-    nodes = plan(cells, scale=scale("full"), data=None, digests=None).nodes
+    nodes = plan(cells, scale=scale("full"), machine=Machine()).nodes
     named = next(node for node in nodes if node.stage == "corpus")
     return [Node("corpus", {**named.params, "identity": "bytes", **more}) for more in ({}, {"dataset": "x"})]
 

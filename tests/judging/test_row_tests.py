@@ -10,6 +10,7 @@ from repro.manifest.cells import select
 from repro.progress import Progress
 from repro.running.engines.inline import run_node
 from repro.running.plan import plan
+from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import Store
 from repro.store.results import Results
@@ -20,7 +21,7 @@ def made(tmp_path):
     """``made(ids)``: a plan at tiny scale whose evaluations and runs lie in the store, made up."""
 
     def call(*ids):
-        found = plan(select((), tables=(), rows=(), cells=ids), scale=scale("tiny"), data=None, digests=None)
+        found = plan(select((), tables=(), rows=(), cells=ids), scale=scale("tiny"), machine=Machine())
         store = Store(tmp_path / "store")
         for number, m in enumerate(found.measurements):
             for part in m.parts:
@@ -43,7 +44,7 @@ def rows_of(dataset: str) -> list[str]:
     """Cells of one table and column over a dataset, from two rows that are measured at tiny scale."""
     cells = [c for c in select((), tables=(), rows=(), cells=()) if c.column.dataset == dataset and c.recipe]
     columns = {}
-    for m in plan(cells, scale=scale("tiny"), data=None, digests=None).measurements:
+    for m in plan(cells, scale=scale("tiny"), machine=Machine()).measurements:
         columns.setdefault((m.cell.paper.name, m.cell.table.id, m.cell.column.id), []).append(m.cell.id)
     return next(ids[:2] for ids in columns.values() if len(ids) > 1)
 

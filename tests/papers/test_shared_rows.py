@@ -4,6 +4,7 @@ import pytest
 
 from repro.manifest.cells import select
 from repro.running.plan import plan
+from repro.running.requirements import Machine
 from repro.running.scale import scale
 
 PAIRS = {"passage": ("1", "hardneg"), "doc": ("2", "second")}
@@ -12,7 +13,7 @@ PAIRS = {"passage": ("1", "hardneg"), "doc": ("2", "second")}
 def _fingerprints(name: str, row: str, table: str, at: str) -> dict[tuple[str, str], str]:
     """The fingerprint of each column's measurement, by dataset and measure."""
     cells = select((name,), tables=(table,), rows=(row,), cells=())
-    made = plan(cells, scale=scale(at), data=None, digests=None)
+    made = plan(cells, scale=scale(at), machine=Machine())
     return {(m.cell.column.dataset, m.cell.column.measure): m.fingerprint for m in made.measurements}
 
 

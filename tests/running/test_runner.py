@@ -9,7 +9,7 @@ from repro.judging.comparison import compare
 from repro.manifest.cells import select
 from repro.progress import Progress
 from repro.running.plan import plan
-from repro.running.requirements import Obstacle
+from repro.running.requirements import Machine, Obstacle
 from repro.running.runner import execute, record
 from repro.running.scale import scale
 from repro.store import Store
@@ -24,7 +24,7 @@ def make(tmp_path):
 
     def build(names=("costa",), rows=("bm25", "bert"), **options):
         cells = select(names, tables=("1",), rows=rows, cells=())
-        return plan(cells, scale=scale("tiny"), data=None, digests=None, **options)
+        return plan(cells, scale=scale("tiny"), machine=Machine(), **options)
 
     return build, Store(tmp_path / "store"), Results(tmp_path / "results")
 
@@ -140,7 +140,7 @@ def test_a_measured_cell_is_the_mean_over_queries_in_prints_unit(make):
 
 def test_percent_tables_are_measured_in_percent(tmp_path):
     cells = select(("cotmae_v2",), tables=("1",), rows=("bm25",), cells=())
-    whole = plan(cells, scale=scale("tiny"), data=None, digests=None)
+    whole = plan(cells, scale=scale("tiny"), machine=Machine())
     store, results = Store(tmp_path / "s"), Results(tmp_path / "r")
     execute(whole, store, _engine(0.25)[0], Progress())
     record(whole, store, results)
@@ -151,7 +151,7 @@ def test_percent_tables_are_measured_in_percent(tmp_path):
 def test_an_average_is_recorded_only_when_all_its_parts_are(tmp_path, complete):
     store, results = Store(tmp_path / "s"), Results(tmp_path / "r")
     cells = select(("cotmae_v2",), tables=("3",), rows=("bm25",), cells=())
-    whole = plan(cells, scale=scale("tiny"), data=None, digests=None)
+    whole = plan(cells, scale=scale("tiny"), machine=Machine())
     if not complete:
         forum = next(n for n in whole.nodes if n.params.get("dataset") == "tiny/cqadupstack/travel")
         whole.machine.obstacles[forum.fingerprint] = Obstacle("no forum", "find one")

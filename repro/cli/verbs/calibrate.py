@@ -6,7 +6,7 @@ import json
 
 import click
 
-from repro.locations import settings
+from repro.locations import Locations
 
 
 @click.command("calibrate", epilog="\b\nExamples:\n  repro calibrate\n  repro calibrate --store DIR --json")
@@ -23,7 +23,7 @@ def command(store, as_json):
     from repro.running.cost.throughput import calibration_file
     from repro.store import Store, make_writable, translated
 
-    opened = Store(settings(store).store)
+    opened = Store(Locations.resolve(store).store)
     make_writable(opened.root)
     found = calibrate()
     path = calibration_file(opened)

@@ -47,25 +47,21 @@ def command(names, scale_name, failing, marks, store, results, as_json):
 def _measured(sources, scale_name: str, store, results):
     """Our values for these papers, and for those their sentences name."""
     from repro.judging.claims.values import measured
-    from repro.locations import settings
     from repro.manifest.cells import select
     from repro.manifest.papers import papers
     from repro.running.plan import plan
     from repro.running.scale import scale
-    from repro.store import Store
-    from repro.store.results import Results
+    from repro.running.workspace import Workspace
 
-    found, chosen = settings(store, results), scale(scale_name)
+    workspace, chosen = Workspace.open(store, results), scale(scale_name)
     text = " ".join(claim.expect for source in sources for claim in source.claims.values())
     wanted = {source.name for source in sources} | set(re.findall(r"[\"']([\w-]+):", text)) & set(papers())
-    digests = found.store / "digests.json" if found.store.is_dir() else None
     planned = plan(
         select(tuple(sorted(wanted)), tables=(), rows=(), cells=()),
         scale=chosen,
-        data=found.data,
-        digests=digests,
+        machine=workspace.machine,
     )
-    return measured(planned, Results(found.results), Store(found.store))
+    return measured(planned, workspace.results, workspace.store)
 
 
 def _show(name: str, own, scale_name: str, *, each: bool) -> None:

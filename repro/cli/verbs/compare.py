@@ -50,13 +50,12 @@ def command(selection, strict, as_json, runs):
     from repro.judging.comparison import compare, run_tests
     from repro.progress import TerminalProgress
     from repro.running.engines.inline import run_node
-    from repro.store.results import Results
 
     if runs:
         return _runs(selection, runs, strict, as_json)
-    plan, store = selection.plan(), selection.store()
+    plan, store = selection.plan(), selection.workspace.store
     plan.look(store)
-    comparison = compare(plan, Results(selection.settings.results))
+    comparison = compare(plan, selection.workspace.results)
     run_tests(comparison, plan, store, run_node, TerminalProgress())
     verdicts.show(comparison, as_json)
     return verdicts.status(comparison, strict=strict, outcome=None)
@@ -71,7 +70,7 @@ def _runs(selection, runs: tuple[str, ...], strict: bool, as_json: bool) -> None
     for run in runs:
         if not Path(run).is_file():
             raise UsageError(f"there is no file {run!r}, and no paper of that name ({', '.join(papers())})")
-    found = given_runs([Path(run) for run in runs], selection.plan(), selection.store())
+    found = given_runs([Path(run) for run in runs], selection.plan(), selection.workspace.store)
     if as_json:
         return emit_json([given.as_json() for given in found])
     head = [

@@ -20,11 +20,11 @@ def command(names, verbose, as_json, results):
     Between the rules are scales with a record or drawing of it. Words and settings are counted apart.
     """
     from repro.cli.printing import emit_json
-    from repro.locations import settings
+    from repro.locations import Locations
     from repro.manifest.papers import paper, papers
     from repro.store.results import Results
 
-    kept = Results(settings(results=results).results)
+    kept = Results(Locations.resolve(results=results).results)
     rows = [row for name in names or papers() for row in _places(paper(name), kept)]
     if as_json:
         return emit_json(rows)

@@ -7,7 +7,7 @@ import sys
 import click
 
 from repro.errors import UsageError
-from repro.locations import data_folder, settings
+from repro.locations import Locations, data_folder
 
 
 @click.group(
@@ -35,7 +35,7 @@ def list_(as_json):
     from repro.datasets.sources import describe_size
     from repro.datasets.survey import survey
 
-    rows = survey(settings().data)
+    rows = survey(Locations.resolve().data)
     if as_json:
         return emit_json([{**asdict(row), "counts": dict(row.counts)} for row in rows])
     shown = [
@@ -44,7 +44,7 @@ def list_(as_json):
     ]
     table("datasets", ["", "id", "what", "records", "download", "licence"], shown)
     there = sum(r.state in ("found", "embedded") for r in rows)
-    print(f"{there} of {len(rows)} are at hand; data folder: {settings().data}")
+    print(f"{there} of {len(rows)} are at hand; data folder: {Locations.resolve().data}")
 
 
 @command.command("check", epilog="\b\nExamples:\n  repro data check\n  repro data check beir/scifact/test")
@@ -53,7 +53,7 @@ def check_(ids):
     """Read collections in full (all that are at hand, or those named) and say what is wrong with them."""
     from repro.datasets.survey import check
 
-    problems = check(settings().data, ids)
+    problems = check(Locations.resolve().data, ids)
     for problem in problems:
         print(problem)
     print(f"problems: {len(problems)}" if problems else "nothing wrong")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from repro.locations import settings
+from repro.locations import Locations
 
 
 @click.command("doctor", epilog="\b\nExamples:\n  repro doctor\n  REPRO_DATA=/data repro doctor --json")
@@ -17,7 +17,7 @@ def command(store, as_json):
     from repro.cli.printing import emit_json, table
     from repro.machine import survey
 
-    folders = settings(store)
+    folders = Locations.resolve(store)
     found = survey(folders.store, folders.data)
     missing = [c.name for c in found if c.state == "missing"]
     if as_json:

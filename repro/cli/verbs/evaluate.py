@@ -112,13 +112,13 @@ def _model(names, given: dict, table: str, columns, scale_name: str, store: str 
     from repro.cli.printing import table as printed
     from repro.exchange.encoder_scores import on_table
     from repro.exchange.encoder_weights import Weights
-    from repro.locations import settings
     from repro.nn.encoder_conventions import stated
     from repro.progress import TerminalProgress
     from repro.running.scale import scale
+    from repro.running.workspace import Workspace
 
-    at, places = scale(scale_name), settings(store)
-    models = tuple(Weights.find(name, places.data) for name in names)
+    at, workspace = scale(scale_name), Workspace.open(store)
+    models = tuple(Weights.find(name, workspace.data) for name in names)
     conventions, where = stated(models[0].folder)
     conventions = conventions.but({name: given[name] for name in OPTIONS})
     if given["separator"] == NO_TITLES:
@@ -132,7 +132,7 @@ def _model(names, given: dict, table: str, columns, scale_name: str, store: str 
         table=table,
         columns=columns,
         scale=at,
-        settings=places,
+        workspace=workspace,
         progress=TerminalProgress(),
     )
     for sentence in left_out:

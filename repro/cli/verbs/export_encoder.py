@@ -32,19 +32,18 @@ def command(what, output, scale_name, seed, store, results):
     `repro evaluate --model` all of it. README.md tells what it was made from and what it reached.
     """
     from repro.exchange.encoder_export import Source, export
-    from repro.locations import settings
     from repro.report.model_card import card
     from repro.running.scale import scale
-    from repro.store import Store
+    from repro.running.workspace import Workspace
 
-    places, at = settings(store, results), scale(scale_name)
-    opened = Store(places.store)
+    workspace, at = Workspace.open(store, results), scale(scale_name)
+    opened = workspace.store
     if "/" in what:
-        measurement = _measurement(what, at, seed, places)
+        measurement = _measurement(what, at, seed, workspace)
         source = _only(what, [Source.of(run) for run in measurement.runs])
     else:
         measurement, source = None, Source.of(_run(opened.remembered(what)))
-    facts, told = _facts(what, measurement, at.name), _told(measurement, at.name, places)
+    facts, told = _facts(what, measurement, at.name), _told(measurement, at.name, workspace)
     text = card(
         f"Encoder of {what}",
         source.model,
@@ -59,14 +58,13 @@ def command(what, output, scale_name, seed, store, results):
     print(output)
 
 
-def _measurement(cell_id: str, at, seed: int | None, places):
+def _measurement(cell_id: str, at, seed: int | None, workspace):
     """How the cell is measured. Raises UsageError for one that no recipe makes."""
     from repro.manifest.cells import cell
     from repro.running.plan import plan
 
-    digests = places.store / "digests.json" if places.store.is_dir() else None
     seeds = () if seed is None else (seed,)
-    found = plan([cell(cell_id)], scale=at, data=places.data, digests=digests, seeds=seeds).measurements
+    found = plan([cell(cell_id)], scale=at, machine=workspace.machine, seeds=seeds).measurements
     if not found:
         none = f"nothing is measured for this cell at scale {at.name}, so there is no model of it"
         raise UsageError(f"{cell_id}: {none}")
@@ -97,10 +95,10 @@ def _run(node):
 
 def _facts(what: str, measurement, scale_name: str) -> dict:
     from repro import __version__
-    from repro.locations import _CHECKOUT
+    from repro.locations import CHECKOUT
     from repro.machine import commit
 
-    facts = {"made by": f"repro {__version__}", "commit": commit(_CHECKOUT), "scale": scale_name}
+    facts = {"made by": f"repro {__version__}", "commit": commit(CHECKOUT), "scale": scale_name}
     if measurement is None:
         return facts | {"fingerprint": what}
     from repro.running.measurement import recipe_path
@@ -117,16 +115,14 @@ def _facts(what: str, measurement, scale_name: str) -> dict:
     }
 
 
-def _told(measurement, scale_name: str, places) -> list:
+def _told(measurement, scale_name: str, workspace) -> list:
     """The newest record of each cell of the row, under the same seed and readings."""
     if measurement is None:
         return []
-    from repro.store.results import Results
-
     prefix = measurement.cell.id.rpartition("/")[0] + "/"
     found = {
         record.cell: record
-        for record in Results(places.results).read(scale_name, measurement.cell.paper.name)
+        for record in workspace.results.read(scale_name, measurement.cell.paper.name)
         if record.cell.startswith(prefix)
         and record.seed == measurement.seed
         and record.readings == dict(measurement.departures)

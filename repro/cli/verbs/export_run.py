@@ -27,13 +27,11 @@ def command(what, annotate, output, scale_name, store, results):
     from pathlib import Path
 
     from repro.exchange.run_export import exported
-    from repro.locations import settings
     from repro.running.scale import scale
-    from repro.store import Store
-    from repro.store.results import Results
+    from repro.running.workspace import Workspace
 
-    places = settings(store, results)
-    chosen = exported(what, Store(places.store), Results(places.results), scale=scale(scale_name).name)
+    workspace = Workspace.open(store, results)
+    chosen = exported(what, workspace.store, workspace.results, scale=scale(scale_name).name)
     header = chosen.header() if annotate else ""
     _write(header, chosen.path, Path(output) if output else None)
 

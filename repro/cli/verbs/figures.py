@@ -23,13 +23,12 @@ def command(selection):
     from repro.judging.comparison import compare
     from repro.report.drawing import draw_curves, draw_exhibits
     from repro.store import translated
-    from repro.store.results import Results
 
-    plan, store = selection.plan(), selection.store()
+    plan, store = selection.plan(), selection.workspace.store
     plan.look(store)
-    compared = compare(plan, Results(selection.settings.results)).cells
-    folder = selection.settings.results / "figures" / selection.scale
-    with translated(selection.settings.results, "results folder", "--results"):
+    compared = compare(plan, selection.workspace.results).cells
+    folder = selection.workspace.results.root / "figures" / selection.scale
+    with translated(selection.workspace.results.root, "results folder", "--results"):
         folder.mkdir(parents=True, exist_ok=True)
         drawn = [*draw_curves(compared, folder), *draw_exhibits(plan, store, folder)]
     for path in drawn:

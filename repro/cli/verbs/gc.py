@@ -7,7 +7,6 @@ import sys
 import click
 
 from repro.errors import UsageError
-from repro.locations import settings
 
 
 @click.command("gc", epilog="\b\nExamples:\n  repro gc\n  repro gc --yes\n  repro gc PAPER --scale tiny")
@@ -47,7 +46,7 @@ def command(names, everything, scales_, keep_days, dry_run, yes, store, results)
     from repro.running.engines import slurm_jobs
     from repro.running.kept import kept
     from repro.running.scale import scale, scales
-    from repro.store import Store
+    from repro.running.workspace import Workspace
     from repro.store.leftovers import leftovers, remove_leftover
 
     if not math.isfinite(keep_days):
@@ -56,16 +55,15 @@ def command(names, everything, scales_, keep_days, dry_run, yes, store, results)
         raise UsageError("--yes removes and --dry-run does not; give one of them")
     if names and everything:
         raise UsageError("give papers or --all, not both")
-    places = settings(store, results)
-    opened = Store(places.store)
+    workspace = Workspace.open(store, results)
     chosen = [paper(name) for name in names] or list(papers().values())
-    needed, notices = kept(chosen, [scale(name) for name in scales_ or scales()], places)
+    needed, notices = kept(chosen, [scale(name) for name in scales_ or scales()], workspace)
     for notice in notices:
         print(notice, file=sys.stderr)
-    items = leftovers(opened, needed | slurm_jobs.waiting(opened), keep_days=keep_days)
+    items = leftovers(workspace.store, needed | slurm_jobs.waiting(workspace.store), keep_days=keep_days)
     freed, went = 0, 0
     for item in items:
-        gone = not yes or remove_leftover(opened, item)
+        gone = not yes or remove_leftover(workspace.store, item)
         freed, went = freed + item.bytes * gone, went + gone
         name = f"{item.path.parent.name}/{item.path.name.replace(item.fingerprint, item.fingerprint[:12])}"
         print(f"{item.kind}: {name}, {item.bytes:,} bytes{'' if gone else '; in use, stays'}")

@@ -23,7 +23,7 @@ def command(selection, gpu, as_json):
     """
     from repro.running.cost.throughput import throughput
 
-    plan, store = selection.plan(), selection.store()
+    plan, store = selection.plan(), selection.workspace.store
     rates = throughput(store, gpu)
     plan.look(store)
     return show_plan(plan, rates, as_json)

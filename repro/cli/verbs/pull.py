@@ -29,7 +29,7 @@ def command(selection, source, inputs):
     from repro.store.remote import Elsewhere
     from repro.store.transfer import pull
 
-    store, origin = selection.store(), Elsewhere(source)
+    store, origin = selection.workspace.store, Elsewhere(source)
     make_writable(store.root)
 
     def move(node, progress):

@@ -25,7 +25,7 @@ def command(selection, destination, inputs):
     from repro.store.remote import Elsewhere
     from repro.store.transfer import push
 
-    store, target = selection.store(), Elsewhere(destination)
+    store, target = selection.workspace.store, Elsewhere(destination)
     return exchange(selection, inputs, "sent", lambda node, progress: push(node, store, target))
 
 

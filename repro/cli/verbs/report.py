@@ -34,14 +34,14 @@ def command(names, scale_name, output, markdown, readme, store, results):
     """
     from pathlib import Path
 
-    from repro.locations import settings
+    from repro.running.workspace import Workspace
 
-    places = settings(store, results)
+    workspace = Workspace.open(store, results)
     if readme:
         if markdown or output or scale_name != "full":
             raise UsageError("--readme says what full scale gave and rewrites its own file; give it alone")
-        return _readme(names, Path(readme), places)
-    text = (_markdown if markdown else _page)(names, scale_name, places)
+        return _readme(names, Path(readme), workspace)
+    text = (_markdown if markdown else _page)(names, scale_name, workspace)
     if markdown and not output:
         return print(text, end="")
     path = Path(output or "report.html")
@@ -51,48 +51,42 @@ def command(names, scale_name, output, markdown, readme, store, results):
     print(path)
 
 
-def _plan(names, scale_name, places):
+def _plan(names, scale_name, workspace):
     from repro.manifest.cells import select
     from repro.running.plan import plan
     from repro.running.scale import scale
 
     cells = select(names, tables=(), rows=(), cells=())
-    digests = places.store / "digests.json" if places.store.is_dir() else None
-    return plan(cells, scale=scale(scale_name), data=places.data, digests=digests)
+    return plan(cells, scale=scale(scale_name), machine=workspace.machine)
 
 
-def _page(names, scale_name, places) -> str:
+def _page(names, scale_name, workspace) -> str:
     from repro.report.html import page
     from repro.report.html.sections import gather
-    from repro.store import Store
-    from repro.store.results import Results
 
-    return page(gather(_plan(names, scale_name, places), Results(places.results), Store(places.store)))
+    return page(gather(_plan(names, scale_name, workspace), workspace.results, workspace.store))
 
 
-def _compared(names, scale_name, places):
+def _compared(names, scale_name, workspace):
     from repro.judging.comparison import judged_cells
-    from repro.store import Store
-    from repro.store.results import Results
 
-    return judged_cells(_plan(names, scale_name, places), Results(places.results), Store(places.store))
+    return judged_cells(_plan(names, scale_name, workspace), workspace.results, workspace.store)
 
 
-def _markdown(names, scale_name, places) -> str:
+def _markdown(names, scale_name, workspace) -> str:
     from repro.report.markdown import summary
 
-    return summary(_compared(names, scale_name, places), scale=scale_name)
+    return summary(_compared(names, scale_name, workspace), scale=scale_name)
 
 
-def _readme(names, path, places) -> None:
+def _readme(names, path, workspace) -> None:
     from repro.judging.coverage import coverage
     from repro.manifest.papers import paper, papers
     from repro.report.markdown import between, verdicts
-    from repro.store.results import Results
 
-    kept = Results(places.results)
+    kept = workspace.results
     sources = [paper(name) for name in names or papers()]
-    table = verdicts(_compared(names, "full", places), {s.name: coverage(s, kept) for s in sources})
+    table = verdicts(_compared(names, "full", workspace), {s.name: coverage(s, kept) for s in sources})
     old = path.read_text(encoding="utf-8")
     new = between(path, old, table)
     if new != old:

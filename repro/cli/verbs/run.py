@@ -58,7 +58,7 @@ def command(selection, engine, jobs, gpus_per_stage, site, budget, gpu, dry_run,
     from repro.cli.verbs.plan import show_plan
 
     cluster = _check_engine(engine, jobs, gpus_per_stage, site)
-    plan, store = selection.plan(), selection.store()
+    plan, store = selection.plan(), selection.workspace.store
     if engine == "slurm":
         plan.machine.leave()
     rates = _within(plan, store, budget, gpu)
@@ -68,9 +68,8 @@ def command(selection, engine, jobs, gpus_per_stage, site, budget, gpu, dry_run,
     from repro.running.engines.inline import run_node
     from repro.running.runner import record
     from repro.store import make_writable
-    from repro.store.results import Results
 
-    results, progress = Results(selection.settings.results), TerminalProgress()
+    results, progress = selection.workspace.results, TerminalProgress()
     make_writable(store.root)
     results.make_writable()
     how = {"jobs": jobs, "gpus_per_stage": 1 if gpus_per_stage is None else gpus_per_stage}
@@ -81,7 +80,7 @@ def command(selection, engine, jobs, gpus_per_stage, site, budget, gpu, dry_run,
     verdicts.show_exhibits(plan, outcome)
     print(
         f"{plan.asked} stage calls asked for, {len(plan.nodes)} distinct nodes, {len(outcome.run)} run now; "
-        f"records in {selection.settings.results}",
+        f"records in {results.root}",
         file=sys.stderr,
     )
     return verdicts.status(comparison, strict=strict, outcome=outcome)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from repro.errors import StoreError, UsageError
-from repro.locations import settings
+from repro.locations import Locations
 
 
 @click.command("stage", epilog="\b\nExamples:\n  repro stage 3f2a… --store DIR")
@@ -21,7 +21,7 @@ def command(fingerprint, store):
     from repro.running.engines.torchrun import launched_as
     from repro.store import Store, make_writable
 
-    opened = Store(settings(store).store)
+    opened = Store(Locations.resolve(store).store)
     node = opened.remembered(fingerprint)
     if opened.state(node) == "damaged":
         raise StoreError(f"artefact {node} is damaged; `repro verify --rebuild` removes it")

@@ -16,11 +16,10 @@ def command(selection, as_json):
     """Show how far the selected cells have come, table by table."""
     from repro.cli.printing import emit_json, table
     from repro.judging.comparison import compare
-    from repro.store.results import Results
 
-    plan, store = selection.plan(), selection.store()
+    plan, store = selection.plan(), selection.workspace.store
     plan.look(store)
-    comparison = compare(plan, Results(selection.settings.results))
+    comparison = compare(plan, selection.workspace.results)
     if as_json:
         return emit_json([c.as_json() for c in comparison.cells])
     groups = {}

@@ -27,11 +27,10 @@ def command(selection, out, document):
     from repro.judging.comparison import judged_cells
     from repro.report import latex
     from repro.store import translated
-    from repro.store.results import Results
 
-    plan, store = selection.plan(), selection.store()
-    comparison = judged_cells(plan, Results(selection.settings.results), store)
-    results = selection.settings.results
+    plan, store = selection.plan(), selection.workspace.store
+    comparison = judged_cells(plan, selection.workspace.results, store)
+    results = selection.workspace.results.root
     folder = Path(out) if out else results / "tables" / selection.scale
     texts = []
     with translated(*((folder, "folder", "--out") if out else (results, "results folder", "--results"))):

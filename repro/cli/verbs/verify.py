@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from repro.locations import settings
+from repro.locations import Locations
 
 
 @click.command("verify", epilog="\b\nExamples:\n  repro verify\n  repro verify --rebuild")
@@ -21,7 +21,7 @@ def command(store, rebuild):
     from repro.store import Store, damage
     from repro.store.leftovers import remove_damaged
 
-    opened = Store(settings(store).store)
+    opened = Store(Locations.resolve(store).store)
     found = sorted(p for p in opened.root.glob("*/*") if len(p.name) == 64)
     bad = removed = 0
     with TerminalProgress().task("artefacts read", total=len(found)) as advance:

@@ -71,10 +71,11 @@ def test_drawings_are_found_by_their_paper_and_place(tmp_path):
 def test_a_study_sees_the_measurements_of_its_own_table_only():
     from repro.manifest.cells import select
     from repro.running.plan import plan
+    from repro.running.requirements import Machine
     from repro.running.scale import scale
 
     cells = select(("costa",), tables=("1", "4"), rows=(), cells=())
-    whole = plan(cells, scale=scale("tiny"), data=None, digests=None)
+    whole = plan(cells, scale=scale("tiny"), machine=Machine())
     own = whole.of_table("costa", "4")
     assert {m.cell.table.id for m in own.measurements} == {"4"} and len(own.measurements) == 10
     assert len(whole.measurements) > 10

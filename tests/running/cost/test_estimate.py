@@ -12,7 +12,7 @@ from repro.running.cost.stated import Stated, stated
 from repro.running.cost.throughput import ASSUMED, PEAKS, Throughput, calibration_file, throughput
 from repro.running.cost.work import Work
 from repro.running.plan import plan
-from repro.running.requirements import Obstacle
+from repro.running.requirements import Machine, Obstacle
 from repro.running.scale import scale
 from repro.store import Store
 
@@ -29,7 +29,7 @@ def planned(tmp_path):
 
 def _planned(folder, rows, name):
     cells = select(("costa",), tables=("1",), rows=rows, cells=())
-    made = plan(cells, scale=scale(name), data=None, digests=None)
+    made = plan(cells, scale=scale(name), machine=Machine())
     made.look(Store(folder / "store"))
     return made
 

@@ -110,10 +110,11 @@ def test_sizes_come_from_initialise_or_a_checkpoints_config(tmp_path):
 def test_every_node_of_every_paper_has_an_estimate_that_is_not_negative():
     from repro.manifest.cells import select
     from repro.running.plan import plan
+    from repro.running.requirements import Machine
     from repro.running.scale import scale
 
     for name in ("full", "tiny"):
-        whole = plan(select((), tables=(), rows=(), cells=()), scale=scale(name), data=None, digests=None)
+        whole = plan(select((), tables=(), rows=(), cells=()), scale=scale(name), machine=Machine())
         works = {node.fingerprint: work(node) for node in whole.nodes}
         assert len(works) > 1000
         for node in whole.nodes:

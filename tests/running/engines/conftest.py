@@ -7,6 +7,7 @@ import pytest
 from repro.manifest.cells import select
 from repro.running.engines import child
 from repro.running.plan import plan
+from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import Store
 
@@ -55,7 +56,7 @@ def make():
 
     def build(rows=("bm25", "bert")):
         cells = select(("costa",), tables=("1",), rows=rows, cells=())
-        return plan(cells[:2] if rows == ("bm25",) else cells, scale=scale("tiny"), data=None, digests=None)
+        return plan(cells[:2] if rows == ("bm25",) else cells, scale=scale("tiny"), machine=Machine())
 
     return build
 

@@ -17,6 +17,7 @@ from repro.machine import cores, memory
 from repro.manifest.cells import select
 from repro.running.engines import slurm_jobs
 from repro.running.plan import plan
+from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import Store
 
@@ -122,7 +123,7 @@ def test_siblings_of_a_failed_stage_end_and_a_second_submission_continues(cluste
     assert first.returncode == 0 and "6 jobs submitted, 0 queued or running before" in first.stderr
 
     cells = select((), tables=(), rows=(), cells=(CELL,))
-    nodes = plan(cells, scale=scale("tiny"), data=None, digests=None).nodes
+    nodes = plan(cells, scale=scale("tiny"), machine=Machine()).nodes
     store = Store(tmp_path / "store")
     assert _settled(store, nodes) == {
         "corpus": "failed",

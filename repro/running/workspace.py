@@ -1,0 +1,51 @@
+"""A workspace: the folders of one invocation, and what is opened in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from repro.locations import Locations
+from repro.running.measurement import Builder
+from repro.running.requirements import Machine
+from repro.running.scale import Scale
+from repro.store import Store
+from repro.store.results import Results
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """What a verb works with. Nothing is opened, made or written before it is asked for."""
+
+    locations: Locations
+
+    @classmethod
+    def open(cls, store: str | None = None, results: str | None = None) -> Workspace:
+        """The workspace of ``--store`` and ``--results``. Raises what ``Locations.resolve`` raises."""
+        return cls(Locations.resolve(store, results))
+
+    @cached_property
+    def store(self) -> Store:
+        """The artefacts; without its folder an empty store. Raises StoreError where it cannot be one."""
+        return Store(self.locations.store)
+
+    @cached_property
+    def results(self) -> Results:
+        """The records of measured cells."""
+        return Results(self.locations.results)
+
+    @property
+    def data(self) -> Path | None:
+        """The folder of the user's own collections; None without one."""
+        return self.locations.data
+
+    @cached_property
+    def machine(self) -> Machine:
+        """What this machine offers; digests of data files are kept in a store that is there already."""
+        store = self.locations.store
+        return Machine(self.data, store / "digests.json" if store.is_dir() else None)
+
+    def builder(self, scale: Scale) -> Builder:
+        """What makes the graphs of single cells, by the default choice of every reading."""
+        return Builder(scale, self.machine)
