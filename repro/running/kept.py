@@ -7,17 +7,17 @@ from typing import Any
 
 from repro.errors import UsageError
 from repro.graph import canonical
-from repro.locations import Settings
-from repro.manifest.cells import Cell, exhibits, numeric_cells, select
+from repro.manifest.cells import exhibits, numeric_cells, select
 from repro.manifest.papers import Paper
 from repro.running.plan import Plan, plan
 from repro.running.scale import Scale
+from repro.running.workspace import Workspace
 from repro.stage_table import STAGES
 from repro.store.lineage import Lineage
-from repro.store.results import Record, Results
+from repro.store.results import Record
 
 
-def kept(papers: list[Paper], scales: list[Scale], places: Settings) -> tuple[set[str], list[str]]:
+def kept(papers: list[Paper], scales: list[Scale], workspace: Workspace) -> tuple[set[str], list[str]]:
     """Fingerprints to keep for these papers at these scales, and sentences about what could not be told.
 
     Kept are the nodes of every cell and exhibit with the readings' defaults and the data at hand; what
@@ -30,29 +30,24 @@ def kept(papers: list[Paper], scales: list[Scale], places: Settings) -> tuple[se
     notices = []
     for paper in papers:
         for scale in scales:
-            shown = exhibits((paper.name,), ())
-            plans.append(_plan(numeric_cells(paper), scale, places, exhibits=shown))
-            records = Results(places.results).read(scale.name, paper.name)
+            how = {"scale": scale, "machine": workspace.machine}
+            plans.append(plan(list(numeric_cells(paper)), exhibits=exhibits((paper.name,), ()), **how))
+            records = workspace.results.read(scale.name, paper.name)
             recorded |= {record.fingerprint for record in records}
             for (seed, readings), cells in _variants(records).items():
                 try:
                     chosen = select((), tables=(), rows=(), cells=tuple(sorted(cells)))
                     seeds = () if seed is None else (seed,)
-                    plans.append(_plan(chosen, scale, places, seeds=seeds, overrides=dict(readings)))
+                    plans.append(plan(chosen, seeds=seeds, overrides=dict(readings), **how))
                 except UsageError as error:  # a cell or choice that the manifest no longer has
                     notices.append(f"records of {paper.name} at {scale.name} are not counted: {error}")
-    lineage = Lineage(places.store)
+    lineage = Lineage(workspace.store.root)
     needed = {node.fingerprint for each in plans for node in each.nodes} | lineage.below(recorded)
     unidentified = _unidentified(lineage, plans) - needed
     if unidentified:
         notices.append(f"{len(unidentified)} artefacts stay: what they were made from is not at hand")
     needed |= unidentified
     return needed | lineage.tests_between(needed), notices
-
-
-def _plan(cells: list[Cell], scale: Scale, places: Settings, **variant: Any) -> Plan:
-    digests = places.store / "digests.json" if places.store.is_dir() else None
-    return plan(cells, scale=scale, data=places.data, digests=digests, **variant)
 
 
 def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
