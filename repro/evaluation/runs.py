@@ -1,111 +1,34 @@
-"""TREC run files: written so that no reader has a tie to break, read strictly.
+"""Reads run files strictly: whatever is doubtful is refused with its line, nothing is guessed.
 
-Written scores are float32 numbers printed in full: parsing a line as double (Python, ranx) or narrowing it
-to float32 (trec_eval, pytrec_eval) gives the same number, and within a query every number is below the one
-before it. Ties of the raw scores are broken once, here, the way trec_eval breaks them: by document id,
-descending. A score that is already below its predecessor is written as it is; one that is not becomes the
-next float32 below its predecessor.
+A TREC run (``qid Q0 docid rank score tag``) is ranked by its scores, an MS MARCO run (``qid TAB pid TAB
+rank``) by its ranks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
 from repro.errors import DataError
-from repro.evaluation.sound_runs import ranked, read_sound
-from repro.evaluation.text_lines import many_objects, numbered_lines
+from repro.evaluation.text_lines import many_objects, numbered_lines, opened
 
-COLUMNS = "qid Q0 docid rank score tag"
-_LARGEST = float(np.finfo(np.float32).max)
-_SMALLEST = np.finfo(np.float32).tiny  # the smallest normal number
-
+TREC, MS_MARCO = "TREC", "MS MARCO"
 Run = dict[str, list[tuple[str, float]]]
 
-
-def write_run(
-    out: Path,
-    run: Mapping[str, Iterable[tuple[str, float]]] | Iterable[tuple[str, Sequence[str], Sequence[float]]],
-    tag: str,
-    *,
-    method: Mapping[str, object] | None = None,
-    data: Mapping[str, object] | None = None,
-) -> dict[str, int]:
-    """Write ``run.trec``, ``raw.npy`` and ``run.ir_metadata.yml`` into the directory ``out``.
-
-    Args:
-        run: ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)`` with a sequence and a
-            (K,) array per query, which lets a search write block by block. Any order of documents;
-            queries are written in the order given, those without documents leave no line.
-        tag: last column of every line.
-        method, data: what is known for these two keys of ir_metadata 0.1.
-
-    Returns counts: ``queries``, ``lines``, and ``nudged``, the scores that differ from the raw ones.
-    ``raw.npy`` holds the raw scores, float32, in the order of the lines.
-    Raises DataError for ids with white space, a document or query given twice, a score that is no finite
-    float32.
-    """
-    _one_word("tag", tag)
-    counts, seen = {"queries": 0, "lines": 0, "nudged": 0}, set()
-    with (
-        open(out / "run.trec", "w", encoding="utf-8", newline="\n") as file,
-        open(out / "raw.npy", "wb") as raw_file,
-    ):
-        _start_raw(raw_file, 0)
-        for qid, documents, scores in _per_query(run):
-            _one_word("query id", qid)
-            if qid in seen:
-                raise DataError(f"run {tag}: query {qid!r} is given twice")
-            seen.add(qid)
-            documents, raw, written = break_ties(documents, scores, query=qid)
-            lines = zip(documents, written.tolist(), strict=True)
-            file.writelines(
-                f"{qid} Q0 {document} {rank} {score!r} {tag}\n"
-                for rank, (document, score) in enumerate(lines, start=1)
-            )
-            raw_file.write(raw.tobytes())
-            counts["queries"] += len(raw) > 0
-            counts["lines"] += len(raw)
-            counts["nudged"] += int((raw != written).sum())
-        _start_raw(raw_file, counts["lines"])
-    _write_metadata(out / "run.ir_metadata.yml", tag, method, data)
-    return counts
-
-
-def _start_raw(file: BinaryIO, scores: int) -> None:
-    """Numpy's header for so many float32; it has room for any number, so that it can be written again."""
-    header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
-    file.seek(0)
-    np.lib.format.write_array_header_1_0(file, header)
-
-
-def break_ties(
-    documents: Sequence[str], scores: Sequence[float], *, query: str
-) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Rank K documents of one query: ids, raw scores and scores without a tie, the latter two (K,) float32.
-
-    Raw scores are narrowed to float32 before they are compared, since that is what trec_eval compares.
-    Raises DataError as :func:`write_run` does.
-    """
-    documents = list(documents)
-    if " ".join(documents).split() != documents:
-        bad = next(d for d in documents if d.split() != [d])
-        raise DataError(f"query {query!r}: document id {bad!r} is empty or holds white space")
-    if len(set(documents)) != len(documents):
-        raise DataError(f"query {query!r}: a document is given twice")
-    with np.errstate(over="ignore"):
-        raw = np.asarray(scores, dtype=np.float32)
-    if raw.shape != (len(documents),):
-        raise DataError(f"query {query!r}: {len(documents)} documents, but scores of shape {raw.shape}")
-    if not np.isfinite(raw).all():
-        bad = documents[int(np.flatnonzero(~np.isfinite(raw))[0])]
-        raise DataError(f"query {query!r}: the score of document {bad!r} is no finite float32 number")
-    ranking = sorted(zip(raw.tolist(), documents, strict=True), reverse=True)
-    raw = np.array([score for score, _ in ranking], dtype=np.float32)
-    return [document for _, document in ranking], raw, _strictly_decreasing(raw)
+_COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
+_EXPECTED = {
+    TREC: f"a TREC run has 6 ({' '.join(_COLUMNS)})",
+    MS_MARCO: "an MS MARCO run has 3 (qid pid rank), parted by tabs",
+    None: f"a TREC run has 6 ({' '.join(_COLUMNS)}), an MS MARCO run 3 (qid pid rank) parted by tabs",
+}
+AGAIN = "the last line looks cut off; get the file again"
+_PLAIN = bytes([10, *range(32, 127)])  # one space between columns, and nothing that only looks like one
+_LARGEST = float(np.finfo(np.float32).max)
+_LARGEST_RANK = 2**24  # up to here a rank is exact as a float32 score
 
 
 def read_run(path: Path) -> Run:
@@ -116,84 +39,163 @@ def read_run(path: Path) -> Run:
     Raises DataError ``file:line: reason`` at the first line that is not part of such a file.
     """
     with many_objects():
-        run = read_sound(path)
+        run = read_fast(path)
         if run is None:
-            run = {qid: ranked(list(ranking.items())) for qid, ranking in _line_by_line(path).items()}
+            scores = read_lines(path, TREC).scores
+            run = {qid: ranked(list(ranking.items())) for qid, ranking in scores.items()}
         return run
 
 
-def _line_by_line(path: Path) -> dict[str, dict[str, float]]:
-    """Scores by query and document; raises at the first line that is not part of a run."""
-    run: dict[str, dict[str, float]] = {}
-    ids: dict[str, str] = {}  # one string per document, not one per line
+def ranked(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Documents by score in float32, then by id, both descending: trec_eval's order."""
+    narrow = np.fromiter((score for _, score in pairs), np.float32, len(pairs))
+    order = sorted(zip(narrow.tolist(), pairs, strict=True), reverse=True)  # pairs begin with the id
+    return [pair for _, pair in order]
+
+
+@dataclass
+class RunLines:
+    """The content of a run file in the order of its lines.
+
+    Attributes:
+        form: TREC or MS MARCO; None as long as no line was read.
+        tag, last_tag: the first line's and the last line's; None in the MS MARCO form.
+        scores: query -> document -> score; an MS MARCO rank is its negative.
+    """
+
+    form: str | None
+    tag: str | None = None
+    last_tag: str | None = None
+    scores: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+def read_lines(path: Path, form: str | None = None) -> RunLines:
+    """Read a run line by line. Raises DataError ``file:line: reason`` at the first line that is at fault.
+
+    Without ``form`` the first line decides between the two forms, an ir_metadata header (lines that begin
+    with ``#``) may stand above it, and a last line that looks cut off is refused.
+    """
+    run, strangers = RunLines(form), form is None
+    ranks: dict[str, set[int]] = {}
+    documents: dict[str, str] = {}  # one string per document, not one per line
     for number, line in numbered_lines(path):
-        fields = line.split()
-        if len(fields) != 6:
-            raise DataError(f"{path}:{number}: {len(fields)} columns; a TREC run has 6 ({COLUMNS})")
-        qid, _, document, rank, text, _ = fields
-        if not rank.isdecimal():
-            raise DataError(f"{path}:{number}: the rank {rank!r} is no whole number")
-        score = _finite(text)
-        if score is None:
-            raise DataError(f"{path}:{number}: the score {text!r} is no finite float32 number")
-        ranking = run.setdefault(qid, {})
+        if run.form is None and line.startswith("#"):
+            continue
+        where, fields = f"{path}:{number}", line.split()
+        cut_off = strangers and not line.endswith("\n")
+        kind = _form(line, fields)
+        if kind is None or kind != (run.form or kind):
+            raise DataError(f"{where}: {len(fields)} columns; {AGAIN if cut_off else _EXPECTED[run.form]}")
+        run.form = kind
+        if kind == TREC:
+            qid, document, score = _trec(fields, where)
+            _note_tag(run, fields[5], where, cut_off=cut_off)
+        else:
+            qid, document, score = _ms_marco(fields, where, ranks, cut_off=cut_off)
+        ranking = run.scores.setdefault(qid, {})
         if document in ranking:
-            raise DataError(f"{path}:{number}: document {document!r} is listed twice for query {qid!r}")
-        ranking[ids.setdefault(document, document)] = score
+            raise DataError(f"{where}: document {document!r} is listed twice for query {qid!r}")
+        ranking[documents.setdefault(document, document)] = score
     return run
 
 
-def _per_query(run) -> Iterator[tuple[str, Sequence[str], Sequence[float]]]:
-    if not isinstance(run, Mapping):
-        yield from run
-        return
-    for qid, pairs in run.items():
-        pairs = list(pairs)
-        yield qid, [document for document, _ in pairs], [score for _, score in pairs]
+def _form(line: str, fields: list[str]) -> str | None:
+    tabbed = len(fields) == 3 and line.count("\t") == 2
+    return TREC if len(fields) == 6 else MS_MARCO if tabbed else None
 
 
-def _strictly_decreasing(scores: np.ndarray) -> np.ndarray:
-    """Scores (K,) in descending order, each moved below its predecessor where it is not."""
-    if (scores[1:] < scores[:-1]).all():
-        return scores
-    moved = scores.copy()
-    for i in range(1, len(moved)):
-        if not moved[i] < moved[i - 1]:
-            moved[i] = _below(moved[i - 1])
-    return moved
-
-
-def _below(score: np.float32) -> np.float32:
-    """The next smaller float32 which is not subnormal: processes that flush those to zero would see a tie."""
-    following = np.nextafter(score, np.float32(-np.inf))
-    if abs(following) < _SMALLEST and following != 0:
-        return np.float32(0) if score > 0 else -_SMALLEST
-    return following
-
-
-def _finite(text: str) -> float | None:
-    """The number ``text`` states; None when it states none, or one beyond float32 (nan, inf, 1e39)."""
+def _trec(fields: list[str], where: str) -> tuple[str, str, float]:
+    qid, _, document, rank, text, _ = fields
+    if not rank.isdecimal():
+        raise DataError(f"{where}: the rank {rank!r} is no whole number")
     try:
         score = float(text)
     except ValueError:
+        score = np.nan
+    if "_" in text or not -_LARGEST <= score <= _LARGEST:  # nan, inf, 1e39, 1_0
+        raise DataError(f"{where}: the score {text!r} is no finite float32 number")
+    return qid, document, score
+
+
+def _note_tag(run: RunLines, tag: str, where: str, *, cut_off: bool) -> None:
+    if cut_off and run.last_tag not in (None, tag):
+        reason = f"the tag {tag!r} is not {run.last_tag!r} and the line has no end"
+        raise DataError(f"{where}: {reason}: {AGAIN}")
+    run.tag, run.last_tag = run.tag or tag, tag
+
+
+def _ms_marco(
+    fields: list[str], where: str, ranks: dict[str, set[int]], *, cut_off: bool
+) -> tuple[str, str, float]:
+    """Query, document and negative rank of a line, which is added to the ``ranks`` of its query."""
+    qid, document, text = fields
+    if not (text.isdecimal() and len(text) < 9 and int(text) <= _LARGEST_RANK):
+        raise DataError(f"{where}: the rank {text!r} is no whole number up to {_LARGEST_RANK}")
+    rank, before = int(text), ranks.setdefault(qid, set())
+    if rank in before:
+        raise DataError(f"{where}: rank {text} is given twice for query {qid!r}")
+    if cut_off and rank not in ({max(before) + 1} if before else {0, 1}):
+        raise DataError(f"{where}: rank {text} does not follow those before and the line has no end: {AGAIN}")
+    before.add(rank)
+    return qid, document, -float(rank)
+
+
+def read_fast(path: Path) -> Run | None:
+    """What ``read_run`` returns, by a CSV parser; None for a file with anything unusual in it.
+
+    ``read_lines`` then says what is wrong and where, or that nothing is.
+    """
+    import pyarrow as pa
+
+    try:
+        with opened(path) as file:
+            data = file.buffer.read()
+        if not data or data.translate(None, _PLAIN):
+            return None
+        columns = _columns(data)
+    except (OSError, EOFError, zlib.error, pa.ArrowInvalid):
         return None
-    return score if "_" not in text and -_LARGEST <= score <= _LARGEST else None
+    if columns is None:
+        return None
+    queries, documents, scores = columns
+    narrow = scores.astype(np.float32)
+    falls = np.append(narrow[1:] < narrow[:-1], True)  # (N,): whether the next line is below this one
+    codes = queries.indices.to_numpy()
+    starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
+    names, run = queries.dictionary.to_pylist(), {}
+    if len(starts) > len(names) + 1:
+        return None  # a query in several places
+    for start, end in pairwise(starts):
+        listed = documents[start:end].to_pylist()
+        if len(set(listed)) != len(listed):
+            return None  # a document twice
+        pairs = list(zip(listed, scores[start:end].tolist(), strict=True))
+        run[names[codes[start]]] = pairs if falls[start : end - 1].all() else ranked(pairs)
+    return run
 
 
-def _one_word(kind: str, value: str) -> None:
-    if value.split() != [value]:
-        raise DataError(f"the {kind} {value!r} is empty or holds white space, which separates columns")
+def _columns(data: bytes):
+    """Queries (dictionary array), documents (array) and scores (numpy); None for a value out of place."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import csv
 
-
-def _write_metadata(path: Path, tag: str, method: Mapping | None, data: Mapping | None) -> None:
-    """A file of its own: as a header inside the run it would stop pytrec_eval, ir_measures and ranx."""
-    import yaml
-
-    content = {
-        "schema-version": 0.1,
-        "tag": tag,
-        "method": {"automatic": True, "score ties": "reverse alphabetical order", **(method or {})},
-    }
-    if data:
-        content["data"] = dict(data)
-    path.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    table = csv.read_csv(
+        pa.BufferReader(data),
+        csv.ReadOptions(column_names=_COLUMNS),
+        csv.ParseOptions(delimiter=" ", quote_char=False, double_quote=False, ignore_empty_lines=False),
+        csv.ConvertOptions(
+            column_types={**dict.fromkeys(_COLUMNS, pa.string()), "score": pa.float64()},
+            null_values=[],
+            strings_can_be_null=False,
+        ),
+    )
+    scores = table["score"].to_numpy()
+    sound = (
+        (np.abs(scores) <= _LARGEST).all()  # nan is not
+        and pc.all(pc.ascii_is_decimal(table["rank"])).as_py()
+        and not any(pc.any(pc.equal(table[name], "")).as_py() for name in _COLUMNS if name != "score")
+    )
+    if not sound:
+        return None
+    return table["qid"].combine_chunks().dictionary_encode(), table["docid"].combine_chunks(), scores

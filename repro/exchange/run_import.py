@@ -8,7 +8,7 @@ from pathlib import Path
 
 from repro.datasets.catalog import dataset
 from repro.errors import BlockedError, StoreError, UsageError
-from repro.evaluation.foreign_runs import ImportedRun, read_imported
+from repro.evaluation.foreign_runs import ForeignRun, read_foreign
 from repro.evaluation.measures import parse_measure
 from repro.evaluation.qrels import Qrels, read_qrels
 from repro.graph import Node, check_types, walk
@@ -85,12 +85,12 @@ class Importer:
         from repro.stages.imported_run import sha256
 
         plans = {cell.id: self._scoring(cell) for cell in cells}
-        checked: dict[str, ImportedRun] = {}
+        checked: dict[str, ForeignRun] = {}
         for cell in cells:
             if cell.column.dataset not in checked:
                 checked[cell.column.dataset] = self._checked(path, plans[cell.id])
             found, wanted = checked[cell.column.dataset], parse_measure(plans[cell.id].measure)
-            if not found.reaches(wanted.cutoff):
+            if found.depth < wanted.cutoff:
                 raise UsageError(
                     f"{path}: the run has {found.depth} documents a query, {cell.id} is {wanted} and looks "
                     f"at {wanted.cutoff}; import a deeper run, or name other cells"
@@ -115,14 +115,14 @@ class Importer:
         scored = self.machine.resolve(evaluation(stand_in, entry, cell.column.measure, {}))
         return Measurement(cell, None, ((scored,),), cell.column.measure, {}, {})
 
-    def _checked(self, path: Path, plan: Measurement) -> ImportedRun:
+    def _checked(self, path: Path, plan: Measurement) -> ForeignRun:
         """The file read against the topics of the dataset, which are built if the store lacks them."""
         inputs = plan.parts[0].inputs
         self._build([node for name, node in inputs.items() if name != "run"])
         if "queries" in inputs:
             with open(self.store.path(inputs["queries"]) / "queries.jsonl", encoding="utf-8") as file:
-                return read_imported(path, _asked(file))
-        return read_imported(path, read_qrels(self.store.path(inputs["qrels"]) / "qrels.trec"))
+                return read_foreign(path, _asked(file))
+        return read_foreign(path, read_qrels(self.store.path(inputs["qrels"]) / "qrels.trec"))
 
     def _build(self, nodes: Sequence[Node]) -> None:
         """Make sure that the store holds the nodes. Raises what stands in the way."""

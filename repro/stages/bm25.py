@@ -8,7 +8,7 @@ from pathlib import Path
 
 from repro import machine
 from repro.errors import StageError
-from repro.evaluation.runs import write_run
+from repro.evaluation.run_writer import write_run
 from repro.progress import Progress
 from repro.stages.lucene.process import call
 from repro.stages.lucene_index import FIELDS

@@ -6,9 +6,9 @@ import hashlib
 from pathlib import Path
 
 from repro.errors import DataError
-from repro.evaluation.foreign_runs import read_imported
+from repro.evaluation.foreign_runs import read_foreign
 from repro.evaluation.ir_metadata import write_metadata
-from repro.evaluation.runs import write_run
+from repro.evaluation.run_writer import write_run
 from repro.progress import Progress
 
 
@@ -20,7 +20,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Raises DataError when the file is malformed, or is no longer the one that was asked for.
     """
     path = Path(params["source"])
-    found = read_imported(path)
+    found = read_foreign(path)
     if sha256(path) != params["sha256"]:
         raise DataError(f"{path}: its bytes changed since it was looked at; run the same command again")
     tag = found.tag or "imported"

@@ -10,7 +10,7 @@ import numpy as np
 from repro.datasets.lookup import document_rows, query_texts
 from repro.errors import DataError
 from repro.evaluation.rankings import rankings
-from repro.evaluation.runs import write_run
+from repro.evaluation.run_writer import write_run
 from repro.progress import Progress
 
 Ranking = tuple[str, list[str], list[float]]

@@ -40,7 +40,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: embeddings are of different sizes, or their ids are not as many as their vectors.
         StageError: a vector or a score is not finite.
     """
-    from repro.evaluation.runs import write_run
+    from repro.evaluation.run_writer import write_run
 
     passages, documents = read_embeddings(inputs["passages"])
     queries, topics = read_embeddings(inputs["queries"])

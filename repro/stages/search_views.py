@@ -47,7 +47,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: a view is missing, of different widths, or not as long as the ids.
         StageError: a score is not finite.
     """
-    from repro.evaluation.runs import write_run
+    from repro.evaluation.run_writer import write_run
 
     check_known("mode of search", params["mode"], valid=MODES)
     passages, queries = Views.read(inputs["passages"]), Views.read(inputs["queries"])

@@ -7,7 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repro.evaluation.measures import score
-from repro.evaluation.runs import read_run, write_run
+from repro.evaluation.run_writer import write_run
+from repro.evaluation.runs import read_run
 
 DOCUMENTS = [f"d{i}" for i in range(12)]
 QUERIES = [f"q{i}" for i in range(5)]

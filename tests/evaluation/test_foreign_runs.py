@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repro.errors import DataError
-from repro.evaluation.foreign_runs import MS_MARCO, TREC, read_imported
-from repro.evaluation.runs import read_run
+from repro.evaluation.foreign_runs import read_foreign
+from repro.evaluation.runs import MS_MARCO, TREC, read_run
 
 LINES = "q1 Q0 7 0 2.5 tag\nq1 Q0 8 1 2.5 tag\nq2 Q0 7 0 1e-3 tag\n"
 JUDGED = {"q1": {"7": 1}, "q2": {"8": 0}}
@@ -24,7 +24,7 @@ def run(tmp_path):
 
 def _refusal(path, judged=JUDGED) -> str:
     with pytest.raises(DataError) as caught:
-        read_imported(path, judged)
+        read_foreign(path, judged)
     text = str(caught.value)
     assert text.startswith(f"{path}:")
     assert "\n" not in text
@@ -33,19 +33,19 @@ def _refusal(path, judged=JUDGED) -> str:
 
 def test_a_trec_run_is_read_as_the_suites_own_reader_reads_it(run):
     path = run(LINES)
-    found, own = read_imported(path, JUDGED), read_run(path)
+    found, own = read_foreign(path, JUDGED), read_run(path)
     assert {q: dict(r) for q, r in found.rankings.items()} == {q: dict(r) for q, r in own.items()}
     assert (found.form, found.tag, found.depth, found.lines) == (TREC, "tag", 2, 3)
 
 
 def test_gzip_ranks_from_zero_and_a_header_make_no_difference(run):
     header = "# ir_metadata.start\n# tag: x\n# ir_metadata.end\n"
-    plain = read_imported(run(LINES), JUDGED)
-    assert read_imported(run(gzip.compress((header + LINES).encode())), JUDGED) == plain
+    plain = read_foreign(run(LINES), JUDGED)
+    assert read_foreign(run(gzip.compress((header + LINES).encode())), JUDGED) == plain
 
 
 def test_an_ms_marco_run_is_ranked_by_its_ranks_in_any_order_of_lines(run):
-    found = read_imported(run("q1\t7\t2\nq1\t8\t1\n"), JUDGED)
+    found = read_foreign(run("q1\t7\t2\nq1\t8\t1\n"), JUDGED)
     assert found.form == MS_MARCO
     assert sorted(found.rankings["q1"], key=lambda pair: -pair[1]) == [("8", -1.0), ("7", -2.0)]
 
@@ -82,17 +82,17 @@ def test_what_is_doubtful_is_refused_with_its_line(run, content, reason):
 
 @pytest.mark.parametrize("content", [LINES.rstrip("\n"), "q1\t7\t1\nq1\t8\t2", "q1\t7\t0"])
 def test_a_whole_last_line_may_lack_its_end(run, content):
-    assert read_imported(run(content), JUDGED).lines == len(content.split("\n"))
+    assert read_foreign(run(content), JUDGED).lines == len(content.split("\n"))
 
 
 def test_documents_of_no_known_form_are_not_looked_at(run):
-    assert read_imported(run(LINES), {"q1": {"MED-1": 1}, "q2": {"8": 1}}).lines == 3
+    assert read_foreign(run(LINES), {"q1": {"MED-1": 1}, "q2": {"8": 1}}).lines == 3
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
     for path in (tmp_path, tmp_path / "none"):
         with pytest.raises(DataError, match="no such file"):
-            read_imported(path)
+            read_foreign(path)
 
 
 @st.composite
@@ -114,7 +114,7 @@ def test_any_bytes_are_a_run_or_one_sentence(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "any-bytes"
     path.write_bytes(content)
     try:
-        found = read_imported(path, JUDGED)
+        found = read_foreign(path, JUDGED)
     except DataError as error:
         assert str(error).startswith(f"{path}:")
         assert len(str(error).splitlines()) == 1

@@ -8,7 +8,8 @@ import pytest
 from repro.errors import DataError, UsageError
 from repro.evaluation.measures import Measure, by_rank, coverage, parse_measure, score
 from repro.evaluation.qrels import read_qrels
-from repro.evaluation.runs import read_run, write_run
+from repro.evaluation.run_writer import write_run
+from repro.evaluation.runs import read_run
 
 TREC_NAMES = {"nDCG@10": "ndcg_cut_10", "R@5": "recall_5", "R@20": "recall_20", "Success@5": "success_5"}
 

@@ -4,7 +4,8 @@ import pytest
 
 from repro.errors import DataError
 from repro.evaluation.rankings import rankings
-from repro.evaluation.runs import read_run, write_run
+from repro.evaluation.run_writer import write_run
+from repro.evaluation.runs import read_run
 
 
 def test_a_written_run_is_read_back_query_by_query(tmp_path):

@@ -1,191 +1,12 @@
 import gzip
 
-import numpy as np
 import pytest
-import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from repro.errors import DataError
-from repro.evaluation.runs import read_run, write_run
-
-
-def tied_run(seed: int, queries: int = 12, documents: int = 40, levels: int = 5) -> dict:
-    """Random rankings, few distinct scores, at magnitudes where float32 is coarse, fine and around zero."""
-    random = np.random.default_rng(seed)
-    run = {}
-    for q in range(queries):
-        scale = 10.0 ** random.integers(-6, 7)
-        scores = random.integers(-levels, levels, documents) * scale + random.choice([0.0, 711.845])
-        ids = random.permutation(10 * documents)[:documents]
-        run[f"q{q}"] = [(f"d{d:07d}", float(s)) for d, s in zip(ids, scores, strict=True)]
-    return run
-
-
-def as_trec_eval_ranks(pairs):
-    """The rule written out: by float32 score, then by document id, both descending."""
-    return [d for d, _ in sorted(pairs, key=lambda pair: (float(np.float32(pair[1])), pair[0]), reverse=True)]
-
-
-def trec_eval_order(scores: dict[str, float]) -> list[str]:
-    """The order in which trec_eval itself sees a ranking: every document in turn is the only relevant one."""
-    import pytrec_eval
-
-    places = {}
-    for document in scores:
-        found = pytrec_eval.RelevanceEvaluator({"q": {document: 1}}, {"recip_rank"}).evaluate({"q": scores})
-        places[document] = found["q"]["recip_rank"]
-    return sorted(places, key=places.__getitem__, reverse=True)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_ties_are_broken_as_trec_eval_breaks_them(tmp_path, seed):
-    run = tied_run(seed)
-    write_run(tmp_path, run, "tag")
-    written = read_run(tmp_path / "run.trec")
-    assert {q: [d for d, _ in written[q]] for q in written} == {q: as_trec_eval_ranks(run[q]) for q in run}
-    for q in list(run)[:3]:
-        order = [d for d, _ in written[q]]
-        assert order == trec_eval_order(dict(run[q])) == trec_eval_order(dict(written[q]))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_written_scores_fall_strictly_as_float32_and_as_double(tmp_path, seed):
-    write_run(tmp_path, tied_run(seed), "tag")
-    for pairs in read_run(tmp_path / "run.trec").values():
-        double = np.array([score for _, score in pairs])
-        narrow = double.astype(np.float32)
-        assert (np.diff(double) < 0).all()
-        assert (narrow[1:] < narrow[:-1]).all()
-        assert (narrow == double).all()  # nothing is lost in narrowing: both readers see one number
-
-
-def test_every_reader_of_the_ecosystem_sees_one_ranking(tmp_path):
-    import ir_measures
-    import pytrec_eval
-    import ranx
-
-    run = tied_run(7)
-    write_run(tmp_path, run, "tag")
-    path = tmp_path / "run.trec"
-    expected = {q: as_trec_eval_ranks(run[q]) for q in run}
-    with open(path) as file:
-        parsed = pytrec_eval.parse_run(file)
-    theirs: dict = {}
-    for scored in ir_measures.read_trec_run(str(path)):
-        theirs.setdefault(scored.query_id, {})[scored.doc_id] = scored.score
-    through_ranx = ranx.Run.from_file(str(path), kind="trec")
-    assert through_ranx.name == "tag"
-    for q in run:
-        assert sorted(parsed[q], key=parsed[q].get, reverse=True) == expected[q]
-        assert sorted(theirs[q], key=theirs[q].get, reverse=True) == expected[q]
-        assert list(through_ranx[q]) == expected[q]
-
-
-def test_scores_that_already_fall_are_written_as_they_are(tmp_path):
-    facts = write_run(tmp_path, {"1": [("a", 1.5), ("b", 0.1), ("c", -3.0)]}, "tag")
-    assert (tmp_path / "run.trec").read_text() == (
-        f"1 Q0 a 1 1.5 tag\n1 Q0 b 2 {float(np.float32(0.1))!r} tag\n1 Q0 c 3 -3.0 tag\n"
-    )
-    assert facts == {"queries": 1, "lines": 3, "nudged": 0}
-
-
-def test_only_what_does_not_fall_is_moved_and_raw_scores_lie_beside(tmp_path):
-    facts = write_run(tmp_path, {"1": [("a", 2.0), ("b", 2.0), ("c", 1.0)], "2": [("a", 3.0)]}, "tag")
-    after_two = float(np.nextafter(np.float32(2), np.float32(0)))
-    written = read_run(tmp_path / "run.trec")
-    assert written == {"1": [("b", 2.0), ("a", after_two), ("c", 1.0)], "2": [("a", 3.0)]}
-    raw = np.load(tmp_path / "raw.npy")
-    assert raw.dtype == np.float32
-    assert raw.tolist() == [2.0, 2.0, 1.0, 3.0]
-    assert facts == {"queries": 2, "lines": 4, "nudged": 1}
-
-
-def test_scores_equal_in_float32_are_a_tie_even_when_doubles_differ(tmp_path):
-    write_run(tmp_path, {"1": [("a", 1.0 + 1e-12), ("b", 1.0)]}, "tag")
-    assert [d for d, _ in read_run(tmp_path / "run.trec")["1"]] == ["b", "a"]
-
-
-def test_ties_at_zero_do_not_end_in_subnormal_numbers(tmp_path):
-    write_run(tmp_path, {"1": [(f"d{i}", 0.0) for i in range(5)]}, "tag")
-    scores = [score for _, score in read_run(tmp_path / "run.trec")["1"]]
-    assert scores[0] == 0
-    assert all(abs(score) >= np.finfo(np.float32).tiny for score in scores[1:])
-
-
-def test_arrays_query_by_query_give_the_same_file_as_a_mapping(tmp_path):
-    run = tied_run(3)
-    blocks = ((q, [d for d, _ in pairs], np.array([s for _, s in pairs])) for q, pairs in run.items())
-    for name, form in (("mapping", run), ("blocks", blocks)):
-        (tmp_path / name).mkdir()
-        write_run(tmp_path / name, form, "tag")
-    for file in ("run.trec", "raw.npy"):
-        assert (tmp_path / "mapping" / file).read_bytes() == (tmp_path / "blocks" / file).read_bytes()
-
-
-@pytest.mark.parametrize("queries", [0, 1, 9, 120])
-def test_raw_scores_are_the_file_that_numpy_would_write(tmp_path, queries):
-    scores = np.random.default_rng(0).normal(size=(queries, 100)).astype(np.float32)
-    names = [f"d{number}" for number in range(100)]
-    counts = write_run(tmp_path, ((f"q{n}", names, row) for n, row in enumerate(scores)), "tag")
-    assert counts == {"queries": queries, "lines": 100 * queries, "nudged": 0}
-    np.save(tmp_path / "expected.npy", -np.sort(-scores, axis=1).reshape(-1))
-    assert (tmp_path / "raw.npy").read_bytes() == (tmp_path / "expected.npy").read_bytes()
-
-
-def test_raw_scores_are_on_the_disk_while_later_queries_are_searched(tmp_path):
-    names, sizes = [f"d{number}" for number in range(5000)], []
-
-    def searched():
-        for number in range(3):
-            sizes.append((tmp_path / "raw.npy").stat().st_size)
-            yield f"q{number}", names, np.arange(5000, dtype=np.float32)
-
-    write_run(tmp_path, searched(), "tag")
-    assert sizes[2] - sizes[1] == 4 * 5000
-
-
-def test_writing_again_replaces_what_an_interrupted_attempt_left(tmp_path):
-    (tmp_path / "run.trec").write_text("1 Q0 a 1 ")
-    write_run(tmp_path, {"1": [("a", 1.0)], "2": []}, "tag")
-    assert read_run(tmp_path / "run.trec") == {"1": [("a", 1.0)]}
-
-
-@pytest.mark.parametrize(
-    ("run", "reason"),
-    [
-        ({"1": [("a b", 1.0)]}, "'a b' is empty or holds white space"),
-        ({"1": [("", 1.0)]}, "'' is empty"),
-        ({"1 2": [("a", 1.0)]}, "query id '1 2'"),
-        ({"1": [("a", 1.0), ("a", 0.5)]}, "'1': a document is given twice"),
-        ({"1": [("a", float("nan"))]}, "the score of document 'a' is no finite float32 number"),
-        ({"1": [("a", 1e39)]}, "no finite float32"),
-        ([("1", ["a"], [1.0]), ("1", ["b"], [1.0])], "query '1' is given twice"),
-        ([("1", ["a", "b"], [1.0])], "2 documents, but scores of shape"),
-    ],
-)
-def test_what_no_run_file_can_hold_is_refused(tmp_path, run, reason):
-    with pytest.raises(DataError, match=reason):
-        write_run(tmp_path, run, "tag")
-
-
-def test_a_tag_of_two_words_is_refused(tmp_path):
-    with pytest.raises(DataError, match="tag 'my run'"):
-        write_run(tmp_path, {}, "my run")
-
-
-def test_metadata_states_only_what_is_known_under_the_names_of_ir_metadata(tmp_path):
-    write_run(tmp_path, {"1": [("a", 1.0)]}, "tag")
-    path = tmp_path / "run.ir_metadata.yml"
-    assert yaml.safe_load(path.read_text()) == {
-        "schema-version": 0.1,
-        "tag": "tag",
-        "method": {"automatic": True, "score ties": "reverse alphabetical order"},
-    }
-    retrieval = [{"name": "bm25", "method": "BM25", "k1": 0.9}]
-    data = {"test collection": {"name": "x", "ir_datasets": "x/test"}}
-    write_run(tmp_path, {"1": [("a", 1.0)]}, "tag", method={"retrieval": retrieval}, data=data)
-    known = yaml.safe_load(path.read_text())
-    assert known["method"]["retrieval"] == retrieval
-    assert known["data"] == data
+from repro.evaluation.run_writer import write_run
+from repro.evaluation.runs import TREC, ranked, read_fast, read_lines, read_run
 
 
 @pytest.mark.parametrize("first_rank", [0, 1])
@@ -228,3 +49,74 @@ def test_a_run_zipped_and_cut_off_is_refused(tmp_path):
     (tmp_path / "run.gz").write_bytes(gzip.compress(b"1 Q0 a 1 2.0 tag\n" * 1)[:-9])
     with pytest.raises(DataError, match="damaged gzip"):
         read_run(tmp_path / "run.gz")
+
+
+WORDS = st.sampled_from(
+    ["q1", "d1", "d\u00e9", "1", "02", "0.5", "-1e-3", "1e39", "nan", "inf", "1_0", "+1", ".5", "0x1", ""]
+)
+SPACES = st.sampled_from([" ", " ", " ", " ", "  ", "\t", "\u00a0"])
+NEARLY = st.tuples(st.sampled_from(["q1", "q2"]), WORDS, WORDS, WORDS, WORDS, WORDS, SPACES).map(
+    lambda parts: parts[-1].join(parts[:-1])
+)
+SOUND = st.tuples(
+    st.sampled_from(["q1", "q2"]),
+    st.just("Q0"),
+    st.integers(0, 30).map(str),
+    st.integers(0, 9).map(str),
+    st.floats(-1e38, 1e38).map(repr),
+    st.just("tag"),
+).map(" ".join)
+LINES = st.lists(st.one_of(SOUND, SOUND, SOUND, NEARLY), max_size=6)
+FILES = st.tuples(LINES, st.sampled_from(["\n", "\n", "\r\n"]))
+QUICK = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def line_by_line(path):
+    try:
+        return read_lines(path, TREC).scores
+    except DataError:
+        return None
+
+
+@QUICK
+@given(made=FILES, last=st.booleans(), packed=st.booleans())
+def test_whatever_is_read_fast_is_read_the_same_line_by_line(tmp_path, made, last, packed):
+    lines, end = made
+    text = (end.join(lines) + end * last).encode()
+    path = tmp_path / "run"
+    path.write_bytes(gzip.compress(text) if packed else text)
+    fast = read_fast(path)
+    if fast is not None:
+        slow = line_by_line(path)
+        assert [(q, fast[q]) for q in fast] == [(q, ranked(list(slow[q].items()))) for q in slow]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_the_suite_writes_is_read_fast(tmp_path, packed):
+    write_run(tmp_path, {"b": [("d1", 0.1), ("d2", 7.0)], "a": [("d1", -3.5e-9)]}, "tag")
+    path = tmp_path / "run.trec"
+    if packed:
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    assert read_fast(path) == {
+        q: ranked(list(found.items())) for q, found in read_lines(path, TREC).scores.items()
+    }
+    assert list(read_fast(path)) == ["b", "a"]
+
+
+def test_a_query_whose_lines_stand_apart_is_left_to_the_reader_of_lines(tmp_path):
+    path = tmp_path / "run"
+    path.write_text("1 Q0 a 1 2.0 t\n2 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n")
+    assert read_fast(path) is None
+    assert read_run(path) == {"1": [("a", 2.0), ("b", 1.0)], "2": [("a", 2.0)]}
+    path.write_text("1 Q0 a 1 2.0 t\n2 Q0 a 1 2.0 t\n1 Q0 a 2 1.0 t\n")
+    with pytest.raises(DataError, match="listed twice"):
+        read_run(path)
+
+
+@pytest.mark.parametrize(
+    "line", ["1 Q0 a 1 nan t", "1 Q0 a x 1 t", "1 Q0 a 1 1", "1  Q0 a 1 1 t", "", "1 Q0 a 1 1e39 t"]
+)
+def test_what_is_unusual_is_left_to_the_reader_of_lines(tmp_path, line):
+    path = tmp_path / "run"
+    path.write_text(f"1 Q0 b 1 3.0 t\n{line}\n")
+    assert read_fast(path) is None

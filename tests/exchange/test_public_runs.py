@@ -5,10 +5,11 @@ import pytest
 import pytrec_eval
 
 from repro.datasets.catalog import dataset
-from repro.evaluation.foreign_runs import read_imported
+from repro.evaluation.foreign_runs import read_foreign
 from repro.evaluation.measures import score
 from repro.evaluation.qrels import read_qrels
-from repro.evaluation.runs import read_run, write_run
+from repro.evaluation.run_writer import write_run
+from repro.evaluation.runs import read_run
 from repro.exchange.public_runs import cells_of_run, printed_cells, public_runs
 
 
@@ -36,7 +37,7 @@ def test_the_files_are_what_is_said_of_them(real_data):
     for run in public_runs():
         path = real_data / "runs" / run.file
         assert hashlib.sha256(path.read_bytes()).hexdigest() == run.sha256
-        assert read_imported(path).depth == run.depth
+        assert read_foreign(path).depth == run.depth
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_an_imported_run_scores_as_trec_eval_scores_its_file(real_data, tmp_path
     short = "dl19-passage" if "2019" in run.dataset else "dl20-passage"
     qrels = read_qrels(real_data / "qrels" / f"qrels.{short}.txt")
     path = real_data / "runs" / file
-    write_run(tmp_path, read_imported(path, qrels).rankings, "x")
+    write_run(tmp_path, read_foreign(path, qrels).rankings, "x")
     ours = score(read_run(tmp_path / "run.trec"), qrels, ["nDCG@10", "R@1000"], ignore_identical_ids=False)
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.10", "recall.1000"})
     with gzip.open(path, "rt") as lines:

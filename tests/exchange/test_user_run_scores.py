@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.evaluation.measures import score
-from repro.evaluation.runs import read_run, write_run
+from repro.evaluation.run_writer import write_run
+from repro.evaluation.runs import read_run
 from repro.exchange.user_run_scores import judgements, scored_run, usual_measures
 
 DATASET = "tiny/passage/dev"

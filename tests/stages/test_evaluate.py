@@ -3,7 +3,7 @@ import json
 import pytest
 
 from repro.errors import DataError, UsageError
-from repro.evaluation.runs import write_run
+from repro.evaluation.run_writer import write_run
 from repro.progress import Progress
 from repro.stages import evaluate
 

@@ -8,7 +8,7 @@ from datasets import Dataset, load_from_disk
 
 from repro.errors import DataError
 from repro.evaluation.answers import contains_answer
-from repro.evaluation.runs import write_run
+from repro.evaluation.run_writer import write_run
 from repro.nn.negatives import confident
 from repro.stages import mine_answers
 from repro.stages.mine_answers import annotated, example

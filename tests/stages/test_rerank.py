@@ -7,7 +7,8 @@ import pytest
 from datasets import load_from_disk
 
 from repro.errors import DataError
-from repro.evaluation.runs import read_run, write_run
+from repro.evaluation.run_writer import write_run
+from repro.evaluation.runs import read_run
 from repro.nn.pair_scores import PairScorer
 from repro.stages import rerank
 

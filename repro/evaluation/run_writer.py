@@ -1,0 +1,137 @@
+"""Writes TREC run files in which no reader finds a tie to break.
+
+Written scores are float32 numbers printed in full: parsing a line as double (Python, ranx) or narrowing it
+to float32 (trec_eval, pytrec_eval) gives the same number, and within a query every number is below the one
+before it. Ties of the raw scores are broken once, here, the way trec_eval breaks them: by document id,
+descending. A score that is already below its predecessor is written as it is; one that is not becomes the
+next float32 below its predecessor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from repro.errors import DataError
+from repro.evaluation.ir_metadata import write_metadata
+
+_SMALLEST = np.finfo(np.float32).tiny  # the smallest normal number
+
+
+def write_run(
+    out: Path,
+    run: Mapping[str, Iterable[tuple[str, float]]] | Iterable[tuple[str, Sequence[str], Sequence[float]]],
+    tag: str,
+    *,
+    method: Mapping[str, object] | None = None,
+) -> dict[str, int]:
+    """Write ``run.trec``, ``raw.npy`` and ``run.ir_metadata.yml`` into the directory ``out``.
+
+    Args:
+        run: ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)`` with a sequence and a
+            (K,) array per query, which lets a search write block by block. Any order of documents;
+            queries are written in the order given, those without documents leave no line.
+        tag: last column of every line.
+        method: what is known of how the run was made, for that key of ir_metadata 0.1.
+
+    Returns counts: ``queries``, ``lines``, and ``nudged``, the scores that differ from the raw ones.
+    ``raw.npy`` holds the raw scores, float32, in the order of the lines.
+    Raises DataError for ids with white space, a document or query given twice, a score that is no finite
+    float32.
+    """
+    _one_word("tag", tag)
+    counts, seen = {"queries": 0, "lines": 0, "nudged": 0}, set()
+    with (
+        open(out / "run.trec", "w", encoding="utf-8", newline="\n") as file,
+        open(out / "raw.npy", "wb") as raw_file,
+    ):
+        _start_raw(raw_file, 0)
+        for qid, documents, scores in _per_query(run):
+            _one_word("query id", qid)
+            if qid in seen:
+                raise DataError(f"run {tag}: query {qid!r} is given twice")
+            seen.add(qid)
+            documents, raw, written = break_ties(documents, scores, query=qid)
+            lines = zip(documents, written.tolist(), strict=True)
+            file.writelines(
+                f"{qid} Q0 {document} {rank} {score!r} {tag}\n"
+                for rank, (document, score) in enumerate(lines, start=1)
+            )
+            raw_file.write(raw.tobytes())
+            counts["queries"] += len(raw) > 0
+            counts["lines"] += len(raw)
+            counts["nudged"] += int((raw != written).sum())
+        _start_raw(raw_file, counts["lines"])
+    # a file of its own: as a header inside the run it would stop pytrec_eval, ir_measures and ranx
+    method = {"automatic": True, "score ties": "reverse alphabetical order", **(method or {})}
+    write_metadata(out / "run.ir_metadata.yml", {"tag": tag, "method": method})
+    return counts
+
+
+def _start_raw(file: BinaryIO, scores: int) -> None:
+    """Numpy's header for so many float32; it has room for any number, so that it can be written again."""
+    header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
+    file.seek(0)
+    np.lib.format.write_array_header_1_0(file, header)
+
+
+def break_ties(
+    documents: Sequence[str], scores: Sequence[float], *, query: str
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Rank K documents of one query: ids, raw scores and scores without a tie, the latter two (K,) float32.
+
+    Raw scores are narrowed to float32 before they are compared, since that is what trec_eval compares.
+    Raises DataError as :func:`write_run` does.
+    """
+    documents = list(documents)
+    if " ".join(documents).split() != documents:
+        bad = next(d for d in documents if d.split() != [d])
+        raise DataError(f"query {query!r}: document id {bad!r} is empty or holds white space")
+    if len(set(documents)) != len(documents):
+        raise DataError(f"query {query!r}: a document is given twice")
+    with np.errstate(over="ignore"):
+        raw = np.asarray(scores, dtype=np.float32)
+    if raw.shape != (len(documents),):
+        raise DataError(f"query {query!r}: {len(documents)} documents, but scores of shape {raw.shape}")
+    if not np.isfinite(raw).all():
+        bad = documents[int(np.flatnonzero(~np.isfinite(raw))[0])]
+        raise DataError(f"query {query!r}: the score of document {bad!r} is no finite float32 number")
+    ranking = sorted(zip(raw.tolist(), documents, strict=True), reverse=True)
+    raw = np.array([score for score, _ in ranking], dtype=np.float32)
+    return [document for _, document in ranking], raw, _strictly_decreasing(raw)
+
+
+def _per_query(run) -> Iterator[tuple[str, Sequence[str], Sequence[float]]]:
+    if not isinstance(run, Mapping):
+        yield from run
+        return
+    for qid, pairs in run.items():
+        pairs = list(pairs)
+        yield qid, [document for document, _ in pairs], [score for _, score in pairs]
+
+
+def _strictly_decreasing(scores: np.ndarray) -> np.ndarray:
+    """Scores (K,) in descending order, each moved below its predecessor where it is not."""
+    if (scores[1:] < scores[:-1]).all():
+        return scores
+    moved = scores.copy()
+    for i in range(1, len(moved)):
+        if not moved[i] < moved[i - 1]:
+            moved[i] = _below(moved[i - 1])
+    return moved
+
+
+def _below(score: np.float32) -> np.float32:
+    """The next smaller float32 which is not subnormal: processes that flush those to zero would see a tie."""
+    following = np.nextafter(score, np.float32(-np.inf))
+    if abs(following) < _SMALLEST and following != 0:
+        return np.float32(0) if score > 0 else -_SMALLEST
+    return following
+
+
+def _one_word(kind: str, value: str) -> None:
+    if value.split() != [value]:
+        raise DataError(f"the {kind} {value!r} is empty or holds white space, which separates columns")
