@@ -13,6 +13,7 @@ from repro.judging.row_tests import tests as tests
 from repro.judging.tolerance import UNITS, Tolerance, tolerance
 from repro.judging.verdict import Verdict, verdict
 from repro.manifest.cells import Cell
+from repro.manifest.schema import Reading
 from repro.running.measurement import Measurement, not_at
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
@@ -92,11 +93,13 @@ class Comparison:
         cells: in the order of the selection.
         tests: (paper, table, dataset) -> what significance.json says.
         untested: why tests that were due could not be computed.
+        readings: cell -> the readings that its number rests on, by id; filled for a report.
     """
 
     cells: list[Compared]
     tests: dict[tuple[str, str, str], dict] = field(default_factory=dict)
     untested: list[str] = field(default_factory=list)
+    readings: dict[str, dict[str, Reading]] = field(default_factory=dict)
 
     def counts(self) -> Counter:
         """How often each verdict was given."""

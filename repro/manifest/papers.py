@@ -37,15 +37,16 @@ class Paper:
 
     @functools.cached_property
     def readings(self) -> dict[str, Reading]:
-        """readings.yaml by id, after what concerns this paper in the packages it shares readings with.
+        """readings.yaml by id, after the shared ones. Raises ManifestError with file and line."""
+        return self.shared_readings | readings(self.folder / "readings.yaml")
 
-        Raises ManifestError with file and line.
-        """
+    @functools.cached_property
+    def shared_readings(self) -> dict[str, Reading]:
+        """The readings, by id, of the packages that the manifest names under ``readings_of``."""
         found: dict[str, Reading] = {}
         for package in self.manifest.readings_of:
-            shared = readings(Path(load(f"{package}:__file__")).with_name("readings.yaml"))
-            found |= {k: r for k, r in shared.items() if any(a.split("/")[0] == self.name for a in r.affects)}
-        return found | readings(self.folder / "readings.yaml")
+            found |= readings(Path(load(f"{package}:__file__")).with_name("readings.yaml"))
+        return found
 
     @functools.cached_property
     def claims(self) -> dict[str, Claim]:

@@ -233,7 +233,11 @@ class Manifest(_Strict):
 
 
 class Reading(Identified):
-    """A silence, misprint or conflict of a paper, as a switch with named choices."""
+    """A silence, misprint or conflict of a paper, as a switch with named choices.
+
+    Which cells rest on it follows from the recipes that ask for it; ``cells`` names tables, rows or cells
+    where no recipe does, or the printed numbers that a misprint or conflict is about.
+    """
 
     kind: Literal["silence", "misprint", "conflict", "data"]
     where: str
@@ -241,7 +245,7 @@ class Reading(Identified):
     evidence: str = ""
     choices: dict[str, Any]
     default: str
-    affects: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
     note: str = ""
 
     @model_validator(mode="after")

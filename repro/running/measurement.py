@@ -127,7 +127,7 @@ class Builder:
         path = recipe_path(cell)
         key = canonical([path, cell.paper.name, identifier, seed, cell.options])
         if key not in self._calls:
-            recipe = _recipe(cell, path)
+            recipe = recipe_function(cell, path)
             choices = Choices(readings_for(cell.paper, path), self.overrides, self.machine.data)
             self._calls[key] = recipe(Request(identifier, choices, seed), **cell.options), choices
         return self._calls[key]
@@ -152,7 +152,7 @@ def not_at(cell: Cell, scale: Scale) -> str:
     """Why the cell's recipe measures nothing at this scale; empty where it does, or where there is none."""
     if not cell.recipe or scale.compares_with_print:
         return ""
-    return getattr(_recipe(cell, recipe_path(cell)), "full_only", "")
+    return getattr(recipe_function(cell, recipe_path(cell)), "full_only", "")
 
 
 def recipe_path(cell: Cell | Shown) -> str:
@@ -170,7 +170,7 @@ def readings_for(source: Paper, path: str) -> dict[str, Reading]:
     return {**source.readings, **readings(module.with_name("readings.yaml"))}
 
 
-def _recipe(cell: Cell | Shown, path: str) -> Callable[..., Node | Runs]:
+def recipe_function(cell: Cell | Shown, path: str) -> Callable[..., Node | Runs]:
     """The function that makes the cell. Raises ManifestError when there is none that takes its options."""
     try:
         function = load(path)

@@ -40,7 +40,6 @@ def test_a_name_that_yaml_takes_for_something_else_stays_a_name(repro, checkout,
     cells = yaml_file.read(folder / "cells.yaml", dict)
     row = cells["tables"][0]["rows"][1]
     assert [cells["paper"], row["id"], row["label"]] == [name] * 3
-    assert yaml_file.read(folder / "readings.yaml", list)[0]["affects"] == [f"{name}/1/{name}"]
 
 
 def test_with_a_folder_of_its_own_it_is_a_distribution_with_an_entry_point(repro, tmp_path):

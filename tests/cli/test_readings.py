@@ -7,8 +7,13 @@ from repro.manifest.papers import papers
 
 @pytest.mark.parametrize("name", sorted(papers()))
 def test_every_reading_is_there_with_its_default_among_its_choices(repro, name):
-    rows = repro("readings", name, "--json").json
-    assert [row["id"] for row in rows] == list(papers()[name].readings)
+    rows, source = repro("readings", name, "--json").json, papers()[name]
+    shared = [row["id"] for row in rows if row["id"] in source.shared_readings]
+    assert shared == [k for k in source.shared_readings if k in shared]  # those that its recipes ask for
+    assert [row["id"] for row in rows] == [
+        k for k in source.readings if k not in source.shared_readings or k in shared
+    ]
+    assert all(row["affects"] for row in rows)
     assert all(row["of"] == name and row["default"] in row["choices"] for row in rows)
 
 

@@ -5,6 +5,7 @@ import pytest
 from repro.manifest.arithmetic import disagreements
 from repro.manifest.cells import cell, cells_of, numeric_cells
 from repro.manifest.papers import papers
+from repro.running.cell_readings import CellReadings
 
 EVERY = sorted(papers())
 
@@ -16,7 +17,7 @@ def _within(identifier, prefix):
 @pytest.mark.parametrize("name", EVERY)
 def test_averages_deltas_and_bolds_recompute_or_are_known_misprints(name):
     source = papers()[name]
-    known = [a for r in source.readings.values() if r.kind == "misprint" for a in r.affects]
+    known = [place for r in source.readings.values() if r.kind == "misprint" for place in r.cells]
     new = [found for found in disagreements(source) if not any(_within(found[0], a) for a in known)]
     assert new == []
 
@@ -48,14 +49,26 @@ def test_every_retrieval_cell_names_a_dataset_and_a_measure_that_exist(name):
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_every_reading_affects_something_that_exists(name):
+def test_every_reading_is_asked_for_by_a_recipe_or_names_the_cells_it_is_about(name):
     source = papers()[name]
     ids = {c.id for c in cells_of(source)} | {f"{name}/figure-{f.id}" for f in source.manifest.figures}
     ids |= {f"{name}/{t.id}" for t in source.manifest.tables}
-    for reading in source.readings.values():
-        own = [prefix for prefix in reading.affects if _within(prefix, name)]  # shared ones name others too
-        for prefix in own:
-            assert any(_within(i, prefix) for i in ids), (reading.id, prefix)
+    places = CellReadings().places(source)
+    for reading in (r for k, r in source.readings.items() if k not in source.shared_readings):
+        assert places[reading.id], reading.id
+        for place in reading.cells:
+            assert any(_within(i, place) for i in ids), (reading.id, place)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_reading_that_recipes_ask_for_names_only_printed_numbers_that_it_is_about(name):
+    """Which rows rest on it is not written by hand."""
+    known = CellReadings()
+    for reading in papers()[name].readings.values():
+        asked = set(known.places(papers()[name]).get(reading.id, ())) - set(reading.cells)
+        if asked and reading.cells:
+            assert reading.kind in ("misprint", "conflict"), reading.id
+            assert all(place.count("/") == 3 for place in reading.cells), reading.id
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -14,17 +14,28 @@ def command(names, as_json):
     Choose another with `repro run … --reading ID=CHOICE`; its result is never mixed with the default.
     """
     from repro.cli.printing import emit_json, table
+    from repro.locations import Locations
     from repro.manifest.papers import paper, papers
+    from repro.running.cell_readings import CellReadings
 
-    sources = [paper(name) for name in names or papers()]
+    known = CellReadings(Locations.resolve().data)
+    places = {source: known.places(source) for source in map(paper, names or papers())}
     if as_json:
         return emit_json(
-            [{"of": s.name, **r.model_dump(mode="json")} for s in sources for r in s.readings.values()]
+            [
+                {
+                    "of": s.name,
+                    **s.readings[name].model_dump(mode="json", exclude={"cells"}),
+                    "affects": cells,
+                }
+                for s, readings in places.items()
+                for name, cells in readings.items()
+            ]
         )
-    for source in sources:
+    for source, readings in places.items():
         rows = [
             [r.id, r.kind, r.where, r.paper, " | ".join(f"[{c}]" if c == r.default else c for c in r.choices)]
-            for r in source.readings.values()
+            for r in map(source.readings.get, readings)
         ]
         table(
             f"{source.name}: {len(rows)} readings (default in brackets)",

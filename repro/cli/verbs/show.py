@@ -66,17 +66,17 @@ def _examples(name: str, table) -> None:
 
 def _cell(identifier: str, as_json: bool) -> None:
     from repro.cli.printing import emit_json
+    from repro.locations import Locations
     from repro.manifest.cells import cell
+    from repro.running.cell_readings import CellReadings
 
     found = cell(identifier)
-    readings = [
-        r
-        for r in found.paper.readings.values()
-        if any(f"{identifier}/".startswith(f"{a}/") for a in r.affects)
-    ]
+    known = CellReadings(Locations.resolve().data)
+    readings, more = known.of(found), known.under_other_choices(found)
     facts = found.as_json()
     facts["options"] = found.options
-    facts["readings"] = [r.id for r in readings]
+    facts["readings"] = list(readings)
+    facts["readings under other choices"] = list(more)
     facts["note"] = found.row.note or found.column.note
     if found.column.dataset:
         facts |= _dataset(found.column.dataset)
@@ -85,7 +85,7 @@ def _cell(identifier: str, as_json: bool) -> None:
     for name, value in facts.items():
         if value not in (None, "", [], {}):
             print(f"{name + ':':15}{', '.join(map(str, value)) if isinstance(value, list) else value}")
-    for reading in readings:
+    for reading in (*readings.values(), *more.values()):
         print(f"\n{reading.id} ({reading.kind}, {reading.where}): {reading.paper}")
         print(f"  choices: {', '.join(reading.choices)}; default: {reading.default}")
 

@@ -81,7 +81,7 @@ def _ties(source: Paper) -> Iterator[Finding]:
 def _reading(source: Paper, reading: Reading) -> Finding:
     """A wrong reference or number that the readings hold already, with what is printed in single cells."""
     places, values = [f"{source.name}/{reading.where}"], [reading.paper]
-    for identifier in reading.affects:
+    for identifier in reading.cells:
         if identifier.count("/") == 3 and identifier.startswith(f"{source.name}/"):
             places.append(identifier)
             values.append(cell(identifier).printed.plain)

@@ -43,7 +43,7 @@ def card(c: Compared, comparison: Comparison) -> Markup:
     )
     facts = [*_print(c), *_ours(c), *_definition(c), *_tests(c, comparison), *_choices(c)]
     facts += [_fact("reproduce", el("code", _command(c)))]
-    facts += [*_readings(c), *(fact for record in c.records for fact in _provenance(record))]
+    facts += [*_readings(c, comparison), *(fact for record in c.records for fact in _provenance(record))]
     close = el(
         "button",
         "×",
@@ -133,14 +133,14 @@ def _definition(c: Compared) -> Iterator[Markup]:
         yield _fact("note", note)
 
 
-def _readings(c: Compared) -> Iterator[Markup]:
-    affecting = [
-        r.id
-        for r in c.cell.paper.readings.values()
-        if any(f"{c.cell.id}/".startswith(f"{a}/") for a in r.affects)
+def _readings(c: Compared, comparison: Comparison) -> Iterator[Markup]:
+    """The readings behind the number; one of another paper, whose recipe makes the row, is no link."""
+    source = c.cell.paper
+    links = [
+        (" ", el("a", r, href=f"#{identifier(source.name, 'reading', r)}") if r in source.readings else r)
+        for r in comparison.readings.get(c.cell.id, ())
     ]
-    if affecting:
-        links = [(" ", el("a", r, href=f"#{identifier(c.cell.paper.name, 'reading', r)}")) for r in affecting]
+    if links:
         summary = f"{len(links)} that bear on this cell"
         yield _fact("readings", el("details", el("summary", summary), links))
 

@@ -36,7 +36,7 @@ def paper(part: Part, comparison: Comparison, scale: str) -> Markup:
         [_figure(part, figure, comparison) for figure in manifest.figures],
         claims(part, scale),
         audit(part),
-        readings(part.paper),
+        readings(part.paper, part.readings),
         datasets(part.paper, scale),
         citation(part.paper),
         id=identifier(name),
@@ -55,7 +55,7 @@ def _contents(part: Part) -> Markup:
     links += [(place(part, f"figure-{f.id}"), f"Figure {f.id}") for f in part.paper.manifest.figures]
     links += [(identifier(name, "claims"), "Claims")] if part.statements else []
     links += [(identifier(name, "audit"), "Audit")] if part.findings else []
-    links += [(identifier(name, "readings"), "Readings")] if part.paper.readings else []
+    links += [(identifier(name, "readings"), "Readings")] if part.readings else []
     links += [(identifier(name, "data"), "Data and licences"), (identifier(name, "citation"), "Citation")]
     return el(
         "nav",

@@ -12,7 +12,9 @@ from repro.judging.audit.findings import Finding
 from repro.judging.comparison import Compared, Comparison, judged_cells
 from repro.judging.coverage import Covered, coverage
 from repro.manifest.papers import Paper
+from repro.manifest.schema import Reading
 from repro.report.html.scatter import Scatter, scatters
+from repro.running.cell_readings import CellReadings
 from repro.running.plan import Plan
 from repro.store import Store
 from repro.store.results import Results
@@ -59,6 +61,7 @@ class Part:
     drawings: Mapping[str, Sequence[Path]] = field(default_factory=dict)
     scatters: Mapping[str, Sequence[Scatter]] = field(default_factory=dict)
     studies: Mapping[str, Study] = field(default_factory=dict)
+    readings: Sequence[Reading] = ()
 
     @property
     def counts(self) -> Counter:
@@ -88,6 +91,8 @@ def gather(plan: Plan, results: Results, store: Store) -> Report:
     Raises what reading manifests, results and store raises.
     """
     comparison = judged_cells(plan, results, store)
+    known = CellReadings(plan.machine.data)
+    comparison.readings = {c.cell.id: known.of(c.cell) for c in comparison.cells}
     parts = []
     by_paper = groupby(comparison.cells, key=lambda c: c.cell.paper.name)
     for name, cells in [(name, list(group)) for name, group in by_paper]:
@@ -102,6 +107,7 @@ def gather(plan: Plan, results: Results, store: Store) -> Report:
                 drawings(results.root / "figures" / plan.scale.name, source),
                 scatters(plan, store, name),
                 studies(plan, store, source),
+                [source.readings[name] for name in known.places(source)],
             )
         )
     return Report(plan.scale.name, comparison, parts)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from repro.judging.audit.findings import Finding
 from repro.manifest.papers import Paper
+from repro.manifest.schema import Reading
 from repro.report.html.elements import Markup, el, identifier
 from repro.report.html.sections import Part, Told
 
@@ -96,12 +97,12 @@ def _finding(found: Finding) -> Markup:
     return el("li", el("p", badge, " ", found.says), el("p", "; ".join(values), class_="fine"), explained)
 
 
-def readings(source: Paper) -> Markup | None:
+def readings(source: Paper, concerned: Sequence[Reading]) -> Markup | None:
     """Silences, misprints and conflicts with their choices; the default is bold."""
-    if not source.readings:
+    if not concerned:
         return None
     items = []
-    for r in source.readings.values():
+    for r in concerned:
         choices = [
             (" · " if number else "", el("b" if choice == r.default else "span", choice))
             for number, choice in enumerate(r.choices)

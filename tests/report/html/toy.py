@@ -52,11 +52,13 @@ def report(drawings: Path | None = None, *, add: str = "", scale: str = "full") 
         ],
         drawings=_drawings(drawings) if drawings else {},
         scatters={"1": [Scatter("Y" + add, "X" + add, "RR@10", ((0.0, 1.0), (0.5, 0.5), (1.0, 0.0)), 6)]},
+        readings=list(source.readings.values()),
         studies={
             study.id: Study({("base", "c"): Entry({1: 0.2}), ("own", "c"): own}, {"own": Cost(1e12, 3.0)})
         },
     )
-    return Report(scale, Comparison(compared, {("toy", "1", DEV): _tests()}), [part])
+    resting = {c.id: source.readings for c in cells}
+    return Report(scale, Comparison(compared, {("toy", "1", DEV): _tests()}, readings=resting), [part])
 
 
 def draw(folder: Path, *, add: str = "") -> Path:
@@ -149,7 +151,6 @@ def _paper(add: str) -> Paper:
         evidence="none" + add,
         choices={"one": 1, "two": 2},
         default="one",
-        affects=("toy/1",),
     )
     source = Paper("toy", Path("toy"), "papers.toy")
     source.__dict__.update(manifest=manifest, readings={"seed": reading}, claims={})  # cached properties

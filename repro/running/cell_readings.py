@@ -1,0 +1,89 @@
+"""The readings that a cell's number rests on: what its recipe asks for, and notes that name the cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+from repro.datasets.catalog import dataset
+from repro.graph import canonical
+from repro.manifest.cells import Cell, Shown, cells_of, exhibits, figure_tables
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Reading
+from repro.recipe.request import Choices, Request
+from repro.running.measurement import readings_for, recipe_function, recipe_path
+
+
+@dataclass
+class CellReadings:
+    """The readings of cells, found by calling each distinct recipe once, as planning calls it.
+
+    Recipes never see the scale, so that it changes nothing here; where an original lies in the user's data, a
+    recipe may ask for more. Choices are the defaults; see ``under_other_choices``.
+
+    Attributes:
+        data: the folder of the user's own data.
+    """
+
+    data: Path | None = None
+    _calls: dict[str, dict[str, Reading]] = field(default_factory=dict)
+
+    def of(self, cell: Cell | Shown) -> dict[str, Reading]:
+        """By id: the paper's own in the order of its file, then those of another paper's recipe."""
+        asked = self._asked(cell, {})
+        known = cell.paper.readings
+        named = {k for k, r in known.items() if any(f"{cell.id}/".startswith(f"{p}/") for p in r.cells)}
+        return {k: r for k, r in (known | asked).items() if k in asked or k in named}
+
+    def under_other_choices(self, cell: Cell | Shown) -> dict[str, Reading]:
+        """What the recipe asks for only where a reading that it asks for has another choice, by id."""
+        asked, others = self._asked(cell, {}), {}
+        for reading in asked.values():
+            for choice in reading.choices:
+                others |= self._asked(cell, {reading.id: choice})
+        return {k: r for k, r in others.items() if k not in asked}
+
+    def places(self, source: Paper) -> dict[str, list[str]]:
+        """The paper's readings -> the rows, or single cells, that rest on each.
+
+        A reading that papers share is left out where nothing of this one rests on it.
+        """
+        found: dict[str, list[str]] = {}
+        tables = (*source.manifest.tables, *figure_tables(source))
+        rows = groupby(cells_of(source, tables), key=lambda c: c.id.rpartition("/")[0])
+        groups = [(row, list(cells)) for row, cells in rows]
+        for place, cells in [*groups, *((shown.id, [shown]) for shown in exhibits((source.name,), ()))]:
+            resting = {cell.id: self._asked(cell, {}) for cell in cells}
+            for identifier in dict.fromkeys(k for asked in resting.values() for k in asked):
+                ids = [cell for cell, asked in resting.items() if identifier in asked]
+                found.setdefault(identifier, []).extend([place] if len(ids) == len(cells) else ids)
+        return {
+            k: [*found.get(k, ()), *reading.cells]
+            for k, reading in source.readings.items()
+            if k in found or k not in source.shared_readings
+        }
+
+    def _asked(self, cell: Cell | Shown, overrides: Mapping[str, str]) -> dict[str, Reading]:
+        """What the recipe asks for, for every dataset behind the cell; nothing without a recipe."""
+        if isinstance(cell, Shown):
+            return self._call(cell, cell.exhibit.dataset or "", overrides)
+        asked: dict[str, Reading] = {}
+        if cell.recipe and cell.column.dataset:
+            for member in dataset(cell.column.dataset).members or (cell.column.dataset,):
+                asked |= self._call(cell, member, overrides)
+        elif cell.column.mean_of:
+            row = (c for c in cells_of(cell.paper, (cell.table,)) if c.row.id == cell.row.id)
+            for part in (c for c in row if c.column.id in cell.column.mean_of):
+                asked |= self._asked(part, overrides)
+        return asked
+
+    def _call(self, cell: Cell | Shown, identifier: str, overrides: Mapping[str, str]) -> dict[str, Reading]:
+        path = recipe_path(cell)
+        key = canonical([path, cell.paper.name, identifier, cell.options, overrides])
+        if key not in self._calls:
+            choices = Choices(readings_for(cell.paper, path), overrides, self.data)
+            recipe_function(cell, path)(Request(identifier, choices), **cell.options)
+            self._calls[key] = {k: choices.readings[k] for k in choices.used}
+        return self._calls[key]
