@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from repro.errors import UsageError
@@ -27,8 +29,10 @@ MB = 2**20
 
 @pytest.fixture
 def system(monkeypatch):
-    """Files that the system shows, by path."""
-    files = {}
+    """Files that the system shows, by path, and the memory it calls available."""
+    files = {"available": 2**40}
+    memory = SimpleNamespace(virtual_memory=lambda: SimpleNamespace(available=files["available"]))
+    monkeypatch.setattr(search_memory, "psutil", memory)
     monkeypatch.delenv("REPRO_SEARCH_MEMORY", raising=False)
     monkeypatch.setattr(search_memory, "_text", lambda path: files.get(path, ""))
     return files
@@ -42,14 +46,12 @@ def group(files, folder, *, limit, used, stat=(0, 0), version=2):
 
 
 def test_without_a_statement_half_of_what_is_free_is_taken(system):
-    system["/proc/meminfo"] = "MemTotal: 900000 kB\nMemAvailable:      600000 kB\n"
+    system["available"] = 600_000 * 1024
     assert search_memory.search_memory() == 300_000 * 1024
     group(system, "/sys/fs/cgroup", limit="max", used=10)
     assert search_memory.search_memory() == 300_000 * 1024
     group(system, "/sys/fs/cgroup", limit=500 * MB, used=100 * MB)
     assert search_memory.search_memory() == 200 * MB
-    system.clear()
-    assert search_memory.search_memory() == 2**30
 
 
 @pytest.mark.parametrize("version", [1, 2])
