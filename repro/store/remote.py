@@ -1,4 +1,4 @@
-"""Another store, as fsspec reaches it: a folder, or a URL. It is not trusted."""
+"""A store on another machine or in another folder, from which artefacts are pulled and to which they go."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from typing import Any
 from repro.errors import ReproError, StoreError, UsageError
 from repro.graph import Node
 from repro.store import RECORD
-from repro.store.seal import files_of
+from repro.store.seal import Files, files_of
 
 LARGEST_RECORD = 64 * 2**20  # bytes; one line for each of a few hundred thousand shards
 CODE = (".py", ".pkl", ".pickle", ".pt", ".pth", ".bin", ".ckpt", ".joblib", ".so")  # what runs when loaded
-Files = dict[str, tuple[int, str]]
 
 
-class Elsewhere:
-    """The other store.
+class RemoteStore:
+    """A store reached through fsspec. Nothing read from it is trusted until its checksum matches.
 
     Args:
         address: a folder, or a URL of fsspec such as ``s3://bucket/store`` or ``sftp://host/store``.
@@ -49,27 +48,27 @@ class Elsewhere:
         return issubclass(type(self.files), LocalFileSystem)  # a cache in front of it passes for its class
 
     def place(self, node: Node) -> str:
-        """Where a node's artefact lies there."""
+        """The address of a node's artefact, without the protocol."""
         return f"{self.root}/{node.stage}/{node.fingerprint}"
 
     def record(self, node: Node) -> tuple[bytes, Files] | None:
-        """The artefact's record and the files it names, checked; None where there is no record.
+        """The bytes of an artefact's record and the files it names, checked; None where there is no record.
 
         Raises:
             StoreError: it is not this artefact's, names files outside it, or files that are code.
         """
         path = f"{self.place(node)}/{RECORD}"
-        with self.reached():
+        with self.errors():
             if not self.files.exists(path):
                 return None
             content = self._read(path, LARGEST_RECORD + 1)  # not every server says how large a file is
         if len(content) > LARGEST_RECORD:
-            raise self.refused(node, f"{RECORD} is larger than any that was ever written")
+            raise self.refusal(node, f"{RECORD} is larger than any that was ever written")
         try:
             record = json.loads(content)
         except (ValueError, RecursionError):
-            raise self.refused(node, f"{RECORD} cannot be read") from None
-        return content, self.checked(node, record)
+            raise self.refusal(node, f"{RECORD} cannot be read") from None
+        return content, self.files_of(node, record)
 
     def _read(self, path: str, most: int) -> bytes:
         content = bytearray()
@@ -78,23 +77,24 @@ class Elsewhere:
                 content += piece
         return bytes(content)
 
-    def checked(self, node: Node, record: Any) -> Files:
-        """The files of a record. Raises StoreError as ``record`` does."""
+    def files_of(self, node: Node, record: Any) -> Files:
+        """The files that a node's record names, checked. Raises StoreError as ``record`` does."""
         try:
             files = files_of(record, stage=node.stage, fingerprint=node.fingerprint)
         except StoreError as error:
-            raise self.refused(node, str(error)) from None
+            raise self.refusal(node, str(error)) from None
         for name in files:
             if name.lower().endswith(CODE):
-                raise self.refused(node, f"it holds {name!r}, which may run code when it is loaded")
+                raise self.refusal(node, f"it holds {name!r}, which may run code when it is loaded")
         return files
 
-    def refused(self, node: Node, reason: str) -> StoreError:
+    def refusal(self, node: Node, reason: str) -> StoreError:
+        """The error for an artefact that is not what was asked for."""
         return StoreError(f"{node} of {self.name} is refused: {reason}; it was not stored")
 
     @contextlib.contextmanager
-    def reached(self) -> Iterator[None]:
-        """What a file system raises, and every kind raises its own errors, as one sentence."""
+    def errors(self) -> Iterator[None]:
+        """Turn whatever a file system raises, and each kind has errors of its own, into a StoreError."""
         try:
             yield
         except ReproError:

@@ -1,4 +1,4 @@
-"""Artefacts to and from another store: a folder, or whatever fsspec reaches; checked where they arrive.
+"""Moves artefacts to and from another store: a folder, or whatever fsspec reaches. Arrivals are checked.
 
 The other side has the layout of a store, so that a folder of it can be given to ``--store``. Checksums show
 that an artefact arrived as its giver wrote it down, and the fingerprint that it claims to be what was asked
@@ -12,19 +12,20 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from repro.store.remote import Elsewhere, Files
 from repro.errors import StoreError
 from repro.graph import Node
 from repro.store import RECORD, Store, damage, make_writable
 from repro.store.disk import sha256
+from repro.store.remote import RemoteStore
+from repro.store.seal import Files
 
 PIECE = 2**20
 
 
-def pull(node: Node, store: Store, source: Elsewhere, *, waiting: Callable[[], None]) -> str:
-    """Fetch one artefact; says fetched, already there, or absent.
+def pull(node: Node, store: Store, source: RemoteStore, *, waiting: Callable[[], None]) -> str:
+    """Fetch one artefact. Returns ``fetched``, ``already there`` or ``absent``.
 
-    What an interrupted fetch left is compared with its checksum and kept where it is right.
+    Files that an interrupted fetch left are kept where their checksums match.
 
     Raises:
         StoreError: it is not what the record says, or the record is not that of the node.
@@ -34,10 +35,10 @@ def pull(node: Node, store: Store, source: Elsewhere, *, waiting: Callable[[], N
         raise StoreError(f"{node} is damaged in {store.root}; `repro verify --rebuild` removes it")
     if state == "stored":
         return "already there"
-    found = source.record(node)
-    if found is None:
+    record = source.record(node)
+    if record is None:
         return "absent"
-    content, files = found
+    content, files = record
 
     def fetch(directory: Path) -> None:
         _clear(directory, files)
@@ -63,13 +64,13 @@ def _clear(directory: Path, files: Files) -> None:
             path.unlink()
 
 
-def _download(source: Elsewhere, node: Node, name: str, target: Path, *, size: int, digest: str) -> None:
+def _download(source: RemoteStore, node: Node, name: str, target: Path, *, size: int, digest: str) -> None:
     seen, taken = hashlib.sha256(), 0
-    with source.reached():
+    with source.errors():
         stream = source.files.open(f"{source.place(node)}/{name}", "rb")
     with stream, target.open("wb") as file:
         while True:
-            with source.reached():
+            with source.errors():
                 piece = stream.read(PIECE)
             if not piece:
                 break
@@ -80,14 +81,14 @@ def _download(source: Elsewhere, node: Node, name: str, target: Path, *, size: i
             file.write(piece)
     if taken != size or seen.hexdigest() != digest:
         target.unlink()
-        raise source.refused(node, f"{name} is not what its record says")
+        raise source.refusal(node, f"{name} is not what its record says")
 
 
-def push(node: Node, store: Store, target: Elsewhere) -> str:
-    """Send one artefact; says sent, already there, or absent (here).
+def push(node: Node, store: Store, target: RemoteStore) -> str:
+    """Send one artefact. Returns ``sent``, ``already there``, or ``absent`` where this store lacks it.
 
-    A folder takes it as a store takes what it fetches. Elsewhere the record is written last, so that what has
-    one is complete; every byte is read back before that.
+    A folder takes it as a store takes what it fetches. On any other place the record is written last, after
+    every byte was read back, so that an artefact with a record is complete.
 
     Raises:
         StoreError: the artefact is damaged here, arrived otherwise, or could not be written.
@@ -98,36 +99,36 @@ def push(node: Node, store: Store, target: Elsewhere) -> str:
     if wrong := damage(path):
         raise StoreError(f"{node} is damaged: {'; '.join(wrong)}; `repro verify --rebuild` removes it")
     content = (path / RECORD).read_bytes()
-    files = target.checked(node, json.loads(content))
+    files = target.files_of(node, json.loads(content))
     if target.is_folder:
         there = Store(Path(target.root))
         make_writable(there.root, "place", "")
-        done = pull(node, there, Elsewhere(str(store.root)), waiting=lambda: None)
-        return "sent" if done == "fetched" else done
+        state = pull(node, there, RemoteStore(str(store.root)), waiting=lambda: None)
+        return "sent" if state == "fetched" else state
     if target.record(node) is not None and _complete(target, node, files):
         return "already there"
-    with target.reached():
+    with target.errors():
         target.files.makedirs(target.place(node), exist_ok=True)
         for name, (size, digest) in files.items():
             there = f"{target.place(node)}/{name}"
-            if not _is(target, there, size, digest):
+            if not _holds(target, there, size, digest):
                 target.files.makedirs(there.rpartition("/")[0], exist_ok=True)
                 target.files.put_file(str(path / name), there)
-                if not _is(target, there, size, digest):
+                if not _holds(target, there, size, digest):
                     raise StoreError(f"{node} arrived damaged at {target.name}: {name}; push it again")
         _write_record(target, node, content)
     return "sent"
 
 
-def _write_record(target: Elsewhere, node: Node, content: bytes) -> None:
-    """Under another name first: where a large write can be cut short, a half record must not pass for one."""
+def _write_record(target: RemoteStore, node: Node, content: bytes) -> None:
+    """Write the record under another name and rename it: half of one must not pass for a record."""
     final = f"{target.place(node)}/{RECORD}"
     target.files.pipe_file(f"{final}.partial", content)
     target.files.mv(f"{final}.partial", final)
 
 
-def _complete(target: Elsewhere, node: Node, files: Files) -> bool:
-    with target.reached():
+def _complete(target: RemoteStore, node: Node, files: Files) -> bool:
+    with target.errors():
         place = target.place(node)
         return all(
             target.files.exists(f"{place}/{name}") and target.files.size(f"{place}/{name}") == size
@@ -135,7 +136,7 @@ def _complete(target: Elsewhere, node: Node, files: Files) -> bool:
         )
 
 
-def _is(target: Elsewhere, path: str, size: int, digest: str) -> bool:
+def _holds(target: RemoteStore, path: str, size: int, digest: str) -> bool:
     if not target.files.exists(path) or target.files.size(path) != size:
         return False
     with target.files.open(path, "rb") as stream:

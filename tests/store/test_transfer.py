@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.store.remote import Elsewhere
+from repro.store.remote import RemoteStore
 from repro.errors import StoreError, UsageError
 from repro.store.transfer import pull, push
 from repro.graph import Node, canonical
@@ -41,7 +41,7 @@ def ours(tmp_path):
 @pytest.fixture(params=["folder", "memory"])
 def there(request, tmp_path):
     """An empty place: a folder, and a file system without renaming or locks."""
-    yield Elsewhere(str(tmp_path / "there") if request.param == "folder" else "memory://there")
+    yield RemoteStore(str(tmp_path / "there") if request.param == "folder" else "memory://there")
     if request.param == "memory":
         from fsspec import filesystem
 
@@ -61,7 +61,7 @@ def test_what_was_pushed_is_pulled_as_it_was(ours, there, tmp_path):
 
 
 def test_a_folder_that_was_pushed_into_is_a_store(ours, tmp_path):
-    push(NODE, ours, Elsewhere(str(tmp_path / "there")))
+    push(NODE, ours, RemoteStore(str(tmp_path / "there")))
     assert Store(tmp_path / "there").state(NODE) == "stored"
 
 
@@ -73,23 +73,23 @@ def test_what_neither_side_has_is_absent(ours, there, tmp_path):
 
 def test_an_address_of_no_known_kind_is_a_sentence_without_its_password():
     with pytest.raises(UsageError, match=r"^nowhere://host/x cannot be opened: .*give a folder or URL$"):
-        Elsewhere("nowhere://me:secret@host/x")
+        RemoteStore("nowhere://me:secret@host/x")
 
 
 def test_what_is_shown_of_an_address_holds_no_token():
     with pytest.raises(UsageError) as refused:
-        Elsewhere("nowhere://host/x?token=secret")
+        RemoteStore("nowhere://host/x?token=secret")
     said = str(refused.value)
     assert said.startswith("nowhere://host/x?… cannot be opened") and "secret" not in said
 
 
 def test_a_cache_in_front_of_a_url_is_no_folder(tmp_path):
-    assert not Elsewhere("filecache::memory://there").is_folder
-    assert Elsewhere(str(tmp_path)).is_folder and Elsewhere(f"file://{tmp_path}").is_folder
+    assert not RemoteStore("filecache::memory://there").is_folder
+    assert RemoteStore(str(tmp_path)).is_folder and RemoteStore(f"file://{tmp_path}").is_folder
 
 
 def test_a_server_that_does_not_say_how_large_files_are_serves(ours, tmp_path, monkeypatch):
-    there = Elsewhere(str(ours.root))
+    there = RemoteStore(str(ours.root))
     monkeypatch.setattr(type(there.files), "size", lambda self, path: None)
     assert fetch(Store(tmp_path / "mine"), there) == "fetched"
     monkeypatch.setattr("repro.store.remote.LARGEST_RECORD", 100)
@@ -132,7 +132,7 @@ def test_what_an_interrupted_fetch_left_is_not_trusted(ours, tmp_path):
     (incoming / "arrow/data.arrow").write_bytes(b"wrong" * 4)  # of the right size
     (incoming / "added").write_text("")
     (incoming / "link").symlink_to(tmp_path)
-    assert fetch(mine, Elsewhere(str(ours.root))) == "fetched"
+    assert fetch(mine, RemoteStore(str(ours.root))) == "fetched"
     assert damage(mine.path(NODE)) == []
 
 
@@ -140,7 +140,7 @@ def test_a_partial_of_a_training_is_left_for_the_training(ours, tmp_path):
     mine = Store(tmp_path / "mine")
     mine.partial(NODE).mkdir(parents=True)
     (mine.partial(NODE) / "checkpoint").write_text("")
-    assert fetch(mine, Elsewhere(str(ours.root))) == "fetched"
+    assert fetch(mine, RemoteStore(str(ours.root))) == "fetched"
     assert (mine.partial(NODE) / "checkpoint").exists()
     assert not (mine.path(NODE) / "checkpoint").exists()
 
@@ -196,7 +196,7 @@ def test_a_store_that_lies_is_refused_and_nothing_of_it_is_stored(ours, tmp_path
     harm(ours.path(NODE))
     mine = Store(tmp_path / "mine")
     with pytest.raises(StoreError, match="refused") as refused:
-        fetch(mine, Elsewhere(str(ours.root)))
+        fetch(mine, RemoteStore(str(ours.root)))
     assert words in str(refused.value)
     assert mine.state(NODE) == "missing"
     assert not Path("/tmp/escaped").exists() and not list(tmp_path.rglob("*escaped*"))
@@ -205,7 +205,7 @@ def test_a_store_that_lies_is_refused_and_nothing_of_it_is_stored(ours, tmp_path
 def test_a_place_that_cannot_be_written_is_a_sentence(ours, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=r"part of that path is a file|that path is a file"):
-        push(NODE, ours, Elsewhere(str(tmp_path / "file")))
+        push(NODE, ours, RemoteStore(str(tmp_path / "file")))
 
 
 def test_what_is_damaged_here_is_not_overwritten_silently(ours, tmp_path):
@@ -213,4 +213,4 @@ def test_what_is_damaged_here_is_not_overwritten_silently(ours, tmp_path):
     shutil.copytree(ours.path(NODE), mine.path(NODE))
     (mine.path(NODE) / "about.json").unlink()
     with pytest.raises(StoreError, match=r"repro verify --rebuild"):
-        fetch(mine, Elsewhere(str(ours.root)))
+        fetch(mine, RemoteStore(str(ours.root)))

@@ -26,10 +26,10 @@ def command(selection, source, inputs):
     """
     from repro.cli.verbs.push import exchange
     from repro.store import make_writable
-    from repro.store.remote import Elsewhere
+    from repro.store.remote import RemoteStore
     from repro.store.transfer import pull
 
-    store, origin = selection.workspace.store, Elsewhere(source)
+    store, origin = selection.workspace.store, RemoteStore(source)
     make_writable(store.root)
 
     def move(node, progress):

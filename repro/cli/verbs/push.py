@@ -22,10 +22,10 @@ def command(selection, destination, inputs):
     Everything sent is read back and compared. What is there is not sent again; killed anywhere, the same
     command continues.
     """
-    from repro.store.remote import Elsewhere
+    from repro.store.remote import RemoteStore
     from repro.store.transfer import push
 
-    store, target = selection.workspace.store, Elsewhere(destination)
+    store, target = selection.workspace.store, RemoteStore(destination)
     return exchange(selection, inputs, "sent", lambda node, progress: push(node, store, target))
 
 
