@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from repro.judging.comparison import Comparison
+from repro.judging.compared import Comparison
 from repro.judging.verdict import FAILS
 from repro.manifest.cells import Shown
 from repro.running.plan import Plan
@@ -33,9 +33,10 @@ def _option(shown: Shown) -> str:
 def show(comparison: Comparison, as_json: bool) -> None:
     """The comparison on standard output: JSON records, or a table per printed table with a summary."""
     from repro.cli.printing import console, emit_json
+    from repro.judging.comparison import cells_as_json
 
     if as_json:
-        return emit_json(comparison.as_json())
+        return emit_json(cells_as_json(comparison))
     from repro.report.terminal import compared_table
 
     out = console()

@@ -10,10 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from repro.judging.comparison import Compared
+from repro.judging.compared import Compared
 
 ROWS = 3  # with fewer an order says nothing
 APART = ("scaled", "modified")  # verdicts of measurements that are not compared with print

@@ -1,4 +1,4 @@
-"""What the imported runs of a cell, which somebody else made, say beside the published number."""
+"""Verdicts on the imported runs of a cell, which somebody else made."""
 
 from __future__ import annotations
 
@@ -15,24 +15,20 @@ TOLERANCE = "re-encoded"  # another machine, another version of the software: th
 
 
 def imported_verdict(cell: Cell, records: Sequence[Record]) -> Verdict:
-    """Print beside the newest of a cell's imported runs; ``why`` names it, and what the others gave."""
+    """Judge the newest of a cell's imported runs; ``why`` names it, and the values of the others."""
     *others, record = records
     stated = cell.row.tolerance or TOLERANCE
     width = tolerance(stated, cell.column.measure, unit=cell.unit) if cell.unit in UNITS else None
-    found = verdict(cell.printed, [record.measured], scale=SCALE, modified=False, tolerance=width)
-    return _told(replace(found, why=f"imported run {_name(record)}: {found.why}"), others)
+    judged = verdict(cell.printed, [record.measured], scale=SCALE, modified=False, tolerance=width)
+    return with_imported_runs(replace(judged, why=f"imported run {_name(record)}: {judged.why}"), others)
 
 
-def beside_imports(found: Verdict, imported: Sequence[Record]) -> Verdict:
-    """A verdict on the suite's own run, which says what imported runs of the cell gave."""
-    return _told(found, imported)
-
-
-def _told(found: Verdict, others: Sequence[Record]) -> Verdict:
-    if not others:
-        return found
-    told = ", ".join(f"{_name(r)} gave {r.measured:.6g}" for r in others)
-    return replace(found, why=f"{found.why}; also imported: {told}")
+def with_imported_runs(judged: Verdict, imported: Sequence[Record]) -> Verdict:
+    """The same verdict, whose ``why`` also names the values of imported runs of the cell."""
+    if not imported:
+        return judged
+    values = ", ".join(f"{_name(r)} gave {r.measured:.6g}" for r in imported)
+    return replace(judged, why=f"{judged.why}; also imported: {values}")
 
 
 def _name(record: Record) -> str:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from repro.datasets.catalog import dataset
 from repro.errors import ReproError
 from repro.graph import Node
+from repro.judging.compared import Comparison
 from repro.progress import Progress
 from repro.running.plan import Plan
 from repro.running.runner import Engine
 from repro.store import Store, read_json
-
-if TYPE_CHECKING:
-    from repro.judging.comparison import Comparison
 
 
 def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
@@ -59,6 +56,12 @@ def _test(rows: Mapping[str, tuple[Node, ...]], measures: list[str]) -> Node:
         },
         {"runs": tuple(part.inputs["run"] for part in every), "qrels": first.inputs["qrels"]},
     )
+
+
+def stored_tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict]:
+    """The content of significance.json of those tests that the store holds."""
+    nodes = {key: node for key, node in tests(plan, store).items() if store.state(node) == "stored"}
+    return {key: read_json(store.path(node) / "significance.json") for key, node in nodes.items()}
 
 
 def run_tests(comparison: Comparison, plan: Plan, store: Store, engine: Engine, progress: Progress) -> None:

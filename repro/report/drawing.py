@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from repro.evaluation import means
-from repro.judging.comparison import Compared
+from repro.judging.compared import Compared
 from repro.manifest.cells import Shown
 from repro.manifest.schema import Figure
 from repro.report import figures

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from itertools import groupby
 from typing import Generic, TypeVar
 
-from repro.judging.comparison import Compared
+from repro.judging.compared import Compared
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Column, Mark, Row, Table
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from repro.judging.comparison import Compared, Comparison
+from repro.judging.compared import Compared, Comparison
 from repro.judging.verdict import prediction_half_width
 from repro.manifest.schema import Mark, Table
 from repro.report.grid import LETTERS, Grid, Head, compared_grid, ours, rounded, spans

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from repro.errors import UsageError
-from repro.judging.comparison import Compared, Comparison
+from repro.judging.compared import Compared, Comparison
 from repro.judging.coverage import Covered
 from repro.judging.verdict import FAILS, PASSES
 from repro.report.grid import ours

@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from repro.judging.comparison import Compared, Comparison
+from repro.judging.compared import Compared, Comparison
 from repro.judging.effects import Effect, effects, orders
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Table

@@ -4,7 +4,8 @@ import pytest
 
 from repro.graph import Node, check_types
 from repro.judging import row_tests
-from repro.judging.comparison import Comparison, compare
+from repro.judging.compared import Comparison
+from repro.judging.comparison import cells_as_json, compare
 from repro.judging.row_tests import run_tests
 from repro.manifest.cells import select
 from repro.progress import Progress
@@ -71,7 +72,7 @@ def test_a_cells_record_has_its_tests(made, tmp_path):
     found, store = made(*ids)
     comparison = compare(found, Results(tmp_path / "results"))
     run_tests(comparison, found, store, run_node, Progress())
-    first, second = comparison.as_json()
+    first, second = cells_as_json(comparison)
     assert [t["over"] for t in first["tests"]] == [ids[1].split("/")[2]]
     ours, theirs = first["tests"][0], second["tests"][0]
     assert ours["difference"] == pytest.approx(-theirs["difference"])

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from repro.judging.comparison import Compared, Comparison
+from repro.judging.compared import Compared, Comparison
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
 from repro.manifest.papers import Paper

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from rich.console import Console
 
-from repro.judging.comparison import Compared, Comparison
+from repro.judging.compared import Compared, Comparison
 from repro.judging.effects import Effect
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell, cells_of

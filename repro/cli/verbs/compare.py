@@ -47,7 +47,8 @@ def command(selection, strict, as_json, runs):
     run files (plain or gzipped) are scored as the selected cells are, and tested against the stored runs.
     """
     from repro.cli import verdicts
-    from repro.judging.comparison import compare, run_tests
+    from repro.judging.comparison import compare
+    from repro.judging.row_tests import run_tests
     from repro.progress import TerminalProgress
     from repro.running.engines.inline import run_node
 

@@ -138,7 +138,8 @@ def _carry_out(plan, store, progress, *, engine: str, how: dict[str, int | None]
 
 
 def _compared(plan, results, outcome, store, progress, run_node):
-    from repro.judging.comparison import compare, run_tests
+    from repro.judging.comparison import compare
+    from repro.judging.row_tests import run_tests
 
     comparison = compare(plan, results, outcome=outcome)
     run_tests(comparison, plan, store, run_node, progress)

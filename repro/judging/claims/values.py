@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol
 
-from repro.judging.comparison import Comparison, judged_cells
+from repro.judging.compared import Comparison
+from repro.judging.comparison import judged_cells
 from repro.manifest.cells import Cell
 from repro.manifest.claim_expressions import Missing
 from repro.running.plan import Plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from repro.judging.comparison import Compared
+from repro.judging.compared import Compared
 from repro.judging.effects import Effect, effects, orders
 from repro.manifest.schema import Table
 from repro.report.grid import label_in_full

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from repro.judging.comparison import Compared, Comparison
+from repro.judging.compared import Compared, Comparison
 from repro.manifest.printed import Printed
 from repro.report.grid import label_in_full
 from repro.report.html.elements import Content, Markup, el, identifier

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from repro.judging.comparison import Comparison
+from repro.judging.compared import Comparison
 from repro.manifest.schema import Figure, Table
 from repro.report.html.against import against_print
 from repro.report.html.elements import Content, Markup, el, identifier

@@ -9,7 +9,8 @@ from itertools import groupby
 from pathlib import Path
 
 from repro.judging.audit.findings import Finding
-from repro.judging.comparison import Compared, Comparison, judged_cells
+from repro.judging.compared import Compared, Comparison
+from repro.judging.comparison import judged_cells
 from repro.judging.coverage import Covered, coverage
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Reading

@@ -4,7 +4,7 @@ import pytest
 
 from repro.judging.claims.judged import statements
 from repro.judging.claims.values import Measured
-from repro.judging.comparison import Compared, Comparison
+from repro.judging.compared import Compared, Comparison
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import cell
 from repro.manifest.claim_expressions import Missing

@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from repro.judging.audit.findings import Finding
-from repro.judging.comparison import Compared, Comparison
+from repro.judging.compared import Compared, Comparison
 from repro.judging.coverage import Covered
 from repro.judging.studies import Against, Cost, Entry
 from repro.judging.verdict import Verdict
