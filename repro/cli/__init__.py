@@ -16,25 +16,25 @@ from repro.errors import ReproError
 VERBS = {
     "look": {
         "list": "papers with their tables and how much of each can be run",
-        "show": "a table as printed, or everything known about one cell",
+        "show": "a table as published, or everything known about one cell",
         "cells": "every numeric result cell, as text, JSON or CSV",
         "coverage": "what is measured, what could be and how, and what cannot be",
         "readings": "the silences, misprints and conflicts of a paper, and their choices",
     },
     "do": {
         "plan": "what a run would do: stored, missing and blocked stages",
-        "run": "measure a selection of cells and compare it with print",
+        "run": "measure a selection of cells and compare it with the published numbers",
         "status": "how far the selected cells have come",
         "stage": "build one artefact of a plan by its fingerprint",
     },
     "judge": {
         "compare": "verdicts from what is stored; never trains",
-        "claims": "sentences, marks and bold numbers, judged in print and in what was measured",
-        "audit": "what print alone shows: numbers that do not follow, agree or fit their sentences",
+        "claims": "sentences, marks and bold numbers, judged in the paper and in what was measured",
+        "audit": "what the papers alone show: numbers that do not follow, agree or fit their sentences",
         "evaluate": "score a run file, or anybody's encoder on a table's columns",
     },
-    "print": {
-        "tables": "LaTeX of the tables, print and ours",
+    "write": {
+        "tables": "LaTeX of the tables, published and ours",
         "figures": "drawings and views from what was measured",
         "report": "one page of everything, or its verdicts in Markdown",
     },
@@ -90,7 +90,7 @@ class _Verbs(click.Group):
 Examples:
   repro list                               papers, tables, figures
   repro run PAPER --table 1 --scale tiny   everything end to end, in minutes, on a CPU
-  repro show PAPER --table 1               the table as printed
+  repro show PAPER --table 1               the table as published
   repro plan PAPER --table 1               what the full reproduction would take
   repro compare --all                      verdicts on whatever was measured
 \b

@@ -66,7 +66,7 @@ _OPTIONS = [
         default="full",
         show_default=True,
         shell_complete=_scales,
-        help="full is the paper; small and tiny cost less and are never compared with print.",
+        help="full is the paper; small and tiny cost less and are never compared with the published numbers.",
     ),
     click.option("--seeds", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's own."),
     click.option(

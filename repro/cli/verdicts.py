@@ -31,7 +31,7 @@ def _option(shown: Shown) -> str:
 
 
 def show(comparison: Comparison, as_json: bool) -> None:
-    """The comparison on standard output: JSON records, or a table per printed table with a summary."""
+    """The comparison on standard output: JSON records, or a table per table of a paper with a summary."""
     from repro.cli.printing import console, emit_json
     from repro.judging.comparison import cells_as_json
 
@@ -53,7 +53,7 @@ def summary(comparison: Comparison) -> str:
     counts = comparison.counts()
     parts = ", ".join(f"{number} {name}" for name, number in counts.most_common())
     scales = {c.scale for c in comparison.cells} - {"full"}
-    note = f" Scale {', '.join(scales)}: not compared with print." if scales else ""
+    note = f" Scale {', '.join(scales)}: not compared with the published numbers." if scales else ""
     beaten = " Superscripts: rows beaten (ranx student, p <= 0.05)." if comparison.tests else ""
     return f"{len(comparison.cells)} cells: {parts or 'none'}.{note}{beaten}"
 

@@ -76,7 +76,7 @@ def usual_measures(identifier: str) -> list[str]:
         }
     )
     if not found:
-        raise UsageError(f"no table prints a measure for {identifier}; name one with --measure, as nDCG@10")
+        raise UsageError(f"no table has a measure for {identifier}; name one with --measure, as nDCG@10")
     return list(found)
 
 

@@ -33,14 +33,14 @@ class Printed(Protocol):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict with its grounds; all numbers are in print's unit.
+    """A verdict with its grounds; all numbers are in the paper's unit.
 
     Attributes:
         name: one of PASSES, FAILS, NEITHER.
         why: the rule applied and its source, one sentence without full stop.
         mean: mean of our seeds, None when nothing was measured.
         difference: mean minus printed value, None where the two are not compared.
-        half_width: of the interval used, without the rounding of print; None when none was used.
+        half_width: of the interval used, without that of rounding; None when none was used.
     """
 
     name: str
@@ -66,28 +66,36 @@ def verdict(
     modified: bool,
     tolerance: Tolerance | None,
 ) -> Verdict:
-    """Judge a printed number by our means, one per seed, in print's unit.
+    """Judge a printed number by our means, one per seed, in the paper's unit.
 
     In this order: nothing measured is ``not run``; a scale other than full is ``scaled``, a changed recipe or
-    reading ``modified``, and neither is compared; a bound in print is obeyed or not; equal after rounding is
+    reading ``modified``, and neither is compared; a published bound is obeyed or not; equal after rounding is
     ``exact``; from three seeds on the prediction interval decides, below that the tolerance class.
-    Interval and tolerance are distances from print's rounding interval, not from the number in its middle.
-    A dash or words in print leave the question ``inconclusive``. ``failed`` and ``blocked`` are the caller's
-    to give: they concern stages, not numbers. Raises DataError if a measured number is not finite.
+    Interval and tolerance are distances from the rounding interval of the published number, not from its
+    middle. A dash or words in the paper leave the question ``inconclusive``. ``failed`` and ``blocked`` are
+    the caller's to give: they concern stages, not numbers.
+
+    Raises DataError if a measured number is not finite.
     """
     if not measured:
         return Verdict("not run", "nothing has been measured")
     mean = sum(map(_decimal, measured)) / len(measured)
     if scale != "full":
-        return Verdict("scaled", f"measured at scale {scale}; only full is compared with print", float(mean))
+        return Verdict(
+            "scaled",
+            f"measured at scale {scale}; only full is compared with the published numbers",
+            float(mean),
+        )
     if modified:
         return Verdict("modified", "a reading or parameter differs from the default", float(mean))
     if printed.value is None:
-        return Verdict("inconclusive", f"print states no number: {printed.text!r}", float(mean))
+        return Verdict("inconclusive", f"the paper states no number: {printed.text!r}", float(mean))
     if printed.bound in tuple("<>≤≥"):
         return _by_bound(printed, mean)
     if equal_after_rounding(mean, printed):
-        return _compared("exact", f"equal to print at {printed.decimals} decimals", printed, mean)
+        return _compared(
+            "exact", f"equal to the published number at {printed.decimals} decimals", printed, mean
+        )
     if len(measured) >= SEEDS_FOR_AN_INTERVAL:
         return _by_seeds(printed, [_decimal(x) for x in measured], tolerance)
     return _by_tolerance(printed, mean, tolerance)
@@ -114,23 +122,28 @@ def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
 
 
 def _by_seeds(printed: Printed, values: list[Decimal], tolerance: Tolerance | None) -> Verdict:
-    """A wide interval may refute print but not confirm it, or noisy training would pass more easily."""
+    """A wide interval may refute but not confirm, or noisy training would pass more easily."""
     mean, half_width = sum(values) / len(values), prediction_half_width(values)
     interval = f"95 % prediction interval of {len(values)} seeds"
     if _gap(mean, printed) > half_width:
-        return _compared(_side(mean, printed), f"print is outside the {interval}", printed, mean, half_width)
+        return _compared(
+            _side(mean, printed), f"the published number is outside the {interval}", printed, mean, half_width
+        )
     if tolerance is None:
-        why = f"print is inside the {interval}, but no tolerance says how wide that may be"
+        why = f"the published number is inside the {interval}, but no tolerance says how wide that may be"
         return _compared("inconclusive", why, printed, mean, half_width)
     if half_width > tolerance.half_width:
         why = f"the {interval} is wider than {_states(tolerance)}"
         return _compared("inconclusive", why, printed, mean, half_width)
-    return _compared("consistent", f"print is inside the {interval}", printed, mean, half_width)
+    return _compared(
+        "consistent", f"the published number is inside the {interval}", printed, mean, half_width
+    )
 
 
 def _by_tolerance(printed: Printed, mean: Decimal, tolerance: Tolerance | None) -> Verdict:
     if tolerance is None:
-        why = f"not equal to print; fewer than {SEEDS_FOR_AN_INTERVAL} seeds, and no tolerance is stated"
+        few = f"fewer than {SEEDS_FOR_AN_INTERVAL} seeds, and no tolerance is stated"
+        why = f"not equal to the published number; {few}"
         return _compared("inconclusive", why, printed, mean)
     inside = _gap(mean, printed) <= tolerance.half_width
     name = "within tolerance" if inside else _side(mean, printed)
@@ -146,7 +159,7 @@ def _by_bound(printed: Printed, mean: Decimal) -> Verdict:
         "≥": mean >= printed.value,
     }[printed.bound]
     name = "consistent" if obeyed else _side(mean, printed)
-    return _compared(name, f"print states a bound, {printed.bound} {printed.value}", printed, mean)
+    return _compared(name, f"the paper states a bound, {printed.bound} {printed.value}", printed, mean)
 
 
 def _compared(
@@ -157,7 +170,7 @@ def _compared(
 
 
 def _gap(mean: Decimal, printed: Printed) -> Decimal:
-    """Distance of the mean from the rounding interval of print, 0 inside it."""
+    """Distance of the mean from the rounding interval of the published number, 0 inside it."""
     half_unit = Decimal(1).scaleb(-printed.decimals) / 2
     return max(abs(mean - printed.value) - half_unit, Decimal(0))
 

@@ -38,7 +38,7 @@ def _averages(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tupl
         if cell.printed.value not in rounded(mean, cell.printed.decimals):
             yield (
                 cell.id,
-                f"the mean of its {len(parts)} cells is {mean:.4f}, print says {cell.printed.plain}",
+                f"the mean of its {len(parts)} cells is {mean:.4f}, the paper says {cell.printed.plain}",
             )
 
 

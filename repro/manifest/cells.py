@@ -213,7 +213,9 @@ def select(
             raise unknown("row in the selection", row, known)
     found = _distinct([c for c in chosen if is_measured(c)])
     if not found:
-        raise UsageError("what is selected prints no number that could be measured; `repro show` prints it")
+        raise UsageError(
+            "what is selected has no published number that could be measured; `repro show` prints it"
+        )
     return found
 
 

@@ -106,7 +106,7 @@ def _body(grid: Grid[Compared], comparison: Comparison) -> Iterator[_Line]:
             yield _Line(rf"\textit{{{escape(heading)}}}")
         for head in heads:
             cells = grid.line(head)
-            yield _Line(_label(grid, head, head.label), "print", [_printed(c) for c in cells])
+            yield _Line(_label(grid, head, head.label), "published", [_printed(c) for c in cells])
             measured = {
                 "ours": [_ours(c, comparison, grid.letters) for c in cells],
                 r"$\Delta$": [_difference(c) for c in cells],
@@ -185,14 +185,14 @@ def _notes(table: Table, cells: Sequence[Compared], comparison: Comparison) -> s
     signs = [f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used]
     notes = [f"Ours: {', '.join(signs)}." if signs else "Nothing of it was measured."]
     if any(c.verdict.difference is not None for c in cells):
-        notes.append(r"$\Delta$: ours minus print.")
+        notes.append(r"$\Delta$: ours minus the published number.")
     if "scaled" in used:
-        notes.append("Scaled numbers are not comparable with print.")
+        notes.append("Scaled numbers are not comparable with the published ones.")
     if any(len(c.records) > 1 for c in cells):
         notes.append(r"$\pm$: half the 95\,\% prediction interval over seeds.")
     if any(comparison.betters(c) for c in cells):
         notes.append(r"Raised letters: rows that ours beats (paired two-sided $t$-test, $p\le 0.05$).")
-    notes += [f"{escape(sign)} in print: {escape(_meaning(mark))}." for sign, mark in table.marks.items()]
+    notes += [f"{escape(sign)} in the paper: {escape(_meaning(mark))}." for sign, mark in table.marks.items()]
     return " ".join(notes)
 
 

@@ -30,7 +30,7 @@ ORDER = (
 def summary(comparison: Comparison, *, scale: str) -> str:
     """What fails, cell by cell, and then how many cells of every table have which verdict."""
     failing = [c for c in comparison.cells if c.verdict.name in FAILS]
-    note = "" if scale == "full" else " Only full scale is compared with print."
+    note = "" if scale == "full" else " Only full scale is compared with the published numbers."
     lines = [
         f"## Verdicts at scale {scale}",
         "",
@@ -38,7 +38,7 @@ def summary(comparison: Comparison, *, scale: str) -> str:
         "",
     ]
     if failing:
-        lines += table(["cell", "print", "ours", "verdict", "why"], [_failing(c) for c in failing])
+        lines += table(["cell", "published", "ours", "verdict", "why"], [_failing(c) for c in failing])
     present = [name for name in ORDER if comparison.counts()[name]]
     counted: dict[tuple[str, str], dict[str, int]] = {}
     for c in comparison.cells:

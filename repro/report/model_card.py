@@ -45,7 +45,7 @@ queries = model.encode(["a question"], prompt_name="query")
 passages = model.encode(["a title and a text, joined as said above"], prompt_name="document")
 ```
 
-`repro evaluate --model "this directory" --table PAPER/N` scores it in the columns of a printed table."""
+`repro evaluate --model "this directory" --table PAPER/N` scores it in the columns of a published table."""
 
 
 def _items(facts: Mapping[str, object]) -> str:

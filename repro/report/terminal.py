@@ -42,7 +42,7 @@ def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> Group:
         for head in heads:
             marks = f" {head.row.marks}" if head.row and head.row.marks else ""
             view.add_row(Text(head.label + marks), *grid.line(head))
-    return _titled(f"{name} table {table.id}: {table.about} ({table.unit}; print)", view)
+    return _titled(f"{name} table {table.id}: {table.about} ({table.unit}; published)", view)
 
 
 def _as_printed(cell: Cell) -> Text:
@@ -72,7 +72,7 @@ def _down(grid: Grid[Compared], comparison: Comparison, letters: dict[str, str])
         for head in heads:
             pairs = [_pair(c, comparison, letters) for c in grid.line(head)]
             name = Text(f"{letters.get(head.id, ' ')} {head.label}")
-            for label, kind, i in ((name, "print", 0), ("", "ours", 1)):
+            for label, kind, i in ((name, "published", 0), ("", "ours", 1)):
                 view.add_row(label, Text(kind, style="dim"), *(pair[i] for pair in pairs))
     return view
 
@@ -115,7 +115,10 @@ def against_paper(cells: Sequence[Compared], grid: Grid) -> Group | None:
         by_column = {e.column: _gain(e) for e in gains if (e.row, e.over) == (row, over)}
         values = [by_column.get(c.id, "") for c in grid.columns]
         view.add_row(Text(f"{labels[row]} over {labels[over]}"), *values)
-    return _titled("against print: Kendall's tau-b; effect ratio (1 = the printed gain), delta RI (0)", view)
+    return _titled(
+        "against the published numbers: Kendall's tau-b; effect ratio (1 = the published gain), delta RI (0)",
+        view,
+    )
 
 
 def _gain(effect: Effect) -> str:

@@ -1,4 +1,4 @@
-"""``repro audit``: what print alone shows, for people and programs."""
+"""``repro audit``: what the papers alone show, for people and programs."""
 
 from repro.manifest import papers as at_hand
 

@@ -37,7 +37,7 @@ def test_a_paper_that_states_nothing_says_so(repro, toy):
 
 def test_our_measurement_is_judged_and_said_to_be_scaled(repro, measured):
     said = repro("claims", "costa", "--scale", "tiny")
-    assert said.out.rstrip().endswith("Scale tiny: says nothing of print.")
+    assert said.out.rstrip().endswith("Scale tiny: says nothing of the paper.")
     rows = repro("claims", "costa", "--scale", "tiny", "--json").json
     assert {row["says_of_print"] for row in rows} == {False}
 

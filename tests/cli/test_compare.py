@@ -33,7 +33,7 @@ def test_our_own_run_is_ours(repro, own):
     assert pair["kendall_union"] == pytest.approx(1)
     assert pair["rank_biased_overlap"] == pytest.approx(1)
     assert pair["ties"] == found["queries"]
-    assert found["difference"] is None  # tiny is never compared with print
+    assert found["difference"] is None  # tiny is never compared with the published numbers
 
 
 def test_a_run_is_tested_against_ours_query_by_query(repro, own, other):
@@ -54,7 +54,7 @@ def test_a_run_is_tested_against_ours_query_by_query(repro, own, other):
 def test_the_table_shows_print_yours_and_ours(repro, other):
     said = repro("compare", other, "--cell", CELL, "--scale", "tiny")
     assert said.status == 0
-    for word in ("print", "yours", "ours", "permutation p", "0.187", "other.trec"):
+    for word in ("published", "yours", "ours", "permutation p", "0.187", "other.trec"):
         assert word in said.out
 
 

@@ -7,7 +7,7 @@ from repro.manifest.papers import papers
 from repro.running.cell_readings import CellReadings
 
 TABLE = """\
-toy table 1: one system (fraction; print)
+toy table 1: one system (fraction; published)
 
          dev     dl
  ──────────────────

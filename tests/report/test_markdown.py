@@ -16,7 +16,7 @@ def test_what_fails_comes_first_with_its_reason():
         "",
         "6 cells, 1 failing.",
         "",
-        "| cell | print | ours | verdict | why |",
+        "| cell | published | ours | verdict | why |",
         "| --- | --- | --- | --- | --- |",
         "| `toy/1/g.x/b` | 0.941 | 0.956 | higher | because |",
         "",

@@ -38,7 +38,7 @@ FACTS = {
     ],
 }
 PRINTED = """\
-p table 1: a table (percent; print)
+p table 1: a table (percent; published)
            Dev MRR@10   R@50
  ───────────────────────────
  Group
@@ -47,13 +47,13 @@ p table 1: a table (percent; print)
 """
 BESIDE = """\
 p table 1: a table (percent; scale full)
-                   Dev MRR@10      R@50
- ──────────────────────────────────────
+                       Dev MRR@10      R@50
+ ──────────────────────────────────────────
  Group
- a X     print           31.6         –
-         ours      31.6 exact
- b Y     print           34.2      94.1
-         ours    36.0ᵃ higher   not run
+ a X     published           31.6         –
+         ours          31.6 exact
+ b Y     published           34.2      94.1
+         ours        36.0ᵃ higher   not run
 """
 
 

@@ -12,10 +12,10 @@ import click
 @click.option("--strict", is_flag=True, help="Exit with status 1 when there are errors.")
 @click.option("--json", "as_json", is_flag=True, help="One object per finding.")
 def command(names, strict, as_json):
-    """List what print alone shows; nothing is measured.
+    """List what the papers alone show; nothing is measured.
 
     Averages and differences that do not recompute, bold numbers that are not the best, sentences and marks
-    that their own table contradicts, one system printed with several values, wrong references.
+    that their own table contradicts, one system published with several values, wrong references.
     """
     from repro.cli.printing import emit_json, table
     from repro.judging.audit.collected import audit

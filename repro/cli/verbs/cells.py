@@ -37,7 +37,9 @@ def command(names, as_json, as_csv, all_kinds):
         [r["id"], r["printed"], r["dataset"] or "", r["measure"] or "", r["role"] or "", r["recipe"] or "–"]
         for r in rows
     ]
-    table(f"{len(rows)} cells", ["cell", "print", "dataset", "measure", "role", "recipe"], shown, right=(1,))
+    table(
+        f"{len(rows)} cells", ["cell", "published", "dataset", "measure", "role", "recipe"], shown, right=(1,)
+    )
 
 
 def _csv(rows: list[dict]) -> None:

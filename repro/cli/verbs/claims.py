@@ -14,7 +14,7 @@ import click
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1)
 @click.option("--scale", "scale_name", default="full", show_default=True, help="Whose measurements.")
-@click.option("--failing", is_flag=True, help="Only what print or our measurements contradict.")
+@click.option("--failing", is_flag=True, help="Only what the paper itself or our measurements contradict.")
 @click.option("--marks", is_flag=True, help="Every mark and bold number on a line of its own.")
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
@@ -41,7 +41,7 @@ def command(names, scale_name, failing, marks, store, results, as_json):
     if not found:
         print("nothing is contradicted" if failing else "the papers state nothing that cells can confirm")
     elif scale_name != "full":
-        print(f"Scale {scale_name}: says nothing of print.")
+        print(f"Scale {scale_name}: says nothing of the paper.")
 
 
 def _measured(sources, scale_name: str, store, results):
@@ -74,11 +74,11 @@ def _show(name: str, own, scale_name: str, *, each: bool) -> None:
     ]
     rows += _folded(name, [j for j in own if j not in shown])
     ours = "ours" if scale_name == "full" else f"ours, {scale_name}"
-    table(f"{name}: {_count(own, scale_name)}", ["claim", "where", "what is stated", "print", ours], rows)
+    table(f"{name}: {_count(own, scale_name)}", ["claim", "where", "what is stated", "paper", ours], rows)
 
 
 def _folded(name: str, rest) -> list[list[str]]:
-    """Marks and bold numbers that print does not contradict, a line for those of a table judged alike."""
+    """Marks and bold numbers that the paper does not contradict, a line for those of a table judged alike."""
     groups: dict[tuple, list] = {}
     for j in rest:
         kind = j.statement.kind, j.statement.where, j.print.state, j.ours.state
@@ -109,7 +109,7 @@ def _told(judgement) -> str:
 def _count(own, scale_name: str) -> str:
     printed = Counter(j.print.state for j in own)
     ours = Counter(j.ours.state for j in own)
-    return f"{len(own)} statements; print: {_parts(printed)}; ours at {scale_name}: {_parts(ours)}"
+    return f"{len(own)} statements; in the paper: {_parts(printed)}; ours at {scale_name}: {_parts(ours)}"
 
 
 def _parts(counts: Counter) -> str:

@@ -35,7 +35,7 @@ def _is_path(name: str) -> bool:
 Examples:
   repro compare --all
   repro compare PAPER --table 3 --strict --json
-  repro compare my.run --cell PAPER/1/ROW/COLUMN     a run of yours beside print and beside ours""",
+  repro compare my.run --cell PAPER/1/ROW/COLUMN     a run of yours beside the published one and ours""",
 )
 @selecting
 @click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
@@ -77,7 +77,7 @@ def _runs(selection, runs: tuple[str, ...], strict: bool, as_json: bool) -> None
     head = [
         "cell",
         "run",
-        "print",
+        "published",
         "yours",
         "ours",
         "difference [95 %]",

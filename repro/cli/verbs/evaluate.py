@@ -62,7 +62,7 @@ Examples:
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def command(run, dataset, measures, model, query_model, table, columns, scale_name, store, as_json, **given):
-    """Score a TREC run, or an encoder in the columns of a printed table.
+    """Score a TREC run, or an encoder in the columns of a published table.
 
     An encoder goes through the suite's own encoding, search and scoring. How it reads texts is taken from its
     directory where that says so, and from the options above all. No record of the table's rows is written.
@@ -150,8 +150,8 @@ def _model(names, given: dict, table: str, columns, scale_name: str, store: str 
         )
         for c in scored
     ]
-    note = "" if at.compares_with_print else f" (scale {at.name}: other collections than print's)"
-    head = ("column", "", "measure", "this encoder", "best in print", "by")
+    note = "" if at.compares_with_print else f" (scale {at.name}: other collections than the paper's)"
+    head = ("column", "", "measure", "this encoder", "best published", "by")
     printed(f"{names[0]} on {table}{note}", head, rows, right=(3, 4))
 
 

@@ -26,7 +26,7 @@ Examples:
 @click.option("--table", "page", metavar="FILE", help="Also write what was imported as a Markdown table.")
 @click.option("--json", "as_json", is_flag=True, help="One object per cell and run on standard output.")
 def command(file, cells, source, public, store, results, page, as_json):
-    """Score somebody else's run and record it for cells of print, beside the suite's own.
+    """Score somebody else's run and record it for published cells, beside the suite's own.
 
     FILE is a TREC run or MS MARCO's qid-pid-rank, plain or gzipped, with or without an ir_metadata header. It
     is read strictly against the topics of the cells; ties are broken by the suite's rule; a cell that looks
@@ -70,7 +70,7 @@ def _public(importer, folder: Path) -> list:
     return imported
 
 
-HEAD = ["cell", "run", "print", "measured", "difference", "verdict"]
+HEAD = ["cell", "run", "published", "measured", "difference", "verdict"]
 
 
 def _rows(imported: list) -> list[tuple[str, ...]]:

@@ -27,7 +27,7 @@ Examples:
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE); it may be empty.")
 @click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
 def command(names, scale_name, output, markdown, readme, store, results):
-    """Write one HTML file that shows every table with print and ours, and needs no network to be read.
+    """Write one HTML file with every table, published and measured, which needs no network to be read.
 
     Nothing is measured. Drawings are those that `repro figures` left in the results folder; tests between
     rows and drawings by query need the store of the runs.

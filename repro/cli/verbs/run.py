@@ -48,7 +48,7 @@ Examples:
 @click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
 @click.option("--json", "as_json", is_flag=True, help="One object per cell on standard output.")
 def command(selection, engine, jobs, gpus_per_stage, site, budget, gpu, dry_run, rebuild, strict, as_json):
-    """Measure the selected cells and compare them with print.
+    """Measure the selected cells and compare them with the published numbers.
 
     Runs what is missing from the store, records what was measured, prints the tables. Killed anywhere, the
     same command continues. What cannot run here is told with the way to get it, and holds back nothing else.

@@ -16,11 +16,11 @@ Examples:
   repro show PAPER --figure 4""",
 )
 @click.argument("what", metavar="PAPER|CELL")
-@click.option("--table", "tables", multiple=True, metavar="N", help="A table as printed; may be repeated.")
+@click.option("--table", "tables", multiple=True, metavar="N", help="A table as published; may be repeated.")
 @click.option("--figure", "figures", multiple=True, metavar="N", help="What a figure plots.")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def command(what, tables, figures, as_json):
-    """Show a table as printed, or everything known about one cell."""
+    """Show a table as published, or everything known about one cell."""
     if "/" in what:
         if tables or figures:
             raise UsageError("a cell is named by its path alone; leave --table and --figure out")

@@ -18,7 +18,7 @@ Examples:
 @click.option("--out", metavar="DIR", help="Where to write them instead of RESULTS/tables/SCALE.")
 @click.option("--document", metavar="FILE", help="Also write a whole LaTeX document around the tables.")
 def command(selection, out, document):
-    """Write LaTeX of the selected tables, print and ours, below RESULTS/tables/SCALE.
+    """Write LaTeX of the selected tables, published and ours, below RESULTS/tables/SCALE.
 
     A file is a table environment that needs booktabs, siunitx and graphicx (a study's booktabs and amssymb).
     """

@@ -51,7 +51,7 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
     Raises Missing where a number, or a test of what is measured, is not there.
     """
     if not over:
-        raise Missing("print has no such row beside it")
+        raise Missing("the paper has no such row beside it")
     if not language.holds([(cell, other) for other in over], "above"):
         return False
     if language.values.is_print:

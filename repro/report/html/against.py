@@ -1,4 +1,4 @@
-"""Whether the order of rows and the gains over the authors' own baselines are print's."""
+"""Whether the order of rows and the gains over the authors' own baselines are the paper's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def against_print(printed: Table, compared: Sequence[Compared]) -> Markup | None
         lines.append(f"{heads[found.column]}: {labels[found.row]} over {labels[found.over]}, {_gain(found)}")
     if not lines:
         return None
-    told = "Against print (an effect ratio of 1 and a ΔRI of 0 are the printed gain):"
+    told = "Against the published numbers (an effect ratio of 1 and a ΔRI of 0 are the published gain):"
     return el("div", el("p", told), el("ul", [el("li", line) for line in lines]), class_="notes")
 
 

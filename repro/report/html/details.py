@@ -15,14 +15,14 @@ from repro.store.results import Record
 ROLES = {
     "ours": "the paper's own method",
     "rerun": "run again by the authors",
-    "cited": "printed from elsewhere",
+    "cited": "taken from another publication",
 }
 MOST_OBSTACLES = 3  # on a card
 GRADES = {
     "A": "the authors' run file is public",
     "B": "the authors' checkpoint is public",
     "P": "a public run or checkpoint by others",
-    "C": "only the printed mean",
+    "C": "only the published mean",
 }
 
 
@@ -79,7 +79,7 @@ def _command(c: Compared) -> str:
 
 
 def interval(printed: Printed) -> str | None:
-    """Which numbers round to the printed one; None where print gives none, or a bound."""
+    """The numbers that round to the published one; None where there is none, or only a bound."""
     if printed.value is None or printed.bound:
         return None
     half = Decimal(1).scaleb(-printed.decimals) / 2
@@ -96,7 +96,10 @@ def _print(c: Compared) -> Iterator[Markup]:
         return
     rounded = interval(cell.printed)
     yield _fact(
-        "print", el("b", cell.printed.plain), cell.printed.marks, f", that is {rounded}" if rounded else ""
+        "published",
+        el("b", cell.printed.plain),
+        cell.printed.marks,
+        f", that is {rounded}" if rounded else "",
     )
     yield _fact("role", f"{ROLES[cell.role]}; {GRADES[cell.grade]}")
 

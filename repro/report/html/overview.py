@@ -19,7 +19,7 @@ def overview(report: Report) -> Markup:
         el(
             "header",
             el("p", f"scale {report.scale}", class_="eyebrow"),
-            el("h2", "Every printed number, beside ours"),
+            el("h2", "Every published number, beside ours"),
             _meaning(report),
             _numbers(report),
         ),
@@ -35,7 +35,7 @@ def overview(report: Report) -> Markup:
             el("h3", "How to read a cell"),
             el(
                 "p",
-                "Above stands what the paper prints, beneath what we measured, with a sign for the verdict. "
+                "Above stands the published number, beneath what we measured, with a sign for the verdict. "
                 "Press a number to see how it is defined, judged and made again.",
             ),
             legend(),
@@ -48,10 +48,10 @@ def overview(report: Report) -> Markup:
 
 def _meaning(report: Report) -> Markup:
     if report.scale == "full":
-        return el("p", "Measured at the papers' own scale, and judged against print.", class_="lead")
+        return el("p", "Measured at the papers' own scale, and judged against their numbers.", class_="lead")
     told = (
         f"Measured at scale {report.scale}: every recipe ran from end to end, at a fraction of its cost. "
-        "These numbers neither confirm nor refute print."
+        "These numbers neither confirm nor refute the published ones."
     )
     return el("p", told, class_="lead")
 

@@ -38,7 +38,7 @@ class Scatter:
 def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
     """Table -> its rows whose scores are stored, in the first column for which the reference's are too.
 
-    The reference is the row that print's differences are taken from, else the first row with scores.
+    The reference is the row that the paper's differences are taken from, else the first row with scores.
     """
     stored: dict[str, dict[str, dict[str, Measurement]]] = {}
     tables: dict[str, Table] = {}

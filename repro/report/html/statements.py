@@ -25,9 +25,9 @@ def claims(part: Part, scale: str) -> Markup | None:
     ordered = sorted(part.statements, key=lambda s: all(getattr(s, name) != "fails" for name in where))
     texts, others = ([s for s in ordered if ("/claim/" in s.id) is of_text] for of_text in (True, False))
     count = {name: sum(getattr(s, name) == "holds" for s in ordered) for name in ("print", "ours")}
-    held = f"{count['print']} hold in the paper's own print, {count['ours']} in ours"
+    held = f"{count['print']} hold in the paper's own numbers, {count['ours']} in ours"
     told = f"Of {len(ordered)} statements {held}"
-    note = "." if scale == "full" else f" (scale {scale}: that says nothing of print)."
+    note = "." if scale == "full" else f" (scale {scale}: that says nothing of the paper)."
     folded = el(
         "details",
         el("summary", f"{len(others)} statements made by marks and bold numbers"),
@@ -49,9 +49,9 @@ def _list(found: Sequence[Told], scale: str) -> Markup:
 
 def _statement(told: Told, scale: str) -> Markup:
     kind = "" if scale == "full" or told.ours == "untested" else "scaled"
-    states = [_state("print", told.print), _state("ours", told.ours, kind=kind)]
+    states = [_state("paper", told.print), _state("ours", told.ours, kind=kind)]
     whys = [
-        f"{name}: {_cut(why)}" for name, why in (("print", told.print_why), ("ours", told.ours_why)) if why
+        f"{name}: {_cut(why)}" for name, why in (("paper", told.print_why), ("ours", told.ours_why)) if why
     ]
     return el(
         "li",
@@ -75,13 +75,13 @@ def _state(where: str, state: str, *, kind: str = "") -> Markup:
 
 
 def audit(part: Part) -> Markup | None:
-    """What print alone shows to be wrong or doubtful."""
+    """The findings on the paper's own numbers and sentences, errors first."""
     if not part.findings:
         return None
     ordered = sorted(part.findings, key=lambda found: list(SEVERITIES).index(found.severity))
     return el(
         "section",
-        el("h3", "Audit of print"),
+        el("h3", "Audit of the paper"),
         el("ul", map(_finding, ordered), class_="statements"),
         id=identifier(part.paper.name, "audit"),
     )
@@ -123,7 +123,7 @@ def readings(source: Paper, concerned: Sequence[Reading]) -> Markup | None:
         el("h3", "Readings"),
         el(
             "p",
-            f"{len(items)} places where print is silent, contradicts itself or its code; our choice is bold.",
+            f"{len(items)} places where the paper is silent or contradicts itself or its code; ours is bold.",
         ),
         el("details", el("summary", "all of them"), el("ul", items, class_="statements")),
         id=identifier(source.name, "readings"),

@@ -116,7 +116,7 @@ def notes(printed: Table) -> Markup:
 
 
 def examples(printed: Table) -> Markup:
-    """A table of examples: the queries, and what print says of each system's answer."""
+    """A table of examples: each query with the rank and relevance of the systems' answers."""
     words = {True: "relevant", False: "not relevant", None: ""}
     lines = []
     for entry in printed.entries:

@@ -8,13 +8,13 @@ from repro.report.html.elements import Markup, el
 
 # name -> class of colours, sign, what it says
 VERDICTS = {
-    "exact": ("pass", "=", "equal to print at print's decimals"),
-    "consistent": ("pass", "≈", "print lies in the prediction interval of our seeds"),
+    "exact": ("pass", "=", "equal to the published number at its decimals"),
+    "consistent": ("pass", "≈", "the published number lies in the prediction interval of our seeds"),
     "within tolerance": ("pass", "~", "the difference is within the stated tolerance"),
-    "lower": ("fail", "▼", "below print"),
-    "higher": ("fail", "▲", "above print, which is no pass"),
+    "lower": ("fail", "▼", "below the published number"),
+    "higher": ("fail", "▲", "above the published number, which is no pass"),
     "failed": ("fail", "✕", "a stage failed"),
-    "inconclusive": ("open", "?", "seeds vary too much to tell, or print gives no number"),
+    "inconclusive": ("open", "?", "seeds vary too much to tell, or the paper gives no number"),
     "modified": ("open", "◇", "measured with another reading or stand-in data; not compared"),
     "scaled": ("scaled", "◐", "measured at a smaller scale; not compared"),
     "blocked": ("none", "⊘", "something is missing on the machine"),

@@ -130,8 +130,8 @@ def test_below_full_scale_a_failing_statement_does_not_look_like_a_failure():
     full, tiny = page(report()), page(report(scale="tiny"))
     assert _badges(full, "ours: fails") == ["v-fail"]
     assert _badges(tiny, "ours: fails") == ["v-scaled"]
-    assert _badges(tiny, "print: fails") == ["v-fail"]
-    assert "neither confirm nor refute print" in tiny and "neither confirm" not in full
+    assert _badges(tiny, "paper: fails") == ["v-fail"]
+    assert "neither confirm nor refute the published" in tiny and "neither confirm" not in full
 
 
 def test_print_s_rounding_interval_is_half_a_unit_to_either_side():
