@@ -39,7 +39,7 @@ from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.training.loop import Settings, train
-from repro.training.objective import built, import_objective
+from repro.training.objective import build, import_objective
 
 CELLS = {
     "COSTA": "costa/1/hardneg.costa/dev.rr10",
@@ -191,7 +191,7 @@ def made(node: Node, folder: Path, chosen: argparse.Namespace) -> tuple[torch.nn
         model(12 if chosen.layers == 12 else 1, 256, chosen.vocabulary).save_pretrained(options["generator"])
         tokenizer.save_pretrained(options["generator"])
     kind = import_objective(node.params["objective"])
-    objective = built(kind, model(chosen.layers, chosen.hidden, chosen.vocabulary), tokenizer, options)
+    objective = build(kind, model(chosen.layers, chosen.hidden, chosen.vocabulary), tokenizer, options)
     documents = node.inputs["tokens"].params["policy"] == "spans"
     rows = RandomTexts(vocabulary=chosen.vocabulary, length=node.params["length"], documents=documents)
     return objective, rows

@@ -21,6 +21,7 @@ class StageSpec:
         needs: what the machine must have: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` (of
             sentences), ``precision`` (a GPU for half precision).
         heavy: whether it is worth a progress line and a place of its own in an estimate.
+        widths: parameters that count numbers of a vector; a scale shrinks them as it does the backbone.
     """
 
     inputs: dict[str, str]
@@ -29,10 +30,11 @@ class StageSpec:
     ignored: frozenset[str] = frozenset()
     needs: frozenset[str] = frozenset()
     heavy: bool = False
+    widths: tuple[str, ...] = ()
 
 
-def _spec(output, inputs=None, *, version=1, ignored=(), needs=(), heavy=False) -> StageSpec:
-    return StageSpec(inputs or {}, output, version, frozenset(ignored), frozenset(needs), heavy)
+def _spec(output, inputs=None, *, version=1, ignored=(), needs=(), heavy=False, widths=()) -> StageSpec:
+    return StageSpec(inputs or {}, output, version, frozenset(ignored), frozenset(needs), heavy, widths)
 
 
 STAGES: dict[str, StageSpec] = {
@@ -66,7 +68,11 @@ STAGES: dict[str, StageSpec] = {
         "embeddings", {"model": "model", "texts": "corpus|queries"}, needs=("precision",), heavy=True
     ),
     "encode_views": _spec(
-        "views", {"model": "model", "texts": "corpus|queries"}, needs=("precision",), heavy=True
+        "views",
+        {"model": "model", "texts": "corpus|queries"},
+        needs=("precision",),
+        heavy=True,
+        widths=("top_k",),
     ),
     "search": _spec("run", {"passages": "embeddings", "queries": "embeddings"}),
     "search_views": _spec("run", {"passages": "views", "queries": "views"}, heavy=True),

@@ -60,6 +60,7 @@ class ContrastiveTermWords(nn.Module):
 
     name = "b-prop"
     version = 1
+    token_lengths = ("set_most_tokens",)
 
     def __init__(
         self,

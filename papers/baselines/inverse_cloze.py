@@ -56,6 +56,7 @@ class InverseCloze(nn.Module):
 
     name = "ict"
     version = 1
+    token_lengths = ("query_tokens",)
 
     def __init__(
         self,

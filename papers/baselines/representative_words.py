@@ -57,6 +57,7 @@ class RepresentativeWords(nn.Module):
 
     name = "prop"
     version = 1
+    token_lengths = ("set_most_tokens",)
 
     def __init__(
         self,

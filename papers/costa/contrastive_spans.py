@@ -11,6 +11,7 @@ from torch import nn
 from papers.costa.group_contrastive import group_contrastive
 from papers.costa.spans import GRANULARITIES, ROUNDINGS, SHORT_TEXTS, STARTS, sampled_spans
 from repro.errors import UsageError, check_known
+from repro.nn.batch_loss import BatchLoss
 from repro.nn.checkpoint import save_model
 from repro.nn.heads import with_head
 from repro.nn.masking import masked_texts
@@ -23,7 +24,7 @@ from repro.nn.words import Words
 SPANS, MASKS = 0, 1  # streams of random numbers
 
 
-class ContrastiveSpans(nn.Module):
+class ContrastiveSpans(BatchLoss):
     """COSTA: L_total = lambda L_GWC + L_MLM, one encoder, a projector on the text's [CLS] only.
 
     What the paper leaves open is an option named after its reading in readings.yaml. A text's spans depend on
@@ -54,6 +55,7 @@ class ContrastiveSpans(nn.Module):
 
     name = "costa"
     version = 1
+    token_lengths = ("span_tokens",)
 
     def __init__(
         self,
@@ -134,45 +136,22 @@ class ContrastiveSpans(nn.Module):
         )
         return batch
 
-    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``mlm`` (Eq. 9) and ``contrastive`` (lambda times Eq. 8); absent where there is nothing for it."""
-        losses = {}
+    def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """``mlm_rows`` and, by Eqs. 6 and 7, ``texts``, (N, H), and ``spans``, (N, S, H), with their mask."""
         hidden = self._hidden(batch["masked_ids"], batch)  # (N, L, H)
         masked = batch["labels"] != IGNORED
-        if masked.any():
-            logits = self.encoder.cls(
-                hidden[masked]
-            )  # (M, V): the vocabulary only where something is predicted
-            losses["mlm"] = token_cross_entropy(logits, batch["labels"][masked], reduction=self.reduction)
-        if batch["span_mask"].any():
-            if self.clean:
-                hidden = self._hidden(batch["clean_ids"], batch)
-            losses["contrastive"] = self.weight * group_contrastive(
-                self.projector(hidden[:, 0]),  # Eqs. 5-6
-                span_means(hidden, batch["spans"]),  # Eq. 7
-                batch["span_mask"],
-                temperature=self.temperature,
-                similarity=self.similarity,
-                reduction=self.reduction,
-            )
-        return losses
-
-    def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """What ``losses`` needs of a part of a batch: Eqs. 6 and 7, and ``mlm_rows``."""
-        hidden = self._hidden(batch["masked_ids"], batch)
-        masked = batch["labels"] != IGNORED
-        logits = self.encoder.cls(hidden[masked])
+        logits = self.encoder.cls(hidden[masked])  # (M, V): the vocabulary only where something is predicted
         mlm = token_cross_entropy(logits, batch["labels"][masked], reduction="sum")
-        if self.clean:
+        if self.clean and batch["span_mask"].any():
             hidden = self._hidden(batch["clean_ids"], batch)
         return mlm_rows(mlm, batch["labels"]) | {
-            "texts": self.projector(hidden[:, 0]),
-            "spans": span_means(hidden, batch["spans"]),
+            "texts": self.projector(hidden[:, 0]),  # Eqs. 5-6
+            "spans": span_means(hidden, batch["spans"]),  # Eq. 7
             "span_mask": batch["span_mask"],
         }
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``forward``'s, of what ``represent`` found in all parts of a batch."""
+        """``mlm`` (Eq. 9) and ``contrastive`` (lambda times Eq. 8); absent where there is nothing for it."""
         losses = mlm_loss(represented, reduction=self.reduction)
         if represented["span_mask"].any():
             losses["contrastive"] = self.weight * group_contrastive(

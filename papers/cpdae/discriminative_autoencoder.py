@@ -19,6 +19,7 @@ from papers.cpdae.distribution_contrast import (
 from papers.cpdae.idf import weights_of
 from papers.cpdae.reconstruction import REDUCTIONS, SECOND_TERMS, text_losses, text_mean, word_labels
 from repro.errors import UsageError, check_known
+from repro.nn.batch_loss import BatchLoss
 from repro.nn.checkpoint import save_model
 from repro.nn.heads import with_head
 from repro.nn.masking import masked_texts
@@ -31,7 +32,7 @@ TARGETS = {"original": "clean_ids", "masked": "masked_ids"}
 ROWS = 2048  # logits of 2,048 positions x 30,522 words x 4 bytes = 250 MB at once
 
 
-class DiscriminativeAutoencoder(nn.Module):
+class DiscriminativeAutoencoder(BatchLoss):
     """CPDAE: L_total = L_REC + L_MLM + lambda L_CL (Eq. 6) on two masked versions of every text.
 
     What the paper leaves open is an option named after its reading in readings.yaml. The masks of a text
@@ -140,13 +141,6 @@ class DiscriminativeAutoencoder(nn.Module):
             texts * self.made, tokenizer=self.tokenizer, generators=generators, **self.masking
         )
 
-    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``mlm``, ``reconstruction`` (Eq. 4) and ``contrastive`` (lambda times Eq. 5).
-
-        ``mlm`` is absent where nothing is masked, ``contrastive`` where a text has no other beside it.
-        """
-        return self.losses(self.represent(batch))
-
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """What ``losses`` needs of a part of a batch: ``mlm_rows``, each text's Eq. 4, and of the m texts in
         L_CL ``first`` and ``second``, (m, V) z~ or (m, H) h of the two versions."""
@@ -172,7 +166,10 @@ class DiscriminativeAutoencoder(nn.Module):
         return found
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``forward``'s, of what ``represent`` found in all parts of a batch."""
+        """``mlm``, ``reconstruction`` (Eq. 4) and ``contrastive`` (lambda times Eq. 5).
+
+        ``mlm`` is absent where nothing is masked, ``contrastive`` where a text has no other beside it.
+        """
         losses = mlm_loss(represented, reduction=self.mlm_reduction)
         losses["reconstruction"] = text_mean(
             represented["reconstruction"], reduction=self.reduction, vocabulary_size=self.vocabulary_size

@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 from repro.errors import unknown
-from repro.nn.checkpoint import save_model
+from repro.nn.batch_loss import BatchLoss
+from repro.nn.checkpoint import load_encoder, save_model
 from repro.nn.contrastive import check_negatives, contrastive
 from repro.nn.encoder import Encoder
 from repro.nn.length_buckets import in_buckets, side_inputs
@@ -20,7 +21,7 @@ from repro.nn.text import tokenised
 PROJECTOR_STARTS = ("pre-trained", "new")
 
 
-class BiEncoderContrastive(nn.Module):
+class BiEncoderContrastive(BatchLoss):
     """Queries near their positive, far from their negatives and, usually, from everybody else's passages.
 
     One encoder for both sides, and everybody is all processes that train together; a passage is title,
@@ -42,6 +43,7 @@ class BiEncoderContrastive(nn.Module):
 
     name = "contrastive"
     version = 1
+    load = staticmethod(load_encoder)
 
     def __init__(
         self,
@@ -95,16 +97,12 @@ class BiEncoderContrastive(nn.Module):
             f"passage_{k}": v for k, v in passages.items()
         }
 
-    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """The one loss, ``contrastive``."""
-        return self.losses(self.represent(batch))
-
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
         return {"queries": self._vectors(batch, "query_"), "passages": self._vectors(batch, "passage_")}
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``contrastive``, of vectors as ``represent`` names them."""
+        """The one loss, ``contrastive``, of vectors as ``represent`` names them."""
         loss = contrastive(
             represented["queries"],
             represented["passages"],

@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 from repro.errors import UsageError
-from repro.nn.checkpoint import save_model
+from repro.nn.batch_loss import BatchLoss
+from repro.nn.checkpoint import load_encoder, save_model
 from repro.nn.four_block import check_terms, four_block_contrastive
 from repro.nn.length_buckets import in_buckets, side_inputs
 from repro.nn.pooling import check_pooling, pooled
@@ -16,7 +17,7 @@ from repro.nn.segment_pairs import passage_inputs
 from repro.nn.text import tokenised
 
 
-class CosineBiEncoder(nn.Module):
+class CosineBiEncoder(BatchLoss):
     """A query's positive closer to it than all else in the batch, by cosine over a temperature.
 
     One encoder for both sides. Where several processes train together, each sees the passages of all.
@@ -40,7 +41,7 @@ class CosineBiEncoder(nn.Module):
 
     name = "cosine-contrastive"
     version = 1
-    takes = ("pooling", "query_length", "passage_length", "separator", "warmup_steps")
+    load = staticmethod(load_encoder)
 
     def __init__(
         self,
@@ -83,10 +84,6 @@ class CosineBiEncoder(nn.Module):
             separator=self.separator,
         )
         return {f"query_{k}": v for k, v in queries.items()} | {f"passage_{k}": v for k, v in inputs.items()}
-
-    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """The named losses of the encoded batch."""
-        return self.losses(self.represent(batch))
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""

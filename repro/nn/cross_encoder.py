@@ -73,7 +73,6 @@ class CrossEncoder(nn.Module):
 
     name = "cross-encoder"
     version = 2
-    takes = ("passage_length", "separator")
     load = staticmethod(load_cross_encoder)
 
     def __init__(

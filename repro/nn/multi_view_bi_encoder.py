@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from repro.errors import DataError, check_known
+from repro.nn.batch_loss import BatchLoss
 from repro.nn.checkpoint import load_masked_lm
 from repro.nn.divergence import divergence
 from repro.nn.length_buckets import in_buckets, side_inputs
@@ -22,7 +23,7 @@ SIDES = {"queries": "query_", "passages": "passage_"}
 DIRECTIONS = ("teacher-student", "student-teacher")
 
 
-class MultiViewBiEncoder(nn.Module):
+class MultiViewBiEncoder(BatchLoss):
     """Queries near their positive by the sum of their views' similarities (Wu et al. 2023, Eqs. 3-7, 15, 16).
 
         L_ft         = 1/Q sum_i -log( exp(d(q_i, p_i+)/tau) / sum_p exp(d(q_i, p)/tau) )
@@ -55,8 +56,8 @@ class MultiViewBiEncoder(nn.Module):
 
     name = "multi-view-contrastive"
     version = 1
-    takes = ("query_length", "passage_length", "separator", "start")
     load = staticmethod(load_masked_lm)
+    vector_widths = ("top_k", "dense_reduction")
 
     def __init__(
         self,
@@ -135,13 +136,9 @@ class MultiViewBiEncoder(nn.Module):
             raise DataError("the training set has no scores to distil; score it with a re-ranker first")
         return batch | {"teacher": torch.tensor([e["scores"] for e in examples], dtype=torch.float32)}
 
-    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``contrastive``, ``divergence`` (each with ``.<view>`` for one view's) and ``flops.<side>``; absent
-        where their weight is 0 or there is no distillation."""
-        return self.losses(self.represent(batch))
-
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Those of ``forward``, of vectors as ``represent`` names them. One more step is done."""
+        """``contrastive``, ``divergence`` (each with ``.<view>`` for one view's) and ``flops.<side>``; absent
+        where their weight is 0 or there is no distillation. One more step is done."""
         if self.training:
             self.steps += 1
         views = self.encoder.views

@@ -12,7 +12,7 @@ from typing import Any
 from repro.datasets.catalog import Dataset, dataset
 from repro.errors import ManifestError, UsageError
 from repro.evaluation.measures import parse_measure
-from repro.graph import Node, canonical, check_types
+from repro.graph import Node, canonical, check_types, walk
 from repro.manifest.cells import Cell, Shown
 from repro.manifest.measures_per_dataset import measures
 from repro.manifest.papers import Paper, load, papers, readings
@@ -21,6 +21,7 @@ from repro.manifest.yaml_file import fault_at
 from repro.recipe.request import Choices, Request, Runs
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
+from repro.training.declaration import check_options
 
 COMPUTED = ("index-size",)  # kinds of column whose recipe gives the scores themselves
 
@@ -74,6 +75,7 @@ class Builder:
     machine: Machine
     overrides: Mapping[str, str] = field(default_factory=dict)
     _calls: dict[str, tuple[Node | Runs, Choices]] = field(default_factory=dict)
+    _checked: set[str] = field(default_factory=set)
 
     def __post_init__(self):
         self._rewrite = self.scale.rewriter()
@@ -119,7 +121,11 @@ class Builder:
 
     def _finish(self, node: Node) -> Node:
         node = self.machine.resolve(self._rewrite(node))
-        check_types(node)
+        for part in walk([node]):
+            if part.fingerprint not in self._checked:
+                check_types(part)
+                check_options(part)
+                self._checked.add(part.fingerprint)
         return node
 
     def _call(self, cell: Cell | Shown, identifier: str, seed: int | None) -> tuple[Node | Runs, Choices]:

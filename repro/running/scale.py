@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,11 @@ from repro.errors import unknown
 from repro.graph import Node, rewrite
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper, papers
+from repro.stage_table import STAGES
+from repro.training.declaration import declaration
 
 MASKED_LANGUAGE_MODEL = {"name": "mlm", "version": 1, "path": "repro.nn.mlm:MaskedLanguageModel"}
 HIDDEN_SIZE = 768  # of the papers' backbones
-WIDTHS = ("top_k", "to")  # numbers of a vector: kept of a sparse one, or left of a dense one
 # Anserini's tuned parameters for MS MARCO passages
 OFFICIAL_BM25 = {"k1": 0.82, "b": 0.68, "multifield": False}
 
@@ -109,12 +110,25 @@ class Scale:
         rate = self._rate(node)
         if rate and "learning_rate" in params:
             params["learning_rate"] = min(params["learning_rate"] * rate.factor, rate.most)
+        if "objective" in params:
+            params["options"] = self._options(node, params)
         if self.facts.backbone:
-            params = _narrowed(params, self.facts.backbone.initialise["hidden_size"] / HIDDEN_SIZE)
-        if "options" in params and "length" in params:
-            shrink = params["length"] / node.params["length"]
-            params["options"] = _shrunk(params["options"], shrink)
+            params = _shrunk(params, STAGES[node.stage].widths, self._narrowing)
         return params
+
+    @property
+    def _narrowing(self) -> float:
+        """The width of this scale's backbone, over that of the papers'."""
+        return self.facts.backbone.initialise["hidden_size"] / HIDDEN_SIZE
+
+    def _options(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
+        """An objective's options; the sizes that it declares shrink with the backbone and with the text."""
+        declared, options = declaration(node.params["objective"]["path"]), params["options"]
+        if self.facts.backbone:
+            options = _shrunk(options, declared.vector_widths, self._narrowing)
+        if "length" in params:
+            options = _shrunk(options, declared.token_lengths, params["length"] / node.params["length"])
+        return options
 
     def _training(self, stage: str, objective: str) -> dict[str, Any]:
         """What an objective is trained with, whatever its paper says."""
@@ -210,31 +224,18 @@ def _corpus(identifier: str) -> str:
     return entry.corpus_id if entry else identifier
 
 
-def _shrunk(options: Mapping[str, Any], ratio: float) -> dict[str, Any]:
-    """Options whose name ends in ``_tokens`` are lengths inside a text: they shrink in proportion to it."""
-    return {
-        name: _scaled(value, ratio) if name.endswith("_tokens") else value for name, value in options.items()
-    }
-
-
-def _narrowed(value: Any, ratio: float) -> Any:
-    """Parameters, at any depth, with those of ``WIDTHS`` in proportion to the backbone's width."""
-    if not isinstance(value, Mapping):
-        return value
-    return {
-        name: max(1, round(inner * ratio)) if name in WIDTHS and inner else _narrowed(inner, ratio)
-        for name, inner in value.items()
-    }
+def _shrunk(values: Mapping[str, Any], names: Collection[str], ratio: float) -> dict[str, Any]:
+    """The values with those of some names in proportion."""
+    return {name: _scaled(value, ratio) if name in names else value for name, value in values.items()}
 
 
 def _scaled(value: Any, ratio: float) -> Any:
+    """Every number of a value in proportion, at least 1; what is no number stays."""
     if isinstance(value, Mapping):
         return {k: _scaled(v, ratio) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_scaled(v, ratio) for v in value]
-    if isinstance(value, bool):  # whether, not how many
-        return value
-    return max(1, round(value * ratio))
+    return max(1, round(value * ratio)) if isinstance(value, (int, float)) else value
 
 
 @functools.cache

@@ -11,7 +11,6 @@ from repro.progress import Progress
 NEGATIVE_CHOICES = ("window", "slice")
 POSITIVE_CHOICES = ("all", "confident")
 SCORES = ("positive_scores", "negative_scores")
-TAKEN = ("pooling", "query_length", "passage_length", "separator", "start")
 
 
 class Groups:
@@ -117,10 +116,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Train ``params["objective"]`` on groups of passages and keep what its ``save`` keeps, in ``model/``.
 
     A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices. The
-    objective is made with ``params["options"]`` and those settings that its class names in ``takes``, out of
-    ``pooling``, ``query_length``, ``passage_length``, ``separator``, ``warmup_steps`` and ``start``, the
-    directory of the starting model; without ``takes``, all but the warm-up. A class that wants another model
-    than an encoder has its ``load(folder)``. An interrupted attempt in ``out`` is resumed.
+    objective may ask for any of these parameters, and for ``start``, the directory of the starting model; the
+    ``warmup_steps`` it gets are those of this training. An interrupted attempt in ``out`` is resumed.
 
     Raises:
         BlockedError: half precision without a GPU.
@@ -131,9 +128,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from transformers import set_seed
 
-    from repro.nn.checkpoint import check_length, load_encoder, load_tokenizer
+    from repro.nn.checkpoint import check_length, load_tokenizer
     from repro.training.loop import Settings, keep, train
-    from repro.training.objective import built, import_objective
+    from repro.training.objective import build, import_objective
 
     settings = Settings.of(params, batch_size=params["queries_per_batch"])
     groups = Groups(
@@ -149,11 +146,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         raise DataError(f"{inputs['training_set']}: no query has both a positive and a negative")
     set_seed(params["seed"])
     start, kind = inputs["model"] / "model", import_objective(params["objective"])
-    model = getattr(kind, "load", load_encoder)(start)
+    model = kind.load(start)
+    check_length(model, max(params.get("query_length", 0), params["passage_length"]))
     known = params | {"start": start, "warmup_steps": settings.warmup(settings.steps(len(groups)))}
-    options = params["options"] | {name: known[name] for name in getattr(kind, "takes", TAKEN)}
-    check_length(model, max(options[name] for name in ("query_length", "passage_length") if name in options))
-    objective = built(kind, model, load_tokenizer(start), options)
+    objective = build(kind, model, load_tokenizer(start), params["options"], settings=known)
     facts = train(objective, groups, settings, out=out, progress=progress)
     keep(objective, out)
     return facts | {"queries_left_out": groups.left_out}

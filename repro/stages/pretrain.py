@@ -37,8 +37,8 @@ class TokenRows:
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Train ``params["objective"]`` on a tokens artefact and keep what its ``save`` keeps, in ``model/``.
 
-    The objective is made with ``params["options"]``, ``length`` and ``seed``, and with the folders of the
-    optional inputs: ``statistics``, counts over the corpus, and ``generator``, another model. Its new
+    The objective may ask for any of these parameters, as ``length`` and ``seed``, and has to take the folders
+    of the optional inputs: ``statistics``, counts over the corpus, and ``generator``, another model. Its new
     weights, if it has any, are drawn from torch's generator under the same seed. An interrupted attempt in
     ``out`` is resumed.
 
@@ -54,7 +54,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.errors import DataError
     from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
     from repro.training.loop import Settings, keep, train
-    from repro.training.objective import built, import_objective
+    from repro.training.objective import build, import_objective
 
     settings = Settings.of(params, batch_size=params["texts_per_batch"])
     rows = TokenRows(inputs["tokens"])
@@ -64,13 +64,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     start = inputs["model"] / "model"
     model = load_masked_lm(start)
     check_length(model, params["length"])
-    options = params["options"] | {"length": params["length"], "seed": params["seed"]}
+    options = dict(params["options"])
     if "statistics" in inputs:
         options["statistics"] = inputs["statistics"]
     if "generator" in inputs:
         options["generator"] = inputs["generator"] / "model"
     kind = import_objective(params["objective"])
-    objective = built(kind, model, load_tokenizer(start), options)
+    objective = build(kind, model, load_tokenizer(start), options, settings=params)
     facts = train(objective, rows, settings, out=out, progress=progress)
     keep(objective, out)
     return facts

@@ -1,10 +1,6 @@
 """Training of an objective: HF's Trainer with our order of examples, our log and our checkpoints.
 
-An objective is an ``nn.Module`` with ``name``, ``version``, ``collate(examples) -> batch``,
-``forward(batch) -> named scalar losses`` (their sum is minimised) and ``save(folder)``. What it draws at
-random depends on the seed, the epoch and the example's index only, so that a batch is the same whoever makes
-it and whenever. Killed at any step and started again in the same folder, a training ends on a CPU with the
-same bits.
+Killed at any step and started again in the same folder, a training ends on a CPU with the same bits.
 """
 
 from __future__ import annotations
@@ -123,13 +119,11 @@ def train(
         StageError: a loss is not finite.
         UsageError: the objective, or a batch, cannot be shared among processes or cut into parts.
     """
-    from repro.training.micro_batches import check_parts
     from repro.training.trainer import ObjectiveTrainer, arguments
 
     started, steps, checkpoints = time.monotonic(), settings.steps(len(examples)), out / "checkpoints"
     made = arguments(settings, checkpoints, steps=steps)  # joins the other processes, if there are any
     asked = _asked()
-    check_parts(objective, settings.batch_size, asked["micro_batch"])
     order = Order(
         len(examples),
         batch_size=settings.batch_size,

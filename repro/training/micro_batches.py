@@ -1,11 +1,9 @@
 """The gradient of a batch that is encoded part by part, alone or beside other processes.
 
-Two kinds of objectives can be trained so. One whose losses are means over things of single examples has
-``denominators(batch) -> {loss: how many}`` (None for a loss that is a sum); its parts are weighted by them.
-One whose examples meet in its losses has ``represent(batch) -> {name: rows}`` and ``losses(represented) ->
-named losses``, its ``forward`` giving what the second does of the first. What all processes represent is
-brought together, and several parts are encoded twice, without and with a graph, around the gradient of the
-losses (gradient caching; Gao et al. 2021). A part is what ``collate`` makes of some of the examples.
+The parts of a ``SumObjective`` are weighted by its denominators. What all processes represent of a
+``BatchObjective`` is brought together, and several parts are encoded twice, without and with a graph, around
+the gradient of the losses (gradient caching; Gao et al. 2021). A part is what ``collate`` makes of some of
+the examples.
 """
 
 from __future__ import annotations
@@ -18,38 +16,13 @@ from itertools import pairwise
 import torch
 from torch import nn
 
-from repro.errors import UsageError
-from repro.training.process_group import gathered, processes, summed
+from repro.training.objective import BatchObjective, SumObjective
+from repro.training.process_group import gathered, summed
 
 Batch = dict[str, torch.Tensor]
 Backward = Callable[[torch.Tensor], None]
 Precision = Callable[[], contextlib.AbstractContextManager]
 HALVES = (torch.float16, torch.bfloat16)
-
-
-def can_be_parted(objective: nn.Module) -> bool:
-    """Whether the objective is of one of the two kinds."""
-    return sums_over_examples(objective) or hasattr(objective, "represent")
-
-
-def sums_over_examples(objective: nn.Module) -> bool:
-    """Whether it is of the first kind, whose parts are encoded once."""
-    return hasattr(objective, "denominators")
-
-
-def check_parts(objective: nn.Module, batch_size: int, micro_batch: int | None) -> None:
-    """Nothing, where the objective can be trained by so many processes in such parts; else a UsageError."""
-    if can_be_parted(objective):
-        return
-    if processes() > 1:
-        raise UsageError(
-            f"objective {objective.name!r} is trained by one process; start it without torchrun, "
-            "or give its stage one GPU in the site file"
-        )
-    if micro_batch is not None and micro_batch < batch_size:
-        raise UsageError(
-            f"objective {objective.name!r} needs its batch of {batch_size} whole; unset REPRO_MICRO_BATCH"
-        )
 
 
 def are_texts(examples: list[dict]) -> bool:
@@ -75,7 +48,7 @@ def collated_in_parts(
 
 
 def backward_in_parts(
-    objective: nn.Module,
+    objective: SumObjective | BatchObjective,
     pieces: list[Batch],
     *,
     backward: Backward,
@@ -84,7 +57,7 @@ def backward_in_parts(
     """Add the gradient of the batch of all processes to the parameters; a process adds its own share of it.
 
     Args:
-        objective: of one of the two kinds.
+        objective: also an ``nn.Module``.
         pieces: this process's share of the whole batch, collated part by part; at least one.
         backward: called for every loss that has a graph, as ``torch.Tensor.backward`` is.
         autocast: makes the context that a part is encoded in; losses that meet are taken in single precision.
@@ -92,7 +65,7 @@ def backward_in_parts(
     Returns:
         The losses of the whole batch, by name, without a graph.
     """
-    if sums_over_examples(objective):
+    if isinstance(objective, SumObjective):
         return _accumulated(objective, pieces, backward, autocast)
     if len(pieces) > 1:
         return _cached(objective, pieces, backward, autocast)

@@ -1,21 +1,93 @@
-"""Objectives by name: found by dotted path, checked against what the plan was made for.
+"""The contract between a training and its objective, and how a stage finds and makes one.
 
-What an objective has to offer is said in ``repro.training.loop``.
+An objective is an ``nn.Module``, made as ``Class(model, tokenizer, **options)``. Its keyword parameters are
+the options of its node and, by their own names, those parameters of the stage that it asks for (``length``,
+``seed``, ``pooling``, …; in fine-tuning also ``start``, the directory of the starting model). What it draws
+at random depends on the seed, the epoch and the example's index only, so that a batch is the same whoever
+makes it and whenever. It is a ``SumObjective`` or a ``BatchObjective``.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from repro.errors import UsageError
 
 if TYPE_CHECKING:
+    import torch
     from torch import nn
 
+    Tensors = dict[str, torch.Tensor]
 
-def import_objective(declared: dict) -> type[nn.Module]:
+
+class Objective(Protocol):
+    """Everything that any objective has.
+
+    Attributes:
+        name, version: its identity in a fingerprint; a raised version discards what was trained before.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+
+    def collate(self, examples: list[dict]) -> Tensors:
+        """A batch, or part of one, of examples that each have ``epoch`` and ``index``."""
+
+    def save(self, folder: Path) -> None:
+        """Write what is kept of the training: a model directory."""
+
+
+@runtime_checkable
+class SumObjective(Objective, Protocol):
+    """Losses that are sums, or means, over things of single texts; parts of a batch add up to it."""
+
+    def forward(self, batch: Tensors) -> Tensors:
+        """Named scalar losses, whose sum is minimised; one is absent where the batch has nothing for it."""
+
+    def denominators(self, batch: Tensors) -> dict[str, int | None]:
+        """How many things each loss is a mean over in this part; None for a loss that is their sum."""
+
+
+@runtime_checkable
+class BatchObjective(Objective, Protocol):
+    """Losses in which the texts of a batch meet: they are taken of what all parts are represented by.
+
+    ``forward`` is ``losses(represent(batch))``, as ``repro.nn.batch_loss`` has it.
+    """
+
+    def represent(self, batch: Tensors) -> Tensors:
+        """What the losses need of a part, by name; rows of all parts, and all processes, are put together."""
+
+    def losses(self, represented: Tensors) -> Tensors:
+        """Named scalar losses of the whole batch, as ``SumObjective.forward`` gives them."""
+
+
+class FineTuned(Objective, Protocol):
+    """An objective of fine-tuning also says which kind of model it starts from."""
+
+    @staticmethod
+    def load(folder: Path) -> nn.Module:
+        """The starting model in a directory; in pre-training that is always a masked language model."""
+
+
+class Scaled(Protocol):
+    """Declared, as literal tuples, by an objective with options that are no constants of its method.
+
+    Attributes:
+        token_lengths: options that are lengths inside a text; a scale shrinks them as it does the text.
+        vector_widths: options that count numbers of a vector; a scale shrinks them as it does the backbone.
+    """
+
+    token_lengths: ClassVar[tuple[str, ...]] = ()
+    vector_widths: ClassVar[tuple[str, ...]] = ()
+
+
+def import_objective(declared: Mapping[str, Any]) -> type[nn.Module]:
     """The class at ``declared["path"]`` ("module:Class"), checked to be the one the plan was made for.
 
     Raises:
@@ -27,18 +99,35 @@ def import_objective(declared: dict) -> type[nn.Module]:
         objective = getattr(importlib.import_module(module), attribute)
     except (ModuleNotFoundError, AttributeError) as error:
         raise UsageError(f"there is no objective at {path!r} ({error})") from error
-    for key in ("name", "version"):
-        if getattr(objective, key) != declared[key]:
-            raise UsageError(
-                f"{path} has {key} {getattr(objective, key)!r}, the plan says {declared[key]!r}; plan again"
-            )
+    for key, value in (("name", objective.name), ("version", objective.version)):
+        if value != declared[key]:
+            raise UsageError(f"{path} has {key} {value!r}, the plan says {declared[key]!r}; plan again")
     return objective
 
 
-def built(objective: type[nn.Module], model: nn.Module, tokenizer, options: dict) -> nn.Module:
-    """The objective with its options; raises UsageError where they are not those it takes."""
+def build(
+    objective: type[nn.Module],
+    model: nn.Module,
+    tokenizer,
+    options: Mapping[str, Any],
+    *,
+    settings: Mapping[str, Any] = MappingProxyType({}),
+) -> nn.Module:
+    """The objective with all of its options and those settings of its stage that it asks for.
+
+    Raises:
+        UsageError: it does not take these options, or it is of neither form.
+    """
+    signature = inspect.signature(objective)
+    asked = {name: value for name, value in settings.items() if name in signature.parameters} | dict(options)
     try:
-        inspect.signature(objective).bind(model, tokenizer, **options)
+        signature.bind(model, tokenizer, **asked)
     except TypeError as error:
         raise UsageError(f"objective {objective.name!r}: {error}") from error
-    return objective(model, tokenizer, **options)
+    instance = objective(model, tokenizer, **asked)
+    if not isinstance(instance, (SumObjective, BatchObjective)):
+        raise UsageError(
+            f"objective {objective.name!r} can be trained neither as a sum over texts nor as a loss in which "
+            "they meet; repro/training/objective.py says what each has to offer"
+        )
+    return instance

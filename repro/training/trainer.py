@@ -19,7 +19,8 @@ from repro.errors import StageError
 from repro.training.callbacks import Checkpoints, Steps, cut_log
 from repro.training.checkpoints import step_of
 from repro.training.flop_count import Flops
-from repro.training.micro_batches import are_texts, backward_in_parts, collated_in_parts, sums_over_examples
+from repro.training.micro_batches import are_texts, backward_in_parts, collated_in_parts
+from repro.training.objective import SumObjective
 from repro.training.process_group import processes, rank, sum_gradients
 from repro.training.schedules import SCHEDULES
 
@@ -204,7 +205,7 @@ class ObjectiveTrainer(Trainer):
 
 def _goes_by_length(objective: torch.nn.Module, examples) -> bool:
     """Whether parts of a batch by length cost no more than the batch: other objectives encode them twice."""
-    return sums_over_examples(objective) and are_texts(examples.__getitems__([(0, 0)]))
+    return isinstance(objective, SumObjective) and are_texts(examples.__getitems__([(0, 0)]))
 
 
 def _one_thread(worker: int) -> None:

@@ -11,7 +11,8 @@ from torch import nn
 
 import papers
 from papers.simlm import generator
-from repro.training.micro_batches import backward_in_parts, can_be_parted, collated_in_parts
+from repro.training.micro_batches import backward_in_parts, collated_in_parts
+from repro.training.objective import BatchObjective, SumObjective
 from repro.training.process_group import rank, sum_gradients
 from tests.papers.pretraining_in_parts import CASES, COUNT, PARTS, batches, likeliest, objective, rows
 from tests.two_processes import in_two_processes
@@ -131,5 +132,6 @@ def test_every_objective_of_the_papers_can_be_parted_and_is_tried_here(tmp_path)
         kinds = [kind for _, kind in inspect.getmembers(module, inspect.isclass)]
         there |= {kind for kind in kinds if issubclass(kind, nn.Module) and hasattr(kind, "collate")}
     there = {kind for kind in there if kind.__module__.startswith("papers.")}
-    assert all(can_be_parted(kind) for kind in there)
+    forms = (SumObjective, BatchObjective)
+    assert all(isinstance(objective(name, tmp_path), forms) for name in CASES)
     assert there - tried == {importlib.import_module("papers.costa.contrastive_spans").ContrastiveSpans}

@@ -10,7 +10,7 @@ from repro.running.scale import scale, scales
 TRAINED = Node(
     "pretrain",
     {
-        "objective": {"name": "o", "version": 1, "path": "p"},
+        "objective": {"name": "o", "version": 1, "path": "papers.costa.contrastive_spans:ContrastiveSpans"},
         "options": {
             "temperature": 0.1,
             "span_tokens": {"phrase": [4, 16], "paragraph": [64, 128]},
@@ -102,7 +102,8 @@ def test_lengths_inside_a_text_shrink_in_proportion_to_it():
 
 def test_sizes_of_vectors_shrink_with_the_width_of_the_backbone():
     options = {"top_k": 384, "dense_reduction": {"to": 384, "by": "linear"}, "temperature": 1.0}
-    node = Node("finetune", {"objective": {"name": "o"}, "options": options}, TRAINED.inputs)
+    views = {"name": "o", "path": "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder"}
+    node = Node("finetune", {"objective": views, "options": options}, TRAINED.inputs)
     half = scale("tiny").facts.backbone.initialise["hidden_size"] // 2
     small = scale("tiny").rewriter()(node).params["options"]
     assert small == {"top_k": half, "dense_reduction": {"to": half, "by": "linear"}, "temperature": 1.0}
@@ -110,7 +111,7 @@ def test_sizes_of_vectors_shrink_with_the_width_of_the_backbone():
     assert encoded.params["top_k"] is None
 
 
-def test_a_switch_that_is_named_like_a_length_stays_a_switch():
+def test_an_option_that_is_named_like_a_length_but_declared_as_none_stays():
     options = {"special_tokens": False, "other_tokens": True, "span_tokens": 64}
     node = Node("pretrain", {**TRAINED.params, "options": options}, TRAINED.inputs)
     small = scale("tiny").rewriter()(node).params["options"]

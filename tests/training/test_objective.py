@@ -7,7 +7,7 @@ import pytest
 from torch import nn
 
 from repro.errors import UsageError
-from repro.training.objective import built, import_objective
+from repro.training.objective import build, import_objective
 
 
 class Regression(nn.Module):
@@ -16,6 +16,16 @@ class Regression(nn.Module):
 
     def __init__(self, model, tokenizer, *, width: int):
         super().__init__()
+        self.width = width
+
+    def collate(self, examples):
+        return {}
+
+    def denominators(self, batch):
+        return {}
+
+    def save(self, folder):
+        pass
 
 
 def test_an_objective_is_taken_only_under_its_declared_name_and_version(monkeypatch):
@@ -36,5 +46,21 @@ def test_an_objective_is_taken_only_under_its_declared_name_and_version(monkeypa
 
 def test_an_unknown_option_is_a_usage_error():
     with pytest.raises(UsageError, match=r"objective 'regression'.*'depth'"):
-        built(Regression, None, None, {"width": 8, "depth": 3})
-    assert isinstance(built(Regression, None, None, {"width": 8}), Regression)
+        build(Regression, None, None, {"width": 8, "depth": 3})
+    assert isinstance(build(Regression, None, None, {"width": 8}), Regression)
+
+
+def test_an_objective_gets_of_its_stage_what_it_asks_for_and_its_options_come_first():
+    assert build(Regression, None, None, {}, settings={"width": 4, "epochs": 3}).width == 4
+    assert build(Regression, None, None, {"width": 8}, settings={"width": 4}).width == 8
+
+
+def test_an_objective_that_is_neither_a_sum_over_texts_nor_one_in_which_they_meet_is_refused():
+    class Neither(nn.Module):
+        name, version = "neither", 1
+
+        def __init__(self, model, tokenizer):
+            super().__init__()
+
+    with pytest.raises(UsageError, match="'neither' can be trained neither as a sum over texts nor as"):
+        build(Neither, None, None, {})

@@ -13,7 +13,7 @@ from repro.nn.checkpoint import load_masked_lm
 from repro.nn.token_cross_entropy import IGNORED
 from repro.progress import Progress
 from repro.stages import pretrain
-from repro.training.objective import built
+from repro.training.objective import build
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
@@ -30,7 +30,7 @@ OPTIONS = {
 def objective(*, layers=4, **changes) -> Condenser:
     torch.manual_seed(1)
     model = tiny_masked_lm(dropout=0.0, layers=layers)
-    return built(Condenser, model, tiny_tokenizer(), OPTIONS | changes)
+    return build(Condenser, model, tiny_tokenizer(), OPTIONS | changes)
 
 
 def rows(count=4, words=16, epoch=0):

@@ -13,7 +13,7 @@ from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
 from repro.stages import pretrain, term_statistics
-from repro.training.objective import built
+from repro.training.objective import build
 from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts, written
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
 
@@ -51,7 +51,7 @@ def statistics(tmp_path_factory):
 def objective(statistics, *, dropout=0.0, **changes):
     torch.manual_seed(1)
     options = OPTIONS | {"statistics": statistics} | changes
-    return built(ContrastiveTermWords, tiny_masked_lm(dropout=dropout, layers=2), tiny_tokenizer(), options)
+    return build(ContrastiveTermWords, tiny_masked_lm(dropout=dropout, layers=2), tiny_tokenizer(), options)
 
 
 def scores_by_word(b_prop, batch, n):

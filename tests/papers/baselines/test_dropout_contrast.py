@@ -12,7 +12,7 @@ from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
 from repro.training.loop import Settings, train
-from repro.training.objective import built
+from repro.training.objective import build
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
@@ -28,7 +28,7 @@ OPTIONS = {
 
 def objective(**changes):
     torch.manual_seed(1)
-    return built(DropoutContrast, tiny_masked_lm(dropout=0.0), tiny_tokenizer(), OPTIONS | changes)
+    return build(DropoutContrast, tiny_masked_lm(dropout=0.0), tiny_tokenizer(), OPTIONS | changes)
 
 
 def rows(count=4):

@@ -13,7 +13,7 @@ from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
 from repro.training.loop import Settings, train
-from repro.training.objective import built
+from repro.training.objective import build
 from tests.papers.baselines.tiny_texts import ids, rows, texts
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
@@ -38,7 +38,7 @@ OPTIONS = {
 
 def objective(*, dropout=0.0, **changes):
     torch.manual_seed(1)
-    return built(InverseCloze, tiny_masked_lm(dropout=dropout), tiny_tokenizer(), OPTIONS | changes)
+    return build(InverseCloze, tiny_masked_lm(dropout=dropout), tiny_tokenizer(), OPTIONS | changes)
 
 
 def vectors(ict, input_ids, attention_mask):

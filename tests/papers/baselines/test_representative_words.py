@@ -13,7 +13,7 @@ from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
 from repro.stages import pretrain
-from repro.training.objective import built
+from repro.training.objective import build
 from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts, written
 from tests.tiny_models import MARKS, save_tiny_model, tiny_masked_lm, tiny_tokenizer
 
@@ -50,7 +50,7 @@ def statistics(tmp_path_factory):
 def objective(statistics, *, dropout=0.0, **changes):
     torch.manual_seed(1)
     options = OPTIONS | {"statistics": statistics} | changes
-    return built(RepresentativeWords, tiny_masked_lm(dropout=dropout), tiny_tokenizer(), options)
+    return build(RepresentativeWords, tiny_masked_lm(dropout=dropout), tiny_tokenizer(), options)
 
 
 def test_the_language_model_is_dirichlet_smoothed_as_loops_say(statistics):

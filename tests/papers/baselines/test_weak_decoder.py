@@ -13,7 +13,7 @@ from repro.nn.checkpoint import load_masked_lm
 from repro.nn.token_cross_entropy import IGNORED
 from repro.progress import Progress
 from repro.training.loop import Settings, train
-from repro.training.objective import built
+from repro.training.objective import build
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
@@ -40,7 +40,7 @@ WEIGHTS = torch.linspace(
 
 def objective(**changes):
     torch.manual_seed(1)
-    return built(WeakDecoder, tiny_masked_lm(dropout=0.0), tiny_tokenizer(), OPTIONS | changes).double()
+    return build(WeakDecoder, tiny_masked_lm(dropout=0.0), tiny_tokenizer(), OPTIONS | changes).double()
 
 
 def rows(count=3):

@@ -10,7 +10,7 @@ from papers.costa.group_contrastive import group_contrastive
 from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
 from repro.nn.projector import saved_projector
-from repro.training.objective import built
+from repro.training.objective import build
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
@@ -39,7 +39,7 @@ OPTIONS = {
 
 def objective(*, dropout=0.0, **changes):
     torch.manual_seed(1)
-    return built(ContrastiveSpans, tiny_masked_lm(dropout=dropout), tiny_tokenizer(), OPTIONS | changes)
+    return build(ContrastiveSpans, tiny_masked_lm(dropout=dropout), tiny_tokenizer(), OPTIONS | changes)
 
 
 def rows(count=5, words=40, epoch=0):

@@ -7,7 +7,7 @@ import torch
 
 from papers.cotmae_v2.multi_view_autoencoder import MultiViewAutoEncoder
 from repro.nn.token_cross_entropy import IGNORED
-from repro.training.objective import built
+from repro.training.objective import build
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
@@ -45,7 +45,7 @@ def made(*, double: bool = True, dropout: float = 0.0, **changes) -> MultiViewAu
     """The objective over a small model, in float64 unless told otherwise, without dropout."""
     torch.manual_seed(1)
     model = tiny_masked_lm(dropout=dropout, layers=2)
-    objective = built(MultiViewAutoEncoder, model, tiny_tokenizer(), OPTIONS | changes)
+    objective = build(MultiViewAutoEncoder, model, tiny_tokenizer(), OPTIONS | changes)
     return objective.double() if double else objective
 
 

@@ -6,7 +6,7 @@ import torch
 
 from papers.cpdae.discriminative_autoencoder import DiscriminativeAutoencoder
 from papers.cpdae.distribution_contrast import distribution_contrast, representation_contrast
-from repro.training.objective import built
+from repro.training.objective import build
 from tests.papers.baselines.tiny_texts import rows, save_statistics, texts
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
@@ -45,7 +45,7 @@ def statistics(tmp_path_factory):
 def objective(*, dropout=0.0, **changes):
     torch.manual_seed(1)
     model = tiny_masked_lm(dropout=dropout)
-    return built(DiscriminativeAutoencoder, model, tiny_tokenizer(), OPTIONS | changes)
+    return build(DiscriminativeAutoencoder, model, tiny_tokenizer(), OPTIONS | changes)
 
 
 def scores(cpdae, batch):

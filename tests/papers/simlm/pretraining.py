@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from repro.training.objective import built
+from repro.training.objective import build
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 MASKS = {
@@ -24,7 +24,7 @@ def made(kind, options: dict, *, dropout: float = 0.0, double: bool = True, laye
     """An objective over a small model, in float64 unless told otherwise, without dropout."""
     torch.manual_seed(1)
     model = tiny_masked_lm(dropout=dropout, layers=layers)
-    objective = built(kind, model, tiny_tokenizer(), options | changes)
+    objective = build(kind, model, tiny_tokenizer(), options | changes)
     return objective.double() if double else objective
 
 

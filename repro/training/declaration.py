@@ -1,0 +1,109 @@
+"""Read an objective's class from its source: a plan imports no objective, nor torch with it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib.util
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro.errors import UsageError
+from repro.graph import Node
+from repro.stage_table import STAGES
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """The keyword parameters of an objective, and which of its options a scale shrinks.
+
+    Attributes:
+        parameters: names, and whether one has to be given.
+        token_lengths, vector_widths: of ``repro.training.objective.Scaled``.
+    """
+
+    parameters: dict[str, bool]
+    token_lengths: tuple[str, ...]
+    vector_widths: tuple[str, ...]
+
+
+@functools.cache
+def declaration(path: str) -> Declaration:
+    """The declaration of the class at ``path`` ("module:Class"), with what it inherits.
+
+    Raises:
+        UsageError: there is no such class.
+    """
+    module, _, name = path.partition(":")
+    parameters, constants = {}, {}
+    for definition in reversed(list(_lineage(module, name))):
+        for statement in definition.body:
+            if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
+                parameters = _keywords(statement.args)
+            elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                constants[statement.targets[0].id] = statement.value
+    shrunk = {
+        key: tuple(ast.literal_eval(constants[key])) if key in constants else ()
+        for key in ("token_lengths", "vector_widths")
+    }
+    return Declaration(parameters, **shrunk)
+
+
+def check_options(node: Node) -> None:
+    """Refuse a training whose objective would not take its options.
+
+    Raises:
+        UsageError: there is no such objective, an option of it is unknown, or one is missing.
+    """
+    if "objective" not in node.params:
+        return
+    optional = {name.rstrip("?") for name in STAGES[node.stage].inputs if name.endswith("?")}
+    objective, options = node.params["objective"], {*node.params["options"], *optional & set(node.inputs)}
+    parameters = declaration(objective["path"]).parameters
+    if unknown := options - set(parameters):
+        raise UsageError(
+            f"objective {objective['name']!r} takes no {_listed(unknown)}; it takes {_listed(parameters)}"
+        )
+    offered = options | set(node.params) | {"start"}
+    if missing := {name for name, required in parameters.items() if required} - offered:
+        raise UsageError(f"objective {objective['name']!r} needs {_listed(missing)}; the recipe gives none")
+
+
+def _lineage(module: str, name: str) -> Iterator[ast.ClassDef]:
+    """A class and those of its bases that are named in its module or imported into it by name."""
+    tree, imported = _parsed(module)
+    for statement in tree.body:
+        if isinstance(statement, ast.ClassDef) and statement.name == name:
+            yield statement
+            for base in statement.bases:
+                if isinstance(base, ast.Name):
+                    yield from _lineage(*imported.get(base.id, (module, base.id)))
+            return
+    raise UsageError(f"there is no objective at {f'{module}:{name}'!r}")
+
+
+@functools.cache
+def _parsed(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
+    """A module's syntax tree, and where the names come from that it imports."""
+    try:
+        source = Path(importlib.util.find_spec(module).origin)
+    except (ModuleNotFoundError, AttributeError, ValueError, TypeError):
+        raise UsageError(f"there is no module {module!r} to find an objective in") from None
+    tree = ast.parse(source.read_text(encoding="utf-8"))
+    imported = {
+        alias.asname or alias.name: (statement.module, alias.name)
+        for statement in tree.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }
+    return tree, imported
+
+
+def _keywords(arguments: ast.arguments) -> dict[str, bool]:
+    pairs = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return {argument.arg: default is None for argument, default in pairs}
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, sorted(names)))

@@ -1,0 +1,90 @@
+"""What is read of an objective's source is what the class says once it is imported."""
+
+import importlib
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from repro.errors import UsageError
+from repro.graph import Node
+from repro.manifest.papers import load
+from repro.recipe import Objective
+from repro.training.declaration import check_options, declaration
+from repro.training.objective import BatchObjective, SumObjective
+
+COSTA = {"name": "costa", "version": 1, "path": "papers.costa.contrastive_spans:ContrastiveSpans"}
+CROSS = {"name": "cross-encoder", "version": 2, "path": "repro.nn.cross_encoder:CrossEncoder"}
+OFFERED = {"passage_length": 128, "separator": " "}
+
+
+def objectives() -> list[str]:
+    """The paths of all objectives that a paper's modules name."""
+    root = Path(importlib.import_module("papers").__path__[0])
+    names = [
+        ".".join(("papers", *path.relative_to(root).with_suffix("").parts)) for path in root.rglob("*.py")
+    ]
+    modules = [vars(importlib.import_module(name)) for name in names]
+    return sorted({v.path for module in modules for v in module.values() if isinstance(v, Objective)})
+
+
+def test_the_declaration_of_every_objective_is_that_of_its_class():
+    trained = [path for path in objectives() if not path.endswith(":view")]
+    assert len(trained) > 15
+    for path in trained:
+        kind, declared = load(path), declaration(path)
+        taken = [p for p in inspect.signature(kind).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        assert declared.parameters == {p.name: p.default is p.empty for p in taken}, path
+        for key in ("token_lengths", "vector_widths"):
+            assert getattr(declared, key) == getattr(kind, key, ()), path
+        assert not {*declared.token_lengths, *declared.vector_widths} - set(declared.parameters), path
+        forms = {
+            form
+            for form in (SumObjective, BatchObjective)
+            for method in ("denominators", "represent")
+            if hasattr(form, method) and hasattr(kind, method)
+        }
+        assert len(forms) == 1, path
+
+
+def test_a_class_has_the_parameters_of_the_one_it_inherits_from():
+    own, parent = (
+        declaration(path).parameters
+        for path in ("papers.simlm.mlm:PairMaskedLanguageModel", "repro.nn.mlm:MaskedLanguageModel")
+    )
+    assert own == parent and own["length"]
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        (
+            {"options": {"trained_passages": 2, "regulariser": "none", "depth": 3}},
+            "takes no 'depth'; it takes",
+        ),
+        ({"options": {"regulariser": "none"}}, "needs 'trained_passages'; the recipe gives none"),
+        ({"objective": CROSS | {"path": "repro.nn.cross_encoder:Other"}, "options": {}}, "no objective at"),
+        (
+            {"objective": CROSS | {"path": "repro.nn.other:Other"}, "options": {}},
+            "no module 'repro.nn.other'",
+        ),
+    ],
+)
+def test_options_that_an_objective_does_not_take_are_refused_before_it_is_made(params, message):
+    with pytest.raises(UsageError, match=message):
+        check_options(Node("finetune", {"objective": CROSS, **OFFERED, **params}))
+
+
+def test_an_input_that_an_objective_does_not_take_is_refused():
+    options = {name: 0 for name in declaration(COSTA["path"]).parameters if name not in ("length", "seed")}
+    params = {"objective": COSTA, "options": options, "length": 64, "seed": 1}
+    check_options(Node("pretrain", params))
+    with pytest.raises(UsageError, match="'costa' takes no 'statistics'"):
+        check_options(Node("pretrain", params, {"statistics": Node("corpus", {"dataset": "tiny/text"})}))
+
+
+def test_a_declaration_is_read_without_torch():
+    code = f"from repro.training.declaration import declaration; declaration({COSTA['path']!r}); import sys"
+    subprocess.run([sys.executable, "-c", f"{code}; assert 'torch' not in sys.modules"], check=True)
