@@ -25,8 +25,8 @@ from report import write
 
 from repro.progress import Progress
 from repro.stages import search
-from repro.stages.search_memory import VARIABLE
-from repro.stages.vector_files import VectorFile, read_embeddings
+from repro.stages.vectors.search_memory import VARIABLE
+from repro.stages.vectors.vector_files import VectorFile, read_embeddings
 
 LIMIT, MADE = 10**9, 20_000  # bytes; rows at a time
 

@@ -14,7 +14,7 @@ from repro.datasets.arrow import IdColumn
 from repro.errors import DataError, StageError, unknown
 from repro.nn.encoder_conventions import MODULES
 from repro.progress import Progress
-from repro.stages.vector_files import new_array, take_space, write_ids
+from repro.stages.vectors.vector_files import new_array, take_space, write_ids
 from repro.store.disk import BLOCKS
 from repro.training.process_group import launched_together
 

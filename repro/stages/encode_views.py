@@ -10,8 +10,8 @@ import numpy as np
 from repro.errors import DataError, StageError, check_known
 from repro.progress import Progress
 from repro.stages.encode import KINDS, Titled, read_texts, share
-from repro.stages.vector_files import write_ids
-from repro.stages.view_files import Arrays, join_blocks, save_block, whole
+from repro.stages.vectors.vector_files import write_ids
+from repro.stages.vectors.view_files import Arrays, join_blocks, save_block, whole
 from repro.store.disk import BLOCKS
 from repro.training.process_group import launched_together
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from repro.errors import DataError, StageError, UsageError
 from repro.progress import Progress
-from repro.stages.search_memory import VARIABLE, search_memory
-from repro.stages.vector_files import IdFile, VectorFile, read_embeddings
+from repro.stages.vectors.search_memory import VARIABLE, search_memory
+from repro.stages.vectors.vector_files import IdFile, VectorFile, read_embeddings
 
 BLOCK_BYTES = 1 << 30  # of vectors; more at once is not faster
 SPARE = 100  # passages beyond the depth, so that few queries with ties across it are scored again

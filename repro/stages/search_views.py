@@ -11,9 +11,9 @@ import numpy as np
 
 from repro.errors import DataError, StageError, UsageError, check_known
 from repro.progress import Progress
-from repro.stages.search_memory import VARIABLE, search_memory
-from repro.stages.vector_files import IdFile
-from repro.stages.view_files import Views
+from repro.stages.vectors.search_memory import VARIABLE, search_memory
+from repro.stages.vectors.vector_files import IdFile
+from repro.stages.vectors.view_files import Views
 
 BLOCK_BYTES = 1 << 30
 QUERIES = 2048  # at once

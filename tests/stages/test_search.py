@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from repro.errors import DataError, StageError, UsageError
 from repro.evaluation.runs import read_run
 from repro.stages import search
-from repro.stages.vector_files import VectorFile
+from repro.stages.vectors.vector_files import VectorFile
 
 
 def embeddings(folder, vectors, prefix):

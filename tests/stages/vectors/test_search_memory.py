@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from repro.errors import UsageError
-from repro.stages import search_memory
+from repro.stages.vectors import search_memory
 
 
 @pytest.mark.parametrize(

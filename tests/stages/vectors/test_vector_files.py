@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from repro.errors import DataError
-from repro.stages import vector_files
-from repro.stages.vector_files import IdFile, VectorFile, new_array, read_embeddings, write_ids
+from repro.stages.vectors import vector_files
+from repro.stages.vectors.vector_files import IdFile, VectorFile, new_array, read_embeddings, write_ids
 
 NAMES = ["b", "", "éa", "a10", "a9", "日本", "a", "Z"]
 

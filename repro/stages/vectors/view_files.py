@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from repro.errors import DataError
-from repro.stages.vector_files import IdFile, new_array
+from repro.stages.vectors.vector_files import IdFile, new_array
 
 Arrays = dict[str, np.ndarray]
 
