@@ -35,7 +35,8 @@ from report import write
 from torch import nn
 
 from repro.nn.mlm import MaskedLanguageModel
-from repro.training.loop import Settings, train
+from repro.training.loop import train
+from repro.training.optimisation import Optimisation
 
 SHORTEST, BUCKETS = 16, (1, 4)
 MASKING = {"rate": 0.3, "mask": 0.8, "random": 0.1}
@@ -106,7 +107,7 @@ def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, f
     for layer in objective.modules():
         if isinstance(layer, nn.Dropout):
             layer.p = 0.0
-    settings = Settings.of(node.params | {"precision": "fp32"}, batch_size=chosen.texts)
+    settings = Optimisation.of(node.params | {"precision": "fp32"}, batch_size=chosen.texts)
     settings = replace(settings, epochs=None, max_steps=chosen.steps)
     timed = Timed()
     with peak() as grown:

@@ -38,8 +38,9 @@ from repro.running.cost.throughput import PEAKS
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
-from repro.training.loop import Settings, train
+from repro.training.loop import train
 from repro.training.objective import build, import_objective
+from repro.training.optimisation import Optimisation
 
 CELLS = {
     "COSTA": "costa/1/hardneg.costa/dev.rr10",
@@ -128,7 +129,7 @@ def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, o
     node = pretraining(CELLS[name])
     matrix = matrix_product(chosen.texts * node.params["length"], chosen.hidden, chosen.precision)
     objective, rows = made(node, folder, chosen)
-    settings = Settings.of(node.params | {"precision": chosen.precision}, batch_size=chosen.texts)
+    settings = Optimisation.of(node.params | {"precision": chosen.precision}, batch_size=chosen.texts)
     settings = replace(settings, epochs=None, max_steps=chosen.steps)
     timed = Timed()
     with peak() as grown:

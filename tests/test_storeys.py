@@ -15,7 +15,7 @@ STOREYS = {
     "judging": 5,
     "running": 4,
     "stages": 3,
-    "recipe": 2,
+    "recipe": 3,
     "training": 2,
     "manifest": 1,
     "datasets": 1,

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from papers.baselines.two_stage import Dense, TwoStage, marco_passages
 from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective
+from repro.recipe import Objective, Optimisation, Texts
 from repro.recipe.request import Request
 
 CONTRASTIVE = Objective("contrastive", 1, "repro.nn.bi_encoder:BiEncoderContrastive")
@@ -20,16 +21,6 @@ PASSAGES, DOCUMENTS = "msmarco-passage/train/judged", "msmarco-document/train"
 OFFICIAL_NEGATIVES = "msmarco-passage/train/triples-v2"
 NO_PROJECTOR = {"projector": "none", "projector_start": "new"}
 DEPTH = 1000
-
-
-@dataclass(frozen=True)
-class Texts:
-    """What is ranked: a corpus, the queries that train on it, and how its texts are read."""
-
-    corpus: Node
-    train: str
-    length: int
-    separator: str
 
 
 @dataclass(frozen=True)
@@ -48,26 +39,27 @@ class FineTuning:
     head: Mapping[str, str] = field(default_factory=lambda: NO_PROJECTOR)
 
     def warm_up(self, encoder: Node) -> Node:
-        """The passage model on BM25 negatives."""
-        return self._tuned(encoder, self.bm25_negatives(), self.passages(), epochs=self.warm_up_epochs)
+        """Fine-tune ``encoder`` for passages on BM25 negatives (COSTA §4.5.2)."""
+        how = self._optimisation(epochs=self.warm_up_epochs)
+        return self.passages().tuned(encoder, self._bm25_negatives(), how)
 
     def passage_model(self, encoder: Node) -> Node:
-        """The passage model on hard negatives mined once with the warm-up model."""
-        ask, first, texts = self.request.reading, self.warm_up(encoder), self.passages()
+        """Fine-tune for passages on hard negatives, mined once with the warm-up model (COSTA §4.5.2)."""
+        ask, first = self.request.reading, self.warm_up(encoder)
         start = first if ask("hard-negative-start") == "warm-up" else encoder
-        negatives = self._mined(first, texts, length=texts.length)
+        negatives = self._mined(first, self.passages())
         if ask("hard-negative-pool") == "both":
-            negatives = recipe.union(negatives, self.bm25_negatives())
-        return self._tuned(start, negatives, texts, epochs=ask("hard-negative-epochs"))
+            negatives = recipe.union(negatives, self._bm25_negatives())
+        return self.passages().tuned(start, negatives, self._optimisation(epochs=ask("hard-negative-epochs")))
 
     def document_model(self, encoder: Node, *, iteration: int) -> Node:
-        """The document model after one or two rounds of mining, one epoch each (COSTA §4.5.2)."""
-        ask, texts = self.request.reading, self.documents()
+        """Fine-tune for documents in one or two rounds of mining, one epoch each (COSTA §4.5.2)."""
+        ask, stages = self.request.reading, self._documents()
         miner = self.passage_model(encoder)
         start = miner if ask("document-start") == "passage" else encoder
         for _ in range(iteration):
-            negatives = self._mined(miner, texts, length=ask("document-mining-length"))
-            start = miner = self._tuned(start, negatives, texts, epochs=1)
+            negatives = self._mined(miner, stages.reading(passage_length=ask("document-mining-length")))
+            start = miner = stages.tuned(start, negatives, self._optimisation(epochs=1))
         return miner
 
     def few_passages(
@@ -79,14 +71,14 @@ class FineTuning:
         batch: int | None = None,
         learning_rate: float = 5e-6,
     ) -> Node:
-        """The passage model of a sample of the training queries (reading: low-resource-training)."""
-        kept = self._sample(self.bm25_negatives(), queries, sample)
+        """Fine-tune for passages on a sample of the training queries (reading: low-resource-training)."""
+        negatives = self._sample(self._bm25_negatives(), queries, sample)
         epochs = self.request.reading("low-resource-training")["epochs"]
-        how = {"epochs": epochs, "batch": batch, "learning_rate": learning_rate}
-        return self._tuned(encoder, kept, self.passages(), **how)
+        how = self._optimisation(epochs=epochs, batch=batch, learning_rate=learning_rate)
+        return self.passages().tuned(encoder, negatives, how)
 
     def few_documents(self, encoder: Node, *, queries: int, sample: int) -> Node:
-        """The document model of a sample of the training queries, on negatives by BM25."""
+        """Fine-tune for documents on a sample of the training queries, with negatives by BM25."""
         ask = self.request.reading
         start = {
             "pre-trained": lambda: encoder,
@@ -98,49 +90,75 @@ class FineTuning:
             documents, recipe.queries(DOCUMENTS), **ask("bm25-document-parameters"), depth=kept["depth"]
         )
         negatives = recipe.mine(run, recipe.qrels(DOCUMENTS), **kept, seed=self._seed())
-        epochs = ask("low-resource-training")["epochs"]
-        return self._tuned(start, self._sample(negatives, queries, sample), self.documents(), epochs=epochs)
+        how = self._optimisation(epochs=ask("low-resource-training")["epochs"])
+        return self._documents().tuned(start, self._sample(negatives, queries, sample), how)
 
     def run(self, model: Node) -> Node:
         """The model's ranking of the request's queries; the columns scored as the readings say."""
         documents = self.request.collection == "msmarco-document"
         score_as_read(self.request, documents=documents)
-        texts = self.documents() if documents else self.passages()
-        return recipe.search(*self.encoded(model, texts, self.request.dataset), depth=DEPTH)
+        stages = self._documents() if documents else self.passages()
+        return stages.search(model, self.request.dataset, depth=DEPTH)
 
-    def encoded(
-        self, model: Node, texts: Texts, dataset: str, *, length: int | None = None
-    ) -> tuple[Node, Node]:
-        """Vectors of all texts and of a dataset's queries."""
-        how = {
-            "separator": texts.separator,
-            "pooling": "cls",
-            "normalize": self.request.reading("retrieval-similarity") == "cosine",
-            "precision": self.request.reading("encoding-precision"),
-        }
-        passages = recipe.encode(model, texts.corpus, kind="passages", length=length or texts.length, **how)
-        topics = recipe.queries(dataset)
-        return passages, recipe.encode(model, topics, kind="queries", length=self._query_length(), **how)
-
-    def passages(self) -> Texts:
-        """reading: passage-titles. The released scripts rank the titled passages given out with RocketQA."""
-        ask, corpus = self.request.reading, "msmarco-passage"
-        titled = f"{corpus}/rocketqa"
-        if ask("passage-titles") == "rocketqa" and self.request.choices.original(
-            "passage-titles", f"{titled}/corpus.jsonl", otherwise="none"
-        ):
-            corpus = titled
+    def passages(self) -> TwoStage:
+        """Both stages for passages, by default RocketQA's titled ones (reading: passage-titles)."""
+        ask, corpus = self.request.reading, marco_passages(self.request)
         length = self.lengths["passage"] + ask("length-special-tokens")
         separator = "pair" if ask("token-type-ids") else ask("title-separator")
-        return Texts(recipe.corpus(corpus), PASSAGES, length, separator)
+        return self._stages(corpus, PASSAGES, length, separator)
 
-    def documents(self) -> Texts:
-        """reading: document-text. Title, url and body as one text, cut to BERT's 512 positions."""
+    def _documents(self) -> TwoStage:
+        """The rounds for documents: title, url and body as one text (reading: document-text)."""
         read = self.request.reading("document-text")
         corpus = recipe.corpus("msmarco-document", text=read["text"], untitled=read["untitled"])
-        return Texts(corpus, DOCUMENTS, self.lengths["document"], read["separator"])
+        return self._stages(corpus, DOCUMENTS, self.lengths["document"], read["separator"])
 
-    def bm25_negatives(self) -> Node:
+    def _stages(self, corpus: Node, train: str, length: int, separator: str) -> TwoStage:
+        """Listwise contrastive fine-tuning with in-batch negatives (reading: fine-tuning-loss).
+
+        The paper does not say, but the released scripts and the defaults they keep: [CLS] vectors and no
+        temperature.
+        """
+        ask = self.request.reading
+        similarity = ask("retrieval-similarity")
+        return TwoStage(
+            train=train,
+            texts=Texts(
+                documents=corpus,
+                topics=recipe.queries(train),
+                query_length=self.lengths["query"] + ask("length-special-tokens"),
+                passage_length=length,
+                separator=separator,
+                pooling="cls",
+            ),
+            representation=Dense(normalize=similarity == "cosine", precision=ask("encoding-precision")),
+            objective=CONTRASTIVE,
+            options={
+                "temperature": 1.0,
+                "similarity": similarity,
+                "negatives": ask("fine-tuning-loss"),
+                **self.head,
+            },
+            passages_per_query=ask("fine-tuning-batch")["passages"],
+        )
+
+    def _optimisation(
+        self, *, epochs: int, batch: int | None = None, learning_rate: float = 5e-6
+    ) -> Optimisation:
+        """§4.5.2: 5e-6, warm-up over a tenth; the linear decay to zero is the released scripts' default."""
+        ask = self.request.reading
+        return Optimisation(
+            batch_size=batch or ask("fine-tuning-batch")["queries"],
+            epochs=epochs,
+            learning_rate=learning_rate,
+            warmup_ratio=0.1,
+            schedule="linear",
+            **ask("fine-tuning-optimizer"),
+            precision=ask("fine-tuning-precision"),
+            seed=self._seed(),
+        )
+
+    def _bm25_negatives(self) -> Node:
         """The official BM25 negatives (COSTA §4.5.2), sampled per query."""
         ask = self.request.reading
         judged = recipe.qrels(PASSAGES) if ask("bm25-negatives-positives") == "judged" else None
@@ -148,66 +166,12 @@ class FineTuning:
             OFFICIAL_NEGATIVES, per_query=ask("bm25-negatives-sample"), seed=self._seed(), judgements=judged
         )
 
-    def _mined(self, model: Node, texts: Texts, *, length: int) -> Node:
-        """The top of a model's run for the training queries, positives removed."""
-        kept = self.request.reading("hard-negative-depth")
-        vectors = self.encoded(model, texts, texts.train, length=length)
-        run = recipe.search(*vectors, depth=kept["depth"])
-        return recipe.mine(run, recipe.qrels(texts.train), **kept, seed=self._seed())
+    def _mined(self, model: Node, stages: TwoStage) -> Node:
+        return stages.mined(model, **self.request.reading("hard-negative-depth"), seed=self._seed())
 
     def _sample(self, training_set: Node, queries: int, sample: int) -> Node:
         how = self.request.reading("low-resource-sample")
         return recipe.sample(training_set, queries=queries, sample=sample, **how)
-
-    def _tuned(
-        self,
-        model: Node,
-        training_set: Node,
-        texts: Texts,
-        *,
-        epochs: int,
-        batch: int | None = None,
-        learning_rate: float = 5e-6,
-    ) -> Node:
-        """Listwise contrastive fine-tuning with in-batch negatives (reading: fine-tuning-loss).
-
-        Not in print but in the released scripts and the defaults they keep: [CLS] vectors, no temperature,
-        linear decay to zero.
-        """
-        ask = self.request.reading
-        sizes = ask("fine-tuning-batch")
-        options = {
-            "temperature": 1.0,
-            "similarity": ask("retrieval-similarity"),
-            "negatives": ask("fine-tuning-loss"),
-            **self.head,
-        }
-        return recipe.finetune(
-            model,
-            training_set,
-            documents=texts.corpus,
-            topics=recipe.queries(texts.train),
-            objective=CONTRASTIVE,
-            options=options,
-            queries_per_batch=batch or sizes["queries"],
-            passages_per_query=sizes["passages"],
-            epochs=epochs,
-            max_steps=None,
-            learning_rate=learning_rate,
-            warmup_ratio=0.1,
-            warmup_steps=0,
-            schedule="linear",
-            **ask("fine-tuning-optimizer"),
-            precision=ask("fine-tuning-precision"),
-            query_length=self._query_length(),
-            passage_length=texts.length,
-            separator=texts.separator,
-            pooling="cls",
-            seed=self._seed(),
-        )
-
-    def _query_length(self) -> int:
-        return self.lengths["query"] + self.request.reading("length-special-tokens")
 
     def _seed(self) -> int:
         return self.request.seed_or(self.request.reading("fine-tuning-seed"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from papers.baselines.ms_marco import recall_as_read, score_as_read
+from papers.baselines.two_stage import TITLED, marco_passages
 from repro import recipe
 from repro.errors import unknown
 from repro.graph import Node
@@ -16,7 +17,6 @@ from repro.recipe.request import Request
 
 FILE = Path(__file__).with_suffix(".yaml")
 DEPTH = 1000  # every recall in the four papers' tables is at 1,000 or less
-TITLED = "msmarco-passage/rocketqa"
 
 
 def retriever(request: Request, *, system: str, recall: str | None = None) -> Node:
@@ -62,12 +62,9 @@ def _documents(request: Request, used: Conventions) -> Node:
     """The collection; of MS MARCO passages the titled one, for an encoder that reads titles, where it is."""
     if request.collection != "msmarco-passage" or used.separator is None:
         return recipe.corpus(request.collection)
-    titled = request.choices.data and (request.choices.data / TITLED / "corpus.jsonl").exists()
     if "passage-titles" in request.choices.readings:
-        wanted = request.reading("passage-titles") == "rocketqa"
-        titled = wanted and request.choices.original(
-            "passage-titles", f"{TITLED}/corpus.jsonl", otherwise="none"
-        )
+        return marco_passages(request)
+    titled = request.choices.data and (request.choices.data / TITLED / "corpus.jsonl").exists()
     return recipe.corpus(TITLED if titled else request.collection)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective
+from repro.recipe import Objective, Optimisation
 from repro.recipe.request import Request
 
 
@@ -44,22 +44,22 @@ def pretrained(
     counts: bool = False,
 ) -> Node:
     """BERT trained further by an objective; ``counts`` gives it the corpus's term statistics."""
-    start, tokens = bert(request), chunks(request, length=length)
+    ask, start, tokens = request.reading, bert(request), chunks(request, length=length)
     return recipe.pretrain(
         start,
         tokens,
         objective=objective,
         options=options,
-        texts_per_batch=texts_per_batch,
-        epochs=epochs,
-        max_steps=None,
-        learning_rate=5e-5,
-        warmup_ratio=0.1,
-        warmup_steps=0,
-        schedule=request.reading("pretraining-schedule"),
-        **request.reading("pretraining-optimizer"),
-        precision=request.reading("pretraining-precision"),
+        optimisation=Optimisation(
+            batch_size=texts_per_batch,
+            epochs=epochs,
+            learning_rate=5e-5,
+            warmup_ratio=0.1,
+            schedule=ask("pretraining-schedule"),
+            **ask("pretraining-optimizer"),
+            precision=ask("pretraining-precision"),
+            seed=ask("pretraining-seed"),
+        ),
         length=length,
-        seed=request.reading("pretraining-seed"),
         statistics=recipe.term_statistics(tokens, model=start) if counts else None,
     )

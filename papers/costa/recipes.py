@@ -86,10 +86,9 @@ def candidates_map(request: Request, *, encoder: str) -> Node:
     tuning = _tuning(request, encoder)
     how = request.reading("figure-3-training")
     model = tuning.few_passages(_encoder(request, encoder), queries=1000, sample=0, **how)
-    passages, topics = tuning.encoded(model, tuning.passages(), dataset)
-    if request.reading("figure-3-candidates") == "own":
-        run = recipe.search(passages, topics, depth=1000)
-    else:
+    run = tuning.passages().search(model, dataset, depth=1000)
+    passages, topics = run.inputs["passages"], run.inputs["queries"]
+    if request.reading("figure-3-candidates") != "own":
         run = recipe.bm25(
             recipe.corpus("msmarco-passage"),
             recipe.queries(dataset),

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from papers.cotmae_v2.marco import Marco
-from papers.cotmae_v2.views import Representation, passages
+from papers.baselines.two_stage import marco_passages
+from papers.cotmae_v2.marco import DEPTH, Marco, optimisation
+from papers.cotmae_v2.views import Views
 from repro import recipe
 from repro.graph import Node
+from repro.recipe import Texts
 from repro.recipe.request import Request
 
 LISTED = "msmarco-passage/train/hard-negatives"
 
 
 def trained(request: Request, encoder: Node) -> Node:
-    """Ten epochs of about a thousand queries with one negative each, at 1e-5 (§4.2; reading:
-    beir-training-text)."""
-    ask, representation = request.reading, Representation(request)
+    """Fine-tune ``encoder`` for ten epochs at 1e-5, about a thousand queries with one negative each a batch
+    (§4.2; reading: beir-training-text)."""
+    ask = request.reading
     sizes, text = ask("beir-batch"), ask("beir-training-text")
-    documents = passages(request) if text["titles"] else recipe.corpus("msmarco-passage")
-    return representation.finetune(
-        encoder,
-        _negatives(request, encoder),
-        distillation=None,
-        queries_per_batch=sizes["queries"],
-        passages_per_query=sizes["passages"],
+    documents = marco_passages(request) if text["titles"] else recipe.corpus("msmarco-passage")
+    stages = Views(request).stages(documents, length=text["length"], passages=sizes["passages"])
+    how = optimisation(
+        request,
+        queries=sizes["queries"],
         epochs=10,
         learning_rate=1e-5,
-        documents=documents,
-        passage_length=text["length"],
-        warmup_ratio=ask("fine-tuning-warmup"),
-        warmup_steps=0,
-        schedule="linear",
         weight_decay=ask("fine-tuning-weight-decay"),
-        max_grad_norm=1.0,
-        precision=ask("fine-tuning-precision"),
-        seed=request.seed_or(ask("fine-tuning-seed")),
     )
+    return stages.tuned(encoder, _negatives(request, encoder), how)
 
 
 def run(request: Request, model: Node) -> Node:
@@ -42,19 +35,20 @@ def run(request: Request, model: Node) -> Node:
     ask = request.reading
     lengths = ask("beir-lengths")
     request.score_with(ignore_identical_ids=ask("dense-identical-ids"))
-    return Representation(request).search(
-        model,
-        recipe.corpus(request.collection),
-        request.dataset,
-        passage_length=lengths["passage"],
+    texts = Texts(
+        documents=recipe.corpus(request.collection),
+        topics=recipe.queries(request.dataset),
         query_length=lengths["query"],
+        passage_length=lengths["passage"],
+        separator=ask("title-separator"),
     )
+    return Views(request).search(model, texts, depth=DEPTH)
 
 
 def _negatives(request: Request, encoder: Node) -> Node:
     """reading: beir-negatives. The public file, or negatives mined here."""
     how = request.reading("beir-negatives")
     if how["source"] == "mined":
-        marco = Marco.second_version(request, Representation(request))
+        marco = Marco.second_version(request, Views(request))
         return marco.mined(marco.stage_one(encoder))
     return recipe.listed_negatives(LISTED, margin=how["margin"], per_system=how["per_system"])

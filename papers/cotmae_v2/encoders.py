@@ -7,7 +7,7 @@ from typing import Any
 
 from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective
+from repro.recipe import Objective, Optimisation
 from repro.recipe.request import Request
 
 OBJECTIVE = Objective(
@@ -133,7 +133,6 @@ def _pretrained(
 ) -> Node:
     """From BERT's weights, linear schedule, warm-up over a tenth of the steps (§4.1)."""
     ask, start = request.reading, bert(request)
-    seed = ask("pretraining-seed") if seed is None else seed
     spans = recipe.tokenize_spans(
         _documents(request, corpus),
         model=start,
@@ -148,16 +147,16 @@ def _pretrained(
         spans,
         objective=OBJECTIVE,
         options=options,
-        texts_per_batch=texts_per_batch,
-        epochs=None,
-        max_steps=steps,
-        learning_rate=learning_rate,
-        warmup_ratio=0.1,
-        warmup_steps=0,
-        schedule="linear",
-        **ask("pretraining-weight-decay"),
+        optimisation=Optimisation(
+            batch_size=texts_per_batch,
+            max_steps=steps,
+            learning_rate=learning_rate,
+            warmup_ratio=0.1,
+            schedule="linear",
+            **ask("pretraining-weight-decay"),
+            seed=ask("pretraining-seed") if seed is None else seed,
+        ),
         length=length,
-        seed=seed,
     )
 
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
-from papers.baselines.ms_marco import recall_as_read
-from papers.cotmae_v2.views import TRAIN, Representation, passages
+from papers.baselines.ms_marco import PASSAGES, recall_as_read
+from papers.baselines.two_stage import TwoStage, marco_passages
+from papers.cotmae_v2.views import Views
 from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective
+from repro.recipe import Objective, Optimisation, Texts
 from repro.recipe.request import Request
 
 RERANKER = Objective("cross-encoder", 2, "repro.nn.cross_encoder:CrossEncoder")
 MINED_DEPTH = 200  # §4.2
+DEPTH = 1000
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What of fine-tuning differs between the versions: epochs of both stages, decay, tokens of a passage."""
+class Version:
+    """Where fine-tuning differs between the versions: epochs of both stages, decay, tokens of a passage."""
 
     epochs: tuple[int, int]
     weight_decay: float
@@ -28,53 +28,50 @@ class Settings:
 
 @dataclass(frozen=True)
 class Marco:
-    """The stages of one request for texts as ``representation`` has them."""
+    """The stages of one request for texts as ``views`` represent them."""
 
     request: Request
-    representation: Representation
-    settings: Settings
+    views: Views
+    version: Version
 
     @classmethod
-    def second_version(cls, request: Request, representation: Representation) -> Marco:
+    def second_version(cls, request: Request, views: Views) -> Marco:
         """§4.2."""
-        settings = Settings(
-            (3, request.reading("stage-two-epochs")), request.reading("fine-tuning-weight-decay"), 144
+        ask = request.reading
+        return cls(
+            request, views, Version((3, ask("stage-two-epochs")), ask("fine-tuning-weight-decay"), 144)
         )
-        return cls(request, representation, settings)
 
     @classmethod
     def first_version(cls, request: Request) -> Marco:
         """reading: first-version-fine-tuning."""
         how = request.reading("first-version-fine-tuning")
-        settings = Settings(tuple(how["epochs"]), how["weight_decay"], how["passage_length"])
-        return cls(request, Representation(request, views=("dense",)), settings)
+        version = Version(tuple(how["epochs"]), how["weight_decay"], how["passage_length"])
+        return cls(request, Views(request, views=("dense",)), version)
 
     def stage_one(self, encoder: Node) -> Node:
-        """On official BM25 negatives."""
-        return self._tuned(encoder, self._official(), epochs=self.settings.epochs[0])
+        """Fine-tune ``encoder`` on the official BM25 negatives (stage 1 of Figure 2)."""
+        return self._stages().tuned(encoder, self._official(), self._optimisation(self.version.epochs[0]))
 
     def stage_two(self, encoder: Node) -> Node:
-        """On negatives mined with stage one: what is measured as not distilled."""
+        """Fine-tune on negatives mined with stage one: the retriever measured as not distilled."""
         ask, first = self.request.reading, self.stage_one(encoder)
         negatives = self.mined(first)
         if ask("stage-two-negatives") == "both":
             negatives = recipe.union(negatives, self._official())
         start = encoder if ask("stage-two-start") == "pre-trained" else first
-        return self._tuned(start, negatives, epochs=self.settings.epochs[1])
+        return self._stages().tuned(start, negatives, self._optimisation(self.version.epochs[1]))
 
     def distilled(self, encoder: Node, *, teacher: Node) -> Node:
-        """Taught by the first version's re-ranker on mined negatives (Eq. 16)."""
+        """Fine-tune to rank mined negatives as the first version's re-ranker does (Eq. 16)."""
         ask, second = self.request.reading, self.stage_two(encoder)
-        how, reranker = ask("distillation-training"), ask("reranker-training")
+        how, stages = ask("distillation-training"), self._stages()
         miner = second if ask("distillation-negatives") == "stage-two" else self.stage_one(encoder)
         scored = recipe.score_pairs(
             teacher,
             self.mined(miner),
-            documents=passages(self.request),
-            topics=recipe.queries(TRAIN),
+            texts=self._pairs(stages.texts),
             per_query=ask("negatives-kept")["mined"],
-            length=reranker["length"],
-            separator=ask("title-separator"),
             decimals=None,
             precision=ask("fine-tuning-precision"),
         )
@@ -84,99 +81,86 @@ class Marco:
             "teacher_temperature": how["teacher_temperature"],
         }
         start = encoder if ask("distillation-start") == "pre-trained" else second
-        return self._tuned(
-            start,
-            scored,
-            epochs=how["epochs"],
-            distillation=distillation,
-            group=how["passages"],
-            learning_rate=how["learning_rate"],
+        options = {**stages.options, "distillation": distillation}
+        student = replace(stages, options=options, passages_per_query=how["passages"])
+        return student.tuned(
+            start, scored, self._optimisation(how["epochs"], learning_rate=how["learning_rate"])
         )
 
     def reranker(self, encoder: Node, *, regulariser: str | None = None) -> Node:
-        """A cross-encoder on the negatives mined with stage two (reading: reranker-training)."""
-        ask, how = self.request.reading, self.request.reading("reranker-training")
-        return recipe.finetune_pairs(
+        """Fine-tune a cross-encoder on the negatives mined with stage two (reading: reranker-training)."""
+        how, stages = self.request.reading("reranker-training"), self._stages()
+        return recipe.finetune(
             encoder,
             self.mined(self.stage_two(encoder)),
-            documents=passages(self.request),
-            topics=recipe.queries(TRAIN),
+            texts=self._pairs(stages.texts),
             objective=RERANKER,
             options={"trained_passages": how["passages"], "regulariser": regulariser or how["regulariser"]},
-            queries_per_batch=how["queries"],
             passages_per_query=how["passages"],
-            epochs=how["epochs"],
-            max_steps=None,
-            learning_rate=how["learning_rate"],
-            **self._optimiser(),
-            passage_length=how["length"],
-            separator=ask("title-separator"),
-            seed=self._seed(),
+            optimisation=self._optimisation(
+                how["epochs"], learning_rate=how["learning_rate"], queries=how["queries"]
+            ),
         )
 
     def run(self, model: Node) -> Node:
         """The model's ranking of the request's queries; recall as a reading says."""
         recall_as_read(self.request, "recall-definition")
-        return self.representation.search(
-            model, passages(self.request), self.request.dataset, passage_length=self.settings.passage_length
-        )
+        return self._stages().search(model, self.request.dataset, depth=DEPTH)
 
     def mined(self, model: Node) -> Node:
+        """Hard negatives out of the top 200 of a model's ranking of the training queries (§4.2)."""
         kept = self.request.reading("negatives-kept")["mined"]
-        run = self.representation.search(
-            model,
-            passages(self.request),
-            TRAIN,
-            depth=MINED_DEPTH,
-            passage_length=self.settings.passage_length,
-        )
-        return recipe.mine(run, recipe.qrels(TRAIN), depth=MINED_DEPTH, per_query=kept, seed=self._seed())
+        return self._stages().mined(model, depth=MINED_DEPTH, per_query=kept, seed=seed(self.request))
 
     def _official(self) -> Node:
         ask = self.request.reading
         return recipe.official_negatives(
             ask("official-negatives"),
             per_query=ask("negatives-kept")["bm25"],
-            seed=self._seed(),
-            judgements=recipe.qrels(TRAIN),
+            seed=seed(self.request),
+            judgements=recipe.qrels(PASSAGES),
         )
 
-    def _tuned(
-        self,
-        model: Node,
-        training_set: Node,
-        *,
-        epochs: int,
-        distillation: Mapping[str, Any] | None = None,
-        group: int | None = None,
-        learning_rate: float = 2e-5,
-    ) -> Node:
-        sizes = self.request.reading("fine-tuning-batch")
-        return self.representation.finetune(
-            model,
-            training_set,
-            documents=passages(self.request),
-            distillation=distillation,
-            queries_per_batch=sizes["queries"],
-            passages_per_query=group or sizes["passages"],
+    def _stages(self) -> TwoStage:
+        passages = self.request.reading("fine-tuning-batch")["passages"]
+        documents, length = marco_passages(self.request), self.version.passage_length
+        return self.views.stages(documents, length=length, passages=passages)
+
+    def _pairs(self, texts: Texts) -> Texts:
+        """The texts as the re-ranker reads them, a query and a passage together."""
+        length = self.request.reading("reranker-training")["length"]
+        return replace(texts, query_length=None, passage_length=length, pooling=None)
+
+    def _optimisation(
+        self, epochs: int, *, learning_rate: float = 2e-5, queries: int | None = None
+    ) -> Optimisation:
+        return optimisation(
+            self.request,
+            queries=queries or self.request.reading("fine-tuning-batch")["queries"],
             epochs=epochs,
             learning_rate=learning_rate,
-            passage_length=self.settings.passage_length,
-            seed=self._seed(),
-            **self._optimiser(),
+            weight_decay=self.version.weight_decay,
         )
 
-    def _optimiser(self) -> dict[str, Any]:
-        """§4.2 and the first version's script."""
-        ask = self.request.reading
-        return {
-            "warmup_ratio": ask("fine-tuning-warmup"),
-            "warmup_steps": 0,
-            "schedule": "linear",
-            "weight_decay": self.settings.weight_decay,
-            "max_grad_norm": 1.0,
-            "precision": ask("fine-tuning-precision"),
-        }
 
-    def _seed(self) -> int:
-        return self.request.seed_or(self.request.reading("fine-tuning-seed"))
+def optimisation(
+    request: Request, *, queries: int, epochs: int, learning_rate: float, weight_decay: float
+) -> Optimisation:
+    """AdamW with a linear schedule, as the first version's script has it (§4.2)."""
+    ask = request.reading
+    return Optimisation(
+        batch_size=queries,
+        epochs=epochs,
+        learning_rate=learning_rate,
+        warmup_ratio=ask("fine-tuning-warmup"),
+        schedule="linear",
+        weight_decay=weight_decay,
+        max_grad_norm=1.0,
+        precision=ask("fine-tuning-precision"),
+        seed=seed(request),
+    )
+
+
+def seed(request: Request) -> int:
+    """The seed of fine-tuning and of what is drawn for it."""
+    return request.seed_or(request.reading("fine-tuning-seed"))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from papers.baselines.two_stage import marco_passages
 from papers.cotmae_v2 import beir
 from papers.cotmae_v2.encoders import DECODERS, VIEWS, first_version, second_version
 from papers.cotmae_v2.marco import Marco
-from papers.cotmae_v2.views import Representation, passages
+from papers.cotmae_v2.views import Views
 from repro import recipe
 from repro.graph import Node
 from repro.recipe.request import Request
@@ -32,13 +33,13 @@ def retriever_row(
     if not alike and request.reading("ablation-fine-tuning") == "matched":
         trained_views = views = [view for view in trained_views if view in views]
     encoder = second_version(request, views=trained_views, decoders=decoders)
-    marco = Marco.second_version(request, Representation(request, tuple(views), size, size))
+    marco = Marco.second_version(request, Views(request, tuple(views), size, size))
     return marco.run(marco.stage_two(encoder))
 
 
 def distilled_row(request: Request) -> Node:
     """The retriever taught by the first version's re-ranker (Table 2)."""
-    marco = Marco.second_version(request, Representation(request))
+    marco = Marco.second_version(request, Views(request))
     teacher = _teacher(request, request.reading("reranker-version"))
     return marco.run(marco.distilled(second_version(request), teacher=teacher))
 
@@ -63,7 +64,7 @@ def seed_point(request: Request, *, version: int, seed: int) -> Node:
     if version == 1:
         marco = Marco.first_version(request)
         return marco.run(marco.stage_two(first_version(request, seed=seed)))
-    marco = Marco.second_version(request, Representation(request))
+    marco = Marco.second_version(request, Views(request))
     return marco.run(marco.stage_two(second_version(request, seed=seed)))
 
 
@@ -72,7 +73,7 @@ def passages_shown(request: Request, *, version: int, queries: list[str]) -> Nod
     run = first_version_row(request) if version == 1 else retriever_row(request)
     return recipe.top_passages(
         run,
-        documents=passages(request),
+        documents=marco_passages(request),
         topics=recipe.queries(request.dataset),
         judgements=recipe.qrels(request.dataset),
         wanted=queries,

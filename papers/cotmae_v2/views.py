@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from papers.baselines.ms_marco import PASSAGES
+from papers.baselines.two_stage import TwoStage
 from papers.cotmae_v2.encoders import VIEWS
 from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective
+from repro.recipe import Objective, Texts
 from repro.recipe.request import Request
 
 OBJECTIVE = Objective("multi-view-contrastive", 1, "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder")
-TRAIN = "msmarco-passage/train/judged"
 QUERY = 32  # tokens, §4.2
 FULL_DIMENSION = TOP_K = 768  # §4.2
-DEPTH = 1000
-
-
-def passages(request: Request) -> Node:
-    """reading: passage-titles. The titles given out with RocketQA, where they are at hand."""
-    titled = "msmarco-passage/rocketqa"
-    if request.reading("passage-titles") == "rocketqa" and request.choices.original(
-        "passage-titles", f"{titled}/corpus.jsonl", otherwise="none"
-    ):
-        return recipe.corpus(titled)
-    return recipe.corpus("msmarco-passage")
 
 
 @dataclass(frozen=True)
-class Representation:
+class Views:
     """Which views of a text there are, and how large (Tables 4 and 5).
 
     Attributes:
@@ -44,57 +33,42 @@ class Representation:
     dimension: int = FULL_DIMENSION
     top_k: int = TOP_K
 
-    def finetune(
-        self,
-        model: Node,
-        training_set: Node,
-        *,
-        documents: Node,
-        distillation: Mapping[str, Any] | None,
-        **settings: Any,
-    ) -> Node:
-        """A retriever trained on the sum of its views' similarities (Eqs. 7, 15, 16)."""
-        ask = self.request.reading
-        return recipe.finetune(
-            model,
-            training_set,
+    def stages(self, documents: Node, *, length: int, passages: int) -> TwoStage:
+        """Both stages of a retriever trained on the sum of its views' similarities (Eqs. 7, 15, 16).
+
+        A batch has so many ``passages`` a query, of ``length`` tokens each.
+        """
+        texts = Texts(
             documents=documents,
-            topics=recipe.queries(TRAIN),
-            objective=OBJECTIVE,
-            options=self._options() | {"distillation": distillation},
-            max_steps=None,
+            topics=recipe.queries(PASSAGES),
             query_length=QUERY,
-            separator=ask("title-separator"),
+            passage_length=length,
+            separator=self.request.reading("title-separator"),
             pooling="cls",
-            **settings,
+        )
+        return TwoStage(
+            train=PASSAGES,
+            texts=texts,
+            representation=self,
+            objective=OBJECTIVE,
+            options=self._options() | {"distillation": None},
+            passages_per_query=passages,
         )
 
-    def search(
-        self,
-        model: Node,
-        documents: Node,
-        dataset: str,
-        *,
-        passage_length: int,
-        query_length: int = QUERY,
-        depth: int = DEPTH,
-    ) -> Node:
-        """The sum of both similarities over all passages (reading: hybrid-search)."""
+    def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
+        """The ranking by the sum of both similarities over all passages (reading: hybrid-search)."""
         ask = self.request.reading
         made = self._encoding()
-        how = {
-            "views": made["views"],
-            "positions": made["sparse_positions"],
-            "head": made["vocabulary_head"],
-            "separator": ask("title-separator"),
-            "precision": ask("fine-tuning-precision"),
-            "normalize": ask("similarity") == "cosine",
-        }
-        sides = {"passages": (documents, passage_length), "queries": (recipe.queries(dataset), query_length)}
-        encoded = [
-            recipe.encode_views(model, texts, kind=kind, length=length, top_k=self._kept(kind), **how)
-            for kind, (texts, length) in sides.items()
-        ]
+        encoded = recipe.encode_views(
+            model,
+            texts,
+            views=made["views"],
+            normalize=ask("similarity") == "cosine",
+            top_k={kind: self._kept(kind) for kind in ("passages", "queries")},
+            positions=made["sparse_positions"],
+            head=made["vocabulary_head"],
+            precision=ask("fine-tuning-precision"),
+        )
         both = ask("hybrid-search") if len(self.views) > 1 else {"mode": "exact", "list_depth": None}
         return recipe.search_views(*encoded, depth=depth, terms=self._terms(), **both)
 

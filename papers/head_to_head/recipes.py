@@ -6,49 +6,33 @@ stated here once; no paper prescribes it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from papers.baselines.ms_marco import CONTRASTIVE, NO_PROJECTOR, OFFICIAL_NEGATIVES, PASSAGES
+from papers.baselines.two_stage import Dense, TwoStage
 from repro import recipe
 from repro.graph import Node
-from repro.manifest.papers import load, papers
-from repro.recipe import Objective
+from repro.manifest.papers import home, load
+from repro.recipe import Objective, Optimisation, Texts
 from repro.recipe.request import Choices, Request
-from repro.running.measurement import readings_for
 
 MLM = Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel")
 LENGTH, ROWS, STEPS = 512, 64, 60_000  # 64 texts x 512 tokens x 60,000 steps = 2.0 G tokens
-PRETRAINING = {
-    "epochs": None,
-    "max_steps": STEPS,
-    "learning_rate": 5e-5,
-    "warmup_ratio": 0.1,
-    "warmup_steps": 0,
-    "schedule": "linear",
-    "weight_decay": 0.01,
-    "max_grad_norm": 1.0,
-    "precision": "fp16",
-    "length": LENGTH,
-}
-FINE_TUNING = {
-    "queries_per_batch": 16,
-    "passages_per_query": 4,
-    "epochs": 3,
-    "max_steps": None,
-    "learning_rate": 1e-5,
-    "warmup_ratio": 0.1,
-    "warmup_steps": 0,
-    "schedule": "linear",
-    "weight_decay": 0.01,
-    "max_grad_norm": 1.0,
-    "precision": "fp16",
-    "query_length": 32,
-    "passage_length": 144,
-    "separator": "[SEP]",
-    "pooling": "cls",
-}
-ENCODING = {"separator": "[SEP]", "pooling": "cls", "normalize": False, "precision": "fp16"}
-FOREIGN_LENGTHS = {"query": 64, "passage": 256}  # questions and abstracts of the zero-shot sets
+PRETRAINING = Optimisation(
+    batch_size=ROWS,
+    max_steps=STEPS,
+    learning_rate=5e-5,
+    warmup_ratio=0.1,
+    schedule="linear",
+    weight_decay=0.01,
+    max_grad_norm=1.0,
+    precision="fp16",
+    seed=42,
+)
+FINE_TUNING = replace(PRETRAINING, batch_size=16, epochs=3, max_steps=None, learning_rate=1e-5)
+LENGTHS = {"query_length": 32, "passage_length": 144}
+FOREIGN_LENGTHS = {"query_length": 64, "passage_length": 256}  # questions and abstracts of the zero-shot sets
 NEGATIVES_PER_QUERY = 30
 DEPTH = 1000
 
@@ -82,20 +66,25 @@ def masked_language_model(request: Request) -> Node:
     """BERT's own objective, continued."""
     options = {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"}
     return recipe.pretrain(
-        bert(), _chunks(), objective=MLM, options=options, texts_per_batch=ROWS, seed=42, **PRETRAINING
+        bert(), _chunks(), objective=MLM, options=options, optimisation=PRETRAINING, length=LENGTH
     )
 
 
 def at_equal_tokens(made: Node, *, texts_per_row: int, seed: int) -> Node:
     """A paper's pre-training with its objective and options, on the common text and schedule."""
-    tokens = made.inputs["tokens"]
-    if tokens.params["policy"] == "spans":  # an objective that draws its texts from whole documents
-        params = tokens.params | {"length": LENGTH, "fields": ["title", "body"]}
-        tokens = Node("tokenize", params, {"corpus": recipe.corpus("wikipedia"), "model": bert()})
-    else:
-        tokens = _chunks()
-    params = made.params | PRETRAINING | {"texts_per_batch": ROWS // texts_per_row, "seed": seed}
-    return Node("pretrain", params, made.inputs | {"model": bert(), "tokens": tokens})
+    tokens, how = _chunks(), made.inputs["tokens"].params
+    if how["policy"] == "spans":  # an objective that draws its texts from whole documents
+        tokens = recipe.tokenize_spans(
+            recipe.corpus("wikipedia"),
+            model=bert(),
+            length=LENGTH,
+            splitter=how["splitter"],
+            packing=how["span_packing"],
+            fields=["title", "body"],
+            seed=how["seed"],
+        )
+    optimisation = replace(PRETRAINING, batch_size=ROWS // texts_per_row, seed=seed)
+    return recipe.pretrained_like(made, tokens=tokens, optimisation=optimisation)
 
 
 def _chunks() -> Node:
@@ -105,37 +94,37 @@ def _chunks() -> Node:
 
 
 def _own(request: Request, encoder: str, options: dict[str, Any]) -> Node:
-    """What a paper pre-trains, never a released checkpoint, under the default readings of its folder."""
-    choices = Choices(readings_for(papers()[encoder.split(".")[1]], encoder))
+    """The pre-training of a paper, never a released checkpoint, under the default readings of its folder."""
+    choices = Choices(home(encoder).readings)
     made = load(encoder)(Request(request.dataset, choices), **options)
     return made.inputs.get("stand_in", made) if made.stage == "backbone" else made
 
 
 def _tuned(model: Node, seed: int) -> Node:
-    """Contrastive fine-tuning on the official BM25 negatives, dense vectors only."""
+    """Fine-tune ``model`` contrastively on the official BM25 negatives."""
     negatives = recipe.official_negatives(
         OFFICIAL_NEGATIVES, per_query=NEGATIVES_PER_QUERY, seed=seed, judgements=recipe.qrels(PASSAGES)
     )
-    options = {"temperature": 1.0, "similarity": "dot", "negatives": "in-batch", **NO_PROJECTOR}
-    return recipe.finetune(
-        model,
-        negatives,
-        documents=recipe.corpus("msmarco-passage"),
-        topics=recipe.queries(PASSAGES),
-        objective=CONTRASTIVE,
-        options=options,
-        seed=seed,
-        **FINE_TUNING,
-    )
+    stages = _stages(recipe.corpus("msmarco-passage"), LENGTHS)
+    return stages.tuned(model, negatives, replace(FINE_TUNING, seed=seed))
 
 
 def _run(request: Request, model: Node) -> Node:
-    """Exact search by [CLS] vectors."""
-    home = request.collection == "msmarco-passage"
-    lengths = {"query": 32, "passage": 144} if home else FOREIGN_LENGTHS
-    sides = {"passages": recipe.corpus(request.collection), "queries": recipe.queries(request.dataset)}
-    vectors = [
-        recipe.encode(model, texts, kind=kind, length=length, **ENCODING)
-        for (kind, texts), length in zip(sides.items(), (lengths["passage"], lengths["query"]), strict=True)
-    ]
-    return recipe.search(*vectors, depth=DEPTH)
+    """Rank the request's collection by exact search with [CLS] vectors."""
+    lengths = LENGTHS if request.collection == "msmarco-passage" else FOREIGN_LENGTHS
+    stages = _stages(recipe.corpus(request.collection), lengths)
+    return stages.search(model, request.dataset, depth=DEPTH)
+
+
+def _stages(documents: Node, lengths: dict[str, int]) -> TwoStage:
+    """The common fine-tuning, of which there is one stage only, and the common search."""
+    return TwoStage(
+        train=PASSAGES,
+        texts=Texts(
+            documents=documents, topics=recipe.queries(PASSAGES), separator="[SEP]", pooling="cls", **lengths
+        ),
+        representation=Dense(normalize=False, precision="fp16"),
+        objective=CONTRASTIVE,
+        options={"temperature": 1.0, "similarity": "dot", "negatives": "in-batch", **NO_PROJECTOR},
+        passages_per_query=4,
+    )

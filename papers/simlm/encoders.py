@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from papers.baselines.two_stage import marco_passages
 from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective
+from repro.recipe import Objective, Optimisation
 from repro.recipe.request import Request
 
 SIMLM = Objective("simlm", 2, "papers.simlm.replaced_language_modelling:ReplacedLanguageModelling")
@@ -135,16 +136,6 @@ ENCODERS = {
 }
 
 
-def marco_passages(request: Request) -> Node:
-    """reading: passage-titles. The titles given out with RocketQA, where they are at hand."""
-    titled = "msmarco-passage/rocketqa"
-    if request.reading("passage-titles") == "rocketqa" and request.choices.original(
-        "passage-titles", f"{titled}/corpus.jsonl", otherwise="none"
-    ):
-        return recipe.corpus(titled)
-    return recipe.corpus("msmarco-passage")
-
-
 def _pretrained(
     request: Request,
     objective: Objective,
@@ -171,16 +162,16 @@ def _pretrained(
         tokens,
         objective=objective,
         options=options,
-        texts_per_batch=2048,
-        epochs=None,
-        max_steps=steps or ask("pretraining-epochs")[corpus],
-        learning_rate=3e-4,
-        warmup_ratio=0.0,
-        warmup_steps=4000,
-        schedule=ask("warm-up-shape"),
-        **ask("optimiser"),
+        optimisation=Optimisation(
+            batch_size=2048,
+            max_steps=steps or ask("pretraining-epochs")[corpus],
+            learning_rate=3e-4,
+            warmup_steps=4000,
+            schedule=ask("warm-up-shape"),
+            **ask("optimiser"),
+            seed=ask("pretraining-seed"),
+        ),
         length=length,
-        seed=ask("pretraining-seed"),
         generator=generator,
     )
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
-from papers.baselines.ms_marco import recall_as_read
-from papers.simlm.encoders import electra, marco_passages
+from papers.baselines.ms_marco import OFFICIAL_NEGATIVES, PASSAGES, recall_as_read
+from papers.baselines.two_stage import TwoStage, marco_passages
+from papers.simlm import fine_tuning
+from papers.simlm.encoders import electra
 from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective
+from repro.recipe import Optimisation
 from repro.recipe.request import Request
 
-CONTRASTIVE = Objective("cosine-contrastive", 1, "repro.nn.cosine_bi_encoder:CosineBiEncoder")
-DISTILLATION = Objective("distillation", 1, "repro.nn.distilled_bi_encoder:DistilledBiEncoder")
-RERANKER = Objective("cross-encoder", 2, "repro.nn.cross_encoder:CrossEncoder")
-TRAIN, TRIPLES = "msmarco-passage/train/judged", "msmarco-passage/train/triples-v2"
-QUERY, PASSAGE, PAIR = 32, 144, 192  # lengths, Table 13
+PASSAGE, PAIR = 144, 192  # tokens, Table 13
 DEPTH = 1000
 
 
@@ -27,78 +24,49 @@ class Marco:
     request: Request
 
     def retriever_1(self, encoder: Node, *, epochs: int = 3, learning_rate: float = 2e-5) -> Node:
-        """On official BM25 negatives."""
-        ask = self.request.reading
+        """Fine-tune ``encoder`` on the official BM25 negatives (stage 1 of Figure 2)."""
+        how = self._optimisation("retriever", epochs=epochs, learning_rate=learning_rate)
         negatives = recipe.official_negatives(
-            TRIPLES,
-            per_query=ask("official-negatives"),
-            seed=self._seed("retriever"),
-            judgements=recipe.qrels(TRAIN),
+            OFFICIAL_NEGATIVES,
+            per_query=self.request.reading("official-negatives"),
+            seed=how.seed,
+            judgements=recipe.qrels(PASSAGES),
         )
-        return self._retriever(encoder, negatives, epochs=epochs, learning_rate=learning_rate)
+        return self._stages().tuned(encoder, negatives, how)
 
     def retriever_2(self, encoder: Node) -> Node:
-        """On negatives mined with retriever 1."""
+        """Fine-tune on negatives mined with retriever 1 (stage 2 of Figure 2; reading: retriever-two)."""
         first = self.retriever_1(encoder)
         start = encoder if self.request.reading("retriever-two") == "pre-trained" else first
-        return self._retriever(start, self.mined(first))
+        how = self._optimisation("retriever", epochs=3, learning_rate=2e-5)
+        return self._stages().tuned(start, self.mined(first), how)
 
     def reranker(self, encoder: Node, negatives: Node, *, learning_rate: float = 3e-5) -> Node:
-        """A cross-encoder on the negatives mined with retriever 2."""
-        ask = self.request.reading
-        group = ask("reranker-group")
-        options = {"trained_passages": group["trained"], "regulariser": ask("reranker-regulariser")}
-        return recipe.finetune_pairs(
+        """Fine-tune ``encoder`` as a cross-encoder on the negatives mined with retriever 2 (stage 3)."""
+        return fine_tuning.reranker(
+            self.request,
+            self._stages(),
             encoder,
             negatives,
-            documents=marco_passages(self.request),
-            topics=recipe.queries(TRAIN),
-            objective=RERANKER,
-            options=options,
-            queries_per_batch=64,
-            passages_per_query=group["scored"],
-            epochs=3,
-            max_steps=None,
-            learning_rate=learning_rate,
-            warmup_ratio=0.0,
-            warmup_steps=1000,
-            schedule=ask("warm-up-shape"),
-            **ask("optimiser"),
-            passage_length=PAIR,
-            separator=ask("title-joining")["reranker"],
-            negative_choice=self._choice(),
-            seed=self._seed("reranker"),
+            length=PAIR,
+            **self.request.reading("reranker-group"),
+            how=self._optimisation("reranker", queries=64, epochs=3, learning_rate=learning_rate),
         )
 
     def distilled(self, encoder: Node, *, negatives: Node, teacher: Node) -> Node:
-        """A retriever taught by the re-ranker on its scores of the mined negatives (Eq. 5)."""
-        ask = self.request.reading
-        scores, how = ask("teacher-scores"), ask("negative-lists")
-        scored = recipe.score_pairs(
-            teacher,
-            negatives,
-            documents=marco_passages(self.request),
-            topics=recipe.queries(TRAIN),
-            per_query=how["per_query"] + how["random_added"],
-            length=PAIR,
-            separator=ask("title-joining")["reranker"],
-            decimals=scores["decimals"],
-            precision=ask("encoding-precision")["passages"],
-        )
-        options = self._contrastive() | {
-            "weight": ask("distillation-weight"),
-            "teacher_temperature": scores["teacher_temperature"],
-            "student_temperature": scores["student_temperature"],
-        }
-        return self._finetuned(
+        """Fine-tune ``encoder`` to rank the mined negatives as the re-ranker does (stage 4; Eq. 5)."""
+        mined = self.request.reading("negative-lists")
+        return fine_tuning.distilled(
+            self.request,
+            self._stages(),
             encoder,
-            scored,
-            DISTILLATION,
-            options,
+            teacher=teacher,
+            negatives=negatives,
+            length=PAIR,
+            per_query=mined["per_query"] + mined["random_added"],
             passages=24,
-            epochs=6,
-            learning_rate=3e-5,
-            seed="distilled",
+            weight=self.request.reading("distillation-weight"),
+            how=self._optimisation("distilled", epochs=6, learning_rate=3e-5),
         )
 
     def pipeline(self, encoder: Node) -> Node:
@@ -109,125 +77,57 @@ class Marco:
 
     def mined(self, retriever: Node) -> Node:
         """The top 200 of its ranking without the positives, and random passages (reading: negative-lists)."""
-        how = self.request.reading("negative-lists")
-        run = self._searched(retriever, TRAIN, depth=how["depth"])
-        return recipe.mine(
-            run,
-            recipe.qrels(TRAIN),
-            depth=how["depth"],
-            per_query=how["per_query"],
+        kept = self.request.reading("negative-lists")
+        return self._stages().mined(
+            retriever,
+            depth=kept["depth"],
+            per_query=kept["per_query"],
+            random_added=kept["random_added"],
             seed=self._seed("retriever"),
-            random_added=how["random_added"],
-            documents=marco_passages(self.request),
         )
 
     def run(self, retriever: Node) -> Node:
         """A retriever's ranking of the request's queries, measured as the readings say."""
         recall_as_read(self.request, "recall-definition")
-        return self._searched(retriever, self.request.dataset, depth=DEPTH)
+        return self._stages().search(retriever, self.request.dataset, depth=DEPTH)
 
     def reranked(self, retriever: Node, reranker: Node) -> Node:
         """The top 200 of a retriever's ranking, scored anew (Table 13; reading: reranker-tail)."""
-        ask = self.request.reading
+        ask, texts = self.request.reading, self._stages().texts
+        pairs = fine_tuning.pairs(self.request, texts, length=PAIR)
         return recipe.rerank(
             reranker,
             self.run(retriever),
-            documents=marco_passages(self.request),
-            topics=recipe.queries(self.request.dataset),
+            texts=replace(pairs, topics=recipe.queries(self.request.dataset)),
             depth=200,
             keep=ask("reranker-tail"),
-            length=PAIR,
-            separator=ask("title-joining")["reranker"],
             decimals=None,
             precision=ask("encoding-precision")["passages"],
         )
 
-    def _retriever(
-        self, encoder: Node, negatives: Node, *, epochs: int = 3, learning_rate: float = 2e-5
-    ) -> Node:
-        sizes = self.request.reading("fine-tuning-batch")
-        return self._finetuned(
-            encoder,
-            negatives,
-            CONTRASTIVE,
-            self._contrastive(),
-            passages=sizes["passages"],
-            epochs=epochs,
-            learning_rate=learning_rate,
-            seed="retriever",
-        )
-
-    def _finetuned(
-        self,
-        encoder: Node,
-        training_set: Node,
-        objective: Objective,
-        options: dict[str, Any],
-        *,
-        passages: int,
-        epochs: int,
-        learning_rate: float,
-        seed: str,
-    ) -> Node:
+    def _stages(self) -> TwoStage:
         ask = self.request.reading
-        return recipe.finetune(
-            encoder,
-            training_set,
+        return fine_tuning.retrievers(
+            self.request,
             documents=marco_passages(self.request),
-            topics=recipe.queries(TRAIN),
-            objective=objective,
-            options=options,
-            queries_per_batch=ask("fine-tuning-batch")["queries"],
-            passages_per_query=passages,
-            epochs=epochs,
-            max_steps=None,
-            learning_rate=learning_rate,
-            warmup_ratio=0.0,
-            warmup_steps=1000,
-            schedule=ask("warm-up-shape"),
-            **ask("optimiser"),
-            query_length=QUERY,
-            passage_length=PASSAGE,
-            separator=ask("title-joining")["retriever"],
-            pooling="cls",
-            seed=self._seed(seed),
-            negative_choice=self._choice(),
-        )
-
-    def _contrastive(self) -> dict[str, Any]:
-        ask = self.request.reading
-        return {
-            "temperature": 0.02,
-            "temperature_warmup": False,
-            "terms": ask("contrastive-terms"),
-            "shares": ask("cross-device-negatives"),
-            "weight": 1.0,
-        }
-
-    def _searched(self, retriever: Node, dataset: str, *, depth: int) -> Node:
-        ask = self.request.reading
-        how = {"separator": ask("title-joining")["retriever"], "pooling": "cls", "normalize": True}
-        precision = ask("encoding-precision")
-        passages = recipe.encode(
-            retriever,
-            marco_passages(self.request),
-            kind="passages",
+            train=PASSAGES,
             length=PASSAGE,
-            precision=precision["passages"],
-            **how,
+            passages=ask("fine-tuning-batch")["passages"],
+            temperature_warmup=False,
+            shares=ask("cross-device-negatives"),
+            weight=1.0,
         )
-        topics = recipe.encode(
-            retriever,
-            recipe.queries(dataset),
-            kind="queries",
-            length=QUERY,
-            precision=precision["queries"],
-            **how,
-        )
-        return recipe.search(passages, topics, depth=depth)
 
-    def _choice(self) -> str:
-        return self.request.reading("negative-lists")["order"]
+    def _optimisation(
+        self, stage: str, *, epochs: int, learning_rate: float, queries: int | None = None
+    ) -> Optimisation:
+        return fine_tuning.optimisation(
+            self.request,
+            queries=queries or self.request.reading("fine-tuning-batch")["queries"],
+            epochs=epochs,
+            learning_rate=learning_rate,
+            seed=self._seed(stage),
+        )
 
     def _seed(self, stage: str) -> int:
         return self.request.seed_or(self.request.reading("fine-tuning-seed")[stage])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from papers.simlm.encoders import ENCODERS, electra, marco_passages, mlm, simlm
+from papers.baselines.two_stage import marco_passages
+from papers.simlm.encoders import ENCODERS, electra, mlm, simlm
 from papers.simlm.marco import Marco
 from papers.simlm.questions import Questions
 from repro import recipe

@@ -102,6 +102,13 @@ def paper(name: str) -> Paper:
         raise unknown("paper", name, papers()) from None
 
 
+def home(dotted: str) -> Paper | None:
+    """The paper in whose folder the module of ``module:name`` lies; None where that is no paper's."""
+    folder = Path(load(dotted.partition(":")[0] + ":__file__")).parent
+    paper = papers().get(folder.name)
+    return paper if paper is not None and paper.folder == folder else None
+
+
 def load(dotted: str):
     """The object at ``module:name``, with ``papers`` always meaning the folder beside ``repro``.
 

@@ -31,17 +31,20 @@ from repro.recipe.ranking import (
     union,
 )
 from repro.recipe.showing import inspect_text, project, top_passages
-from repro.recipe.training import Objective, backbone, finetune, finetune_pairs, pretrain
+from repro.recipe.texts import Texts
+from repro.recipe.training import Objective, backbone, finetune, pretrain, pretrained_like
+from repro.training.optimisation import Optimisation
 
 __all__ = [
     "Objective",
+    "Optimisation",
+    "Texts",
     "backbone",
     "bm25",
     "corpus",
     "encode",
     "encode_views",
     "finetune",
-    "finetune_pairs",
     "index_size",
     "inspect_text",
     "judged_examples",
@@ -50,6 +53,7 @@ __all__ = [
     "mine_answers",
     "official_negatives",
     "pretrain",
+    "pretrained_like",
     "project",
     "qrels",
     "queries",

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from repro.graph import Node
+from repro.recipe.texts import Texts
 
 
 def encode(
-    model: Node,
-    texts: Node,
-    *,
-    kind: str,
-    length: int,
-    separator: str,
-    pooling: str,
-    normalize: bool,
-    precision: str,
-) -> Node:
-    """One vector a text. ``kind`` is passages or queries; queries have no title and so no separator."""
-    params = {
-        "kind": kind,
-        "length": length,
-        "separator": separator if kind == "passages" else "",
-        "pooling": pooling,
-        "normalize": normalize,
-        "precision": precision,
-    }
-    return Node("encode", params, {"model": model, "texts": texts})
+    model: Node, texts: Texts, *, normalize: bool, precision: str | Mapping[str, str]
+) -> tuple[Node, Node]:
+    """One vector a passage and one a query; ``precision`` is that of both, or says it of each kind."""
+
+    def params(kind: str) -> dict[str, Any]:
+        own = precision if isinstance(precision, str) else precision[kind]
+        return {"pooling": texts.pooling, "normalize": normalize, "precision": own}
+
+    return tuple(
+        Node("encode", {"kind": kind, **reading, **params(kind)}, {"model": model, "texts": source})
+        for kind, (source, reading) in _sides(texts).items()
+    )
 
 
 def search(passages: Node, topics: Node, *, depth: int) -> Node:
@@ -37,31 +31,45 @@ def search(passages: Node, topics: Node, *, depth: int) -> Node:
 
 def encode_views(
     model: Node,
-    texts: Node,
+    texts: Texts,
     *,
-    kind: str,
     views: Sequence[str],
-    length: int,
-    separator: str,
     normalize: bool,
-    top_k: int | None,
+    top_k: Mapping[str, int | None],
     positions: Mapping[str, bool],
     head: str,
     precision: str,
-) -> Node:
-    """Dense vectors, sparse vectors or both of each text, by a masked language model in one pass."""
-    params = {
-        "kind": kind,
-        "views": list(views),
-        "length": length,
-        "separator": separator if kind == "passages" else "",
-        "normalize": normalize,
-        "top_k": top_k,
-        "positions": dict(positions),
-        "head": head,
-        "precision": precision,
+) -> tuple[Node, Node]:
+    """Dense vectors, sparse vectors or both, of each passage and of each query, by a masked language model.
+
+    ``top_k`` says how many values of a sparse vector are kept for either kind of text, None for all.
+    """
+
+    def params(kind: str) -> dict[str, Any]:
+        return {
+            "normalize": normalize,
+            "top_k": top_k[kind],
+            "positions": dict(positions),
+            "head": head,
+            "precision": precision,
+        }
+
+    return tuple(
+        Node(
+            "encode_views",
+            {"kind": kind, "views": list(views), **reading, **params(kind)},
+            {"model": model, "texts": source},
+        )
+        for kind, (source, reading) in _sides(texts).items()
+    )
+
+
+def _sides(texts: Texts) -> dict[str, tuple[Node, dict[str, Any]]]:
+    """Passages and queries, and how they are read; queries have no title and so no separator."""
+    return {
+        "passages": (texts.documents, {"length": texts.passage_length, "separator": texts.separator}),
+        "queries": (texts.topics, {"length": texts.query_length, "separator": ""}),
     }
-    return Node("encode_views", params, {"model": model, "texts": texts})
 
 
 def search_views(
@@ -111,23 +119,19 @@ def score_pairs(
     model: Node,
     training_set: Node,
     *,
-    documents: Node,
-    topics: Node,
+    texts: Texts,
     per_query: int,
-    length: int,
-    separator: str,
     decimals: int | None,
     precision: str,
 ) -> Node:
     """A cross-encoder's scores of a training set's positives and first ``per_query`` negatives."""
-    params = {
-        "per_query": per_query,
-        "length": length,
-        "separator": separator,
-        "decimals": decimals,
-        "precision": precision,
+    params = {"per_query": per_query, **_scoring(texts, decimals, precision)}
+    inputs = {
+        "model": model,
+        "training_set": training_set,
+        "corpus": texts.documents,
+        "queries": texts.topics,
     }
-    inputs = {"model": model, "training_set": training_set, "corpus": documents, "queries": topics}
     return Node("score_pairs", params, inputs)
 
 
@@ -135,25 +139,26 @@ def rerank(
     model: Node,
     run: Node,
     *,
-    documents: Node,
-    topics: Node,
+    texts: Texts,
     depth: int,
     keep: int,
-    length: int,
-    separator: str,
     decimals: int | None,
     precision: str,
 ) -> Node:
     """A run whose first ``depth`` passages a cross-encoder orders anew; the others up to ``keep`` below."""
-    params = {
-        "depth": depth,
-        "keep": keep,
-        "length": length,
-        "separator": separator,
+    params = {"depth": depth, "keep": keep, **_scoring(texts, decimals, precision)}
+    inputs = {"run": run, "model": model, **texts.as_inputs()}
+    return Node("rerank", params, inputs)
+
+
+def _scoring(texts: Texts, decimals: int | None, precision: str) -> dict[str, Any]:
+    """How a cross-encoder scores a query with a passage."""
+    return {
+        "length": texts.passage_length,
+        "separator": texts.separator,
         "decimals": decimals,
         "precision": precision,
     }
-    return Node("rerank", params, {"run": run, "model": model, "corpus": documents, "queries": topics})
 
 
 def judged_examples(judgements: Node, *, dataset: str, negative_grade: int) -> Node:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from repro.graph import Node
+from repro.recipe.texts import Texts
+from repro.training.optimisation import Optimisation
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class Objective:
     path: str
 
     def as_param(self) -> dict:
+        """The JSON value of a node's parameter ``objective``."""
         return {"name": self.name, "version": self.version, "path": self.path}
 
 
@@ -41,149 +44,66 @@ def pretrain(
     *,
     objective: Objective,
     options: Mapping[str, Any],
-    texts_per_batch: int,
-    epochs: float | None,
-    max_steps: int | None,
-    learning_rate: float,
-    warmup_ratio: float,
-    warmup_steps: int,
-    schedule: str,
-    weight_decay: float,
-    max_grad_norm: float,
-    precision: str,
+    optimisation: Optimisation,
     length: int,
-    seed: int,
     statistics: Node | None = None,
     generator: Node | None = None,
 ) -> Node:
     """An encoder trained on text alone by an objective, which may need corpus statistics or another model."""
-    params = {
-        "objective": objective.as_param(),
-        "options": dict(options),
-        "texts_per_batch": texts_per_batch,
-        "epochs": epochs,
-        "max_steps": max_steps,
-        "learning_rate": learning_rate,
-        "warmup_ratio": warmup_ratio,
-        "warmup_steps": warmup_steps,
-        "schedule": schedule,
-        "weight_decay": weight_decay,
-        "max_grad_norm": max_grad_norm,
-        "precision": precision,
-        "length": length,
-        "seed": seed,
-    }
+    batch = {"texts_per_batch": optimisation.batch_size}
+    params = _params(objective, options, optimisation, batch=batch, texts={"length": length})
     others = {"statistics": statistics, "generator": generator}
     inputs = {"model": model, "tokens": tokens} | {name: node for name, node in others.items() if node}
     return Node("pretrain", params, inputs)
+
+
+def pretrained_like(made: Node, *, tokens: Node, optimisation: Optimisation) -> Node:
+    """The pre-training ``made`` with its objective and options, on other tokens and at other costs.
+
+    It starts from the model whose vocabulary the tokens are of, and reads texts of their length.
+    """
+    params = {"texts_per_batch": optimisation.batch_size, "length": tokens.params["length"]}
+    inputs = {"model": tokens.inputs["model"], "tokens": tokens}
+    return Node("pretrain", made.params | optimisation.as_params() | params, made.inputs | inputs)
 
 
 def finetune(
     model: Node,
     training_set: Node,
     *,
-    documents: Node,
-    topics: Node,
+    texts: Texts,
     objective: Objective,
     options: Mapping[str, Any],
-    queries_per_batch: int,
     passages_per_query: int,
-    epochs: float,
-    max_steps: int | None,
-    learning_rate: float,
-    warmup_ratio: float,
-    warmup_steps: int,
-    schedule: str,
-    weight_decay: float,
-    max_grad_norm: float,
-    precision: str,
-    query_length: int,
-    passage_length: int,
-    separator: str,
-    pooling: str,
-    seed: int,
+    optimisation: Optimisation,
     negative_choice: str = "window",
     positive_choice: str = "all",
 ) -> Node:
-    """An encoder trained on judged queries with negatives.
+    """An encoder, or a cross-encoder, trained on judged queries with negatives.
 
-    ``negative_choice`` and ``positive_choice`` say which of a query's passages an epoch takes: see the stage.
+    Args:
+        texts: the passages, the training queries, and how the model reads them.
+        passages_per_query: the positive and its negatives; a batch is of so many queries with theirs.
+        negative_choice, positive_choice: which of a query's passages an epoch takes, see the stage; only what
+            departs from the usual rules is a parameter.
     """
-    params = {
-        "objective": objective.as_param(),
-        "options": dict(options),
-        "queries_per_batch": queries_per_batch,
-        "passages_per_query": passages_per_query,
-        "epochs": epochs,
-        "max_steps": max_steps,
-        "learning_rate": learning_rate,
-        "warmup_ratio": warmup_ratio,
-        "warmup_steps": warmup_steps,
-        "schedule": schedule,
-        "weight_decay": weight_decay,
-        "max_grad_norm": max_grad_norm,
-        "precision": precision,
-        "query_length": query_length,
-        "passage_length": passage_length,
-        "separator": separator,
-        "pooling": pooling,
-        "seed": seed,
-    }
-    params |= _choices(negative_choice, positive_choice)
-    inputs = {"model": model, "training_set": training_set, "corpus": documents, "queries": topics}
+    batch = {"queries_per_batch": optimisation.batch_size, "passages_per_query": passages_per_query}
+    params = _params(objective, options, optimisation, batch=batch, texts=texts.as_params())
+    choices = {"negative_choice": (negative_choice, "window"), "positive_choice": (positive_choice, "all")}
+    params |= {name: choice for name, (choice, usual) in choices.items() if choice != usual}
+    inputs = {"model": model, "training_set": training_set, **texts.as_inputs()}
     return Node("finetune", params, inputs)
 
 
-def finetune_pairs(
-    model: Node,
-    training_set: Node,
-    *,
-    documents: Node,
-    topics: Node,
+def _params(
     objective: Objective,
     options: Mapping[str, Any],
-    queries_per_batch: int,
-    passages_per_query: int,
-    epochs: float | None,
-    max_steps: int | None,
-    learning_rate: float,
-    warmup_ratio: float,
-    warmup_steps: int,
-    schedule: str,
-    weight_decay: float,
-    max_grad_norm: float,
-    precision: str,
-    passage_length: int,
-    separator: str,
-    seed: int,
-    negative_choice: str = "window",
-    positive_choice: str = "all",
-) -> Node:
-    """A cross-encoder trained likewise; ``passage_length`` is that of query and passage together."""
-    params = {
-        "objective": objective.as_param(),
-        "options": dict(options),
-        "queries_per_batch": queries_per_batch,
-        "passages_per_query": passages_per_query,
-        "epochs": epochs,
-        "max_steps": max_steps,
-        "learning_rate": learning_rate,
-        "warmup_ratio": warmup_ratio,
-        "warmup_steps": warmup_steps,
-        "schedule": schedule,
-        "weight_decay": weight_decay,
-        "max_grad_norm": max_grad_norm,
-        "precision": precision,
-        "passage_length": passage_length,
-        "separator": separator,
-        "seed": seed,
-    }
-    params |= _choices(negative_choice, positive_choice)
-    inputs = {"model": model, "training_set": training_set, "corpus": documents, "queries": topics}
-    return Node("finetune", params, inputs)
-
-
-def _choices(negative_choice: str, positive_choice: str) -> dict[str, str]:
-    """Only what departs from the usual rules is a parameter."""
-    given = {"negative_choice": (negative_choice, "window"), "positive_choice": (positive_choice, "all")}
-    return {name: value for name, (value, usual) in given.items() if value != usual}
+    optimisation: Optimisation,
+    *,
+    batch: Mapping[str, int],
+    texts: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The parameters of a training, in the order in which plans list them."""
+    params = optimisation.as_params()
+    seed = {"seed": params.pop("seed")}
+    return {"objective": objective.as_param(), "options": dict(options), **batch, **params, **texts, **seed}

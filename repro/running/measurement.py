@@ -15,7 +15,7 @@ from repro.evaluation.measures import parse_measure
 from repro.graph import Node, canonical, check_types, walk
 from repro.manifest.cells import Cell, Shown
 from repro.manifest.measures_per_dataset import measures
-from repro.manifest.papers import Paper, load, papers, readings
+from repro.manifest.papers import Paper, home, load, readings
 from repro.manifest.schema import Reading
 from repro.manifest.yaml_file import fault_at
 from repro.recipe.request import Choices, Request, Runs
@@ -169,10 +169,10 @@ def recipe_path(cell: Cell | Shown) -> str:
 
 def readings_for(source: Paper, path: str) -> dict[str, Reading]:
     """The readings a recipe may ask for: its home's, then those of the paper whose row it makes."""
+    own = home(path)
+    if own is not None:
+        return {**source.readings, **own.readings}
     module = Path(load(path.partition(":")[0] + ":__file__"))
-    home = papers().get(module.parent.name)
-    if home is not None and home.folder == module.parent:
-        return {**source.readings, **home.readings}
     return {**source.readings, **readings(module.with_name("readings.yaml"))}
 
 

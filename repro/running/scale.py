@@ -10,16 +10,18 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from repro import recipe
 from repro.datasets.catalog import catalog
 from repro.datasets.catalog import dataset as catalogued
 from repro.errors import unknown
 from repro.graph import Node, rewrite
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper, papers
+from repro.recipe import Objective, Optimisation
 from repro.stage_table import STAGES
 from repro.training.declaration import declaration
 
-MASKED_LANGUAGE_MODEL = {"name": "mlm", "version": 1, "path": "repro.nn.mlm:MaskedLanguageModel"}
+MASKED_LANGUAGE_MODEL = Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel")
 HIDDEN_SIZE = 768  # of the papers' backbones
 # Anserini's tuned parameters for MS MARCO passages
 OFFICIAL_BM25 = {"k1": 0.82, "b": 0.68, "multifield": False}
@@ -159,23 +161,25 @@ class Scale:
             {"length": length, "policy": "chunk", "titles": True, "separator": " "},
             {"corpus": text, "model": blank},
         )
-        params = {
-            "objective": MASKED_LANGUAGE_MODEL,
-            "options": {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"},
-            "texts_per_batch": int(facts.pretrain["texts_per_batch"]),
-            "epochs": None,
-            "max_steps": int(facts.pretrain["max_steps"]),
-            "learning_rate": facts.pretrain["learning_rate"],
-            "warmup_ratio": 0.1,
-            "warmup_steps": 0,
-            "schedule": "linear",
-            "weight_decay": 0.01,
-            "max_grad_norm": 1.0,
-            "precision": "fp32",
-            "length": length,
-            "seed": facts.initialise["seed"],
-        }
-        return Node("pretrain", params, {"model": blank, "tokens": tokens})
+        optimisation = Optimisation(
+            batch_size=int(facts.pretrain["texts_per_batch"]),
+            max_steps=int(facts.pretrain["max_steps"]),
+            learning_rate=facts.pretrain["learning_rate"],
+            warmup_ratio=0.1,
+            schedule="linear",
+            weight_decay=0.01,
+            max_grad_norm=1.0,
+            precision="fp32",
+            seed=facts.initialise["seed"],
+        )
+        return recipe.pretrain(
+            blank,
+            tokens,
+            objective=MASKED_LANGUAGE_MODEL,
+            options={"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"},
+            optimisation=optimisation,
+            length=length,
+        )
 
     def _negatives(self, node: Node) -> Node:
         """BM25 negatives mined from this scale's collection, in place of a distributed file."""

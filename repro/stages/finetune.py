@@ -129,10 +129,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from transformers import set_seed
 
     from repro.nn.checkpoint import check_length, load_tokenizer
-    from repro.training.loop import Settings, keep, train
+    from repro.training.loop import keep, train
     from repro.training.objective import build, import_objective
+    from repro.training.optimisation import Optimisation
 
-    settings = Settings.of(params, batch_size=params["queries_per_batch"])
+    optimisation = Optimisation.of(params, batch_size=params["queries_per_batch"])
     groups = Groups(
         inputs["training_set"],
         inputs["corpus"],
@@ -148,8 +149,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     start, kind = inputs["model"] / "model", import_objective(params["objective"])
     model = kind.load(start)
     check_length(model, max(params.get("query_length", 0), params["passage_length"]))
-    known = params | {"start": start, "warmup_steps": settings.warmup(settings.steps(len(groups)))}
+    known = params | {"start": start, "warmup_steps": optimisation.warmup(optimisation.steps(len(groups)))}
     objective = build(kind, model, load_tokenizer(start), params["options"], settings=known)
-    facts = train(objective, groups, settings, out=out, progress=progress)
+    facts = train(objective, groups, optimisation, out=out, progress=progress)
     keep(objective, out)
     return facts | {"queries_left_out": groups.left_out}

@@ -53,10 +53,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     from repro.errors import DataError
     from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
-    from repro.training.loop import Settings, keep, train
+    from repro.training.loop import keep, train
     from repro.training.objective import build, import_objective
+    from repro.training.optimisation import Optimisation
 
-    settings = Settings.of(params, batch_size=params["texts_per_batch"])
+    optimisation = Optimisation.of(params, batch_size=params["texts_per_batch"])
     rows = TokenRows(inputs["tokens"])
     if len(rows) == 0:
         raise DataError(f"{inputs['tokens']}: no texts to train on")
@@ -71,6 +72,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         options["generator"] = inputs["generator"] / "model"
     kind = import_objective(params["objective"])
     objective = build(kind, model, load_tokenizer(start), options, settings=params)
-    facts = train(objective, rows, settings, out=out, progress=progress)
+    facts = train(objective, rows, optimisation, out=out, progress=progress)
     keep(objective, out)
     return facts

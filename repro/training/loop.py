@@ -5,9 +5,7 @@ Killed at any step and started again in the same folder, a training ends on a CP
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import math
 import os
 import shutil
 import time
@@ -16,13 +14,13 @@ from typing import Protocol
 
 from torch import nn
 
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError
 from repro.nn.length_buckets import length_buckets
-from repro.nn.precision import check_precision
 from repro.nn.threads import threads_for
 from repro.progress import Progress
 from repro.training.batch_order import Order, Place
 from repro.training.checkpoints import last_complete
+from repro.training.optimisation import Optimisation
 from repro.training.process_group import everybody_waits, processes, rank
 
 
@@ -34,67 +32,8 @@ class Examples(Protocol):
     def __getitems__(self, places: list[Place]) -> list[dict]: ...
 
 
-@dataclasses.dataclass(frozen=True)
-class Settings:
-    """How an objective is minimised; names as in HF's TrainingArguments where it has them.
-
-    Attributes:
-        batch_size: examples a step, of all processes together: in-batch negatives make it part of the loss.
-        epochs, max_steps: the training ends at whichever comes first; either may be None, not both.
-        warmup_ratio, warmup_steps: linear warm-up over that share or number of steps; one is 0 or None.
-        schedule: HF's name of the learning rate's course after warm-up; ``linear`` falls to 0 at the last
-            step. ``logarithmic`` does too, after a warm-up that rises with the logarithm of the step.
-        weight_decay: AdamW's, applied to neither biases nor LayerNorm; 0 makes it Adam.
-        max_grad_norm: gradients are clipped to it; 0 for no clipping.
-        precision: ``fp32``, ``fp16`` or ``bf16``.
-        seed: of dropout and of the order of the examples.
-    """
-
-    batch_size: int
-    epochs: float | None
-    max_steps: int | None
-    learning_rate: float
-    warmup_ratio: float | None
-    warmup_steps: int | None
-    schedule: str
-    weight_decay: float
-    max_grad_norm: float
-    precision: str
-    seed: int
-
-    @classmethod
-    def of(cls, params: dict, *, batch_size: int) -> Settings:
-        """The settings among a stage's parameters.
-
-        Raises:
-            UsageError: neither or both of two exclusive parameters are given, or a schedule or precision is
-                unknown.
-            BlockedError: half precision without a GPU.
-        """
-        names = [field.name for field in dataclasses.fields(cls) if field.name != "batch_size"]
-        settings = cls(batch_size=batch_size, **{name: params[name] for name in names})
-        check_precision(settings.precision)
-        _check_schedule(settings.schedule)
-        if settings.epochs is None and settings.max_steps is None:
-            raise UsageError("a training needs epochs or max_steps; both are null")
-        if settings.warmup_ratio and settings.warmup_steps:
-            raise UsageError("a training takes warmup_ratio or warmup_steps, not both; set one to 0")
-        return settings
-
-    def steps(self, examples: int) -> int:
-        """Optimiser steps over so many examples; the last batch of an epoch may be smaller."""
-        wanted = [] if self.max_steps is None else [self.max_steps]
-        if self.epochs is not None:
-            wanted.append(math.ceil(self.epochs * math.ceil(examples / self.batch_size)))
-        return min(wanted)
-
-    def warmup(self, steps: int) -> int:
-        """Steps of warm-up in a training of so many steps."""
-        return self.warmup_steps or math.ceil(steps * (self.warmup_ratio or 0.0))
-
-
 def train(
-    objective: nn.Module, examples: Examples, settings: Settings, *, out: Path, progress: Progress
+    objective: nn.Module, examples: Examples, optimisation: Optimisation, *, out: Path, progress: Progress
 ) -> dict:
     """Minimise the objective's losses; it is changed in place.
 
@@ -121,14 +60,14 @@ def train(
     """
     from repro.training.trainer import ObjectiveTrainer, arguments
 
-    started, steps, checkpoints = time.monotonic(), settings.steps(len(examples)), out / "checkpoints"
-    made = arguments(settings, checkpoints, steps=steps)  # joins the other processes, if there are any
+    started, steps, checkpoints = time.monotonic(), optimisation.steps(len(examples)), out / "checkpoints"
+    made = arguments(optimisation, checkpoints, steps=steps)  # joins the other processes, if there are any
     asked = _asked()
     order = Order(
         len(examples),
-        batch_size=settings.batch_size,
+        batch_size=optimisation.batch_size,
         steps=steps,
-        seed=settings.seed,
+        seed=optimisation.seed,
         rank=rank(),
         processes=processes(),
     )
@@ -140,7 +79,7 @@ def train(
         log=out / "train_log.jsonl",
         resumed=_resumed(checkpoints, steps),
         save_steps=_number("REPRO_SAVE_STEPS", "steps, or unset it for every ten minutes"),
-        schedule=settings.schedule,
+        schedule=optimisation.schedule,
         **asked,
     )
     with (
@@ -152,7 +91,7 @@ def train(
     everybody_waits()
     facts = {
         "steps": steps,
-        "epochs": steps * settings.batch_size / len(examples),
+        "epochs": steps * optimisation.batch_size / len(examples),
         "examples": len(examples),
         "losses": _last_losses(out / "train_log.jsonl"),
         "seconds": round(time.monotonic() - started, 1),
@@ -195,16 +134,6 @@ def _resumed(checkpoints: Path, steps: int) -> Path | None:
 def _last_losses(log: Path) -> dict[str, float]:
     line = json.loads(log.read_text(encoding="utf-8").splitlines()[-1])
     return {name: value for name, value in line.items() if name not in ("step", "learning_rate", "grad_norm")}
-
-
-def _check_schedule(schedule: str) -> None:
-    from transformers.trainer_utils import SchedulerType
-
-    from repro.training.schedules import SCHEDULES
-
-    names = [*(kind.value for kind in SchedulerType), *SCHEDULES]
-    if schedule not in names:
-        raise unknown("schedule", schedule, names)
 
 
 def _number(variable: str, wanted: str) -> int | None:

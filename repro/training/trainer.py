@@ -21,6 +21,7 @@ from repro.training.checkpoints import step_of
 from repro.training.flop_count import Flops
 from repro.training.micro_batches import are_texts, backward_in_parts, collated_in_parts
 from repro.training.objective import SumObjective
+from repro.training.optimisation import Optimisation
 from repro.training.process_group import processes, rank, sum_gradients
 from repro.training.schedules import SCHEDULES
 
@@ -29,21 +30,21 @@ WORKERS = {"cpu": 0, "cuda": 4}
 LOG_LINES = 200
 
 
-def arguments(settings, checkpoints: Path, *, steps: int) -> TrainingArguments:
-    """HF's arguments for the loop's ``Settings``; saving and reporting are left to our own callbacks."""
+def arguments(optimisation: Optimisation, checkpoints: Path, *, steps: int) -> TrainingArguments:
+    """HF's arguments for an optimisation; saving and reporting are left to our own callbacks."""
     gpu = torch.cuda.is_available()
     made = TrainingArguments(
         output_dir=str(checkpoints),
-        per_device_train_batch_size=settings.batch_size,
+        per_device_train_batch_size=optimisation.batch_size,
         max_steps=steps,
-        learning_rate=settings.learning_rate,
-        lr_scheduler_type="constant" if settings.schedule in SCHEDULES else settings.schedule,
-        warmup_steps=settings.warmup(steps),
-        weight_decay=settings.weight_decay,
-        max_grad_norm=settings.max_grad_norm,
-        seed=settings.seed,
-        fp16=settings.precision == "fp16",
-        bf16=settings.precision == "bf16",
+        learning_rate=optimisation.learning_rate,
+        lr_scheduler_type="constant" if optimisation.schedule in SCHEDULES else optimisation.schedule,
+        warmup_steps=optimisation.warmup(steps),
+        weight_decay=optimisation.weight_decay,
+        max_grad_norm=optimisation.max_grad_norm,
+        seed=optimisation.seed,
+        fp16=optimisation.precision == "fp16",
+        bf16=optimisation.precision == "bf16",
         use_cpu=not gpu,
         dataloader_num_workers=WORKERS["cuda" if gpu else "cpu"],
         dataloader_pin_memory=gpu,
@@ -69,7 +70,7 @@ class ObjectiveTrainer(Trainer):
         log: JSON lines; those past the resumed step are cut off.
         resumed: a complete checkpoint to go on from, or None.
         save_steps: steps between checkpoints; None for one every ten minutes.
-        schedule: of the loop's ``Settings``; one that HF does not know is of ``repro.training.schedules``.
+        schedule: of the optimisation; one that HF does not know is of ``repro.training.schedules``.
         micro_batch: examples whose encoding is in memory at once; None for all that a process has. With it,
             or with several processes, ``inputs`` are a list of batches.
         length_buckets: parts of a batch by the lengths of its texts, where losses are sums over examples;

@@ -4,25 +4,30 @@ import pytest
 
 ID = "msmarco-passage/train/hard-negatives"
 RECIPES = """\
+from dataclasses import replace
+
 from repro import recipe
 
 TRAIN = "msmarco-passage/train/judged"
 
 
 def words(request, *, depth):
-    passages, bert = recipe.corpus("msmarco-passage"), recipe.backbone("some/bert", revision="main")
-    negatives = recipe.listed_negatives("msmarco-passage/train/hard-negatives", margin=3.0)
-    model = recipe.finetune(
-        bert, negatives, documents=passages, topics=recipe.queries(TRAIN), options={},
-        objective=recipe.Objective("contrastive", 1, "repro.nn.bi_encoder:BiEncoderContrastive"),
-        queries_per_batch=8, passages_per_query=2, epochs=1, max_steps=None, learning_rate=1e-5,
-        warmup_ratio=0.1, warmup_steps=0, schedule="linear", weight_decay=0.0, max_grad_norm=1.0,
-        precision="fp32", query_length=32, passage_length=144, separator=" ", pooling="cls", seed=1,
+    bert = recipe.backbone("some/bert", revision="main")
+    texts = recipe.Texts(
+        documents=recipe.corpus("msmarco-passage"), topics=recipe.queries(TRAIN),
+        query_length=32, passage_length=144, separator=" ", pooling="cls",
     )
-    how = {"separator": " ", "pooling": "cls", "normalize": False, "precision": "fp32"}
-    texts = recipe.encode(model, passages, kind="passages", length=144, **how)
-    topics = recipe.encode(model, recipe.queries(request.dataset), kind="queries", length=32, **how)
-    return recipe.search(texts, topics, depth=depth)
+    negatives = recipe.listed_negatives("msmarco-passage/train/hard-negatives", margin=3.0)
+    optimisation = recipe.Optimisation(
+        batch_size=8, epochs=1, learning_rate=1e-5, warmup_ratio=0.1, schedule="linear", weight_decay=0.0,
+        max_grad_norm=1.0, precision="fp32", seed=1,
+    )
+    model = recipe.finetune(
+        bert, negatives, texts=texts, options={}, passages_per_query=2, optimisation=optimisation,
+        objective=recipe.Objective("contrastive", 1, "repro.nn.bi_encoder:BiEncoderContrastive"),
+    )
+    texts = replace(texts, topics=recipe.queries(request.dataset))
+    return recipe.search(*recipe.encode(model, texts, normalize=False, precision="fp32"), depth=depth)
 """
 LINE = ("--cell", "toy/1/bm25/dev")
 

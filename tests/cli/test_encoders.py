@@ -33,10 +33,11 @@ def random(request, *, pooling):
     vocabulary = Node("vocabulary", {"size": 300}, {"corpus": documents})
     sizes = {"hidden_size": 32, "layers": 1, "heads": 2, "intermediate_size": 64, "max_positions": 64}
     model = Node("initialise", {**sizes, "dropout": 0, "seed": 1}, {"tokenizer": vocabulary})
-    how = {"separator": "[SEP]", "pooling": pooling, "normalize": True, "precision": "fp32"}
-    passages = recipe.encode(model, documents, kind="passages", length=40, **how)
-    questions = recipe.encode(model, topics, kind="queries", length=12, **how)
-    return recipe.search(passages, questions, depth=100)
+    texts = recipe.Texts(
+        documents=documents, topics=topics, query_length=12, passage_length=40, separator="[SEP]",
+        pooling=pooling,
+    )
+    return recipe.search(*recipe.encode(model, texts, normalize=True, precision="fp32"), depth=100)
 
 
 def words(request):

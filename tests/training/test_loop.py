@@ -11,7 +11,8 @@ from torch import nn
 
 from repro.errors import BlockedError, StageError, UsageError
 from repro.progress import Progress
-from repro.training.loop import Order, Settings, keep, train
+from repro.training.loop import Order, keep, train
+from repro.training.optimisation import Optimisation
 
 
 class Regression(nn.Module):
@@ -53,7 +54,7 @@ class Places:
         return [{"epoch": epoch, "index": index} for epoch, index in places]
 
 
-def settings(**changes) -> Settings:
+def settings(**changes) -> Optimisation:
     given = {
         "epochs": None,
         "max_steps": 12,
@@ -66,7 +67,7 @@ def settings(**changes) -> Settings:
         "precision": "fp32",
         "seed": 5,
     }
-    return Settings.of(given | changes, batch_size=4)
+    return Optimisation.of(given | changes, batch_size=4)
 
 
 def trained(out, *, fails_at=None, examples=20, **changes):

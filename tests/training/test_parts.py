@@ -13,8 +13,9 @@ import torch
 from repro.errors import UsageError
 from repro.progress import Progress
 from repro.training.batch_order import Order
-from repro.training.loop import Settings, train
+from repro.training.loop import train
 from repro.training.micro_batches import are_texts, collated_in_parts
+from repro.training.optimisation import Optimisation
 from repro.training.process_group import rank
 from tests.nn.parted_objectives import Texts, objective
 from tests.training.test_loop import Places, Regression
@@ -23,7 +24,7 @@ from tests.two_processes import in_two_processes
 NAMES = ("mlm", "costa", "in-batch", "four blocks", "distillation")
 
 
-def settings(**changes) -> Settings:
+def settings(**changes) -> Optimisation:
     given = {
         "epochs": None,
         "max_steps": 5,
@@ -36,7 +37,7 @@ def settings(**changes) -> Settings:
         "precision": "fp32",
         "seed": 5,
     }
-    return Settings.of(given | changes, batch_size=4)
+    return Optimisation.of(given | changes, batch_size=4)
 
 
 def trained(name: str, out: Path, *, dropout=0.0, fails_at=None):

@@ -12,8 +12,9 @@ from papers.baselines.sentences import sentences
 from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
-from repro.training.loop import Settings, train
+from repro.training.loop import train
 from repro.training.objective import build
+from repro.training.optimisation import Optimisation
 from tests.papers.baselines.tiny_texts import ids, rows, texts
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
@@ -187,7 +188,7 @@ def test_a_wrong_option_is_a_usage_error(changes, said):
 @pytest.mark.parametrize("mlm_on", ["context", "text"])
 def test_it_trains_and_what_it_saves_can_be_loaded(tmp_path, mlm_on):
     ict = objective(mlm_on=mlm_on, dropout=0.1)
-    settings = Settings(
+    settings = Optimisation(
         batch_size=16,
         epochs=None,
         max_steps=40,

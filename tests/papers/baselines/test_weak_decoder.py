@@ -12,8 +12,9 @@ from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
 from repro.nn.token_cross_entropy import IGNORED
 from repro.progress import Progress
-from repro.training.loop import Settings, train
+from repro.training.loop import train
 from repro.training.objective import build
+from repro.training.optimisation import Optimisation
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
@@ -58,7 +59,7 @@ class Rows(list):
 
 
 def settings(steps):
-    return Settings(
+    return Optimisation(
         batch_size=4,
         epochs=None,
         max_steps=steps,

@@ -12,7 +12,8 @@ import torch
 from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer
 from repro.progress import Progress
 from repro.stages import pretrain
-from repro.training.loop import Settings, train
+from repro.training.loop import train
+from repro.training.optimisation import Optimisation
 from tests.papers.cotmae_v2.pretraining import FIRST_VERSION, OPTIONS, made, rows
 from tests.tiny_models import save_tiny_model, tiny_tokenizer
 
@@ -25,7 +26,7 @@ class Rows(list):
 
 
 def settings(steps):
-    return Settings(
+    return Optimisation(
         batch_size=4,
         epochs=None,
         max_steps=steps,

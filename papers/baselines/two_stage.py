@@ -1,0 +1,100 @@
+"""Fine-tuning in two stages: on negatives that are at hand, then on those mined with the first model.
+
+Every value is an argument. Which reading gives it, and what only one paper does, a paper's folder says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from repro import recipe
+from repro.graph import Node
+from repro.recipe import Objective, Optimisation, Texts
+from repro.recipe.request import Request
+
+TITLED = "msmarco-passage/rocketqa"
+
+
+class Representation(Protocol):
+    """How texts are encoded and compared."""
+
+    def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
+        """The ranking of the passages for each query."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dense:
+    """One vector a text, compared by inner product; ``precision`` as ``recipe.encode`` takes it."""
+
+    normalize: bool
+    precision: str | Mapping[str, str]
+
+    def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
+        """The ranking of the passages for each query."""
+        vectors = recipe.encode(model, texts, normalize=self.normalize, precision=self.precision)
+        return recipe.search(*vectors, depth=depth)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoStage:
+    """What the trainings and rankings of a retriever share, in both stages.
+
+    Attributes:
+        train: the dataset of the training queries and their judgements.
+        texts: its passages and queries, and how the retriever reads them.
+        representation: how it ranks.
+        objective, options, passages_per_query, negative_choice, positive_choice: of a fine-tuning.
+    """
+
+    train: str
+    texts: Texts
+    representation: Representation
+    objective: Objective
+    options: Mapping[str, Any]
+    passages_per_query: int
+    negative_choice: str = "window"
+    positive_choice: str = "all"
+
+    def tuned(self, model: Node, training_set: Node, optimisation: Optimisation) -> Node:
+        """Fine-tune ``model`` on a training set: either stage."""
+        return recipe.finetune(
+            model,
+            training_set,
+            texts=self.texts,
+            objective=self.objective,
+            options=self.options,
+            passages_per_query=self.passages_per_query,
+            optimisation=optimisation,
+            negative_choice=self.negative_choice,
+            positive_choice=self.positive_choice,
+        )
+
+    def mined(self, retriever: Node, *, depth: int, per_query: int, seed: int, random_added: int = 0) -> Node:
+        """Hard negatives of the training queries: the top of a retriever's ranking without the positives."""
+        return recipe.mine(
+            self.search(retriever, self.train, depth=depth),
+            recipe.qrels(self.train),
+            depth=depth,
+            per_query=per_query,
+            seed=seed,
+            random_added=random_added,
+            documents=self.texts.documents,
+        )
+
+    def search(self, retriever: Node, dataset: str, *, depth: int) -> Node:
+        """A retriever's ranking of the passages for a dataset's queries."""
+        texts = replace(self.texts, topics=recipe.queries(dataset))
+        return self.representation.search(retriever, texts, depth=depth)
+
+    def reading(self, *, passage_length: int) -> TwoStage:
+        """The same with so many tokens of a passage."""
+        return replace(self, texts=replace(self.texts, passage_length=passage_length))
+
+
+def marco_passages(request: Request) -> Node:
+    """MS MARCO's passages, with RocketQA's titles where reading ``passage-titles`` and the data allow it."""
+    wanted = request.reading("passage-titles") == "rocketqa"
+    titled = wanted and request.choices.original("passage-titles", f"{TITLED}/corpus.jsonl", otherwise="none")
+    return recipe.corpus(TITLED if titled else "msmarco-passage")

@@ -1,0 +1,86 @@
+"""The arguments that every training has, as a recipe states them and the loop obeys them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from repro.errors import UsageError, unknown
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Optimisation:
+    """How an objective is minimised; names as in HF's TrainingArguments where it has them.
+
+    Attributes:
+        batch_size: examples a step, of all processes together: in-batch negatives make it part of the loss.
+            An example is a text, or a query with its passages.
+        epochs, max_steps: the training ends at whichever comes first; either may be None, not both.
+        warmup_ratio, warmup_steps: linear warm-up over that share or number of steps; one is 0 or None.
+        schedule: HF's name of the learning rate's course after warm-up; ``linear`` falls to 0 at the last
+            step. ``logarithmic`` does too, after a warm-up that rises with the logarithm of the step.
+        weight_decay: AdamW's, applied to neither biases nor LayerNorm; 0 makes it Adam.
+        max_grad_norm: gradients are clipped to it; 0 for no clipping.
+        precision: ``fp32``, ``fp16`` or ``bf16``.
+        seed: of dropout and of the order of the examples.
+    """
+
+    batch_size: int
+    epochs: float | None = None
+    max_steps: int | None = None
+    learning_rate: float
+    warmup_ratio: float | None = 0.0
+    warmup_steps: int | None = 0
+    schedule: str
+    weight_decay: float
+    max_grad_norm: float
+    precision: str
+    seed: int
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any], *, batch_size: int) -> Optimisation:
+        """The optimisation among a training node's parameters.
+
+        Raises:
+            UsageError: neither or both of two exclusive parameters are given, or a schedule or precision is
+                unknown.
+            BlockedError: half precision without a GPU.
+        """
+        from repro.nn.precision import check_precision
+
+        names = [field.name for field in dataclasses.fields(cls) if field.name != "batch_size"]
+        optimisation = cls(batch_size=batch_size, **{name: params[name] for name in names})
+        check_precision(optimisation.precision)
+        _check_schedule(optimisation.schedule)
+        if optimisation.epochs is None and optimisation.max_steps is None:
+            raise UsageError("a training needs epochs or max_steps; both are null")
+        if optimisation.warmup_ratio and optimisation.warmup_steps:
+            raise UsageError("a training takes warmup_ratio or warmup_steps, not both; set one to 0")
+        return optimisation
+
+    def as_params(self) -> dict[str, Any]:
+        """Parameters of a training node, without the batch size, which stages call by names of their own."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if name != "batch_size"}
+
+    def steps(self, examples: int) -> int:
+        """Optimiser steps over so many examples; the last batch of an epoch may be smaller."""
+        limits = [] if self.max_steps is None else [self.max_steps]
+        if self.epochs is not None:
+            limits.append(math.ceil(self.epochs * math.ceil(examples / self.batch_size)))
+        return min(limits)
+
+    def warmup(self, steps: int) -> int:
+        """Steps of warm-up in a training of so many steps."""
+        return self.warmup_steps or math.ceil(steps * (self.warmup_ratio or 0.0))
+
+
+def _check_schedule(schedule: str) -> None:
+    from transformers.trainer_utils import SchedulerType
+
+    from repro.training.schedules import SCHEDULES
+
+    names = [*(kind.value for kind in SchedulerType), *SCHEDULES]
+    if schedule not in names:
+        raise unknown("schedule", schedule, names)
