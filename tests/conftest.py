@@ -22,6 +22,16 @@ def real_data() -> Path:
     return place
 
 
+@pytest.fixture(scope="session")
+def in_two_processes():
+    """``in_two_processes(function, folder)``, by the same two for all tests: starting them takes seconds."""
+    from tests.two_processes import Pair
+
+    pair = Pair()
+    yield pair
+    pair.end()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _signals_are_heard():
     """A shell that starts tests in the background, or nohup, has signals ignored, by what they start too."""

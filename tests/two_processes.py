@@ -1,28 +1,96 @@
-"""A function run by two processes that train together, as torchrun would start them, over gloo."""
+"""Functions run by two processes that train together, as torchrun would start them, over gloo."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import socket
+import traceback
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import torch
-from torch import distributed, multiprocessing
+from torch import distributed
 
 
-def in_two_processes(function: Callable[[Path], None], folder: Path) -> None:
-    """``function(folder)`` in both; it is found by its module and name."""
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        port = probe.getsockname()[1]
-    multiprocessing.start_processes(_one, args=(function, folder, port), nprocs=2, start_method="spawn")
+class Pair:
+    """Two processes that live until ``end``, and carry out one function after the other.
+
+    They meet as under torchrun: at a store of this process, a new one for every call. Did the first of them
+    listen itself, on a port that was free a moment ago, another program might have taken it, and the second
+    might connect to what is left of the call before. Gloo is held to the loopback interface.
+    """
+
+    def __init__(self) -> None:
+        self.children: list[tuple[multiprocessing.Process, Connection]] = []
+
+    def __call__(self, function: Callable[[Path], None], folder: Path, *, connected: bool = True) -> None:
+        """``function(folder)`` in both; it is found by its module and name.
+
+        ``connected`` says whether torch.distributed connects them before; else the function sees what a
+        launcher leaves in the environment, and may connect them once.
+
+        Raises:
+            RuntimeError: one of the two failed, with its traceback; both are ended then.
+        """
+        if not self.children:
+            self._start()
+        store = distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+        for _, ours in self.children:
+            ours.send((store.port, function, folder, connected))
+        waiting = [ours for _, ours in self.children]
+        while waiting:
+            for ours in multiprocessing.connection.wait(waiting):
+                waiting.remove(ours)
+                if failure := _answer(ours):
+                    self.end()  # the other may wait for it
+                    raise RuntimeError(failure)
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        for rank in (0, 1):
+            ours, theirs = context.Pipe()
+            child = context.Process(target=_serve, args=(rank, theirs), daemon=True)
+            child.start()
+            theirs.close()
+            self.children.append((child, ours))
+
+    def end(self) -> None:
+        for child, ours in self.children:
+            child.kill()
+            child.join()
+            ours.close()
+        self.children = []
 
 
-def _one(rank: int, function: Callable[[Path], None], folder: Path, port: int) -> None:
-    where = {"MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
-    os.environ |= where | {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
+def _answer(ours: Connection) -> str | None:
+    try:
+        return ours.recv()
+    except EOFError:
+        return "one of the two processes ended"
+
+
+def _serve(rank: int, parent: Connection) -> None:
+    """One of the two: whatever a function changes in the environment is undone before the next."""
     torch.set_num_threads(1)
-    distributed.init_process_group("gloo")
-    function(folder)
-    distributed.destroy_process_group()
+    loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
+    launched = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
+    alone = {"TORCHELASTIC_USE_AGENT_STORE": "True", "GLOO_SOCKET_IFNAME": loopback, "OMP_NUM_THREADS": "1"}
+    before = {**os.environ, **launched, **alone}
+    while True:
+        try:
+            port, function, folder, connected = parent.recv()
+        except EOFError:
+            return
+        os.environ.clear()
+        os.environ.update(before, MASTER_PORT=str(port))
+        try:
+            if connected:
+                distributed.init_process_group("gloo")
+            function(folder)
+            if distributed.is_initialized():
+                distributed.destroy_process_group()
+            parent.send(None)
+        except BaseException:
+            parent.send(traceback.format_exc())

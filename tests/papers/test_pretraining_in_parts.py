@@ -15,7 +15,6 @@ from repro.training.micro_batches import backward_in_parts, collated_in_parts
 from repro.training.objective import BatchObjective, SumObjective
 from repro.training.process_group import rank, sum_gradients
 from tests.papers.pretraining_in_parts import CASES, COUNT, PARTS, batches, likeliest, objective, rows
-from tests.two_processes import in_two_processes
 
 SHARES = (PARTS[:2], PARTS[2:]), (((0, 3),), ((3, COUNT),))  # of each process, in parts and not
 
@@ -51,19 +50,20 @@ def tolerance(name: str) -> float:
 
 def shares(folder: Path) -> None:
     """One process of two: every objective's losses and gradient, of its share of the batch."""
-    generator.sampled = likeliest
     own = folder / str(rank())
     own.mkdir()
-    for number, name in enumerate(CASES):
-        for way, parts in enumerate(SHARES):
-            made = objective(name, own)
-            losses = backward_in_parts(made, batches(made, parts[rank()]), backward=torch.Tensor.backward)
-            sum_gradients(made.parameters())
-            np.savez(own / f"{number}-{way}.npz", **found(made, losses))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(generator, "sampled", likeliest)
+        for number, name in enumerate(CASES):
+            for way, parts in enumerate(SHARES):
+                made = objective(name, own)
+                losses = backward_in_parts(made, batches(made, parts[rank()]), backward=torch.Tensor.backward)
+                sum_gradients(made.parameters())
+                np.savez(own / f"{number}-{way}.npz", **found(made, losses))
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory):
+def shared(tmp_path_factory, in_two_processes):
     folder = tmp_path_factory.mktemp("shares")
     in_two_processes(shares, folder)
     return folder

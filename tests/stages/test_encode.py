@@ -21,7 +21,6 @@ from repro.progress import Progress
 from repro.stages import encode, encode_views
 from repro.store import Store
 from tests.tiny_models import save_tiny_model, tiny_tokenizer
-from tests.two_processes import in_two_processes
 
 
 def params(**changes):
@@ -245,22 +244,31 @@ def test_title_and_text_as_a_pair_are_two_segments(model, corpus, tmp_path, prog
             np.testing.assert_allclose(vector, encoder(**batch)[0], atol=2e-6)
 
 
-def _alone_connected(folder):
-    """Both views of encoding by a process that the launcher started and nothing has connected yet."""
-    distributed.destroy_process_group()
-    encode.BLOCK = encode_views.BLOCK = 8
-    inputs = {"model": folder / "model", "texts": folder / "corpus"}
-    encode.run(params(), inputs, folder / "together", Progress())
+def _not_yet_connected(folder):
+    """Vectors, by a process that the launcher started and nothing has connected yet."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encode, "BLOCK", 8)
+        inputs = {"model": folder / "model", "texts": folder / "corpus"}
+        encode.run(params(), inputs, folder / "together", Progress())
     assert not distributed.is_initialized()
-    distributed.init_process_group("gloo")
-    encode_views.run(view_params(), inputs, folder / "views together", Progress())
+
+
+def _connected(folder):
+    """Views, by a process that can reach the other."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encode_views, "BLOCK", 8)
+        inputs = {"model": folder / "model", "texts": folder / "corpus"}
+        encode_views.run(view_params(), inputs, folder / "views together", Progress())
+    assert distributed.is_initialized()
 
 
 def view_params():
     return params() | {"views": ["sparse"], "positions": "all", "head": "splade", "top_k": None}
 
 
-def test_two_processes_write_the_bytes_of_one(model, corpus, tmp_path, progress, monkeypatch):
+def test_two_processes_write_the_bytes_of_one(
+    model, corpus, tmp_path, progress, monkeypatch, in_two_processes
+):
     monkeypatch.setattr(encode, "BLOCK", 8)
     monkeypatch.setattr(encode_views, "BLOCK", 8)
     inputs = {"model": model, "texts": corpus}
@@ -270,7 +278,8 @@ def test_two_processes_write_the_bytes_of_one(model, corpus, tmp_path, progress,
         (tmp_path / {"model": "model", "texts": "corpus"}[name]).symlink_to(folder)
     encode.run(params(), inputs, tmp_path / "alone", progress)
     encode_views.run(view_params(), inputs, tmp_path / "views alone", progress)
-    in_two_processes(_alone_connected, tmp_path)
+    in_two_processes(_not_yet_connected, tmp_path, connected=False)
+    in_two_processes(_connected, tmp_path)
     for kind in ("", "views "):
         alone, together = (
             {path.name: path.read_bytes() for path in (tmp_path / f"{kind}{name}").glob("*.*")}

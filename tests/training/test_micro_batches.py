@@ -11,7 +11,6 @@ from repro.nn.token_cross_entropy import IGNORED
 from repro.training.micro_batches import backward_in_parts
 from repro.training.process_group import gathered, rank, sum_gradients
 from tests.nn.parted_objectives import COUNT, NAMES, batch_in_parts, objective
-from tests.two_processes import in_two_processes
 
 
 def whole(name, *, dropout=0.0):
@@ -46,7 +45,7 @@ def shares(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory):
+def shared(tmp_path_factory, in_two_processes):
     folder = tmp_path_factory.mktemp("shares")
     in_two_processes(shares, folder)
     return folder

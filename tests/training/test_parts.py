@@ -19,7 +19,6 @@ from repro.training.optimisation import Optimisation
 from repro.training.process_group import rank
 from tests.nn.parted_objectives import Texts, objective
 from tests.training.test_loop import Places, Regression
-from tests.two_processes import in_two_processes
 
 NAMES = ("mlm", "costa", "in-batch", "four blocks", "distillation")
 
@@ -96,7 +95,7 @@ def two(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory):
+def shared(tmp_path_factory, in_two_processes):
     folder = tmp_path_factory.mktemp("trained")
     in_two_processes(two, folder)
     return folder

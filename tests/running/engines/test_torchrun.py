@@ -9,7 +9,6 @@ from repro.graph import Node
 from repro.running.engines.torchrun import build
 from repro.store import Store
 from repro.training.process_group import everybody_waits, rank
-from tests.two_processes import in_two_processes
 
 SHARED = Node("pretrain", {"objective": {"name": "none", "version": 1, "path": "none:None"}})
 LONE = Node("corpus", {"dataset": "x"})
@@ -42,7 +41,7 @@ def built(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, in_two_processes):
     made = tmp_path_factory.mktemp("together")
     in_two_processes(built, made)
     return made
