@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import errno
 import json
 import os
@@ -118,8 +119,7 @@ def test_an_interrupted_encoding_goes_on_behind_the_last_intact_block(
 def test_an_encoding_killed_while_the_store_seals_it_is_not_encoded_again(
     model, corpus, tmp_path, progress, monkeypatch, stage
 ):
-    from repro.store import seal
-
+    seal = importlib.import_module("repro.store.seal")  # the package has a function of this name
     monkeypatch.setattr(stage, "BLOCK", 8)
     given = params() if stage is encode else view_params()
     node, store, found = Node(stage.__name__.split(".")[-1], given), Store(tmp_path / "store"), []
