@@ -6,64 +6,17 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from repro.errors import DataError, UsageError
-from repro.graph import Node
-from repro.nn.encoder_conventions import FILE, MODULES, Conventions
+from repro.exchange.measured_encoder import Source
+from repro.nn.encoder_conventions import FILE
 from repro.store import Store
 
 TYPES = {  # names that every version of sentence-transformers takes
     kind: f"sentence_transformers.models.{kind}" for kind in ("Transformer", "Pooling", "Dense", "Normalize")
 }
 ACTIVATION = "torch.nn.modules.{}"
-
-
-@dataclass(frozen=True)
-class Source:
-    """The two encodings behind a run, and the one model of both.
-
-    Raises UsageError, saying why, for a run that no single dense encoder made.
-    """
-
-    model: Node
-    passages: Node
-    queries: Node
-
-    @classmethod
-    def of(cls, run: Node) -> Source:
-        if run.stage not in ("search", "search_views"):
-            raise UsageError(f"{run} is not an encoder's: it was made by {run.stage}, not by search")
-        passages, queries = run.inputs["passages"], run.inputs["queries"]
-        model = passages.inputs["model"]
-        if model.fingerprint != queries.inputs["model"].fingerprint:
-            raise UsageError(f"{run} has an encoder for passages and another for queries; one is exported")
-        if model.stage == "released":
-            name = model.params["name"]
-            raise UsageError(f"{model} is a released checkpoint; take it from {name!r} itself")
-        views = passages.params.get("views", ["dense"])
-        if list(views) != ["dense"]:
-            raise UsageError(
-                f"{run} searches by {' and '.join(views)} vectors, which sentence-transformers has no "
-                "directory for; choose a row with a dense vector alone"
-            )
-        return cls(model, passages, queries)
-
-    @property
-    def conventions(self) -> Conventions:
-        """How its texts were read, as ``repro.json`` says it; heads and cosine are in the modules."""
-        passages, queries = self.passages.params, self.queries.params
-        return Conventions(
-            pooling=MODULES,
-            similarity="cosine" if passages["normalize"] else "dot",
-            query_length=queries["length"],
-            passage_length=passages["length"],
-            separator=passages["separator"],
-            query_prefix=queries.get("prefix", ""),
-            passage_prefix=passages.get("prefix", ""),
-            precision=passages["precision"],
-        )
 
 
 def export(source: Source, store: Store, to: Path, *, card: str, about: Mapping) -> None:

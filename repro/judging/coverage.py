@@ -1,8 +1,9 @@
-"""What there is to measure in the papers, how each cell of it can be measured, and what has been."""
+"""Every cell that could be measured: the strongest way to do so, and the scales at which it was done."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,9 +63,74 @@ def coverage(source: Paper, results: Results) -> list[Covered]:
     return found
 
 
-def nothing_to_measure(table: Table, source: Paper) -> int:
-    """How many printed cells of a table hold words or settings; dashes hold nothing."""
-    return sum(not is_measured(c) and not c.printed.is_dash for c in cells_of(source, (table,)))
+@dataclass(frozen=True)
+class Tally:
+    """The cells of a table, a figure or several of them, counted by way and by scale.
+
+    Attributes:
+        what: the place or paper that is counted.
+        idle: how many published cells hold words or settings, which nothing measures.
+    """
+
+    paper: str
+    what: str
+    cells: Sequence[Covered]
+    idle: int = 0
+
+    @property
+    def ways(self) -> dict[str, int]:
+        """Way -> how many cells are measured by it."""
+        return {way: sum(c.way == way for c in self.cells) for way in WAYS}
+
+    @property
+    def measured(self) -> Counter[str]:
+        """Scale -> how many cells have a record or drawing of it."""
+        return Counter(scale for c in self.cells for scale in c.measured)
+
+    def as_json(self) -> dict:
+        """The object that ``repro coverage --json`` prints."""
+        detail = [
+            {"id": c.id, "way": c.way, "measured": c.measured, "recipe": c.recipe, "reason": c.reason}
+            for c in self.cells
+        ]
+        return {
+            "paper": self.paper,
+            "what": self.what,
+            "cells": len(self.cells),
+            "ways": self.ways,
+            "measured": dict(self.measured),
+            "nothing to measure": self.idle,
+            "detail": detail,
+        }
+
+
+def tallies(source: Paper, results: Results) -> list[Tally]:
+    """A tally for every table and figure of a paper, in its order. Raises what ``coverage`` raises."""
+    cells = coverage(source, results)
+    tables = {place_of(table.id): table for table in source.manifest.tables}
+    places = (*tables, *(place_of(f"figure-{figure.id}") for figure in source.manifest.figures))
+    return [
+        Tally(source.name, place, [c for c in cells if c.place == place], _idle(tables.get(place), source))
+        for place in places
+    ]
+
+
+def total(parts: Iterable[Tally], *, what: str) -> Tally:
+    """Several tallies as one."""
+    parts = list(parts)
+    return Tally("", what, [c for part in parts for c in part.cells], sum(part.idle for part in parts))
+
+
+def usual_first(scales: Iterable[str]) -> list[str]:
+    """Names of scales: full, small and tiny first."""
+    usual = ("full", "small", "tiny")
+    return [name for name in usual if name in scales] + sorted(set(scales) - set(usual))
+
+
+def _idle(table: Table | None, source: Paper) -> int:
+    """How many cells of a table hold words or settings; dashes hold nothing."""
+    cells = cells_of(source, (table,)) if table else ()
+    return sum(not is_measured(c) and not c.printed.is_dash for c in cells)
 
 
 def place_of(owner: str) -> str:
@@ -74,9 +140,7 @@ def place_of(owner: str) -> str:
 
 def scales_of(folder: Path) -> list[str]:
     """The scales that a folder of the results has something of; full, small and tiny first."""
-    usual = ("full", "small", "tiny")
-    found = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
-    return [name for name in usual if name in found] + sorted(found - set(usual))
+    return usual_first({path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else ())
 
 
 def _covered(cell: Cell, records: Sequence[Record]) -> Covered:

@@ -4,10 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from repro import __version__
 from repro.datasets.catalog import catalog
+from repro.exchange.measured_encoder import Export
 from repro.graph import Node, walk
+from repro.locations import CHECKOUT
+from repro.machine import commit
 from repro.nn.encoder_conventions import Conventions
-from repro.store.results import Record
+from repro.running.measurement import Measurement, recipe_path
+from repro.store.results import Record, Results
+
+
+def card_of(encoder: Export, results: Results, *, scale: str) -> str:
+    """The card of an encoder that is exported, with the scores recorded at a scale."""
+    measurement = encoder.measurement
+    return card(
+        f"Encoder of {encoder.name}",
+        encoder.source.model,
+        encoder.source.conventions,
+        facts=_facts(encoder, scale),
+        records=_records(measurement, results, scale) if measurement else [],
+        readings=measurement.departures if measurement else {},
+        substitutes=measurement.substitutes if measurement else {},
+    )
+
+
+def _facts(encoder: Export, scale: str) -> dict[str, object]:
+    facts = {"made by": f"repro {__version__}", "commit": commit(CHECKOUT), "scale": scale}
+    if encoder.measurement is None:
+        return facts | {"fingerprint": encoder.name}
+    cell = encoder.measurement.cell
+    return facts | {
+        "cell": cell.id,
+        "row": cell.row.label,
+        "recipe": recipe_path(cell),
+        "options": ", ".join(f"{name} {value!r}" for name, value in cell.options.items()),
+        "seed": encoder.measurement.seed,
+        "fingerprint": encoder.measurement.fingerprint,
+    }
+
+
+def _records(measurement: Measurement, results: Results, scale: str) -> list[Record]:
+    """The newest record of each cell of the row, under the same seed and readings."""
+    prefix = measurement.cell.id.rpartition("/")[0] + "/"
+    newest = {
+        record.cell: record
+        for record in results.read(scale, measurement.cell.paper.name)
+        if record.cell.startswith(prefix)
+        and record.seed == measurement.seed
+        and record.readings == dict(measurement.departures)
+    }
+    return list(newest.values())
 
 
 def card(
@@ -27,8 +74,13 @@ def card(
         records: of the cells that this model was measured in.
         readings: choices that are not the default; ``substitutes`` those whose data was not at hand.
     """
-    told = {**facts, "model": model.fingerprint}
-    parts = [f"# {title}", _items(told), "## How it reads texts", _items(_read(conventions)), USE]
+    parts = [
+        f"# {title}",
+        _items({**facts, "model": model.fingerprint}),
+        "## How it reads texts",
+        _items(_read(conventions)),
+        USE,
+    ]
     parts += ["## Readings that differ from the defaults", _items(readings) or "None."]
     if substitutes:
         parts += ["Data that was not at hand, so that another choice was taken:", _items(substitutes)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 import click
@@ -26,42 +25,24 @@ def command(names, scale_name, failing, marks, store, results, as_json):
     `repro compare` stores; an order without a test says "means only". Nothing is run.
     """
     from repro.cli.printing import emit_json
-    from repro.judging.claims.judged import judged
+    from repro.judging.claims.measured import judged_at
     from repro.manifest.papers import paper, papers
-
-    sources = [paper(name) for name in dict.fromkeys(names or papers())]
-    ours = _measured(sources, scale_name, store, results)
-    found = [j for j in judged(sources, ours, scale=scale_name) if j.fails or not failing]
-    if as_json:
-        return emit_json([j.as_json() for j in found])
-    for source in sources:
-        own = [j for j in found if j.statement.paper is source]
-        if own:
-            _show(source.name, own, scale_name, each=marks)
-    if not found:
-        print("nothing is contradicted" if failing else "the papers state nothing that cells can confirm")
-    elif scale_name != "full":
-        print(f"Scale {scale_name}: says nothing of the paper.")
-
-
-def _measured(sources, scale_name: str, store, results):
-    """Our values for these papers, and for those their sentences name."""
-    from repro.judging.claims.values import measured
-    from repro.manifest.cells import select
-    from repro.manifest.papers import papers
-    from repro.running.plan import plan
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
 
-    workspace, chosen = Workspace.open(store, results), scale(scale_name)
-    text = " ".join(claim.expect for source in sources for claim in source.claims.values())
-    wanted = {source.name for source in sources} | set(re.findall(r"[\"']([\w-]+):", text)) & set(papers())
-    planned = plan(
-        select(tuple(sorted(wanted)), tables=(), rows=(), cells=()),
-        scale=chosen,
-        machine=workspace.machine,
-    )
-    return measured(planned, workspace.results, workspace.store)
+    sources = [paper(name) for name in dict.fromkeys(names or papers())]
+    judged = judged_at(sources, scale(scale_name), Workspace.open(store, results))
+    shown = [j for j in judged if j.fails or not failing]
+    if as_json:
+        return emit_json([j.as_json() for j in shown])
+    for source in sources:
+        own = [j for j in shown if j.statement.paper is source]
+        if own:
+            _show(source.name, own, scale_name, each=marks)
+    if not shown:
+        print("nothing is contradicted" if failing else "the papers state nothing that cells can confirm")
+    elif scale_name != "full":
+        print(f"Scale {scale_name}: says nothing of the paper.")
 
 
 def _show(name: str, own, scale_name: str, *, each: bool) -> None:
@@ -69,7 +50,13 @@ def _show(name: str, own, scale_name: str, *, each: bool) -> None:
 
     shown = [j for j in own if each or j.statement.kind == "claim" or j.print.state == "fails"]
     rows = [
-        [j.statement.id.removeprefix(f"{name}/"), j.statement.where, _says(j), _told(j.print), _told(j.ours)]
+        [
+            j.statement.id.removeprefix(f"{name}/"),
+            j.statement.where,
+            _says(j),
+            _judgement(j.print),
+            _judgement(j.ours),
+        ]
         for j in shown
     ]
     rows += _folded(name, [j for j in own if j not in shown])
@@ -98,7 +85,7 @@ def _says(judged) -> str:
     return f"{statement.says}\n= {statement.note}" if statement.note and judged.fails else statement.says
 
 
-def _told(judgement) -> str:
+def _judgement(judgement) -> str:
     test = f" ({judgement.test})" if judgement.test and judgement.state != "untested" else ""
     first, *more = judgement.why.split("; ")
     why = f": {first}" if first and judgement.state == "fails" else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import click
 
 
@@ -20,63 +22,24 @@ def command(names, verbose, as_json, results):
     Between the rules are scales with a record or drawing of it. Words and settings are counted apart.
     """
     from repro.cli.printing import emit_json
+    from repro.judging.coverage import tallies, total, usual_first
     from repro.locations import Locations
     from repro.manifest.papers import paper, papers
     from repro.store.results import Results
 
     kept = Results(Locations.resolve(results=results).results)
-    rows = [row for name in names or papers() for row in _places(paper(name), kept)]
+    places = {name: tallies(paper(name), kept) for name in names or papers()}
+    everything = total((tally for own in places.values() for tally in own), what="all")
     if as_json:
-        return emit_json(rows)
-    scales = _scales(rows)
-    for name in dict.fromkeys(row["paper"] for row in rows):
-        own = [row for row in rows if row["paper"] == name]
-        _print(f"{name}: {paper(name).manifest.title}", [*own, _sum(own, "all")], scales)
+        return emit_json([tally.as_json() for own in places.values() for tally in own])
+    scales = usual_first({"full", "small", "tiny", *everything.measured})
+    for name, own in places.items():
+        _print(f"{name}: {paper(name).manifest.title}", [*own, total(own, what="all")], scales)
         if verbose:
             _reasons(own)
-    sums = [
-        _sum([row for row in rows if row["paper"] == name], name)
-        for name in dict.fromkeys(row["paper"] for row in rows)
-    ]
-    if len(sums) > 1:
-        _print("all papers", [*sums, _sum(rows, "all")], scales)
-
-
-def _places(source, results):
-    """One object per table or figure, in printed order."""
-    from repro.judging.coverage import WAYS, coverage, nothing_to_measure
-
-    found = coverage(source, results)
-    tables = {f"table {table.id}": table for table in source.manifest.tables}
-    for what in (*tables, *(f"figure {figure.id}" for figure in source.manifest.figures)):
-        cells = [c for c in found if c.place == what]
-        measured = [scale for c in cells for scale in c.measured]
-        yield {
-            "paper": source.name,
-            "what": what,
-            "cells": len(cells),
-            "ways": {way: sum(c.way == way for c in cells) for way in WAYS},
-            "measured": {scale: measured.count(scale) for scale in dict.fromkeys(measured)},
-            "nothing to measure": nothing_to_measure(tables[what], source) if what in tables else 0,
-            "detail": [
-                {"id": c.id, "way": c.way, "measured": c.measured, "recipe": c.recipe, "reason": c.reason}
-                for c in cells
-            ],
-        }
-
-
-def _scales(rows) -> list[str]:
-    """full, small and tiny, and whatever other scale has been measured at."""
-    others = {scale for row in rows for scale in row["measured"]} - {"full", "small", "tiny"}
-    return ["full", "small", "tiny", *sorted(others)]
-
-
-def _sum(rows, what) -> dict:
-    def total(key):
-        return {name: sum(row[key].get(name, 0) for row in rows) for row in rows for name in row[key]}
-
-    numbers = {key: sum(row[key] for row in rows) for key in ("cells", "nothing to measure")}
-    return {"what": what, "ways": total("ways"), "measured": total("measured"), **numbers}
+    if len(places) > 1:
+        sums = [total(own, what=name) for name, own in places.items()]
+        _print("all papers", [*sums, everything], scales)
 
 
 def _print(title, rows, scales) -> None:
@@ -86,14 +49,14 @@ def _print(title, rows, scales) -> None:
     head = ["", "cells", *WAYS, "│", *scales, "│", "nothing to measure"]
     lines = [
         [
-            row["what"],
-            *_numbers(row["cells"], *(row["ways"].get(way, 0) for way in WAYS)),
+            tally.what,
+            *_numbers(len(tally.cells), *tally.ways.values()),
             "│",
-            *_numbers(*(row["measured"].get(scale, 0) for scale in scales)),
+            *_numbers(*(tally.measured[scale] for scale in scales)),
             "│",
-            *_numbers(row["nothing to measure"]),
+            *_numbers(tally.idle),
         ]
-        for row in rows
+        for tally in rows
     ]
     table(title, head, lines, right=range(1, len(head)))
 
@@ -104,13 +67,13 @@ def _numbers(*values: int) -> list[str]:
 
 def _reasons(rows) -> None:
     """A line for every row of a table that cannot be measured."""
-    found: dict[tuple[str, str, str], int] = {}
-    for row in rows:
-        for cell in row["detail"]:
-            if cell["reason"]:
-                key = row["what"], cell["id"].split("/")[2], cell["reason"]
-                found[key] = found.get(key, 0) + 1
-    for (what, system, reason), count in found.items():
+    reasons = Counter(
+        (tally.what, cell.id.split("/")[2], cell.reason)
+        for tally in rows
+        for cell in tally.cells
+        if cell.reason
+    )
+    for (what, system, reason), count in reasons.items():
         print(f"{what}, {system}, {count} cell{'s' if count > 1 else ''}: {reason}")
-    if found:
+    if reasons:
         print()

@@ -24,24 +24,9 @@ def command(selection, source, inputs):
     have those that the sender had. Killed anywhere, the same command continues. That numbers are what a
     recipe gives is its giver's word: pull with --inputs and remove the scores to have them computed here.
     """
-    from repro.cli.verbs.push import exchange
-    from repro.store import make_writable
-    from repro.store.remote import RemoteStore
-    from repro.store.transfer import pull
+    from repro.cli.printing import show_transfer
+    from repro.exchange.artefacts import fetch
+    from repro.progress import TerminalProgress
 
-    store, origin = selection.workspace.store, RemoteStore(source)
-    make_writable(store.root)
-
-    def move(node, progress):
-        said = pull(node, store, origin, waiting=lambda: progress.note(f"  {node}: in use, waiting"))
-        if said == "fetched":
-            store.remember(_below(node))
-        return said
-
-    return exchange(selection, inputs, "fetched", move)
-
-
-def _below(node):
-    from repro.graph import walk
-
-    return walk([node])
+    plan, store = selection.plan(), selection.workspace.store
+    return show_transfer(fetch(plan, store, source, inputs=inputs, progress=TerminalProgress()))

@@ -7,12 +7,8 @@ from decimal import Decimal
 from typing import Protocol
 
 from repro.judging.compared import Comparison
-from repro.judging.comparison import judged_cells
 from repro.manifest.cells import Cell
 from repro.manifest.claim_expressions import Missing
-from repro.running.plan import Plan
-from repro.store import Store
-from repro.store.results import Results
 
 
 class Values(Protocol):
@@ -78,8 +74,3 @@ class Measured:
     def is_modified(self, cell: Cell) -> bool:
         """Whether a substitute for the original data went into the number."""
         return cell.id in self._known and self._known[cell.id].verdict.name == "modified"
-
-
-def measured(plan: Plan, results: Results, store: Store) -> Measured:
-    """What is recorded and stored for a plan's cells; nothing is run, not even tests between rows."""
-    return Measured(judged_cells(plan, results, store))
