@@ -70,20 +70,27 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def walk(nodes: Iterable[Node]) -> list[Node]:
-    """All nodes below ``nodes``, each fingerprint once, inputs before what needs them."""
-    ordered: dict[str, Node] = {}
+def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) -> list[Node]:
+    """``nodes`` and all nodes below them, each fingerprint once, inputs before what needs them.
+
+    A node of which ``until`` is true is left out, and what only such nodes need; it is asked once a node.
+    """
+    ordered: list[Node] = []
+    seen: set[str] = set()
 
     def visit(node: Node) -> None:
-        if node.fingerprint in ordered:
+        if node.fingerprint in seen:
+            return
+        seen.add(node.fingerprint)
+        if until and until(node):
             return
         for parent in node.parents():
             visit(parent)
-        ordered[node.fingerprint] = node
+        ordered.append(node)
 
     for node in nodes:
         visit(node)
-    return list(ordered.values())
+    return ordered
 
 
 def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[Node, Node]]) -> Node:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from repro.errors import BlockedError, StageError, UsageError, unknown
+from repro.errors import UsageError, unknown
 from repro.exchange.encoder_weights import Weights
 from repro.graph import Node
 from repro.manifest.cells import Cell, cells_of, table_of
@@ -14,8 +14,9 @@ from repro.manifest.papers import paper
 from repro.nn.encoder_conventions import Conventions
 from repro.progress import Progress
 from repro.recipe.released import ranked
+from repro.running.engines.inline import ensure
 from repro.running.measurement import Builder, Measurement
-from repro.running.plan import Plan
+from repro.running.records import measured
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
@@ -82,11 +83,8 @@ def on_table(
     Raises:
         UsageError: no such table or column, or none that an encoder can be scored in.
         BlockedError: data or the checkpoint is missing.
-        StageError: a stage failed.
+        StageError: a stage failed; DataError where it refused its data.
     """
-    from repro.running.engines.inline import run_node
-    from repro.running.runner import execute, measured
-
     chosen, averages = _columns(table, tuple(columns))
     machine, builder = workspace.machine, workspace.builder(scale)
     likes = {column: _retriever(cells, builder) for column, cells in chosen.items()}
@@ -102,10 +100,10 @@ def on_table(
     ]
     if not found:
         raise UsageError(f"{table}: {'; '.join(left_out) or 'it has no column with a measure'}")
-    plan = Plan(scale, [], [m for _, m in found], machine)
     store = workspace.store
     make_writable(store.root)
-    _check(execute(plan, store, run_node, progress))
+    parts = [part for _, m in found for part in m.parts]
+    ensure(parts, store, progress, machine=machine).raise_first()
     scored = [_scored(m, measured(m, scale.name, store), _best(cells)) for cells, m in found]
     return scored + _averaged(averages, scored), left_out
 
@@ -198,11 +196,3 @@ def _measured_like(
 
 def _best(cells: list[Cell]) -> Cell:
     return max((cell for cell in cells if cell.is_numeric), key=lambda cell: Decimal(cell.printed.value))
-
-
-def _check(outcome) -> None:
-    """The first failure or obstacle, as the error that it is."""
-    for sentence in outcome.failed.values():
-        raise StageError(sentence)
-    for obstacles in outcome.blocked.values():
-        raise BlockedError(obstacles[0].cause, obstacles[0].remedy)

@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from repro.datasets.catalog import dataset
-from repro.errors import BlockedError, StoreError, UsageError
+from repro.errors import UsageError
 from repro.evaluation.foreign_runs import ForeignRun, read_foreign
 from repro.evaluation.measures import parse_measure
 from repro.evaluation.qrels import Qrels, read_qrels
-from repro.graph import Node, check_types, walk
+from repro.graph import Node, check_types
 from repro.judging.imported import SCALE, imported_verdict
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
 from repro.progress import Progress
+from repro.running.engines.inline import ensure
 from repro.running.measurement import COMPUTED, Measurement, evaluation
-from repro.running.runner import Engine, measured
+from repro.running.records import measured
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.store.results import Record
@@ -66,9 +67,9 @@ class Imported:
 class Importer:
     """Scores files for cells, with what the store, the results and the data folder hold."""
 
-    def __init__(self, workspace: Workspace, engine: Engine, progress: Progress):
+    def __init__(self, workspace: Workspace, progress: Progress):
         self.store, self.results = workspace.store, workspace.results
-        self.engine, self.progress = engine, progress
+        self.progress = progress
         self.machine, self.builder = workspace.machine, workspace.builder(scale(SCALE))
 
     def add(self, path: Path, cells: Sequence[Cell], *, source: str | None) -> list[Imported]:
@@ -98,7 +99,7 @@ class Importer:
         digest = sha256(path)
         finished = [_with_run(plans[cell.id], path, digest) for cell in cells]
         for measurement in finished:
-            self._build(measurement.parts)
+            self._ensure([*measurement.runs, *measurement.parts])
         origin = {"kind": "import", "file": path.name, "sha256": digest, "source": source}
         return [self._record(m, origin, checked[m.cell.column.dataset].tag) for m in finished]
 
@@ -118,28 +119,15 @@ class Importer:
     def _checked(self, path: Path, plan: Measurement) -> ForeignRun:
         """The file read against the topics of the dataset, which are built if the store lacks them."""
         inputs = plan.parts[0].inputs
-        self._build([node for name, node in inputs.items() if name != "run"])
+        self._ensure([node for name, node in inputs.items() if name != "run"])
         if "queries" in inputs:
             with open(self.store.path(inputs["queries"]) / "queries.jsonl", encoding="utf-8") as file:
                 return read_foreign(path, _asked(file))
         return read_foreign(path, read_qrels(self.store.path(inputs["qrels"]) / "qrels.trec"))
 
-    def _build(self, nodes: Sequence[Node]) -> None:
+    def _ensure(self, nodes: Sequence[Node]) -> None:
         """Make sure that the store holds the nodes. Raises what stands in the way."""
-        ordered = walk(nodes)
-        for node in ordered:
-            state, obstacle = self.store.state(node), self.machine.obstacles.get(node.fingerprint)
-            if state == "damaged" and node.stage == "imported_run":  # its file is at hand
-                self.store.discard(node)
-                state = "missing"
-            if state == "damaged":
-                raise StoreError(f"artefact {node} is damaged; `repro verify --rebuild` removes it")
-            if state != "stored" and obstacle:
-                raise BlockedError(obstacle.cause, obstacle.remedy)
-        self.store.remember(ordered)
-        for node in ordered:
-            if self.store.state(node) != "stored":
-                self.engine(node, self.store, self.progress)
+        ensure(nodes, self.store, self.progress, machine=self.machine, quiet=True).raise_first()
 
     def _record(self, measurement: Measurement, origin: dict, tag: str | None) -> Imported:
         record = replace(measured(measurement, SCALE, self.store), origin={**origin, "tag": tag})

@@ -139,8 +139,8 @@ def _recorded(case: _Case) -> Compared | None:
 def _failed(case: _Case) -> Compared | None:
     """By a stage that failed in the run just made."""
     failed = case.outcome.failed if case.outcome else {}
-    reasons = [failed[p.fingerprint] for m in case.measurements for p in m.parts if p.fingerprint in failed]
-    return case.compared(Verdict("failed", reasons[0])) if reasons else None
+    errors = [failed[p.fingerprint] for m in case.measurements for p in m.parts if p.fingerprint in failed]
+    return case.compared(Verdict("failed", str(errors[0]))) if errors else None
 
 
 def _imported(case: _Case) -> Compared | None:

@@ -9,8 +9,8 @@ from repro.errors import ReproError
 from repro.graph import Node
 from repro.judging.compared import Comparison
 from repro.progress import Progress
+from repro.running.engines.inline import ensure
 from repro.running.plan import Plan
-from repro.running.runner import Engine
 from repro.store import Store, read_json
 
 
@@ -64,15 +64,13 @@ def stored_tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict]:
     return {key: read_json(store.path(node) / "significance.json") for key, node in nodes.items()}
 
 
-def run_tests(comparison: Comparison, plan: Plan, store: Store, engine: Engine, progress: Progress) -> None:
-    """Add the tests between rows, computing those not stored yet; what fails is told."""
+def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
+    """Add the tests between rows to ``comparison``, computing those not stored yet; what fails is noted."""
     for key, node in tests(plan, store).items():
         try:
-            if store.state(node) == "damaged":
-                store.discard(node)
             if store.state(node) != "stored":
                 progress.note(f"  comparing rows of {key[0]} table {key[1]} on {key[2]}")
-                engine(node, store, progress)
+                ensure([node], store, progress, machine=plan.machine, quiet=True).raise_first()
             comparison.tests[key] = read_json(store.path(node) / "significance.json")
         except ReproError as error:
             comparison.untested.append(str(error))

@@ -38,14 +38,16 @@ class Plan:
     @cached_property
     def nodes(self) -> list[Node]:
         """Every distinct node, inputs first."""
-        return walk(self._ends())
+        return walk(self.ends)
 
     def of_table(self, paper: str, table: str) -> Plan:
         """The same with the measurements of one table: a study compares what it measures itself."""
         own = [m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == (paper, table)]
         return replace(self, measurements=own)
 
-    def _ends(self) -> list[Node]:
+    @property
+    def ends(self) -> list[Node]:
+        """The nodes that cells and exhibits are measured or shown by; all others are below them."""
         return [part for m in self.measurements for part in m.parts] + list(self.exhibits.values())
 
     @property
@@ -63,18 +65,7 @@ class Plan:
 
     def needed(self) -> list[Node]:
         """Nodes to run, inputs first: those not stored that something not stored needs."""
-        wanted: dict[str, Node] = {}
-
-        def visit(node: Node) -> None:
-            if node.fingerprint in wanted or self.states[node.fingerprint] == "stored":
-                return
-            for parent in node.parents():
-                visit(parent)
-            wanted[node.fingerprint] = node
-
-        for end in self._ends():
-            visit(end)
-        return list(wanted.values())
+        return walk(self.ends, until=lambda node: self.states[node.fingerprint] == "stored")
 
     def obstacles(self, node: Node) -> list[Obstacle]:
         """What stands between the store as it is and this node; empty when nothing does."""

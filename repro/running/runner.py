@@ -1,89 +1,100 @@
-"""Carry out a plan: run what is missing, record what was measured, lose nothing to a failure."""
+"""What every engine goes by: which nodes are to run, what holds one back, what became of them."""
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from pathlib import Path
 
-from repro.errors import BlockedError, ReproError, StoreError
-from repro.graph import Node, canonical
+from repro.errors import BlockedError, ReproError, StoreError, UsageError
+from repro.graph import Node, canonical, walk
 from repro.progress import Progress
-from repro.running.measurement import Measurement
+from repro.running.engines.site import Site
 from repro.running.plan import Plan
-from repro.running.requirements import Obstacle
-from repro.store import Store, damage, read_json, translated
-from repro.store.results import Record, Results
+from repro.running.requirements import Machine, Obstacle
+from repro.store import Store, damage, translated
 
-Engine = Callable[[Node, Store, Progress], Path]
+# What these make costs little, and what they are made from is at hand when they are asked for.
+MADE_AGAIN = ("compare", "imported_run")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may say of how a plan is carried out; an engine takes what concerns it.
+
+    Attributes:
+        rebuild: discard damaged artefacts and build them again, instead of refusing them.
+        jobs: stages at once, of the engine local; None for as many as fit.
+        gpus_per_stage: of a training or an encoding of the engine local, which is then as many processes.
+        site: what stages ask of Slurm.
+
+    Raises UsageError when ``jobs`` is below 1.
+    """
+
+    rebuild: bool = False
+    jobs: int | None = None
+    gpus_per_stage: int = 1
+    site: Site = field(default_factory=Site)
+
+    def __post_init__(self):
+        if self.jobs is not None and self.jobs < 1:
+            raise UsageError(f"--jobs is {self.jobs}; give the number of stages to run at once, 1 or more")
 
 
 @dataclass
 class Outcome:
-    """What became of a plan's nodes.
+    """What became of nodes that were to run.
 
     Attributes:
         run: nodes run by this invocation.
-        failed: fingerprint -> sentence, for nodes that failed.
+        failed: fingerprint -> error, for nodes that failed and those below them.
         blocked: fingerprint -> obstacles, for nodes that were not tried.
     """
 
     run: list[Node] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, ReproError] = field(default_factory=dict)
     blocked: dict[str, list[Obstacle]] = field(default_factory=dict)
 
-    def of(self, measurement: Measurement) -> str:
-        """ran, failed or blocked."""
-        for name, group in (("failed", self.failed), ("blocked", self.blocked)):
-            if any(p.fingerprint in group for p in measurement.parts):
-                return name
-        return "ran"
+    def raise_first(self) -> None:
+        """Raise the first failure, else the first obstacle; return when there is neither."""
+        for error in self.failed.values():
+            raise error
+        for obstacles in self.blocked.values():
+            raise BlockedError(obstacles[0].cause, obstacles[0].remedy)
 
 
-def execute(
-    plan: Plan, store: Store, engine: Engine, progress: Progress, *, rebuild: bool = False
-) -> Outcome:
-    """Run every needed node that nothing stands in the way of, inputs first.
-
-    A node that fails or is blocked holds back only what is below it.
-
-    Raises:
-        StoreError: a stored artefact is damaged and ``rebuild`` was not asked for.
-    """
-    outcome, needed = Outcome(), prepare(plan, store, rebuild=rebuild)
-    for number, node in enumerate(needed, 1):
-        if not held_back(plan, node, outcome):
-            progress.note(f"[{number}/{len(needed)}] {describe(node)}")
-            _attempt(node, store, engine, progress, outcome)
-    return outcome
+# Carries out a plan, for as long as it takes or until it is handed over to a queue.
+Engine = Callable[[Plan, Store, Progress, Options], Outcome]
 
 
-def prepare(plan: Plan, store: Store, *, rebuild: bool) -> list[Node]:
-    """What is to run, inputs first, once the store has been looked at and knows every node of the plan.
+def prepare(ends: Iterable[Node], store: Store, *, rebuild: bool) -> list[Node]:
+    """The nodes to run so that the store holds ``ends``, inputs first; the store then knows all below them.
+
+    A node that is stored is not run, and nothing is asked of its inputs. One that is damaged is refused,
+    or discarded and run again if ``rebuild`` says so or its stage is one of ``MADE_AGAIN``.
 
     Raises:
-        StoreError: a stored artefact is damaged and ``rebuild`` was not asked for.
+        StoreError: a damaged artefact is needed and was not discarded.
     """
-    plan.look(store)
-    _mend(plan, store, rebuild)
-    needed = plan.needed()
-    _forget_outdated(plan.nodes, store)  # of stored nodes too: a child reads the notes of its inputs
-    store.remember(plan.nodes)
+    ends = list(ends)
+    needed = walk(ends, until=lambda node: _is_stored(node, store, rebuild))
+    every = walk(ends)
+    _forget_outdated(every, store)  # of stored nodes too: a child reads the notes of its inputs
+    store.remember(every)
     return needed
 
 
-def held_back(plan: Plan, node: Node, outcome: Outcome) -> bool:
+def held_back(node: Node, machine: Machine, outcome: Outcome) -> bool:
     """Whether an obstacle, or what became of its inputs, keeps a node from running; noted in ``outcome``."""
-    upstream = [outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed]
-    obstacles = _in_the_way(plan, node, outcome)
-    if upstream:
-        outcome.failed[node.fingerprint] = upstream[0]
+    errors = [outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed]
+    obstacles = [o for p in node.parents() for o in outcome.blocked.get(p.fingerprint, ())]
+    if obstacle := machine.obstacles.get(node.fingerprint):
+        obstacles.insert(0, obstacle)
+    if errors:
+        outcome.failed[node.fingerprint] = errors[0]
     elif obstacles:
-        outcome.blocked[node.fingerprint] = obstacles
-    return bool(upstream or obstacles)
+        outcome.blocked[node.fingerprint] = list(dict.fromkeys(obstacles))
+    return bool(errors or obstacles)
 
 
 def describe(node: Node) -> str:
@@ -98,15 +109,15 @@ def describe(node: Node) -> str:
     return " ".join([node.stage, *shown, f"({node.fingerprint[:12]})"])
 
 
-def _mend(plan: Plan, store: Store, rebuild: bool) -> None:
-    for node in plan.nodes:
-        if plan.states[node.fingerprint] != "damaged":
-            continue
-        if not rebuild:
+def _is_stored(node: Node, store: Store, rebuild: bool) -> bool:
+    state = store.state(node)
+    if state == "damaged":
+        if not rebuild and node.stage not in MADE_AGAIN:
             wrong = "; ".join(damage(store.path(node)))
-            raise StoreError(f"artefact {node} is damaged: {wrong}; run the same command with --rebuild")
+            remedy = "`repro verify --rebuild` removes it, `repro run --rebuild` builds it again"
+            raise StoreError(f"artefact {node} is damaged: {wrong}; {remedy}")
         store.discard(node)
-        plan.states[node.fingerprint] = "missing"
+    return state == "stored"
 
 
 def _forget_outdated(nodes: list[Node], store: Store) -> None:
@@ -122,119 +133,3 @@ def _forget_outdated(nodes: list[Node], store: Store) -> None:
         if outdated:
             with translated(store.root):
                 note.unlink(missing_ok=True)
-
-
-def _in_the_way(plan: Plan, node: Node, outcome: Outcome) -> list[Obstacle]:
-    own = plan.machine.obstacles.get(node.fingerprint)
-    found = [own] if own else []
-    for parent in node.parents():
-        found += outcome.blocked.get(parent.fingerprint, [])
-    return list(dict.fromkeys(found))
-
-
-def _attempt(node: Node, store: Store, engine: Engine, progress: Progress, outcome: Outcome) -> None:
-    try:
-        engine(node, store, progress)
-    except BlockedError as error:
-        outcome.blocked[node.fingerprint] = [Obstacle(error.cause, error.remedy)]
-    except ReproError as error:
-        progress.note(f"  failed: {error}")
-        outcome.failed[node.fingerprint] = str(error)
-    else:
-        outcome.run.append(node)
-
-
-def record(plan: Plan, store: Store, results: Results) -> int:
-    """Append a record for every measured cell whose evaluations are stored; returns how many were new."""
-    plan.look(store)
-    records = []
-    for measurement in plan.measurements:
-        if all(plan.states[p.fingerprint] == "stored" for p in measurement.parts):
-            records.append(measured(measurement, plan.scale.name, store))
-    return results.append(records + averages(plan, records))
-
-
-def measured(measurement: Measurement, scale: str, store: Store) -> Record:
-    """The record of one cell in print's unit: the mean over its queries, then over its members and runs.
-
-    Of several groups of runs the largest mean. A set of queries that several runs answer is counted once;
-    what is missing, in the run that misses most.
-    """
-    means: dict[str, float] = {}
-    queries: dict[str, int] = {}
-    missing: dict[str, int] = {}
-    for part in measurement.parts:
-        scores = _scores(store.path(part) / "scores.json")
-        judged = part.inputs.get("qrels", part).fingerprint
-        values = scores["measures"][measurement.measure]
-        means[part.fingerprint] = sum(values) / len(values)
-        queries[judged] = len(values)
-        missing[judged] = max(missing.get(judged, 0), len(scores["missing"]))
-    value = max(sum(means[p.fingerprint] for p in group) / len(group) for group in measurement.groups)
-    value *= 100 if measurement.cell.unit == "percent" else 1
-    return _record(
-        measurement, scale, value, measurement.fingerprint, sum(queries.values()), sum(missing.values())
-    )
-
-
-@functools.lru_cache(maxsize=8)
-def _scores(path: Path) -> dict:
-    return read_json(path)
-
-
-def averages(plan: Plan, records: list[Record]) -> list[Record]:
-    """Records of columns that average others, where every part was measured with the same seed."""
-    known = {(r.cell, r.seed): r for r in records}
-    found = []
-    for cell in plan.cells:
-        for seed in {r.seed for r in records} if cell.column.mean_of else ():
-            prefix = cell.id.rpartition("/")[0]
-            parts = [known.get((f"{prefix}/{column}", seed)) for column in cell.column.mean_of]
-            if all(parts):
-                found.append(_average(plan, cell, seed, parts))
-    return found
-
-
-def _average(plan: Plan, cell, seed: int | None, parts: list[Record]) -> Record:
-    import hashlib
-
-    whole = Measurement(
-        cell,
-        seed,
-        (),
-        "",
-        {k: v for r in parts for k, v in r.readings.items()},
-        {k: v for r in parts for k, v in r.substitutes.items()},
-    )
-    identity = hashlib.sha256(canonical([r.fingerprint for r in parts]).encode()).hexdigest()
-    value = sum(r.measured for r in parts) / len(parts)
-    return _record(
-        whole, plan.scale.name, value, identity, sum(r.queries for r in parts), sum(r.missing for r in parts)
-    )
-
-
-def _record(
-    measurement: Measurement, scale: str, value: float, fingerprint: str, queries: int, missing: int
-) -> Record:
-    return Record(
-        cell=measurement.cell.id,
-        scale=scale,
-        measured=value,
-        seed=measurement.seed,
-        fingerprint=fingerprint,
-        queries=queries,
-        missing=missing,
-        readings=dict(measurement.departures),
-        substitutes=dict(measurement.substitutes),
-        environment=_environment(),
-        recorded=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-
-
-@functools.cache
-def _environment() -> dict:
-    """Commit, versions and hardware: what a reader needs to judge a small difference."""
-    from repro.locations import CHECKOUT
-    from repro.machine import commit, hardware, software
-
-    return {"commit": commit(CHECKOUT), "software": software(), "hardware": hardware()}

@@ -9,7 +9,6 @@ from repro.judging.comparison import cells_as_json, compare
 from repro.judging.row_tests import run_tests
 from repro.manifest.cells import select
 from repro.progress import Progress
-from repro.running.engines.inline import run_node
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
@@ -59,7 +58,7 @@ def test_averaged_collections_and_answers_are_tested_by_their_scores(made, datas
     assert key[2] == dataset
     assert node.inputs.keys() == {"scores"}
     comparison = Comparison([])
-    run_tests(comparison, found, store, run_node, Progress())
+    run_tests(comparison, found, store, Progress())
     assert comparison.untested == []
     told = comparison.tests[key]["measures"][found.measurements[0].measure]
     assert told["names"] == [m.cell.row.id for m in found.measurements]
@@ -71,7 +70,7 @@ def test_a_cells_record_has_its_tests(made, tmp_path):
     ids = rows_of("beir/cqadupstack")
     found, store = made(*ids)
     comparison = compare(found, Results(tmp_path / "results"))
-    run_tests(comparison, found, store, run_node, Progress())
+    run_tests(comparison, found, store, Progress())
     first, second = cells_as_json(comparison)
     assert [t["over"] for t in first["tests"]] == [ids[1].split("/")[2]]
     ours, theirs = first["tests"][0], second["tests"][0]

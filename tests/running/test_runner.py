@@ -8,9 +8,10 @@ from repro.errors import BlockedError, StageError, StoreError, UsageError
 from repro.judging.comparison import compare
 from repro.manifest.cells import select
 from repro.progress import Progress
+from repro.running.engines.inline import ensure
 from repro.running.plan import plan
+from repro.running.records import measured, record
 from repro.running.requirements import Machine, Obstacle
-from repro.running.runner import execute, record
 from repro.running.scale import scale
 from repro.store import Store
 from repro.store.results import Results
@@ -27,6 +28,11 @@ def make(tmp_path):
         return plan(cells, scale=scale("tiny"), machine=Machine(), **options)
 
     return build, Store(tmp_path / "store"), Results(tmp_path / "results")
+
+
+def execute(plan, store, run, progress, **options):
+    """Carry out a plan with another way to run a node than the stage itself."""
+    return ensure(plan.ends, store, progress, machine=plan.machine, run=run, **options)
 
 
 def _engine(value=0.5, *, fail=(), block=()):
@@ -217,7 +223,6 @@ def test_a_cell_of_several_runs_is_the_largest_mean_of_a_group(make):
     from dataclasses import replace
 
     from repro.graph import Node
-    from repro.running.runner import measured
 
     build, store, _ = make
     whole = build(rows=("bm25",))

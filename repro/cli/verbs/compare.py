@@ -50,14 +50,13 @@ def command(selection, strict, as_json, runs):
     from repro.judging.comparison import compare
     from repro.judging.row_tests import run_tests
     from repro.progress import TerminalProgress
-    from repro.running.engines.inline import run_node
 
     if runs:
         return _runs(selection, runs, strict, as_json)
     plan, store = selection.plan(), selection.workspace.store
     plan.look(store)
     comparison = compare(plan, selection.workspace.results)
-    run_tests(comparison, plan, store, run_node, TerminalProgress())
+    run_tests(comparison, plan, store, TerminalProgress())
     verdicts.show(comparison, as_json)
     return verdicts.status(comparison, strict=strict, outcome=None)
 

@@ -35,14 +35,13 @@ def command(file, cells, source, public, store, results, page, as_json):
     from repro.exchange.run_import import Importer
     from repro.manifest.cells import select
     from repro.progress import TerminalProgress
-    from repro.running.engines.inline import run_node
     from repro.running.workspace import Workspace
     from repro.store import make_writable
 
     if bool(file) == bool(public) or bool(public) == bool(cells) or (public and source):
         raise UsageError("import-run takes a FILE with --cell ID, or --public DIR alone")
     chosen = [] if public else select((), tables=(), rows=(), cells=cells)
-    importer = Importer(Workspace.open(store, results), run_node, TerminalProgress())
+    importer = Importer(Workspace.open(store, results), TerminalProgress())
     make_writable(importer.store.root)
     importer.results.make_writable()
     imported = _public(importer, Path(public)) if public else importer.add(Path(file), chosen, source=source)

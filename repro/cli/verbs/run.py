@@ -8,8 +8,10 @@ import click
 
 from repro.cli.options import selecting
 from repro.errors import UsageError
-
-ENGINES = ("inline", "local", "slurm")
+from repro.running.engines.site import Site
+from repro.running.engines.site import site as read_site
+from repro.running.engines.table import ENGINES
+from repro.running.runner import Options
 
 
 @click.command(
@@ -28,7 +30,7 @@ Examples:
 @selecting
 @click.option(
     "--engine",
-    type=click.Choice(ENGINES),
+    type=click.Choice(tuple(ENGINES)),
     default="inline",
     show_default=True,
     help="One stage after another; as many processes as fit; or jobs of Slurm.",
@@ -57,25 +59,26 @@ def command(selection, engine, jobs, gpus_per_stage, site, budget, gpu, dry_run,
     from repro.cli import verdicts
     from repro.cli.verbs.plan import show_plan
 
-    cluster = _check_engine(engine, jobs, gpus_per_stage, site)
+    options = _options(engine, jobs, gpus_per_stage, site, rebuild)
     plan, store = selection.plan(), selection.workspace.store
     if engine == "slurm":
         plan.machine.leave()
     rates = _within(plan, store, budget, gpu)
     if dry_run:
         return show_plan(plan, rates, as_json)
+    from repro.judging.comparison import compare
+    from repro.judging.row_tests import run_tests
     from repro.progress import TerminalProgress
-    from repro.running.engines.inline import run_node
-    from repro.running.runner import record
+    from repro.running.records import record
     from repro.store import make_writable
 
     results, progress = selection.workspace.results, TerminalProgress()
     make_writable(store.root)
     results.make_writable()
-    how = {"jobs": jobs, "gpus_per_stage": 1 if gpus_per_stage is None else gpus_per_stage}
-    outcome = _carry_out(plan, store, progress, engine=engine, how=how, site=cluster, rebuild=rebuild)
+    outcome = ENGINES[engine](plan, store, progress, options)
     record(plan, store, results)
-    comparison = _compared(plan, results, outcome, store, progress, run_node)
+    comparison = compare(plan, results, outcome=outcome)
+    run_tests(comparison, plan, store, progress)
     verdicts.show(comparison, as_json)
     verdicts.show_exhibits(plan, outcome)
     print(
@@ -86,20 +89,19 @@ def command(selection, engine, jobs, gpus_per_stage, site, budget, gpu, dry_run,
     return verdicts.status(comparison, strict=strict, outcome=outcome)
 
 
-def _check_engine(engine: str, jobs: int | None, gpus_per_stage: int | None, site: str | None):
-    """The Site of the engine slurm; None of another."""
-    for option, given in (("--jobs", jobs), ("--gpus-per-stage", gpus_per_stage)):
-        if given is not None and engine != "local":
-            raise UsageError(f"{option} is of the engine local, not of {engine}; name that, or leave it out")
-    if jobs is not None and jobs < 1:
-        raise UsageError(f"--jobs is {jobs}; give the number of stages to run at once, 1 or more")
-    if site is not None and engine != "slurm":
-        raise UsageError(f"--site is of the engine slurm, not of {engine}; name that, or leave it out")
-    if engine != "slurm":
-        return None
-    from repro.running.engines.site import site as read
-
-    return read(site)
+def _options(engine: str, jobs: int | None, gpus: int | None, site: str | None, rebuild: bool) -> Options:
+    """What the command line says to the engine. Raises UsageError for an option of another engine."""
+    for option, value, owner in (
+        ("--jobs", jobs, "local"),
+        ("--gpus-per-stage", gpus, "local"),
+        ("--site", site, "slurm"),
+    ):
+        if value is not None and engine != owner:
+            raise UsageError(
+                f"{option} is of the engine {owner}, not of {engine}; name that, or leave it out"
+            )
+    file = read_site(site) if engine == "slurm" else Site()
+    return Options(rebuild=rebuild, jobs=jobs, gpus_per_stage=1 if gpus is None else gpus, site=file)
 
 
 def _within(plan, store, budget: float | None, gpu: str | None):
@@ -113,34 +115,3 @@ def _within(plan, store, budget: float | None, gpu: str | None):
         spent = keep_within(plan, budget, rates, elsewhere=gpu is not None)
         print(f"about {spent:,.2f} of {budget:g} {rates.unit} hours ({rates.basis})", file=sys.stderr)
     return rates
-
-
-def _carry_out(plan, store, progress, *, engine: str, how: dict[str, int | None], site, rebuild: bool):
-    if engine == "local":
-        from repro.running.engines import local
-
-        return local.execute(plan, store, progress, **how, rebuild=rebuild)
-    if engine == "slurm":
-        from repro.running.engines import slurm
-
-        done = slurm.submit(plan, store, progress, site=site, rebuild=rebuild)
-        if done.submitted or done.standing:
-            print(
-                f"{len(done.submitted)} jobs submitted, {len(done.standing)} queued or running before; "
-                "`repro status` tells of them, the same command prints what was measured",
-                file=sys.stderr,
-            )
-        return done.outcome
-    from repro.running.engines.inline import run_node
-    from repro.running.runner import execute
-
-    return execute(plan, store, run_node, progress, rebuild=rebuild)
-
-
-def _compared(plan, results, outcome, store, progress, run_node):
-    from repro.judging.comparison import compare
-    from repro.judging.row_tests import run_tests
-
-    comparison = compare(plan, results, outcome=outcome)
-    run_tests(comparison, plan, store, run_node, progress)
-    return comparison

@@ -9,12 +9,16 @@ import resource
 import sys
 import time
 import traceback
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from repro.errors import ReproError, StageError
+from repro.errors import BlockedError, ReproError, StageError
 from repro.graph import Node
 from repro.progress import Progress
 from repro.running.engines.torchrun import build, launched_as
+from repro.running.plan import Plan
+from repro.running.requirements import Machine, Obstacle
+from repro.running.runner import Options, Outcome, describe, held_back, prepare
 from repro.store import Store, translated
 
 # Libraries draw bars and print advice of their own; standard output belongs to results. Set before they load.
@@ -60,6 +64,52 @@ def run_node(node: Node, store: Store, progress: Progress) -> Path:
             log.write_text(traceback.format_exc())
         reason = str(error).strip().splitlines() or [""]
         raise StageError(f"stage {node} failed: {type(error).__name__}: {reason[0]} (log: {log})") from error
+
+
+def ensure(
+    nodes: Iterable[Node],
+    store: Store,
+    progress: Progress,
+    *,
+    machine: Machine,
+    rebuild: bool = False,
+    quiet: bool = False,
+    run: Callable[[Node, Store, Progress], Path] = run_node,
+) -> Outcome:
+    """Make sure that the store holds ``nodes``: run those that it lacks, and what these need.
+
+    A node that fails or is blocked holds back only what is below it.
+
+    Args:
+        machine: knows what stands in the way of single nodes.
+        quiet: say nothing of nodes that run.
+        run: builds one node whose inputs are stored.
+
+    Raises:
+        StoreError: as ``repro.running.runner.prepare``.
+    """
+    outcome, needed = Outcome(), prepare(nodes, store, rebuild=rebuild)
+    for number, node in enumerate(needed, 1):
+        if held_back(node, machine, outcome):
+            continue
+        if not quiet:
+            progress.note(f"[{number}/{len(needed)}] {describe(node)}")
+        try:
+            run(node, store, progress)
+        except BlockedError as error:
+            outcome.blocked[node.fingerprint] = [Obstacle(error.cause, error.remedy)]
+        except ReproError as error:
+            if not quiet:
+                progress.note(f"  failed: {error}")
+            outcome.failed[node.fingerprint] = error
+        else:
+            outcome.run.append(node)
+    return outcome
+
+
+def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
+    """Run what the plan needs, one node after another. Raises StoreError as ``prepare`` does."""
+    return ensure(plan.ends, store, progress, machine=plan.machine, rebuild=options.rebuild)
 
 
 def _paths(value: Node | tuple[Node, ...], store: Store) -> Path | list[Path]:

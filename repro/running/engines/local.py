@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Iterator
 
-from repro.errors import UsageError
+from repro.errors import StageError, UsageError
 from repro.graph import Node
 from repro.machine import cores, gpu
 from repro.progress import Progress
@@ -16,7 +16,7 @@ from repro.running.engines.child import Child, stop
 from repro.running.engines.torchrun import SHARED
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
-from repro.running.runner import Outcome, describe, held_back, prepare
+from repro.running.runner import Options, Outcome, describe, held_back, prepare
 from repro.stage_table import STAGES
 from repro.store import Store
 
@@ -24,39 +24,23 @@ LOOK = 0.05  # seconds between looks at the children
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def execute(
-    plan: Plan,
-    store: Store,
-    progress: Progress,
-    *,
-    jobs: int | None = None,
-    gpus_per_stage: int = 1,
-    rebuild: bool = False,
-) -> Outcome:
-    """Run what ``repro.running.runner.execute`` would, several stages at a time, with the same outcome.
+def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
+    """Run what the engine inline would, several stages at a time, with the same outcome.
 
     Interrupted, by Ctrl-C, SIGTERM or the end of its terminal, it ends its children; what they had begun is
     resumed by the next run.
 
-    Args:
-        jobs: stages at once; None for as many as ``default_jobs`` says.
-        gpus_per_stage: of a training or an encoding, which is then as many processes.
-
     Raises:
-        UsageError: ``jobs`` is below 1, or there are not so many GPUs.
-        StoreError: as ``repro.running.runner.execute``.
+        UsageError: there are not so many GPUs as ``gpus_per_stage``.
+        StoreError: as ``repro.running.runner.prepare``.
         KeyboardInterrupt: it was interrupted, and no child is left.
     """
-    if jobs is not None and jobs < 1:
-        raise UsageError(f"--jobs is {jobs}; give the number of stages to run at once, 1 or more")
-    if gpus_per_stage != 1 and not 1 <= gpus_per_stage <= len(gpus()):
+    if options.gpus_per_stage != 1 and not 1 <= options.gpus_per_stage <= len(gpus()):
         raise UsageError(
-            f"--gpus-per-stage is {gpus_per_stage}, and this machine shows {len(gpus())} GPUs; "
+            f"--gpus-per-stage is {options.gpus_per_stage}, and this machine shows {len(gpus())} GPUs; "
             "give 1, or as many as there are at most"
         )
-    needed = prepare(plan, store, rebuild=rebuild)
-    jobs = jobs or default_jobs(plan, gpus_per_stage)
-    return _Run(plan, store, progress, needed, jobs, gpus_per_stage).carry_out()
+    return _Run(plan, store, progress, options).carry_out()
 
 
 def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
@@ -84,11 +68,11 @@ def gpus() -> list[str]:
 
 
 class _Run:
-    def __init__(
-        self, plan: Plan, store: Store, progress: Progress, needed: list[Node], jobs: int, gpus_per_stage: int
-    ):
-        self.plan, self.store, self.progress, self.jobs = plan, store, progress, jobs
-        self.gpus_per_stage = gpus_per_stage
+    def __init__(self, plan: Plan, store: Store, progress: Progress, options: Options):
+        self.machine, self.store, self.progress = plan.machine, store, progress
+        self.gpus_per_stage = options.gpus_per_stage
+        self.jobs = options.jobs or default_jobs(plan, options.gpus_per_stage)
+        needed = prepare(plan.ends, store, rebuild=options.rebuild)
         self.numbers = {node.fingerprint: f"[{i}/{len(needed)}]" for i, node in enumerate(needed, 1)}
         self.waiting, self.running = needed, []
         self.unsettled = set(self.numbers)  # neither stored nor held back nor failed
@@ -117,7 +101,7 @@ class _Run:
         left = []
         for node in self.waiting:
             ready = not any(p.fingerprint in self.unsettled for p in node.parents())
-            if ready and held_back(self.plan, node, self.outcome):
+            if ready and held_back(node, self.machine, self.outcome):
                 self.unsettled.discard(node.fingerprint)
             elif ready and self._has_place(node):
                 self.progress.note(f"{self.numbers[node.fingerprint]} {describe(node)}")
@@ -128,9 +112,9 @@ class _Run:
 
     def _child(self, node: Node) -> Child:
         wanted = self._wanted(node)
-        given = [self.free.pop(0) for _ in range(wanted)] if self.has_gpus else None
+        gpus = [self.free.pop(0) for _ in range(wanted)] if self.has_gpus else None
         processes, share = max(1, wanted), max(1, cores() // self.jobs)
-        return Child(node, self.store, threads=max(1, share // processes), gpus=given, processes=processes)
+        return Child(node, self.store, threads=max(1, share // processes), gpus=gpus, processes=processes)
 
     def _wanted(self, node: Node) -> int:
         """GPUs of a stage."""
@@ -151,7 +135,7 @@ class _Run:
         elif isinstance(result, Obstacle):
             self.outcome.blocked[fingerprint] = [result]
         else:
-            self.outcome.failed[fingerprint] = result
+            self.outcome.failed[fingerprint] = StageError(result)
             self.progress.note(f"{self.numbers[fingerprint]} failed: {result}")
 
 

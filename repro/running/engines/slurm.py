@@ -17,7 +17,7 @@ from repro.running.engines.child import command, import_path
 from repro.running.engines.site import Resources, Site
 from repro.running.engines.torchrun import SHARED
 from repro.running.plan import Plan
-from repro.running.runner import Outcome, describe, held_back, prepare
+from repro.running.runner import Options, Outcome, describe, held_back, prepare
 from repro.store import Store
 
 
@@ -38,7 +38,18 @@ class Submission:
     standing: dict[str, slurm_jobs.Job] = field(default_factory=dict)
 
 
-def submit(plan: Plan, store: Store, progress: Progress, *, site: Site, rebuild: bool = False) -> Submission:
+def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
+    """Submit the plan and say how many jobs that made. Raises what ``submit`` raises."""
+    done = submit(plan, store, progress, options)
+    if done.submitted or done.standing:
+        progress.note(
+            f"{len(done.submitted)} jobs submitted, {len(done.standing)} queued or running before; "
+            "`repro status` tells of them, the same command prints what was measured"
+        )
+    return done.outcome
+
+
+def submit(plan: Plan, store: Store, progress: Progress, options: Options) -> Submission:
     """Submit every needed node that is neither stored nor in the queue, and that has its data here.
 
     GPUs and Java are the cluster's: that this machine has none holds nothing back.
@@ -47,12 +58,12 @@ def submit(plan: Plan, store: Store, progress: Progress, *, site: Site, rebuild:
 
     Raises:
         UsageError: there is no Slurm here, or it refuses a job; those submitted before stay.
-        StoreError: as ``repro.running.runner.execute``.
+        StoreError: as ``repro.running.runner.prepare``.
     """
     if shutil.which("sbatch") is None:
         raise UsageError("sbatch is not on PATH; run this where Slurm is, or take --engine local")
     plan.machine.leave()
-    needed = prepare(plan, store, rebuild=rebuild)
+    site, needed = options.site, prepare(plan.ends, store, rebuild=options.rebuild)
     done, known = Submission(), slurm_jobs.jobs(store, needed)
     _tell_of_gpus(needed, site, progress)
     jobs: dict[str, str] = {}
@@ -61,7 +72,7 @@ def submit(plan: Plan, store: Store, progress: Progress, *, site: Site, rebuild:
         if job and job.state in ("queued", "running") and not _waits_in_vain(node, known, done):
             jobs[node.fingerprint] = job.id
             done.standing[node.fingerprint] = job
-        elif not held_back(plan, node, done.outcome):
+        elif not held_back(node, plan.machine, done.outcome):
             inputs = [jobs[p.fingerprint] for p in node.parents() if p.fingerprint in jobs]
             id = _sbatch(node, store, site, inputs)
             slurm_jobs.note(store, node, id)

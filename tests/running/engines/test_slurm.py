@@ -10,6 +10,7 @@ from repro.progress import Progress
 from repro.running.engines import slurm, slurm_jobs
 from repro.running.engines.child import import_path
 from repro.running.engines.site import Resources, Site
+from repro.running.runner import Options
 from repro.store import Store
 
 SBATCH = """#!/bin/bash
@@ -40,7 +41,7 @@ def cluster(tmp_path, monkeypatch) -> Path:
 
 
 def _submit(plan, store, site=None):
-    return slurm.submit(plan, store, Progress(), site=site or Site())
+    return slurm.submit(plan, store, Progress(), Options(site=site or Site()))
 
 
 def _finish(store, *nodes):
@@ -213,7 +214,7 @@ def test_several_gpus_are_a_process_each_where_a_stage_shares_its_work(make, sto
     resources = Resources(gpus=4, cpus=16)
     site = Site(python="py", stages={"pretrain": resources, "mine": resources, "corpus": Resources(gpus=1)})
     plan = make(("hardneg.costa",))
-    stages = _stages(plan, slurm.submit(plan, store, Lines(), site=site))
+    stages = _stages(plan, slurm.submit(plan, store, Lines(), Options(site=site)))
     assert [line for line in notes if "GPUs" in line] == [
         "mine: the site file asks for 4 GPUs; this stage is one process, on one"
     ]
