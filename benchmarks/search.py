@@ -111,7 +111,7 @@ def child(folder: Path, depth: int) -> None:
     started = time.perf_counter()
     with peak() as grown:
         search.run({"depth": depth}, inputs, folder, Progress())
-    blocks = -(-len(queries) // search.divided(memory, **shape)[0])
+    blocks = -(-len(queries) // search.block_sizes(memory, **shape)[0])
     seconds = time.perf_counter() - started
     print(json.dumps({"peak": grown["peak"], "seconds": seconds, "whole": whole, "blocks": blocks}))
 

@@ -1,4 +1,4 @@
-"""TREC judgements, read strictly."""
+"""Reads TREC judgements strictly."""
 
 from __future__ import annotations
 
@@ -31,3 +31,8 @@ def read_qrels(path: Path) -> Qrels:
             raise DataError(f"{path}:{number}: document {document!r} is judged twice for query {qid!r}")
         judged[document] = int(grade)
     return qrels
+
+
+def relevant_documents(qrels: Qrels) -> dict[str, list[str]]:
+    """The documents of grade 1 and above of each query, sorted; a query without any has an empty list."""
+    return {query: sorted(d for d, grade in judged.items() if grade >= 1) for query, judged in qrels.items()}

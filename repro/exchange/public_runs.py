@@ -51,7 +51,7 @@ def present(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
 
     Raises DataError when there is none, or when a file of that name has other bytes.
     """
-    from repro.stages.imported_run import sha256
+    from repro.store.disk import sha256
 
     found = [run for run in public_runs() if (folder / run.file).is_file()]
     if not found:

@@ -83,7 +83,7 @@ class Importer:
             DataError: the file is malformed or answers other topics.
             BlockedError: the judgements are not on this machine.
         """
-        from repro.stages.imported_run import sha256
+        from repro.store.disk import sha256
 
         plans = {cell.id: self._scoring(cell) for cell in cells}
         checked: dict[str, ForeignRun] = {}

@@ -121,8 +121,8 @@ def _encoding(encoder, tokenizer, params: dict) -> Callable[[Sequence[Titled]], 
 
     def encode(texts: Sequence[Titled]) -> np.ndarray:
         vectors = [np.empty(0)] * len(texts)
-        how = {"length": params["length"], "separator": params["separator"]}
-        inputs = passage_inputs(tokenizer, *zip(*texts, strict=True), **how)
+        options = {"length": params["length"], "separator": params["separator"]}
+        inputs = passage_inputs(tokenizer, *zip(*texts, strict=True), **options)
         for places, batch in token_batches(inputs):
             with torch.inference_mode(), autocast(params["precision"]):
                 part = encoder(**{name: value.to(where) for name, value in batch.items()}).float()  # (N, H)

@@ -97,9 +97,9 @@ def _encoding(encoder, params: dict) -> Callable[[Sequence[Titled]], list[Arrays
 
     def encode(texts: Sequence[Titled]) -> list[Arrays]:
         titles, bodies = zip(*texts, strict=True)
-        how = {"length": params["length"], "separator": params["separator"]}
+        options = {"length": params["length"], "separator": params["separator"]}
         rows: list[Arrays] = [{}] * len(texts)
-        for places, batch in token_batches(passage_inputs(encoder.tokenizer, titles, bodies, **how)):
+        for places, batch in token_batches(passage_inputs(encoder.tokenizer, titles, bodies, **options)):
             with torch.inference_mode(), autocast(params["precision"]):
                 views = encoder(**{name: value.to(where) for name, value in batch.items()})
             views = {name: vectors.float() for name, vectors in views.items()}
@@ -107,8 +107,8 @@ def _encoding(encoder, params: dict) -> Callable[[Sequence[Titled]], list[Arrays
                 views["sparse"] = top_k(views["sparse"], params["top_k"])
             if params["normalize"]:
                 views = {name: normalize(vectors, dim=-1) for name, vectors in views.items()}
-            made = _rows({name: vectors.cpu().numpy() for name, vectors in views.items()}, len(places))
-            for place, row in zip(places, made, strict=True):
+            encoded = _rows({name: vectors.cpu().numpy() for name, vectors in views.items()}, len(places))
+            for place, row in zip(places, encoded, strict=True):
                 rows[place] = row
         return rows
 

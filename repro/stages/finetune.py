@@ -68,8 +68,8 @@ class Groups:
         for epoch, place in places:
             index = int(self.kept[place])
             positive, *negatives = self._chosen(index, epoch)
-            found = self.corpus[[self.positives[index][positive], *self.negatives[index][negatives]]]
-            passages = [{"title": a, "text": b} for a, b in zip(found["title"], found["text"], strict=True)]
+            texts = self.corpus[[self.positives[index][positive], *self.negatives[index][negatives]]]
+            passages = [{"title": a, "text": b} for a, b in zip(texts["title"], texts["text"], strict=True)]
             example = {"query": self.queries[index], "passages": passages, "epoch": epoch, "index": index}
             if self.scores is not None:
                 of_positives, of_negatives = (scores[index] for scores in self.scores)

@@ -31,12 +31,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     view = _view(params["view"])
     corpus = load_from_disk(str(inputs["corpus"] / "arrow"))
-    place, found = _place(corpus, params["title"])
+    place, present = _place(corpus, params["title"])
     document = corpus[place]
     text = " ".join(document["text"].split()[: params["words"]])
-    given = {"length": params["length"], **params["options"]}
-    _check_options(view, params["view"]["path"], inputs["model"] / "model", text, given)
-    words = [[word, float(value)] for word, value in view(inputs["model"] / "model", text, **given)]
+    options = {"length": params["length"], **params["options"]}
+    _check_options(view, params["view"]["path"], inputs["model"] / "model", text, options)
+    words = [[word, float(value)] for word, value in view(inputs["model"] / "model", text, **options)]
     bad = next((word for word, value in words if not math.isfinite(value)), None)
     if bad is not None:
         raise StageError(f"the value of {bad!r} is not finite: the model's weights are not, or overflow")
@@ -44,12 +44,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         "kind": "shaded-words",
         "title": document["title"],
         "wanted": params["title"],
-        "found": found,
+        "found": present,
         "words": words,
     }
     written = json.dumps(exhibit, ensure_ascii=False, sort_keys=True)
     (out / "exhibit.json").write_text(written, encoding="utf-8")
-    return {"document": document["id"], "found": found, "words": len(words)}
+    return {"document": document["id"], "found": present, "words": len(words)}
 
 
 def _view(declared: dict) -> View:
@@ -67,9 +67,9 @@ def _view(declared: dict) -> View:
     return view
 
 
-def _check_options(view: View, path: str, folder: Path, text: str, given: dict) -> None:
+def _check_options(view: View, path: str, folder: Path, text: str, options: dict) -> None:
     try:
-        inspect.signature(view).bind(folder, text, **given)
+        inspect.signature(view).bind(folder, text, **options)
     except TypeError as error:
         raise UsageError(f"view {path!r}: {error}") from error
 

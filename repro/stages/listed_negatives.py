@@ -30,7 +30,7 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     source = Source.from_json(params["source"])
     margin, systems = params["margin"], params["systems"]
     wanted = None if systems is None else {*systems}
-    how = {"margin": margin, "per_system": params["per_system"], "systems": wanted}
+    limits = {"margin": margin, "per_system": params["per_system"], "systems": wanted}
     digest = RowDigest()
     left_out = {"queries_without_positive": 0, "queries_without_negative": 0}
     known: dict[str, None] = {}
@@ -43,12 +43,12 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
                 advance(STEP)
             known.update(dict.fromkeys(listed.systems))
             positives = list(dict.fromkeys(passage for passage, _ in listed.positives))
-            found = listed.negatives(**how) if positives else []
-            if not found:
+            passages = listed.negatives(**limits) if positives else []
+            if not passages:
                 left_out["queries_without_negative" if positives else "queries_without_positive"] += 1
                 continue
-            negatives += len(found)
-            row = {"query": listed.query, "positives": positives, "negatives": found}
+            negatives += len(passages)
+            row = {"query": listed.query, "positives": positives, "negatives": passages}
             digest.add(row)
             yield row
 

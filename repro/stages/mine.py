@@ -9,7 +9,7 @@ import numpy as np
 
 from repro.datasets.arrow import IdColumn
 from repro.errors import DataError, UsageError
-from repro.evaluation.qrels import read_qrels
+from repro.evaluation.qrels import read_qrels, relevant_documents
 from repro.evaluation.rankings import rankings
 from repro.progress import Progress
 
@@ -32,11 +32,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from datasets import Dataset, Features, Sequence, Value
 
-    positives = {
-        query: sorted(document for document, grade in judged.items() if grade >= 1)
-        for query, judged in read_qrels(inputs["qrels"] / "qrels.trec").items()
-    }
-    how = {name: params[name] for name in ("depth", "per_query", "seed")}
+    positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
+    limits = {name: params[name] for name in ("depth", "per_query", "seed")}
     filled = params["per_query"] + params.get("random_added", 0)
     ids = _ids(inputs) if params.get("random_added") else None
     rows = {"query": [], "positives": [], "negatives": []}
@@ -48,19 +45,19 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
                 continue
             rows["query"].append(query)
             rows["positives"].append(positives[query])
-            found = negatives(query, ranking, positives[query], **how)
+            mined = negatives(query, ranking, positives[query], **limits)
             if ids is not None:
                 known = {*ranking, *positives[query]}
-                found = with_random(query, found, known, ids, count=filled, seed=params["seed"])
-            rows["negatives"].append(found)
+                mined = with_random(query, mined, known, ids, count=filled, seed=params["seed"])
+            rows["negatives"].append(mined)
             advance(1)
     if not rows["query"]:
         raise DataError(f"{inputs['run']}: no query of the run has a positive in {inputs['qrels']}")
     texts = Sequence(Value("string"))
     features = Features({"query": Value("string"), "positives": texts, "negatives": texts})
     Dataset.from_dict(rows, features=features).save_to_disk(str(out / "arrow"))
-    few = sum(len(found) < filled for found in rows["negatives"])
-    missing = sum(bool(found) for found in positives.values()) - len(rows["query"])
+    few = sum(len(mined) < filled for mined in rows["negatives"])
+    missing = sum(map(bool, positives.values())) - len(rows["query"])
     return {
         "queries": len(rows["query"]),
         "queries_with_fewer_negatives": few,
@@ -75,26 +72,31 @@ def negatives(
     """``per_query`` of the first ``depth`` documents of a ranking that are no positives, in random order."""
     known = set(positives)
     candidates = [document for document in ranking if document not in known][:depth]
-    generator = np.random.default_rng((seed, zlib.crc32(query.encode())))
-    return [candidates[place] for place in generator.permutation(len(candidates))[:per_query]]
+    return sample(candidates, query, count=per_query, seed=seed)
+
+
+def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[str]:
+    """``count`` of the candidates in random order, which depends on the seed and the query's id alone."""
+    order = np.random.default_rng((seed, zlib.crc32(query.encode()))).permutation(len(candidates))
+    return [candidates[place] for place in order[:count]]
 
 
 def with_random(
     query: str, chosen: list[str], known: set[str], ids: list[str] | IdColumn, *, count: int, seed: int
 ) -> list[str]:
-    """``chosen`` filled up to ``count`` with random documents that are not ``known``, in random order.
+    """Fill ``chosen`` up to ``count`` with random documents that are not ``known``, in random order.
 
     None is drawn twice; where the collection has too few, all that are left are taken.
     """
     generator = np.random.default_rng((seed, zlib.crc32(query.encode()), 1))
-    found, taken = list(chosen), known.copy()
+    documents, taken = list(chosen), known.copy()
     left = len(ids) - len(known)
-    while len(found) < min(count, len(chosen) + left):
+    while len(documents) < min(count, len(chosen) + left):
         document = ids[int(generator.integers(len(ids)))]
         if document not in taken:
             taken.add(document)
-            found.append(document)
-    return [found[place] for place in generator.permutation(len(found))]
+            documents.append(document)
+    return [documents[place] for place in generator.permutation(len(documents))]
 
 
 def _ids(inputs: dict[str, Path]) -> IdColumn:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
+from itertools import filterfalse
 from pathlib import Path
-
-import numpy as np
 
 from repro.datasets.arrow import write_rows
 from repro.datasets.lookup import SCORED_EXAMPLES, document_rows
@@ -15,19 +13,20 @@ from repro.evaluation.answers import contains_answer, read_answers
 from repro.evaluation.qrels import read_qrels
 from repro.evaluation.rankings import rankings
 from repro.progress import Progress
+from repro.stages.mine import sample
 
 FIRST_SCORE = 1000.0  # above every score of a retriever
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write a training set: for each question of a run, what answers it among its first ``depth`` passages.
+    """Write a training set of questions, with passages of a run that do and do not hold an answer.
 
     The first positive is the passage judged best (grade 1 and above, the first of those in the file), whether
-    it was found or not; it scores 1,000. With ``extra_positives``, the passages found whose text contains an
-    answer follow by rank, with the run's scores; without, the first of them stands in where no passage is
-    judged. Passages without an answer, shuffled, are the negatives, ``per_query`` of them. Titles are not
-    searched. A question without positive or negative is left out. (The mining script released with Wang et
-    al. 2023; reading ``nq-training-data``.)
+    it is among the run's first ``depth`` or not; it scores 1,000. With ``extra_positives``, those of the
+    ``depth`` whose text contains an answer follow by rank, with the run's scores; without, the first of them
+    stands in where no passage is judged. Those without an answer, shuffled, are the negatives, ``per_query``
+    of them. Titles are not searched. A question without positive or negative is left out. (The mining script
+    released with Wang et al. 2023; reading ``nq-training-data``.)
 
     Raises:
         DataError: an input is malformed, a question of the run has no answers, a document is missing from the
@@ -37,25 +36,25 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     judged = read_qrels(inputs["qrels"] / "qrels.trec")
     source = inputs["run"] / "run.trec"
     top = slice(params["depth"])
-    found = [(query, documents[top], scores[top]) for query, documents, scores in rankings(source)]
-    texts = _texts(found, inputs["corpus"], source)
+    results = [(query, documents[top], scores[top]) for query, documents, scores in rankings(source)]
+    texts = _texts(results, inputs["corpus"], source)
     facts = {"queries_left_out": 0, "queries_not_judged": 0}
 
     def examples() -> Iterator[dict]:
-        with progress.task("matching answers", total=len(found)) as advance:
-            for query, documents, scores in found:
+        with progress.task("matching answers", total=len(results)) as advance:
+            for query, documents, scores in results:
                 if query not in answers:
                     raise DataError(f"{source}: question {query!r} has no answers in {inputs['queries']}")
                 best = annotated(judged.get(query, {}))
                 facts["queries_not_judged"] += best is None
                 hits = [contains_answer(text, answers[query]) for text in texts(documents)]
-                row = example(query, documents, scores, hits, best=best, **how)
+                row = example(query, documents, scores, hits, best=best, **options)
                 facts["queries_left_out"] += row is None
                 if row is not None:
                     yield row
                 advance(1)
 
-    how = {name: params[name] for name in ("extra_positives", "per_query", "seed")}
+    options = {name: params[name] for name in ("extra_positives", "per_query", "seed")}
     count = write_rows(examples(), SCORED_EXAMPLES, out / "arrow")
     if not count:
         raise DataError(f"{source}: no question has both a positive and a negative")
@@ -63,7 +62,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def annotated(judged: dict[str, int]) -> str | None:
-    """The first of the documents with the highest grade; None where no grade is above 0."""
+    """The first of a question's documents with the highest grade; None where no grade is above 0."""
     best = max(judged, key=judged.get, default=None)
     return best if best is not None and judged[best] >= 1 else None
 
@@ -85,33 +84,35 @@ def example(
         documents, scores: the ranking.
         hits: whether each of them has an answer.
         best: the annotated passage.
-        the others: of the stage.
+        extra_positives, per_query, seed: parameters of the stage.
     """
-    score = dict(zip(documents, scores, strict=True)) | ({best: FIRST_SCORE} if best else {})
-    others = [(document, hit) for document, hit in zip(documents, hits, strict=True) if document != best]
-    positives = ([best] if best else []) + [document for document, hit in others if hit]
-    if not extra_positives:
-        positives = positives[:1]
-    candidates = [document for document, hit in others if not hit]
-    order = np.random.default_rng((seed, zlib.crc32(query.encode()))).permutation(len(candidates))
-    negatives = [candidates[place] for place in order[:per_query]]
+    score = dict(zip(documents, scores, strict=True))
+    is_hit = dict(zip(documents, hits, strict=True))
+    others = [document for document in documents if document != best]
+    positives = list(filter(is_hit.get, others))
+    if best:
+        positives.insert(0, best)
+        score[best] = FIRST_SCORE
+    candidates = list(filterfalse(is_hit.get, others))
+    positives = positives if extra_positives else positives[:1]
+    negatives = sample(candidates, query, count=per_query, seed=seed)
     if not positives or not negatives:
         return None
     return {
         "query": query,
         "positives": positives,
         "negatives": negatives,
-        "positive_scores": [score[document] for document in positives],
-        "negative_scores": [score[document] for document in negatives],
+        "positive_scores": list(map(score.get, positives)),
+        "negative_scores": list(map(score.get, negatives)),
     }
 
 
-def _texts(found: list[tuple[str, list[str], list[float]]], corpus: Path, source: Path):
+def _texts(results: list[tuple[str, list[str], list[float]]], corpus: Path, source: Path):
     """A function from ids of the rankings to their texts, without titles."""
     import pyarrow as pa
     from datasets import load_from_disk
 
-    wanted = sorted({document for _, documents, _ in found for document in documents})
+    wanted = sorted({document for _, documents, _ in results for document in documents})
     rows = dict(zip(wanted, document_rows(pa.array(wanted, pa.string()), corpus, source=source), strict=True))
     column = load_from_disk(str(corpus / "arrow")).select_columns("text")
     return lambda documents: column[[int(rows[document]) for document in documents]]["text"]

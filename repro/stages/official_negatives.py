@@ -12,7 +12,7 @@ from repro.datasets.digests import RowDigest
 from repro.datasets.source import Source
 from repro.datasets.triple_files import Triple, sampled
 from repro.errors import DataError
-from repro.evaluation.qrels import read_qrels
+from repro.evaluation.qrels import read_qrels, relevant_documents
 from repro.progress import Progress
 
 STEP = 100_000  # rows between two steps of the bar: there are 398 million
@@ -39,14 +39,14 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
                     advance(STEP)
                 yield triple
 
-        found = sampled(rows(), per_query=params["per_query"], seed=params["seed"])
-    judged = _judged(inputs["qrels"]) if "qrels" in inputs else None
+        samples = sampled(rows(), per_query=params["per_query"], seed=params["seed"])
+    judged = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
     digest = RowDigest()
     negatives = 0
 
     def examples() -> Iterator[dict]:
         nonlocal negatives
-        for query, entry in found.items():
+        for query, entry in samples.items():
             positives = list(entry.positives) if judged is None else judged.get(query, [])
             sample = entry.sample(without_positives=judged is None)
             row = {"query": query, "positives": positives, "negatives": sample}
@@ -59,10 +59,3 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     if not write_rows(examples(), COLUMNS, out / "arrow"):
         raise DataError(f"{source.dataset}: the triples leave no query with a negative")
     return {"queries": digest.count, "negatives": negatives, "digest": digest.hexdigest()}
-
-
-def _judged(qrels: Path) -> dict[str, list[str]]:
-    return {
-        query: sorted(document for document, grade in grades.items() if grade >= 1)
-        for query, grades in read_qrels(qrels / "qrels.trec").items()
-    }

@@ -78,10 +78,12 @@ def _candidates(params: dict, run: Path) -> list[str]:
     ranking = read_run(run / "run.trec").get(params["query"])
     if ranking is None:
         raise DataError(f"{run}: query {params['query']!r} is not in the run")
-    found = [document for document, _ in ranking[: params["candidates"]]]
-    if len(found) < FEWEST:
-        raise DataError(f"{run}: query {params['query']!r} has {len(found)} candidates; t-SNE needs {FEWEST}")
-    return found
+    documents = [document for document, _ in ranking[: params["candidates"]]]
+    if len(documents) < FEWEST:
+        raise DataError(
+            f"{run}: query {params['query']!r} has {len(documents)} candidates; t-SNE needs {FEWEST}"
+        )
+    return documents
 
 
 def _vectors(folder: Path, wanted: list[str]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Stage ``released``: an encoder made elsewhere, whole or not at all."""
+"""Stage ``released``: an encoder that others made, whole or not at all."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
         listed = modules(folder) if params["pooling"] == MODULES else []
         model, tokenizer = _read(listed[0].folder if listed else folder, params)
         if listed:
-            tokenizer = _lowering(folder, listed[0].folder, tokenizer)
+            tokenizer = _lowercasing(folder, listed[0].folder, tokenizer)
             _keep_modules(listed, out / "model")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, DataError) as error:
         reason = str(error).strip().split("\n")[0].rstrip(".")
@@ -45,7 +45,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
 
 def _folder(params: dict) -> Path:
-    """Where the checkpoint's files are; of the hub's cache, the commit's folder."""
+    """The folder of the checkpoint's files; in the hub's cache that of the commit."""
     source = params["source"]
     if source["kind"] == "folder":
         return Path(source["path"])
@@ -55,7 +55,7 @@ def _folder(params: dict) -> Path:
 
 
 def _read(folder: Path, params: dict):
-    """Model and tokenizer. Raises ValueError where a weight is missing, or one would be lost."""
+    """Load model and tokenizer. Raises ValueError where a weight is missing, or one would be lost."""
     from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
     from repro.nn.checkpoint import quiet
@@ -69,14 +69,17 @@ def _read(folder: Path, params: dict):
         model, report = loader.from_pretrained(
             folder, local_files_only=True, dtype="float32", output_loading_info=True
         )
-    optional = () if params["pooling"] == "pooler" else ("pooler",)
-    lost = sorted(key for key in report["missing_keys"] if not key.startswith(optional))
-    if lost:
-        raise ValueError(f"its weights do not fit the architecture it names, {lost[0]} is not among them")
-    dropped = sorted(key for key in report["unexpected_keys"] if not HEADS.search(key))
-    if dropped:
-        raise ValueError(f"its weight {dropped[0]} belongs to a head that is not known here")
+    _check_weights(report, optional=() if params["pooling"] == "pooler" else ("pooler",))
     return (_inner_bert(model) if is_dpr else model), tokenizer
+
+
+def _check_weights(report: dict, *, optional: tuple[str, ...]) -> None:
+    missing = sorted(key for key in report["missing_keys"] if not key.startswith(optional))
+    if missing:
+        raise ValueError(f"its weights do not fit the architecture it names, {missing[0]} is not among them")
+    unknown = sorted(key for key in report["unexpected_keys"] if not HEADS.search(key))
+    if unknown:
+        raise ValueError(f"its weight {unknown[0]} belongs to a head that is not known here")
 
 
 def _dpr_class(folder: Path):
@@ -101,8 +104,8 @@ def _inner_bert(model):
     return bert
 
 
-def _lowering(folder: Path, transformer: Path, tokenizer):
-    """sentence-transformers can lower texts before its tokenizer sees them; here the tokenizer has to."""
+def _lowercasing(folder: Path, transformer: Path, tokenizer):
+    """A tokenizer that lower-cases where sentence-transformers would before it calls the checkpoint's own."""
     from tokenizers import normalizers
     from transformers import PreTrainedTokenizerFast
 
@@ -125,7 +128,7 @@ def _lowering(folder: Path, transformer: Path, tokenizer):
 
 
 def _keep_modules(listed, to: Path) -> None:
-    """modules.json and the folders it names; the transformer's own files go to the top."""
+    """Write modules.json and the folders it names; the transformer's own files go to the top."""
     to.mkdir(parents=True, exist_ok=True)
     entries = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]
     for place, module in enumerate(listed[1:], 1):

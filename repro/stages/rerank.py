@@ -38,25 +38,26 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ranked = list(rankings(source))
     if not ranked:
         raise DataError(f"{source}: there is nothing to re-rank")
-    how = {name: params[name] for name in ("length", "separator", "precision")}
-    scorer = PairScorer(inputs["model"] / "model", **how)
+    options = {name: params[name] for name in ("length", "separator", "precision")}
+    scorer = PairScorer(inputs["model"] / "model", **options)
     texts = query_texts(inputs["queries"], [query for query, _, _ in ranked], source=source)
     sizes = [len(documents[:depth]) for _, documents, _ in ranked]
-    documents = pa.array([document for _, found, _ in ranked for document in found[:depth]])
+    documents = pa.array([document for _, ranking, _ in ranked for document in ranking[:depth]])
     rows = document_rows(documents, inputs["corpus"], source=source)
     pairs = PairTexts(texts, inputs["corpus"], query=np.repeat(np.arange(len(texts)), sizes), row=rows)
     with progress.task("re-ranking", total=len(pairs)) as advance:
         scores = scored(pairs, scorer, decimals=params["decimals"], scratch=out / "blocks", advance=advance)
     scores = np.split(scores, np.cumsum(sizes)[:-1])
-    facts = write_run(out, _merged(ranked, scores, depth=depth, keep=params["keep"]), tag="rerank")
+    facts = write_run(out, _reordered(ranked, scores, depth=depth, keep=params["keep"]), tag="rerank")
     forget(out / "blocks")
     return facts | {"pairs": len(pairs)}
 
 
-def _merged(
+def _reordered(
     ranked: list[Ranking], scores: list[np.ndarray], *, depth: int, keep: int
 ) -> Iterator[tuple[str, list[str], np.ndarray]]:
-    for (query, documents, _), found in zip(ranked, scores, strict=True):
+    """Yield each query's scored passages, then those up to ``keep``, each one point under the one before."""
+    for (query, documents, _), logits in zip(ranked, scores, strict=True):
         below = documents[depth : max(depth, keep)]
         places = np.arange(1, len(below) + 1)
-        yield query, documents[:depth] + below, np.concatenate((found, found.min() - places))
+        yield query, documents[:depth] + below, np.concatenate((logits, logits.min() - places))

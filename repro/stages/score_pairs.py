@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from repro.datasets.arrow import write_rows
 from repro.datasets.lookup import SCORED_EXAMPLES, Lists, document_rows, list_offsets, query_texts
 from repro.errors import DataError
 from repro.progress import Progress
@@ -27,14 +28,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from datasets import load_from_disk
 
-    from repro.datasets.arrow import write_rows
     from repro.nn.pair_scores import PairScorer, forget, scored
 
     rows = load_from_disk(str(inputs["training_set"] / "arrow"))
     if len(rows) == 0:
         raise DataError(f"{inputs['training_set']}: there is no query to score passages for")
-    how = {name: params[name] for name in ("length", "separator", "precision")}
-    scorer = PairScorer(inputs["model"] / "model", **how)
+    options = {name: params[name] for name in ("length", "separator", "precision")}
+    scorer = PairScorer(inputs["model"] / "model", **options)
     queries = query_texts(
         inputs["queries"], rows.data.column("query").to_pylist(), source=inputs["training_set"]
     )
@@ -43,14 +43,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         lists = _first(rows.data.column(side), depth)
         pairs = _pairs(lists, queries, inputs)
         with progress.task(f"scoring {side}", total=len(pairs)) as advance:
-            found = scored(pairs, scorer, decimals=params["decimals"], scratch=out / side, advance=advance)
-        scores[side] = Lists(found, list_offsets(lists))
+            logits = scored(pairs, scorer, decimals=params["decimals"], scratch=out / side, advance=advance)
+        scores[side] = Lists(logits, list_offsets(lists))
 
     def examples():
         for place, row in enumerate(rows.select_columns(["query", "positives", "negatives"])):
-            found = {side: scores[side][place] for side in scores}
-            row["negatives"] = row["negatives"][: len(found["negatives"])]
-            yield row | {f"{side.removesuffix('s')}_scores": list(found[side]) for side in found}
+            row_scores = {side: scores[side][place] for side in scores}
+            row["negatives"] = row["negatives"][: len(row_scores["negatives"])]
+            yield row | {f"{side.removesuffix('s')}_scores": list(row_scores[side]) for side in row_scores}
 
     write_rows(examples(), SCORED_EXAMPLES, out / "arrow")
     for side in scores:
@@ -66,7 +66,7 @@ def _first(column, depth: int | None):
 
 
 def _pairs(lists, queries: list[str], inputs: dict[str, Path]):
-    """Each row's query with each document of its list."""
+    """Pair each row's query with each document of its list."""
     import pyarrow.compute as pc
 
     from repro.nn.pair_scores import PairTexts

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from repro.errors import DataError, StageError, UsageError
+from repro.evaluation.run_writer import write_run
 from repro.progress import Progress
 from repro.stages.vectors.search_memory import VARIABLE, search_memory
 from repro.stages.vectors.vector_files import IdFile, VectorFile, read_embeddings
@@ -40,14 +41,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: embeddings are of different sizes, or their ids are not as many as their vectors.
         StageError: a vector or a score is not finite.
     """
-    from repro.evaluation.run_writer import write_run
-
     passages, documents = read_embeddings(inputs["passages"])
     queries, topics = read_embeddings(inputs["queries"])
     if passages.shape[1] != queries.shape[1]:
         raise DataError(f"passages have {passages.shape[1]} dimensions, queries {queries.shape[1]}")
-    found = best(passages, queries, depth=params["depth"] + SPARE, memory=search_memory(), progress=progress)
-    ranked = _ranked(passages, queries, topics, documents, found, params["depth"])
+    blocks = best(passages, queries, depth=params["depth"] + SPARE, memory=search_memory(), progress=progress)
+    ranked = _ranked(passages, queries, topics, documents, blocks, params["depth"])
     return write_run(out, ranked, tag="dense")
 
 
@@ -71,34 +70,34 @@ def best(
         StageError: a vector or a score is not finite.
     """
     depth = min(depth, len(passages))
-    together, step = divided(memory, queries=len(queries), depth=depth, size=passages.shape[1])
+    per_block, step = block_sizes(memory, queries=len(queries), depth=depth, size=passages.shape[1])
     step, search = max(1, min(step, len(passages))), _faiss(depth)
-    block, asked = (np.empty((rows, passages.shape[1]), np.float32) for rows in (step, together))
-    scores, rows = np.empty((together, depth), np.float32), np.empty((together, depth), np.int64)
-    blocks = -(-len(queries) // together)
+    queries_read, passages_read = (np.empty((n, passages.shape[1]), np.float32) for n in (per_block, step))
+    scores, rows = np.empty((per_block, depth), np.float32), np.empty((per_block, depth), np.int64)
+    blocks = -(-len(queries) // per_block)
     with progress.task("searching", total=len(passages) * blocks) as advance:
-        for start in range(0, len(queries), together):
-            these = _read(queries, start, min(start + together, len(queries)), into=asked)
-            best_scores, best_rows = scores[: len(these)], rows[: len(these)]
+        for start in range(0, len(queries), per_block):
+            block = _read(queries, start, min(start + per_block, len(queries)), into=queries_read)
+            best_scores, best_rows = scores[: len(block)], rows[: len(block)]
             best_scores[:] = -np.inf
             for first in range(0, len(passages), step):
-                vectors = _read(passages, first, min(first + step, len(passages)), into=block)
-                found, places = search(these, vectors, min(depth, len(vectors)))
-                _merge(best_scores, best_rows, found, places, first)
+                vectors = _read(passages, first, min(first + step, len(passages)), into=passages_read)
+                products, places = search(block, vectors, min(depth, len(vectors)))
+                _merge(best_scores, best_rows, products, places, first)
                 advance(len(vectors))
             yield start, best_scores, best_rows
 
 
 def _read(file: VectorFile, first: int, end: int, into: np.ndarray) -> np.ndarray:
-    """These rows; StageError if one is not finite, whose passage or query faiss would silently pass over."""
+    """Read rows. Raises StageError where one is not finite, which faiss would silently pass over."""
     vectors = file.read(first, end, into=into)
     if not np.isfinite([vectors.min(), vectors.max()]).all():  # nan is both
         raise StageError(f"{file.path}: a vector among rows {first} to {end} is not finite; encode again")
     return vectors
 
 
-def divided(memory: int, *, queries: int, depth: int, size: int) -> tuple[int, int]:
-    """How many queries are searched for together, and in how many passages at a time.
+def block_sizes(memory: int, *, queries: int, depth: int, size: int) -> tuple[int, int]:
+    """Numbers of queries and of passages that are multiplied at a time within ``memory`` bytes.
 
     A query takes its vector, and for each rank 12 bytes of its ranking and 12 of the block's; of 4,096
     queries at a time faiss holds twice the depth as candidates.
@@ -106,22 +105,22 @@ def divided(memory: int, *, queries: int, depth: int, size: int) -> tuple[int, i
     Raises:
         UsageError: the memory does not hold a query and a passage.
     """
-    each, candidates = 4 * size + 24 * depth, 24 * depth
-    together = memory // 2 // (each + candidates)
-    if together < 1:
-        least = 2 * (each + candidates)
+    per_query, candidates = 4 * size + 24 * depth, 24 * depth
+    per_block = memory // 2 // (per_query + candidates)
+    if per_block < 1:
+        least = 2 * (per_query + candidates)
         raise UsageError(f"{memory} bytes do not hold one query; set {VARIABLE} to at least {least}")
-    if together > QUERIES:
-        together = (memory // 2 - QUERIES * candidates) // each
-        together -= together % QUERIES if together < queries else 0
-    together = min(together, max(1, queries))
-    left = memory - together * each - min(together, QUERIES) * candidates
+    if per_block > QUERIES:
+        per_block = (memory // 2 - QUERIES * candidates) // per_query
+        per_block -= per_block % QUERIES if per_block < queries else 0
+    per_block = min(per_block, max(1, queries))
+    left = memory - per_block * per_query - min(per_block, QUERIES) * candidates
     rows = min(left, BLOCK_BYTES) // (4 * size)
-    return together, rows - rows % ROWS if rows > ROWS else rows
+    return per_block, rows - rows % ROWS if rows > ROWS else rows
 
 
 def _faiss(depth: int) -> Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, np.ndarray]]:
-    """faiss' search of arrays, without an index that would copy them; on a GPU if this faiss can use one."""
+    """The search of faiss over arrays, without an index that copies them; on a GPU if there is one to use."""
     import faiss
 
     if hasattr(faiss, "StandardGpuResources") and faiss.get_num_gpus() and depth <= GPU_DEPTH:
@@ -130,17 +129,19 @@ def _faiss(depth: int) -> Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarr
     return lambda *arrays: faiss.knn(*arrays, metric=faiss.METRIC_INNER_PRODUCT)
 
 
-def _merge(scores: np.ndarray, rows: np.ndarray, found: np.ndarray, places: np.ndarray, first: int) -> None:
-    """Put what the block from row ``first`` gave, (B, at most K), among the best so far, (B, K).
+def _merge(
+    scores: np.ndarray, rows: np.ndarray, products: np.ndarray, places: np.ndarray, first: int
+) -> None:
+    """Merge a block's best products and their places, (B, at most K), into ``scores`` and ``rows``, (B, K).
 
-    Of equal scores the earlier stays.
+    The block begins at row ``first`` of the passages. Of equal scores the earlier stays.
     """
-    if (places < 0).any() or not np.isfinite(found).all():  # -1 is what faiss puts where it sees nan
+    if (places < 0).any() or not np.isfinite(products).all():  # -1 is what faiss puts where it sees nan
         raise StageError("a score is not finite: the embeddings hold a vector that is not")
     places += first
     for start in range(0, len(scores), MERGED):
         some = slice(start, start + MERGED)
-        both = np.hstack((scores[some], found[some]))
+        both = np.hstack((scores[some], products[some]))
         order = np.argsort(-both, axis=1, kind="stable")[:, : scores.shape[1]]
         scores[some] = np.take_along_axis(both, order, axis=1)
         rows[some] = np.take_along_axis(np.hstack((rows[some], places[some])), order, axis=1)
@@ -154,41 +155,40 @@ def _ranked(
     blocks: Iterator[tuple[int, np.ndarray, np.ndarray]],
     depth: int,
 ) -> Iterator[tuple[str, list[str], np.ndarray]]:
-    """Each query's ``depth`` best, ties cut as they will be ranked: by id, the greater first."""
+    """Yield each query's ``depth`` best passages; ties at the depth are cut by id, the greater first."""
     for start, scores, rows in blocks:
         names = topics.at(np.arange(start, start + len(scores)))
-        for query, (topic, found, places) in enumerate(zip(names, scores, rows, strict=True), start):
-            if len(places) > depth and found[depth - 1] == found[depth]:
-                if found[depth] == found[-1] and len(places) < len(passages):
+        for query, (topic, products, places) in enumerate(zip(names, scores, rows, strict=True), start):
+            if len(places) > depth and products[depth - 1] == products[depth]:
+                if products[depth] == products[-1] and len(places) < len(passages):
                     vector = queries.read(query, query + 1)[0]
-                    found, places = _with_all_ties(passages, documents, vector, found, places, depth)
+                    products, places = _with_all_ties(passages, documents, vector, products, places, depth)
                 ids = documents.at(places)
-                order = sorted(range(len(ids)), key=lambda rank: (found[rank], ids[rank]), reverse=True)
-                places, found = places[order], found[order]
-            yield topic, documents.at(places[:depth]), found[:depth]
+                order = sorted(range(len(ids)), key=lambda rank: (products[rank], ids[rank]), reverse=True)
+                places, products = places[order], products[order]
+            yield topic, documents.at(places[:depth]), products[:depth]
 
 
 def _with_all_ties(
     passages: VectorFile,
     documents: IdFile,
     query: np.ndarray,
-    found: np.ndarray,
+    products: np.ndarray,
     places: np.ndarray,
     depth: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Candidates in descending order, (K,) each, the last ones replaced by the ``depth`` greatest ids of all
-    passages that tie with them.
+    """Replace the last candidates by the ``depth`` greatest ids of all passages that tie with them.
 
-    Which these are is decided by sums in float64, rounded once: in those of faiss, equal vectors at different
-    places may differ.
+    Candidates are products and places, (K,) each, in descending order. Ties are decided by sums in float64,
+    rounded once: in those of faiss, equal vectors at different places may differ.
     """
     scores = np.empty(len(passages), dtype=np.float32)
     for first in range(0, len(passages), ROWS):
         vectors = passages.read(first, min(first + ROWS, len(passages))).astype(np.float64)
         scores[first : first + ROWS] = (vectors * query).sum(axis=1)
-    level = found[-1]
-    tied = np.flatnonzero(np.isin(scores, np.unique(scores[places[found == level]])))
-    above = places[found > level]
+    level = products[-1]
+    tied = np.flatnonzero(np.isin(scores, np.unique(scores[places[products == level]])))
+    above = places[products > level]
     tied = np.setdiff1d(tied, above, assume_unique=True)
     tied = heapq.nlargest(depth, tied, key=lambda row: documents.at(np.array([row])))
-    return np.append(found[found > level], np.full(len(tied), level)), np.append(above, tied)
+    return np.append(products[products > level], np.full(len(tied), level)), np.append(above, tied)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from repro.errors import DataError, StageError, UsageError, check_known
+from repro.evaluation.run_writer import write_run
 from repro.progress import Progress
 from repro.stages.vectors.search_memory import VARIABLE, search_memory
 from repro.stages.vectors.vector_files import IdFile
@@ -47,8 +48,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: a view is missing, of different widths, or not as long as the ids.
         StageError: a score is not finite.
     """
-    from repro.evaluation.run_writer import write_run
-
     check_known("mode of search", params["mode"], valid=MODES)
     passages, queries = Views.read(inputs["passages"]), Views.read(inputs["queries"])
     terms = params["terms"]
@@ -87,11 +86,11 @@ def _best(
     lists: dict[str, int],
     progress: Progress,
 ):
-    """The best passages of each query by every list's view, or by the sum for "", as keys of their sums.
+    """Find the best passages of each query, as keys of their sums (``repro.nn.ranking_keys``).
 
     Args:
         places: (N,), of each passage among all ids in ascending order.
-        lists: how many passages by which view.
+        lists: how many passages to find by which view; the view "" is the sum.
 
     Returns:
         one (Q, K) int64 array a list, in no order; a passage may be in several.
@@ -99,35 +98,43 @@ def _best(
     import torch
 
     from repro.nn.precision import device
-    from repro.nn.ranking_keys import ranking_keys
 
     where, count = device(), len(queries.ids)
-    together, blocks = _divided(passages, queries, terms, lists, search_memory())
+    per_block, blocks = _block_sizes(passages, queries, terms, lists, search_memory())
     places = torch.from_numpy(places).to(where)
-    found = {name: (torch.empty(count, 0, dtype=torch.int64),) * 2 for name in lists}  # by view, of the sum
+    best = dict.fromkeys(lists, (torch.empty(count, 0, dtype=torch.int64),) * 2)  # keys by view, of the sum
     with progress.task("searching", total=len(passages.ids)) as advance:
         for first, end in blocks if count else ():
             rows = {view: passages.rows(view, first, end, where) for view in set(terms)}
             parts = {name: [] for name in lists}
-            for start in range(0, count, together):
-                stop = min(start + together, count)
-                scores = {view: _products(rows[view], queries, view, start, stop, where) for view in rows}
-                sums = ranking_keys(_rounded(sum(scores[term] for term in terms)), places[first:end])
-                for name, depth in lists.items():
-                    keys = ranking_keys(_rounded(scores[name]), places[first:end]) if name else sums
-                    top = keys.topk(min(depth, end - first), dim=1)
-                    new = top.values.cpu(), sums.gather(1, top.indices).cpu()
-                    parts[name].append(_merged([part[start:stop] for part in found[name]], new, depth))
-            for name in lists:
-                found[name] = tuple(torch.cat(part) for part in zip(*parts[name], strict=True))
+            for start in range(0, count, per_block):
+                stop = min(start + per_block, count)
+                scores = _scores(rows, queries, terms, start, stop)
+                for name, keys in _top_keys(scores, places[first:end], lists).items():
+                    before = [part[start:stop] for part in best[name]]
+                    parts[name].append(_merge(before, keys, lists[name]))
+            best = {name: tuple(map(torch.cat, zip(*parts[name], strict=True))) for name in lists}
             advance(end - first)
-    return [sums.numpy() for _, sums in found.values()]
+    return [sums.numpy() for _, sums in best.values()]
 
 
-def _divided(
+def _top_keys(scores: dict, places, lists: dict[str, int]) -> dict[str, tuple]:
+    """The greatest keys of a block by each list's view, and the keys of the sum for the same passages."""
+    from repro.nn.ranking_keys import ranking_keys
+
+    sums = ranking_keys(_round(scores[""]), places)
+    tops = {}
+    for name, depth in lists.items():
+        keys = ranking_keys(_round(scores[name]), places) if name else sums
+        top = keys.topk(min(depth, len(places)), dim=1)
+        tops[name] = top.values.cpu(), sums.gather(1, top.indices).cpu()
+    return tops
+
+
+def _block_sizes(
     passages: Views, queries: Views, terms: Sequence[str], lists: dict[str, int], memory: int
 ) -> tuple[int, Iterator[tuple[int, int]]]:
-    """How many queries are scored together, and the ranges of passages.
+    """The number of queries that are scored together, and the ranges of passages that go with it.
 
     Raises:
         UsageError: the memory does not hold the rankings, a query and the passage with most values.
@@ -139,15 +146,15 @@ def _divided(
         heaviest += VALUE * int(np.diff(passages.sparse[0]).max(initial=0))
     least = rankings + 2 * max(query, heaviest + PAIR)
     if memory < least:
-        said = f"{memory} bytes do not hold the rankings with one query and one passage"
-        raise UsageError(f"{said}; set {VARIABLE} to at least {least}")
+        message = f"{memory} bytes do not hold the rankings with one query and one passage"
+        raise UsageError(f"{message}; set {VARIABLE} to at least {least}")
     block = min(BLOCK_BYTES, (memory - rankings) // 2)
-    together = max(1, min(QUERIES, len(queries.ids), block // query, (block - heaviest) // PAIR))
-    return together, _blocks(passages, together, terms, block)
+    per_block = max(1, min(QUERIES, len(queries.ids), block // query, (block - heaviest) // PAIR))
+    return per_block, _blocks(passages, per_block, terms, block)
 
 
 def _blocks(passages: Views, queries: int, terms: Sequence[str], memory: int) -> Iterator[tuple[int, int]]:
-    """Ranges of passages, of one at least, that fit into the memory together with their scores."""
+    """Yield ranges of passages, of one at least, that fit into the memory together with their scores."""
     count, each = len(passages.ids), PAIR * queries
     each += 8 * passages.widths["dense"] if "dense" in terms else 0
 
@@ -162,17 +169,19 @@ def _blocks(passages: Views, queries: int, terms: Sequence[str], memory: int) ->
         yield first, end
 
 
-def _products(rows, queries: Views, view: str, start: int, stop: int, where):
-    """Inner products of queries and passages, (q, n) float64."""
+def _scores(rows: dict, queries: Views, terms: Sequence[str], start: int, stop: int) -> dict:
+    """Inner products (q, n), float64, of queries ``start`` to ``stop`` and passages: by view, "" the sum."""
     import torch
 
-    theirs = queries.rows(view, start, stop, where)
-    product = torch.matmul if view == "dense" else torch.sparse.mm
-    return product(rows, theirs.to_dense().T.contiguous()).T
+    scores = {}
+    for view, passages in rows.items():
+        theirs = queries.rows(view, start, stop, passages.device).to_dense().T.contiguous()
+        scores[view] = (torch.matmul if view == "dense" else torch.sparse.mm)(passages, theirs).T
+    return scores | {"": sum(scores[term] for term in terms)}
 
 
-def _rounded(scores):
-    """To float32; raises StageError where one is not finite."""
+def _round(scores):
+    """Round scores to float32. Raises StageError where one is not finite."""
     import torch
 
     rounded = scores.to(torch.float32)
@@ -181,8 +190,8 @@ def _rounded(scores):
     return rounded
 
 
-def _merged(old: list, new: tuple, depth: int) -> tuple:
-    """The greatest keys of two lists, with what goes with them."""
+def _merge(old: list, new: tuple, depth: int) -> tuple:
+    """Merge two top lists (keys, sums) into the ``depth`` greatest keys and the sums that belong to them."""
     import torch
 
     keys, sums = (torch.cat(pair, dim=1) for pair in zip(old, new, strict=True))
@@ -193,10 +202,10 @@ def _merged(old: list, new: tuple, depth: int) -> tuple:
 def _ranked(
     best: list[np.ndarray], ids: IdFile, ascending: np.ndarray, topics: IdFile, depth: int
 ) -> Iterator[tuple[str, list[str], np.ndarray]]:
-    """Each query's ``depth`` best passages with their scores, out of the keys of all lists."""
+    """Yield each query's ``depth`` best passages with their scores, out of the keys of all lists."""
     from repro.nn.ranking_keys import scores_and_places
 
     for row, topic in enumerate(topics.at(np.arange(len(topics)))):
-        keys = np.unique(np.concatenate([found[row] for found in best]))[::-1][:depth]
+        keys = np.unique(np.concatenate([sums[row] for sums in best]))[::-1][:depth]
         scores, places = scores_and_places(keys)
         yield topic, ids.at(ascending[places]), scores

@@ -126,7 +126,7 @@ def _packer(
 ) -> Callable[..., dict]:
     packing, columns = params["span_packing"], [FIELDS[field] for field in params["fields"]]
     target = params["length"] if packing["overshoot"] else params["length"] - 2
-    how = {"target": target, **{name: packing[name] for name in ("overshoot", "short_probability")}}
+    options = {"target": target, **{name: packing[name] for name in ("overshoot", "short_probability")}}
 
     def spanned(batch: dict, places: list[int]) -> dict:
         fields = [batch[column] if column in batch else [""] * len(places) for column in columns]
@@ -138,7 +138,7 @@ def _packer(
             sentences = [ids for ids in itertools.islice(flat, len(document)) if ids]
             lengths = [len(ids) for ids in sentences]
             generator = np.random.default_rng((params["seed"], place))
-            spans = packed(lengths, generator=generator, **how)
+            spans = packed(lengths, generator=generator, **options)
             if len(spans) < packing["minimum_spans"]:
                 continue
             row = (name, 0, list(itertools.chain.from_iterable(sentences)), lengths, spans)

@@ -1,4 +1,4 @@
-"""Stage ``top_passages``: what a run shows first for a few queries given by their words."""
+"""Stage ``top_passages``: the first passages of a run for a few queries, which are named by their words."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ranking = read_run(source)
     judged = read_qrels(inputs["qrels"] / "qrels.trec") if "qrels" in inputs else {}
     shown = {query["id"]: ranking.get(query["id"], [])[: params["depth"]] for query, _ in chosen}
-    passages = _passages(sorted({d for found in shown.values() for d, _ in found}), inputs["corpus"], source)
+    passages = _passages(sorted({d for pairs in shown.values() for d, _ in pairs}), inputs["corpus"], source)
     entries = []
-    for wanted, (query, found) in zip(params["queries"], chosen, strict=True):
+    for wanted, (query, is_wanted) in zip(params["queries"], chosen, strict=True):
         grades = judged.get(query["id"], {})
         listed = [
             {"rank": rank, "id": document, "score": score, "grade": grades.get(document)} | passages[document]
             for rank, (document, score) in enumerate(shown[query["id"]], start=1)
         ]
-        entries.append({"wanted": wanted, **query, "found": found, "passages": listed})
+        entries.append({"wanted": wanted, **query, "found": is_wanted, "passages": listed})
     exhibit = {"kind": "passages", "queries": entries}
     text = json.dumps(exhibit, ensure_ascii=False, sort_keys=True, allow_nan=False)
     (out / "exhibit.json").write_text(text, encoding="utf-8")
     return {
         "queries": len(entries),
-        "found": sum(found for _, found in chosen),
+        "found": sum(is_wanted for _, is_wanted in chosen),
         "passages": sum(len(entry["passages"]) for entry in entries),
     }
 
@@ -57,7 +57,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def chosen_queries(
     wanted: Sequence[str], queries: Sequence[Query], *, source: Path
 ) -> list[tuple[Query, bool]]:
-    """For each wanted text a query, and whether it is the one that was wanted.
+    """Choose a query for each wanted text, and say whether it is the one that was wanted.
 
     Of several queries with the same text the first is taken. A query that is wanted further on stands in for
     no other.
@@ -65,13 +65,14 @@ def chosen_queries(
     by_text: dict[str, Query] = {}
     for query in queries:
         by_text.setdefault(_words(query["text"]), query)
-    used = {by_text[_words(text)]["id"] for text in wanted if _words(text) in by_text}
+    texts = set(map(_words, wanted))
+    used = {query["id"] for text, query in by_text.items() if text in texts}
     spare = (query for query in queries if query["id"] not in used)
     chosen = []
     for text in wanted:
         query = by_text.get(_words(text))
         stand_in = next(spare, None) if query is None else None
-        if query is None and stand_in is None:
+        if query is None is stand_in:
             raise DataError(f"{source}: {len(queries)} queries, too few to show {len(wanted)} different ones")
         chosen.append((query or stand_in, query is not None))
     return chosen
@@ -94,6 +95,6 @@ def _passages(wanted: list[str], corpus: Path, source: Path) -> dict[str, dict[s
 
     rows = document_rows(pa.array(wanted, pa.string()), corpus, source=source)
     texts = load_from_disk(str(corpus / "arrow")).select_columns(["title", "text"])
-    found = texts[rows.tolist()]
-    columns = zip(wanted, found["title"], found["text"], strict=True)
+    documents = texts[rows.tolist()]
+    columns = zip(wanted, documents["title"], documents["text"], strict=True)
     return {document: {"title": title, "text": text} for document, title, text in columns}

@@ -4,7 +4,8 @@ import pytest
 from repro.errors import DataError
 from repro.evaluation.ir_metadata import read_metadata
 from repro.evaluation.runs import read_run
-from repro.stages.imported_run import run, sha256
+from repro.stages.imported_run import run
+from repro.store.disk import sha256
 
 
 def _params(path):

@@ -44,7 +44,7 @@ def test_the_ranking_is_that_of_brute_force_within_whatever_memory(
     tmp_path, progress, monkeypatch, memory, queries, blocks
 ):
     monkeypatch.setenv("REPRO_SEARCH_MEMORY", memory)
-    together, rows = search.divided(search.search_memory(), queries=9, depth=120, size=16)
+    together, rows = search.block_sizes(search.search_memory(), queries=9, depth=120, size=16)
     assert (together, -(-300 // rows)) == (queries, blocks)
     generator = np.random.default_rng(0)
     passages, asked = generator.normal(size=(300, 16)), generator.normal(size=(9, 16))
@@ -114,7 +114,7 @@ def test_scores_are_those_of_faiss_flat_index_to_the_bit_in_blocks_too(tmp_path,
         index.add(passages)
         expected = index.search(asked, 150)
         for blocks, memory in {1: 10**8, 4: 2 * 1024 * 4 * 64}.items():
-            rows = search.divided(memory, queries=queries, depth=150, size=64)[1]
+            rows = search.block_sizes(memory, queries=queries, depth=150, size=64)[1]
             assert -(-3500 // min(rows, 3500)) == blocks and (blocks == 1 or rows % 1024 == 0)
             ((start, scores, places),) = search.best(*files, depth=150, memory=memory, progress=progress)
             assert start == 0
@@ -132,7 +132,7 @@ def test_scores_are_those_of_faiss_flat_index_to_the_bit_in_blocks_too(tmp_path,
 )
 def test_what_is_held_is_never_more_than_the_memory(memory, queries, depth, size):
     try:
-        together, rows = search.divided(memory, queries=queries, depth=depth, size=size)
+        together, rows = search.block_sizes(memory, queries=queries, depth=depth, size=size)
     except UsageError:
         assert memory < 2 * (4 * size + 48 * depth)
         return

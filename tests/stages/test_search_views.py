@@ -151,7 +151,7 @@ def test_a_stated_memory_changes_blocks_and_nothing_else(
     tmp_path, progress, monkeypatch, memory, together, ranges
 ):
     monkeypatch.setenv("REPRO_SEARCH_MEMORY", memory)
-    divided, made = search_views._divided, sides(np.random.default_rng(6), whole=False, queries=40)
+    divided, made = search_views._block_sizes, sides(np.random.default_rng(6), whole=False, queries=40)
     seen = []
 
     def noted(*given):
@@ -159,7 +159,7 @@ def test_a_stated_memory_changes_blocks_and_nothing_else(
         seen.append((queries, list(blocks)))
         return seen[0]
 
-    monkeypatch.setattr(search_views, "_divided", noted)
+    monkeypatch.setattr(search_views, "_block_sizes", noted)
     run, _ = found(tmp_path, progress, made)
     assert run == brute_force(made, depth=20, terms=BOTH)[0]
     assert seen[0][0] == together and len(seen[0][1]) in ranges
@@ -172,7 +172,7 @@ def test_blocks_are_cut_by_the_values_that_passages_have(tmp_path, monkeypatch, 
     made["passages"]["sparse"][:100] = 1
     made["passages"]["sparse"][100:] = np.eye(40)[np.arange(200) % 40]
     views = {side: search_views.Views.read(save_views(tmp_path / side, "x", **made[side])) for side in made}
-    together, blocks = search_views._divided(views["passages"], views["queries"], BOTH, {"": 20}, memory)
+    together, blocks = search_views._block_sizes(views["passages"], views["queries"], BOTH, {"": 20}, memory)
     ranges, counts = list(blocks), np.diff(views["passages"].sparse[0])
     assert [first for first, _ in ranges] == [0, *(end for _, end in ranges[:-1])] and ranges[-1][1] == 300
     for first, end in ranges:

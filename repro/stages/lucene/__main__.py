@@ -51,9 +51,9 @@ def index(arguments: dict, report: Report) -> dict:
         report(len(rows))
     indexer.close()
     # Anserini logs what it could not write and goes on; an index with holes must not pass for a whole one.
-    found = LuceneIndexReader(arguments["index"]).stats()["documents"]
-    if found != documents - empty:
-        raise RuntimeError(f"the index holds {found} documents, not the {documents - empty} with contents")
+    count = LuceneIndexReader(arguments["index"]).stats()["documents"]
+    if count != documents - empty:
+        raise RuntimeError(f"the index holds {count} documents, not the {documents - empty} with contents")
     return {"documents": documents, "without_contents": empty}
 
 
@@ -88,17 +88,17 @@ def search(arguments: dict, report: Report) -> dict:
     hits = unanswered = 0
     with open(arguments["queries"], encoding="utf-8") as lines, open(arguments["output"], "w") as output:
         for queries in _batches(map(json.loads, lines), QUERIES_PER_BATCH):
-            found = searcher.batch_search(
+            rankings = searcher.batch_search(
                 [query["text"] for query in queries],
                 [query["id"] for query in queries],
                 k=arguments["depth"],
                 threads=arguments["threads"],
                 fields=fields,
             )
-            if len(found) != len(queries):  # a thread that fails leaves its query out and only logs it
-                raise RuntimeError(f"Lucene answered {len(found)} of {len(queries)} queries")
+            if len(rankings) != len(queries):  # a thread that fails leaves its query out and only logs it
+                raise RuntimeError(f"Lucene answered {len(rankings)} of {len(queries)} queries")
             for query in queries:
-                ranking = found[query["id"]]
+                ranking = rankings[query["id"]]
                 line = query["id"], [hit.docid for hit in ranking], [hit.score for hit in ranking]
                 output.write(json.dumps(line) + "\n")
                 hits += len(ranking)

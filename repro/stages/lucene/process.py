@@ -1,4 +1,4 @@
-"""The caller of the child in which Lucene runs."""
+"""Runs Lucene in a child process and follows its progress."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, p
     missing = jvm.missing()
     if missing is not None:
         raise BlockedError(*missing)
-    written = folder / "lucene.json"
-    written.write_text(json.dumps(arguments))
+    arguments_file = folder / "lucene.json"
+    arguments_file.write_text(json.dumps(arguments))
     with open(folder / LOG, "wb") as log:
         child = subprocess.Popen(
             # -P: a folder in which the user happens to stand must not shadow a dependency
-            [sys.executable, "-P", "-m", "repro.stages.lucene", action, str(written)],
+            [sys.executable, "-P", "-m", "repro.stages.lucene", action, str(arguments_file)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -53,7 +53,7 @@ def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, p
             _end(child)
     if status != 0 or facts is None:
         raise StageError(f"Lucene failed to {action}: {_reason(folder / LOG, status)} (log: {folder / LOG})")
-    written.unlink()
+    arguments_file.unlink()
     return facts
 
 
@@ -79,7 +79,7 @@ def _end(child: subprocess.Popen) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, with the Java that was chosen and with this very copy of the package importable."""
+    """The environment of this process, with the chosen Java and this very copy of the package to import."""
     environment = dict(os.environ)
     environment.pop("JVM_PATH", None)  # would override JAVA_HOME
     environment["JAVA_HOME"] = str(jvm.runtime().home)
@@ -89,13 +89,22 @@ def _environment() -> dict[str, str]:
 
 
 def _reason(log: Path, status: int) -> str:
-    """The line of the log that says most: the last about an error, else the last that is not indented."""
+    """Why the child failed: the signal that killed it, or the line of its log that says most."""
     if status < 0:
         name = signal.Signals(-status).name
         return f"killed by {name}" + (", often a sign of too little memory" if name == "SIGKILL" else "")
     lines = log.read_text(errors="replace").splitlines()[-400:]
-    speaking = [line.strip() for line in lines if line and not line[0].isspace() and " INFO " not in line]
-    if any("No space left on device" in line for line in speaking):  # whatever else that led to
+    if any("No space left on device" in line for line in _statements(lines)):  # whatever else that led to
         return f"no space is left on the file system of {log.parent}"
-    telling = [line for line in speaking if "rror" in line or "xception" in line]
-    return (telling or speaking or [f"it ended with status {status} and said nothing"])[-1]
+    return _last_statement(lines) or f"it ended with status {status} and said nothing"
+
+
+def _statements(lines: list[str]) -> list[str]:
+    """Lines of a log that are neither indented, as in a stack trace, nor mere information."""
+    return [line.strip() for line in lines if line and not line[0].isspace() and " INFO " not in line]
+
+
+def _last_statement(lines: list[str]) -> str:
+    """The last statement about an error, else the last one."""
+    errors = [line for line in _statements(lines) if "rror" in line or "xception" in line]
+    return (errors or _statements(lines) or [""])[-1]

@@ -70,8 +70,8 @@ def write_ids(ids: Iterable[str], folder: Path, source: Path) -> None:
     with open(folder / "ids.txt", "w", encoding="utf-8") as file:
         for name in ids:
             if name.split() != [name]:
-                said = f"the id {name!r} is empty or has white space in it, and a run could not hold it"
-                raise DataError(f"{source}: {said}; give that text another id")
+                reason = f"the id {name!r} is empty or has white space in it, and a run could not hold it"
+                raise DataError(f"{source}: {reason}; give that text another id")
             file.write(f"{name}\n")
 
 

@@ -47,7 +47,7 @@ def test_a_java_that_dies_while_it_boots_is_a_sentence(tmp_path, monkeypatch):
     with pytest.raises(StageError) as error:
         run({}, tmp_path)
     assert str(error.value) == (
-        "Lucene failed to search: jvm.lang.module.FindException: Module no.such.module not found "
+        "Lucene failed to search: java.lang.module.FindException: Module no.such.module not found "
         f"(log: {tmp_path / 'lucene.log'})"
     )
 
