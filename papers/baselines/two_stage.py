@@ -14,6 +14,7 @@ from repro.graph import Node
 from repro.recipe import Objective, Optimisation, Texts
 from repro.recipe.request import Request
 
+RERANKER = Objective("cross-encoder", 2, "repro.nn.cross_encoder:CrossEncoder")
 TITLED = "msmarco-passage/rocketqa"
 
 
@@ -91,6 +92,19 @@ class TwoStage:
     def reading(self, *, passage_length: int) -> TwoStage:
         """The same with so many tokens of a passage."""
         return replace(self, texts=replace(self.texts, passage_length=passage_length))
+
+    def reranking(
+        self, *, length: int, separator: str, passages: int, trained: int, regulariser: str
+    ) -> TwoStage:
+        """The same for a cross-encoder, which reads a query and a passage together in ``length`` tokens.
+
+        Of so many ``passages`` a query it is trained on the best ``trained``.
+        """
+        texts = replace(
+            self.texts, query_length=None, passage_length=length, separator=separator, pooling=None
+        )
+        options = {"trained_passages": trained, "regulariser": regulariser}
+        return replace(self, texts=texts, objective=RERANKER, options=options, passages_per_query=passages)
 
 
 def marco_passages(request: Request) -> Node:

@@ -9,10 +9,9 @@ from papers.baselines.two_stage import TwoStage, marco_passages
 from papers.cotmae_v2.views import Views
 from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective, Optimisation, Texts
+from repro.recipe import Optimisation
 from repro.recipe.request import Request
 
-RERANKER = Objective("cross-encoder", 2, "repro.nn.cross_encoder:CrossEncoder")
 MINED_DEPTH = 200  # §4.2
 DEPTH = 1000
 
@@ -70,7 +69,7 @@ class Marco:
         scored = recipe.score_pairs(
             teacher,
             self.mined(miner),
-            texts=self._pairs(stages.texts),
+            texts=self._reranking().texts,
             per_query=ask("negatives-kept")["mined"],
             decimals=None,
             precision=ask("fine-tuning-precision"),
@@ -89,18 +88,9 @@ class Marco:
 
     def reranker(self, encoder: Node, *, regulariser: str | None = None) -> Node:
         """Fine-tune a cross-encoder on the negatives mined with stage two (reading: reranker-training)."""
-        how, stages = self.request.reading("reranker-training"), self._stages()
-        return recipe.finetune(
-            encoder,
-            self.mined(self.stage_two(encoder)),
-            texts=self._pairs(stages.texts),
-            objective=RERANKER,
-            options={"trained_passages": how["passages"], "regulariser": regulariser or how["regulariser"]},
-            passages_per_query=how["passages"],
-            optimisation=self._optimisation(
-                how["epochs"], learning_rate=how["learning_rate"], queries=how["queries"]
-            ),
-        )
+        read, negatives = self.request.reading("reranker-training"), self.mined(self.stage_two(encoder))
+        how = self._optimisation(read["epochs"], learning_rate=read["learning_rate"], queries=read["queries"])
+        return self._reranking(regulariser).tuned(encoder, negatives, how)
 
     def run(self, model: Node) -> Node:
         """The model's ranking of the request's queries; recall as a reading says."""
@@ -126,10 +116,15 @@ class Marco:
         documents, length = marco_passages(self.request), self.version.passage_length
         return self.views.stages(documents, length=length, passages=passages)
 
-    def _pairs(self, texts: Texts) -> Texts:
-        """The texts as the re-ranker reads them, a query and a passage together."""
-        length = self.request.reading("reranker-training")["length"]
-        return replace(texts, query_length=None, passage_length=length, pooling=None)
+    def _reranking(self, regulariser: str | None = None) -> TwoStage:
+        read, stages = self.request.reading("reranker-training"), self._stages()
+        return stages.reranking(
+            length=read["length"],
+            separator=stages.texts.separator,
+            passages=read["passages"],
+            trained=read["passages"],
+            regulariser=regulariser or read["regulariser"],
+        )
 
     def _optimisation(
         self, epochs: int, *, learning_rate: float = 2e-5, queries: int | None = None

@@ -12,29 +12,23 @@ from repro.recipe.request import Request
 
 CONTRASTIVE = Objective("cosine-contrastive", 1, "repro.nn.cosine_bi_encoder:CosineBiEncoder")
 DISTILLATION = Objective("distillation", 1, "repro.nn.distilled_bi_encoder:DistilledBiEncoder")
-RERANKER = Objective("cross-encoder", 2, "repro.nn.cross_encoder:CrossEncoder")
 QUERY = 32  # tokens, Table 13
 
 
-def optimisation(
-    request: Request,
-    *,
-    queries: int,
-    learning_rate: float,
-    seed: int,
-    epochs: int | None = None,
-    max_steps: int | None = None,
-) -> Optimisation:
-    """AdamW with 1,000 steps of warm-up (Table 13; readings: optimiser, warm-up-shape)."""
+def optimisation(request: Request, stage: str, *, queries: int) -> Optimisation:
+    """A retriever's on MS MARCO (Table 13), from which the others differ; AdamW with 1,000 steps of warm-up.
+
+    ``stage`` is a key of reading fine-tuning-seed, ``queries`` the size of a batch.
+    """
+    ask = request.reading
     return Optimisation(
         batch_size=queries,
-        epochs=epochs,
-        max_steps=max_steps,
-        learning_rate=learning_rate,
+        epochs=3,
+        learning_rate=2e-5,
         warmup_steps=1000,
-        schedule=request.reading("warm-up-shape"),
-        **request.reading("optimiser"),
-        seed=seed,
+        schedule=ask("warm-up-shape"),
+        **ask("optimiser"),
+        seed=request.seed_or(ask("fine-tuning-seed")[stage]),
     )
 
 
@@ -50,7 +44,7 @@ def retrievers(
     weight: float,
     positives: str = "all",
 ) -> TwoStage:
-    """The two stages of a retriever: [CLS] vectors, cosines divided by 0.02 (Table 13).
+    """Both retrievers: [CLS] vectors whose cosines are divided by 0.02 (Table 13).
 
     Args:
         length: tokens of a passage.
@@ -59,16 +53,17 @@ def retrievers(
         positives: which of a query's positives an epoch takes.
     """
     ask = request.reading
+    texts = Texts(
+        documents=documents,
+        topics=recipe.queries(train),
+        query_length=QUERY,
+        passage_length=length,
+        separator=ask("title-joining")["retriever"],
+        pooling="cls",
+    )
     return TwoStage(
         train=train,
-        texts=Texts(
-            documents=documents,
-            topics=recipe.queries(train),
-            query_length=QUERY,
-            passage_length=length,
-            separator=ask("title-joining")["retriever"],
-            pooling="cls",
-        ),
+        texts=texts,
         representation=Dense(normalize=True, precision=ask("encoding-precision")),
         objective=CONTRASTIVE,
         options={
@@ -84,67 +79,33 @@ def retrievers(
     )
 
 
-def pairs(request: Request, texts: Texts, *, length: int) -> Texts:
-    """The texts as a cross-encoder reads them: a query and a passage together, in ``length`` tokens."""
-    separator = request.reading("title-joining")["reranker"]
-    return replace(texts, query_length=None, passage_length=length, separator=separator, pooling=None)
-
-
-def reranker(
-    request: Request,
-    stages: TwoStage,
-    encoder: Node,
-    negatives: Node,
-    *,
-    length: int,
-    scored: int,
-    trained: int,
-    how: Optimisation,
-) -> Node:
-    """A cross-encoder (Eq. 4) that scores so many passages of a query and is trained on the best of them."""
-    return recipe.finetune(
-        encoder,
-        negatives,
-        texts=pairs(request, stages.texts, length=length),
-        objective=RERANKER,
-        options={"trained_passages": trained, "regulariser": request.reading("reranker-regulariser")},
-        passages_per_query=scored,
-        optimisation=how,
-        negative_choice=stages.negative_choice,
-        positive_choice=stages.positive_choice,
+def reranking(request: Request, stages: TwoStage, *, length: int, scored: int, trained: int) -> TwoStage:
+    """The re-ranker's training, which scores so many passages of a query and trains on the best (Eq. 4)."""
+    ask = request.reading
+    return stages.reranking(
+        length=length,
+        separator=ask("title-joining")["reranker"],
+        passages=scored,
+        trained=trained,
+        regulariser=ask("reranker-regulariser"),
     )
 
 
-def distilled(
-    request: Request,
-    stages: TwoStage,
-    encoder: Node,
-    *,
-    teacher: Node,
-    negatives: Node,
-    length: int,
-    per_query: int,
-    passages: int,
-    weight: float,
-    how: Optimisation,
-) -> Node:
-    """A retriever taught by the re-ranker ``teacher`` on its scores of ``per_query`` mined negatives (Eq. 5).
-
-    Args:
-        length: tokens of a query and a passage together, as the teacher reads them.
-        passages: per query in a batch of the student's.
-        weight: α of the contrastive loss.
-    """
+def distillation(request: Request, stages: TwoStage, *, passages: int, weight: float) -> TwoStage:
+    """The distilled retriever's training, with ``weight`` α on the contrastive loss (Eq. 5)."""
     scores = request.reading("teacher-scores")
-    training_set = recipe.score_pairs(
-        teacher,
-        negatives,
-        texts=pairs(request, stages.texts, length=length),
-        per_query=per_query,
-        decimals=scores["decimals"],
-        precision=request.reading("encoding-precision")["passages"],
-    )
     temperatures = {name: scores[name] for name in ("teacher_temperature", "student_temperature")}
     options = {**stages.options, "weight": weight, **temperatures}
-    student = replace(stages, objective=DISTILLATION, options=options, passages_per_query=passages)
-    return student.tuned(encoder, training_set, how)
+    return replace(stages, objective=DISTILLATION, options=options, passages_per_query=passages)
+
+
+def scored(request: Request, teacher: Node, negatives: Node, *, texts: Texts, per_query: int) -> Node:
+    """The negatives with the re-ranker's scores, from which a retriever is distilled."""
+    return recipe.score_pairs(
+        teacher,
+        negatives,
+        texts=texts,
+        per_query=per_query,
+        decimals=request.reading("teacher-scores")["decimals"],
+        precision=request.reading("encoding-precision")["passages"],
+    )

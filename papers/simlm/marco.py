@@ -25,7 +25,7 @@ class Marco:
 
     def retriever_1(self, encoder: Node, *, epochs: int = 3, learning_rate: float = 2e-5) -> Node:
         """Fine-tune ``encoder`` on the official BM25 negatives (stage 1 of Figure 2)."""
-        how = self._optimisation("retriever", epochs=epochs, learning_rate=learning_rate)
+        how = replace(self._optimisation("retriever"), epochs=epochs, learning_rate=learning_rate)
         negatives = recipe.official_negatives(
             OFFICIAL_NEGATIVES,
             per_query=self.request.reading("official-negatives"),
@@ -38,36 +38,22 @@ class Marco:
         """Fine-tune on negatives mined with retriever 1 (stage 2 of Figure 2; reading: retriever-two)."""
         first = self.retriever_1(encoder)
         start = encoder if self.request.reading("retriever-two") == "pre-trained" else first
-        how = self._optimisation("retriever", epochs=3, learning_rate=2e-5)
-        return self._stages().tuned(start, self.mined(first), how)
+        return self._stages().tuned(start, self.mined(first), self._optimisation("retriever"))
 
     def reranker(self, encoder: Node, negatives: Node, *, learning_rate: float = 3e-5) -> Node:
         """Fine-tune ``encoder`` as a cross-encoder on the negatives mined with retriever 2 (stage 3)."""
-        return fine_tuning.reranker(
-            self.request,
-            self._stages(),
-            encoder,
-            negatives,
-            length=PAIR,
-            **self.request.reading("reranker-group"),
-            how=self._optimisation("reranker", queries=64, epochs=3, learning_rate=learning_rate),
-        )
+        how = replace(self._optimisation("reranker"), batch_size=64, learning_rate=learning_rate)
+        return self._reranking().tuned(encoder, negatives, how)
 
     def distilled(self, encoder: Node, *, negatives: Node, teacher: Node) -> Node:
         """Fine-tune ``encoder`` to rank the mined negatives as the re-ranker does (stage 4; Eq. 5)."""
-        mined = self.request.reading("negative-lists")
-        return fine_tuning.distilled(
-            self.request,
-            self._stages(),
-            encoder,
-            teacher=teacher,
-            negatives=negatives,
-            length=PAIR,
-            per_query=mined["per_query"] + mined["random_added"],
-            passages=24,
-            weight=self.request.reading("distillation-weight"),
-            how=self._optimisation("distilled", epochs=6, learning_rate=3e-5),
-        )
+        ask, texts = self.request.reading, self._reranking().texts
+        per_query = ask("negative-lists")["per_query"] + ask("negative-lists")["random_added"]
+        scored = fine_tuning.scored(self.request, teacher, negatives, texts=texts, per_query=per_query)
+        weight = ask("distillation-weight")
+        stages = fine_tuning.distillation(self.request, self._stages(), passages=24, weight=weight)
+        how = replace(self._optimisation("distilled"), epochs=6, learning_rate=3e-5)
+        return stages.tuned(encoder, scored, how)
 
     def pipeline(self, encoder: Node) -> Node:
         """From a pre-trained encoder to its distilled retriever; ELECTRA's re-ranker teaches."""
@@ -77,14 +63,9 @@ class Marco:
 
     def mined(self, retriever: Node) -> Node:
         """The top 200 of its ranking without the positives, and random passages (reading: negative-lists)."""
-        kept = self.request.reading("negative-lists")
-        return self._stages().mined(
-            retriever,
-            depth=kept["depth"],
-            per_query=kept["per_query"],
-            random_added=kept["random_added"],
-            seed=self._seed("retriever"),
-        )
+        kept = dict(self.request.reading("negative-lists"))
+        del kept["order"]
+        return self._stages().mined(retriever, **kept, seed=self._optimisation("retriever").seed)
 
     def run(self, retriever: Node) -> Node:
         """A retriever's ranking of the request's queries, measured as the readings say."""
@@ -93,16 +74,14 @@ class Marco:
 
     def reranked(self, retriever: Node, reranker: Node) -> Node:
         """The top 200 of a retriever's ranking, scored anew (Table 13; reading: reranker-tail)."""
-        ask, texts = self.request.reading, self._stages().texts
-        pairs = fine_tuning.pairs(self.request, texts, length=PAIR)
         return recipe.rerank(
             reranker,
             self.run(retriever),
-            texts=replace(pairs, topics=recipe.queries(self.request.dataset)),
+            texts=replace(self._reranking().texts, topics=recipe.queries(self.request.dataset)),
             depth=200,
-            keep=ask("reranker-tail"),
+            keep=self.request.reading("reranker-tail"),
             decimals=None,
-            precision=ask("encoding-precision")["passages"],
+            precision=self.request.reading("encoding-precision")["passages"],
         )
 
     def _stages(self) -> TwoStage:
@@ -118,16 +97,10 @@ class Marco:
             weight=1.0,
         )
 
-    def _optimisation(
-        self, stage: str, *, epochs: int, learning_rate: float, queries: int | None = None
-    ) -> Optimisation:
-        return fine_tuning.optimisation(
-            self.request,
-            queries=queries or self.request.reading("fine-tuning-batch")["queries"],
-            epochs=epochs,
-            learning_rate=learning_rate,
-            seed=self._seed(stage),
-        )
+    def _reranking(self) -> TwoStage:
+        group = self.request.reading("reranker-group")
+        return fine_tuning.reranking(self.request, self._stages(), length=PAIR, **group)
 
-    def _seed(self, stage: str) -> int:
-        return self.request.seed_or(self.request.reading("fine-tuning-seed")[stage])
+    def _optimisation(self, stage: str) -> Optimisation:
+        queries = self.request.reading("fine-tuning-batch")["queries"]
+        return fine_tuning.optimisation(self.request, stage, queries=queries)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from papers.baselines.two_stage import TwoStage
@@ -10,6 +10,7 @@ from papers.simlm import fine_tuning
 from papers.simlm.encoders import electra
 from repro import recipe
 from repro.graph import Node
+from repro.recipe import Optimisation
 from repro.recipe.request import Request
 
 CORPUS, TRAIN = "dpr-w100", "dpr-w100/natural-questions/train"
@@ -44,47 +45,36 @@ class Questions:
             topics=recipe.queries(TRAIN),
             depth=MINED,
             per_query=MINED,
-            seed=self._seed("nq-retriever"),
+            seed=self._optimisation("nq-retriever").seed,
             extra_positives=how["extra_positives"],
         )
         return recipe.union(self._original(), mined) if "original" in how["files"] else mined
 
     def reranker(self, encoder: Node, negatives: Node) -> Node:
-        """The teacher (reading: nq-reranker)."""
+        """Fine-tune ``encoder`` as a cross-encoder, the teacher (reading: nq-reranker)."""
         read = self.request.reading("nq-reranker")
-        how = fine_tuning.optimisation(
-            self.request,
-            queries=self._queries(read),
+        how = replace(
+            self._optimisation("nq-retriever"),
+            batch_size=self._queries(read),
             epochs=read["epochs"],
             max_steps=read["steps"],
             learning_rate=read["learning_rate"],
             seed=self.request.seed_or(read["seed"]),
         )
-        sizes = {name: read[name] for name in ("length", "scored", "trained")}
-        return fine_tuning.reranker(self.request, self._stages(), encoder, negatives, **sizes, how=how)
+        return self._reranking().tuned(encoder, negatives, how)
 
     def distilled(self, encoder: Node, *, negatives: Node, teacher: Node) -> Node:
-        """A retriever taught by the re-ranker (reading: nq-distillation)."""
-        read = self.request.reading("nq-distillation")
-        how = fine_tuning.optimisation(
-            self.request,
-            queries=self.request.reading("nq-batch")["queries"],
-            epochs=read["epochs"],
-            learning_rate=read["learning_rate"],
-            seed=self._seed("nq-distilled"),
+        """Fine-tune ``encoder`` to rank the negatives as the re-ranker does (reading: nq-distillation)."""
+        read, texts = self.request.reading("nq-distillation"), self._reranking().texts
+        scored = fine_tuning.scored(self.request, teacher, negatives, texts=texts, per_query=MINED)
+        weight = read["alpha"] * self._loss_scale()
+        stages = fine_tuning.distillation(
+            self.request, self._stages(), passages=read["passages"], weight=weight
         )
-        return fine_tuning.distilled(
-            self.request,
-            self._stages(),
-            encoder,
-            teacher=teacher,
-            negatives=negatives,
-            length=self.request.reading("nq-reranker")["length"],
-            per_query=MINED,
-            passages=read["passages"],
-            weight=read["alpha"] * self._loss_scale(),
-            how=how,
+        how = replace(
+            self._optimisation("nq-distilled"), epochs=read["epochs"], learning_rate=read["learning_rate"]
         )
+        return stages.tuned(encoder, scored, how)
 
     def run(self, retriever: Node) -> Node:
         """The ranking of the request's questions; what answers them is matched on texts without titles."""
@@ -97,13 +87,8 @@ class Questions:
 
     def _retriever(self, encoder: Node, training_set: Node) -> Node:
         """20k steps (App. B; reading: nq-learning-rate)."""
-        how = fine_tuning.optimisation(
-            self.request,
-            queries=self.request.reading("nq-batch")["queries"],
-            max_steps=20000,
-            learning_rate=self.request.reading("nq-learning-rate"),
-            seed=self._seed("nq-retriever"),
-        )
+        rate = self.request.reading("nq-learning-rate")
+        how = replace(self._optimisation("nq-retriever"), epochs=None, max_steps=20_000, learning_rate=rate)
         return self._stages().tuned(encoder, training_set, how)
 
     def _stages(self) -> TwoStage:
@@ -120,9 +105,18 @@ class Questions:
             positives="confident" if ask("nq-training-data")["extra_positives"] else "all",
         )
 
+    def _reranking(self) -> TwoStage:
+        read = self.request.reading("nq-reranker")
+        sizes = {name: read[name] for name in ("length", "scored", "trained")}
+        return fine_tuning.reranking(self.request, self._stages(), **sizes)
+
     def _searched(self, retriever: Node, dataset: str, *, depth: int) -> Node:
         encoding = self._stages().reading(passage_length=self.request.reading("nq-lengths")["encoding"])
         return encoding.search(retriever, dataset, depth=depth)
+
+    def _optimisation(self, stage: str) -> Optimisation:
+        queries = self.request.reading("nq-batch")["queries"]
+        return fine_tuning.optimisation(self.request, stage, queries=queries)
 
     def _queries(self, read: dict[str, Any]) -> int:
         """Queries of a re-ranker's batch: so many on each device of nq-batch, or on all together."""
@@ -132,6 +126,3 @@ class Questions:
         """reading: nq-loss-scale. One over the devices, or 1."""
         ask = self.request.reading
         return 1 / ask("nq-batch")["devices"] if ask("nq-loss-scale") == "per-device" else 1.0
-
-    def _seed(self, stage: str) -> int:
-        return self.request.seed_or(self.request.reading("fine-tuning-seed")[stage])

@@ -8,20 +8,17 @@ from typing import Any
 from repro.graph import Node
 from repro.recipe.texts import Texts
 
+KINDS = ("passages", "queries")
+
 
 def encode(
     model: Node, texts: Texts, *, normalize: bool, precision: str | Mapping[str, str]
 ) -> tuple[Node, Node]:
     """One vector a passage and one a query; ``precision`` is that of both, or says it of each kind."""
-
-    def params(kind: str) -> dict[str, Any]:
-        own = precision if isinstance(precision, str) else precision[kind]
-        return {"pooling": texts.pooling, "normalize": normalize, "precision": own}
-
-    return tuple(
-        Node("encode", {"kind": kind, **reading, **params(kind)}, {"model": model, "texts": source})
-        for kind, (source, reading) in _sides(texts).items()
-    )
+    of_kind = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS, precision)
+    pooling = {"pooling": texts.pooling, "normalize": normalize}
+    params = {kind: {**pooling, "precision": of_kind[kind]} for kind in KINDS}
+    return _encoded("encode", model, texts, params)
 
 
 def search(passages: Node, topics: Node, *, depth: int) -> Node:
@@ -44,32 +41,27 @@ def encode_views(
 
     ``top_k`` says how many values of a sparse vector are kept for either kind of text, None for all.
     """
+    how = {"positions": dict(positions), "head": head, "precision": precision}
+    params = {kind: {"normalize": normalize, "top_k": top_k[kind], **how} for kind in KINDS}
+    return _encoded("encode_views", model, texts, params, views=list(views))
 
-    def params(kind: str) -> dict[str, Any]:
-        return {
-            "normalize": normalize,
-            "top_k": top_k[kind],
-            "positions": dict(positions),
-            "head": head,
-            "precision": precision,
-        }
 
+def _encoded(
+    stage: str, model: Node, texts: Texts, params: Mapping[str, Mapping[str, Any]], **first: Any
+) -> tuple[Node, Node]:
+    """The nodes of passages and of queries; queries have no title and so no separator."""
+    sides = {
+        "passages": (texts.documents, texts.passage_length, texts.separator),
+        "queries": (texts.topics, texts.query_length, ""),
+    }
     return tuple(
         Node(
-            "encode_views",
-            {"kind": kind, "views": list(views), **reading, **params(kind)},
+            stage,
+            {"kind": kind, **first, "length": length, "separator": separator, **params[kind]},
             {"model": model, "texts": source},
         )
-        for kind, (source, reading) in _sides(texts).items()
+        for kind, (source, length, separator) in sides.items()
     )
-
-
-def _sides(texts: Texts) -> dict[str, tuple[Node, dict[str, Any]]]:
-    """Passages and queries, and how they are read; queries have no title and so no separator."""
-    return {
-        "passages": (texts.documents, {"length": texts.passage_length, "separator": texts.separator}),
-        "queries": (texts.topics, {"length": texts.query_length, "separator": ""}),
-    }
 
 
 def search_views(
