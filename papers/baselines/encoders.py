@@ -22,7 +22,7 @@ SIMCSE = Objective("simcse", 1, "papers.baselines.dropout_contrast:DropoutContra
 
 
 def ict(request: Request) -> Node:
-    """A sentence finds the rest of its text (COSTA §2.2, §4.3.2)."""
+    """Pre-train ICT: a sentence finds the rest of its text (COSTA §2.2, §4.3.2)."""
     ask = request.reading
     options = {
         "temperature": ask("ict-temperature"),
@@ -42,7 +42,7 @@ def ict(request: Request) -> Node:
 
 
 def prop(request: Request) -> Node:
-    """The likelier of two word sets under the text's language model (COSTA §2.2, §4.3.2)."""
+    """Pre-train PROP: prefer the word set likelier under the text's language model (COSTA §2.2, §4.3.2)."""
     ask = request.reading
     options = _preference(request, "prop") | {
         "smoothing": ask("prop-smoothing"),
@@ -51,11 +51,11 @@ def prop(request: Request) -> Node:
         "subsampling": ask("prop-subsampling"),
     }
     own = _bi_encoder(request, PROP, options)
-    return _released(request.reading("prop-bi-encoder"), own)  # the checkpoint is a cross-encoder
+    return recipe.released_or(own, ask("prop-bi-encoder"))  # the checkpoint is a cross-encoder
 
 
 def b_prop(request: Request) -> Node:
-    """The same, with word sets from what [CLS] attends to (COSTA §4.3.2)."""
+    """Pre-train B-PROP: PROP with word sets drawn from what [CLS] attends to (COSTA §4.3.2)."""
     ask = request.reading
     options = _preference(request, "b-prop") | {
         "pieces": ask("b-prop-attention"),
@@ -67,7 +67,7 @@ def b_prop(request: Request) -> Node:
 
 
 def seed(request: Request) -> Node:
-    """A weak auto-regressive decoder (COSTA §2.2: three layers, a span of 2). reading: seed-checkpoint."""
+    """Pre-train SEED: a weak auto-regressive decoder of three layers and span 2 (COSTA §2.2)."""
     ask = request.reading
     options = {
         "decoder_layers": 3,
@@ -82,19 +82,19 @@ def seed(request: Request) -> Node:
         "mlm_head": ask("mlm-head"),
     }
     own = pretrained(request, SEED, options, **ask("baseline-pretraining"))
-    return _released(ask("seed-checkpoint"), own)
+    return recipe.released_or(own, ask("seed-checkpoint"))
 
 
 def simcse(request: Request) -> Node:
-    """A text under two dropout masks is its own positive (CPDAE §4.1.2). reading: simcse-checkpoint."""
+    """Pre-train SimCSE: a text under two dropout masks is its own positive (CPDAE §4.1.2)."""
     ask = request.reading
     options = {**ask("simcse-loss"), "projector": ask("simcse-projector"), "mlm": ask("simcse-mlm")}
     own = pretrained(request, SIMCSE, options, **ask("baseline-pretraining"))
-    return _released(ask("simcse-checkpoint"), own)
+    return recipe.released_or(own, ask("simcse-checkpoint"))
 
 
 def _preference(request: Request, name: str) -> dict[str, Any]:
-    """What PROP and B-PROP have in common."""
+    """Options that PROP and B-PROP have in common."""
     ask = request.reading
     return {
         "pairs": ask("word-set-pairs"),
@@ -116,13 +116,8 @@ def _preference(request: Request, name: str) -> dict[str, Any]:
 
 
 def _bi_encoder(request: Request, objective: Objective, options: dict[str, Any]) -> Node:
-    """Pre-trained here: B-PROP has no public checkpoint at all (reading: prop-bi-encoder)."""
+    """A bi-encoder pre-trained here: B-PROP has no public checkpoint at all (reading: prop-bi-encoder)."""
     return pretrained(request, objective, options, counts=True, **request.reading("baseline-pretraining"))
-
-
-def _released(checkpoint: str | None, own: Node) -> Node:
-    """A released checkpoint with our own pre-training as its stand-in; the latter where a reading says so."""
-    return own if checkpoint is None else recipe.backbone(checkpoint, revision="main", stand_in=own)
 
 
 BASELINES = {"bert": bert, "ict": ict, "prop": prop, "b-prop": b_prop, "seed": seed, "simcse": simcse}

@@ -145,7 +145,7 @@ class FineTuning:
     def _optimisation(
         self, *, epochs: int, batch: int | None = None, learning_rate: float = 5e-6
     ) -> Optimisation:
-        """§4.5.2: 5e-6, warm-up over a tenth; the linear decay to zero is the released scripts' default."""
+        """Adam at 5e-6, warm-up over a tenth (COSTA §4.5.2); the decay is the released scripts' default."""
         ask = self.request.reading
         return Optimisation(
             batch_size=batch or ask("fine-tuning-batch")["queries"],
@@ -178,7 +178,7 @@ class FineTuning:
 
 
 def score_as_read(request: Request, *, documents: bool) -> None:
-    """readings: dev-recall, trec-recall-grade. Which measure a column headed recall stands for."""
+    """Score columns headed recall by the measures of readings dev-recall and trec-recall-grade."""
     if "/dev" in request.dataset:
         name = request.reading("dev-recall")
         for cutoff in (100, 1000):
@@ -192,7 +192,7 @@ def score_as_read(request: Request, *, documents: bool) -> None:
 
 
 def recall_as_read(request: Request, reading: str) -> None:
-    """Which measure a column of recall at 50 or 1,000 stands for in this row: the name before its @."""
+    """Score columns of recall at 50 or 1,000 by the measure that ``reading`` names: R or Success."""
     name = request.reading(reading)
     for cutoff in (50, 1000):
         for printed in (f"Success@{cutoff}", f"R@{cutoff}"):

@@ -59,7 +59,7 @@ def _conventions(entry: Released) -> Conventions:
 
 
 def _documents(request: Request, used: Conventions) -> Node:
-    """The collection; of MS MARCO passages the titled one, for an encoder that reads titles, where it is."""
+    """The request's collection; MS MARCO passages with titles if the encoder reads them and they are here."""
     if request.collection != "msmarco-passage" or used.separator is None:
         return recipe.corpus(request.collection)
     if "passage-titles" in request.choices.readings:
@@ -69,7 +69,7 @@ def _documents(request: Request, used: Conventions) -> Node:
 
 
 def _score(request: Request) -> None:
-    """Measures as the readings of the paper, whose row this is, say."""
+    """Score the columns as the readings of the row's paper say, where it has them."""
     known = set(request.choices.readings)
     if request.collection.startswith("msmarco-") and {"dev-recall", "trec-recall-grade"} <= known:
         score_as_read(request, documents=request.collection == "msmarco-document")

@@ -21,7 +21,7 @@ def bert(request: Request) -> Node:
 
 
 def chunks(request: Request, *, length: int) -> Node:
-    """Articles of Wikipedia as chunks of token ids."""
+    """Articles of Wikipedia as chunks of ``length`` token ids, special ones included."""
     return recipe.tokenize(
         recipe.corpus("wikipedia"),
         model=bert(request),

@@ -16,12 +16,15 @@ from repro.recipe.request import Request, Runs
 COSTA = Objective("costa", 1, "papers.costa.contrastive_spans:ContrastiveSpans")
 LENGTHS = {"query": 32, "passage": 128, "document": 512}  # §4.5.2
 SPANS = {"word": 5, "phrase": 5, "sentence": 5, "paragraph": 5}  # §4.5.1: 5 spans for each granularity
+TEMPERATURE = (
+    0.1  # τ, §4.5.1; §5.3 says 1 of its ablations (reading: ablation-temperature), Table 7 varies it
+)
 FEW_SPANS = dict.fromkeys(SPANS, 3)  # §5.3
 GRID = [(batch, rate) for batch in (4, 8, 16) for rate in (5e-6, 1e-5)]  # §5.5
 
 
 def passage_row(request: Request, *, encoder: str, strategy: str) -> Node:
-    """Passage ranking (§4.5.2, Tables 1 and 3).
+    """Rank passages with an encoder fine-tuned in one stage or two (§4.5.2, Tables 1 and 3).
 
     Args:
         encoder: costa or a baseline's name.
@@ -33,7 +36,7 @@ def passage_row(request: Request, *, encoder: str, strategy: str) -> Node:
 
 
 def document_row(request: Request, *, encoder: str, iteration: int) -> Node:
-    """Document ranking after one or two rounds of mining (§4.5.2, Table 2)."""
+    """Rank documents after one or two rounds of mining (§4.5.2, Table 2)."""
     tuning = _tuning(request, encoder)
     return tuning.run(tuning.document_model(_encoder(request, encoder), iteration=iteration))
 
@@ -46,7 +49,9 @@ def ablation_row(
     projector: str = "nonlinear",
     phase: str | None = None,
 ) -> Node:
-    """§5.3, Tables 4-7: three spans of each kind, three epochs, BM25 negatives only, one thing changed.
+    """Rank passages after three epochs with three spans of each kind, one thing changed (§5.3, Tables 4-7).
+
+    Fine-tuning is on BM25 negatives only.
 
     Args:
         projector, phase: Table 6 changes it in pre-training, dropped afterwards, or in fine-tuning, after
@@ -66,7 +71,7 @@ def ablation_row(
 
 
 def few_queries(request: Request, *, encoder: str, queries: int) -> Runs:
-    """§5.5, Figure 4: three samples of the training queries, a grid of batch sizes and learning rates."""
+    """Rank after fine-tuning on three samples of the queries, at every point of a grid (§5.5, Figure 4)."""
     tuning, start = _tuning(request, encoder), _encoder(request, encoder)
 
     def run(sample: int, batch: int, rate: float) -> Node:
@@ -80,7 +85,7 @@ def few_queries(request: Request, *, encoder: str, queries: int) -> Runs:
 
 
 def candidates_map(request: Request, *, encoder: str) -> Node:
-    """§5.4, Figure 3: one query and its hundred candidates, after fine-tuning on a thousand queries."""
+    """Map a query and its hundred candidates, after fine-tuning on a thousand queries (§5.4, Figure 3)."""
     dataset = "msmarco-passage/trec-dl-2019/judged"  # reading: figure-3-query
     request = Request(dataset, request.choices, request.seed)
     tuning = _tuning(request, encoder)
@@ -111,7 +116,7 @@ def candidates_map(request: Request, *, encoder: str) -> Node:
 def costa(
     request: Request, *, spans: dict[str, int], temperature: float, projector: str, epochs: int
 ) -> Node:
-    """Pre-training (§3.2-3.3, §4.5.1): chunks of 512 tokens of Wikipedia, from BERT's weights."""
+    """Pre-train COSTA from BERT's weights on chunks of 512 tokens of Wikipedia (§3.2-3.3, §4.5.1)."""
     return pretrained(
         request,
         COSTA,
@@ -125,9 +130,8 @@ def costa(
 def _encoder(request: Request, name: str) -> Node:
     if name != "costa":
         return BASELINES[name](request)
-    own = costa(request, spans=SPANS, temperature=0.1, projector="nonlinear", epochs=6)
-    released = request.reading("encoder-source")
-    return own if released is None else recipe.backbone(released, revision="main", stand_in=own)
+    own = costa(request, spans=SPANS, temperature=TEMPERATURE, projector="nonlinear", epochs=6)
+    return recipe.released_or(own, request.reading("encoder-source"))
 
 
 def _tuning(request: Request, encoder: str) -> FineTuning:

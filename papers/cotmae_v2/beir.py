@@ -14,8 +14,10 @@ LISTED = "msmarco-passage/train/hard-negatives"
 
 
 def trained(request: Request, encoder: Node) -> Node:
-    """Fine-tune ``encoder`` for ten epochs at 1e-5, about a thousand queries with one negative each a batch
-    (§4.2; reading: beir-training-text)."""
+    """Fine-tune ``encoder`` for ten epochs at 1e-5, with one negative a query (§4.2).
+
+    readings: beir-batch, beir-training-text.
+    """
     ask = request.reading
     sizes, text = ask("beir-batch"), ask("beir-training-text")
     documents = marco_passages(request) if text["titles"] else recipe.corpus("msmarco-passage")
@@ -31,7 +33,7 @@ def trained(request: Request, encoder: Node) -> Node:
 
 
 def run(request: Request, model: Node) -> Node:
-    """The ranking of one collection, at the lengths and with the identical ids of the readings."""
+    """Rank one collection, at the lengths and with the identical ids that the readings say."""
     ask = request.reading
     lengths = ask("beir-lengths")
     request.score_with(ignore_identical_ids=ask("dense-identical-ids"))
@@ -46,7 +48,7 @@ def run(request: Request, model: Node) -> Node:
 
 
 def _negatives(request: Request, encoder: Node) -> Node:
-    """reading: beir-negatives. The public file, or negatives mined here."""
+    """Negatives of a public file, or mined here (reading: beir-negatives)."""
     how = request.reading("beir-negatives")
     if how["source"] == "mined":
         marco = Marco.second_version(request, Views(request))

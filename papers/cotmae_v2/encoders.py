@@ -40,7 +40,7 @@ def second_version(
     decoders: Sequence[str] = DECODERS,
     seed: int | None = None,
 ) -> Node:
-    """Two views, two decoders (§3.2): 50k steps of 16k texts at 4e-4.
+    """Pre-train with two views and two decoders (§3.2): 50k steps of 16k texts at 4e-4.
 
     Args:
         benchmark: msmarco or beir, which are pre-trained on different corpora (reading: pretraining-corpus).
@@ -77,7 +77,7 @@ def second_version(
 
 
 def first_version(request: Request, *, seed: int | None = None) -> Node:
-    """One view, one decoder of two layers, both texts encoded (reading: first-version-pretraining).
+    """Pre-train with one view and one decoder, both texts encoded (reading: first-version-pretraining).
 
     A document gives two spans to encode, so a batch of documents is half as large.
     """
@@ -104,12 +104,11 @@ def first_version(request: Request, *, seed: int | None = None) -> Node:
         learning_rate=how["learning_rate"],
         seed=seed,
     )
-    released = ask("first-version-encoder") if seed is None else None
-    return own if released is None else recipe.backbone(released, revision="main", stand_in=own)
+    return recipe.released_or(own, ask("first-version-encoder") if seed is None else None)
 
 
 def _shared(request: Request) -> dict[str, Any]:
-    """What both versions leave to the same readings."""
+    """Options that both versions leave to the same readings."""
     ask = request.reading
     return {
         "context_kinds": ask("context-selection"),
@@ -131,7 +130,7 @@ def _pretrained(
     learning_rate: float,
     seed: int | None,
 ) -> Node:
-    """From BERT's weights, linear schedule, warm-up over a tenth of the steps (§4.1)."""
+    """BERT trained further, with a linear schedule and warm-up over a tenth of the steps (§4.1)."""
     ask, start = request.reading, bert(request)
     spans = recipe.tokenize_spans(
         _documents(request, corpus),
@@ -161,14 +160,14 @@ def _pretrained(
 
 
 def _documents(request: Request, corpus: str) -> Node:
-    """readings: pretraining-corpus, bookcorpus."""
+    """The corpus by its name of reading pretraining-corpus; with BookCorpus or not (reading: bookcorpus)."""
     if corpus == "wikipedia-and-bookcorpus":
         corpus = {"bookcorpus": "wikipedia-bookcorpus", "none": "wikipedia"}[request.reading("bookcorpus")]
     return recipe.corpus(corpus)
 
 
 def _splitter(request: Request) -> str:
-    """reading: sentence-splitter. Punkt's model is a file of its own; without it, rules."""
+    """Punkt, whose model is a file of its own, or without it rules (reading: sentence-splitter)."""
     wanted = request.reading("sentence-splitter")
     model = "nltk_data/tokenizers/punkt_tab/english"
     if wanted == "nltk" and not request.choices.original("sentence-splitter", model, otherwise="rule-based"):

@@ -18,7 +18,7 @@ DEPTH = 1000
 
 @dataclass(frozen=True)
 class Version:
-    """Where fine-tuning differs between the versions: epochs of both stages, decay, tokens of a passage."""
+    """Values of fine-tuning in which the versions differ; ``epochs`` are those of both stages."""
 
     epochs: tuple[int, int]
     weight_decay: float
@@ -27,7 +27,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Marco:
-    """The stages of one request for texts as ``views`` represent them."""
+    """The stages of one request, whose retrievers represent texts as ``views`` says."""
 
     request: Request
     views: Views
@@ -35,7 +35,7 @@ class Marco:
 
     @classmethod
     def second_version(cls, request: Request, views: Views) -> Marco:
-        """§4.2."""
+        """The stages of this paper's version (§4.2)."""
         ask = request.reading
         return cls(
             request, views, Version((3, ask("stage-two-epochs")), ask("fine-tuning-weight-decay"), 144)
@@ -43,7 +43,7 @@ class Marco:
 
     @classmethod
     def first_version(cls, request: Request) -> Marco:
-        """reading: first-version-fine-tuning."""
+        """The stages of the first version (reading: first-version-fine-tuning)."""
         how = request.reading("first-version-fine-tuning")
         version = Version(tuple(how["epochs"]), how["weight_decay"], how["passage_length"])
         return cls(request, Views(request, views=("dense",)), version)

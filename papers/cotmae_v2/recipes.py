@@ -22,7 +22,7 @@ def retriever_row(
     views: Sequence[str] = VIEWS,
     size: int = 768,
 ) -> Node:
-    """The retriever of stage two (Tables 1, 4 and 5).
+    """Rank with the retriever of stage two (Tables 1, 4 and 5).
 
     Args:
         trained_views, decoders: of pre-training (Table 4; reading: ablation-fine-tuning).
@@ -38,14 +38,14 @@ def retriever_row(
 
 
 def distilled_row(request: Request) -> Node:
-    """The retriever taught by the first version's re-ranker (Table 2)."""
+    """Rank with the retriever taught by the first version's re-ranker (Table 2)."""
     marco = Marco.second_version(request, Views(request))
     teacher = _teacher(request, request.reading("reranker-version"))
     return marco.run(marco.distilled(second_version(request), teacher=teacher))
 
 
 def first_version_row(request: Request, *, distilled: bool = False) -> Node:
-    """The first version (Tables 1 and 2)."""
+    """Rank with the first version, distilled or not (Tables 1 and 2)."""
     marco, encoder = Marco.first_version(request), first_version(request)
     if not distilled:
         return marco.run(marco.stage_two(encoder))
@@ -55,12 +55,12 @@ def first_version_row(request: Request, *, distilled: bool = False) -> Node:
 
 
 def beir_row(request: Request) -> Node:
-    """Zero-shot retrieval (Table 3)."""
+    """Rank a collection of BEIR without training on it (Table 3)."""
     return beir.run(request, beir.trained(request, second_version(request, benchmark="beir")))
 
 
 def seed_point(request: Request, *, version: int, seed: int) -> Node:
-    """Pre-training under one seed or another (Figure 3), never a released one; 42 is that of the tables."""
+    """Rank after a pre-training of our own under ``seed``, which is 42 in the tables (Figure 3)."""
     if version == 1:
         marco = Marco.first_version(request)
         return marco.run(marco.stage_two(first_version(request, seed=seed)))
@@ -69,7 +69,7 @@ def seed_point(request: Request, *, version: int, seed: int) -> Node:
 
 
 def passages_shown(request: Request, *, version: int, queries: list[str]) -> Node:
-    """The first passage that a version finds for some queries (Table 6)."""
+    """Show the first passage that a version finds for each of some queries (Table 6)."""
     run = first_version_row(request) if version == 1 else retriever_row(request)
     return recipe.top_passages(
         run,
@@ -84,4 +84,4 @@ def passages_shown(request: Request, *, version: int, queries: list[str]) -> Nod
 def _teacher(request: Request, released: str | None, *, regulariser: str | None = None) -> Node:
     """A public re-ranker, or without one the first version's, trained here (reading: reranker-training)."""
     own = Marco.first_version(request).reranker(first_version(request), regulariser=regulariser)
-    return own if released is None else recipe.backbone(released, revision="main", stand_in=own)
+    return recipe.released_or(own, released)

@@ -20,7 +20,7 @@ FULL_DIMENSION = TOP_K = 768  # §4.2
 
 @dataclass(frozen=True)
 class Views:
-    """Which views of a text there are, and how large (Tables 4 and 5).
+    """A text's representation: which views of it there are, and how large (Tables 4 and 5).
 
     Attributes:
         views: dense, sparse.
@@ -73,7 +73,7 @@ class Views:
         return recipe.search_views(*encoded, depth=depth, terms=self._terms(), **both)
 
     def _options(self) -> dict[str, Any]:
-        """§3.3, §4.2: temperature 1, and what the readings settle; of views that there are, only."""
+        """Options of fine-tuning (§3.3): temperature 1 (§4.2), and the readings about the views there are."""
         ask, encoding = self.request.reading, self._encoding()
         options = encoding | {
             "top_k": None,
@@ -102,7 +102,7 @@ class Views:
         return options
 
     def _encoding(self) -> dict[str, Any]:
-        """Which views, and how the sparse one is made."""
+        """The views, and how the sparse one is made."""
         ask, sparse = self.request.reading, "sparse" in self.views
         return {
             "views": list(self.views),
@@ -111,7 +111,7 @@ class Views:
         }
 
     def _penalty(self) -> dict[str, float]:
-        """readings: flops-weight, flops-scope."""
+        """The weight of the FLOPS regulariser (readings: flops-weight, flops-scope)."""
         weight, shares = self.request.reading("flops-weight"), self.request.reading("flops-scope")
         return weight if shares == 1 else weight | {"shares": shares}
 
@@ -121,5 +121,5 @@ class Views:
         return self.top_k if cut else None
 
     def _terms(self) -> list[str]:
-        """Eq. 7, as the text has it or as it is printed."""
+        """The views whose similarities are summed (Eq. 7; reading: hybrid-similarity)."""
         return self.request.reading("hybrid-similarity") if len(self.views) > 1 else list(self.views)

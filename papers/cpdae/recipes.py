@@ -17,7 +17,7 @@ WORD_DISTRIBUTION = Objective("word-distribution", 1, "papers.cpdae.word_distrib
 
 
 def ranking_row(request: Request, *, encoder: str) -> Node:
-    """Passages after static hard negatives, documents after two rounds of mining (§4.1.3, Tables 1 and 2)."""
+    """Rank passages after static hard negatives, or documents after two rounds (§4.1.3, Tables 1 and 2)."""
     tuning, start = _tuning(request), _encoder(request, encoder)
     if request.collection == "msmarco-document":
         return tuning.run(tuning.document_model(start, iteration=2))
@@ -25,7 +25,7 @@ def ranking_row(request: Request, *, encoder: str) -> Node:
 
 
 def few_queries_row(request: Request, *, encoder: str, queries: int) -> Runs:
-    """The mean of three samples of the training queries (§4.4, Table 3)."""
+    """Rank after fine-tuning on each of three samples of the training queries (§4.4, Table 3)."""
     tuning, start = _tuning(request), _encoder(request, encoder)
     documents = request.collection == "msmarco-document"
     train = tuning.few_documents if documents else tuning.few_passages
@@ -33,9 +33,9 @@ def few_queries_row(request: Request, *, encoder: str, queries: int) -> Runs:
 
 
 def shaded_words(request: Request) -> Node:
-    """What the decoder says of each word of an article (§4.4, Table 4).
+    """Shade the words of an article by what the decoder predicts (§4.4, Table 4).
 
-    The printed sentence is not kept; the article on its subject stands in.
+    The published sentence is not kept; the article on its subject stands in.
     """
     options = {"shown": request.reading("visualised-distribution")}
     return recipe.inspect_text(
@@ -50,7 +50,7 @@ def shaded_words(request: Request) -> Node:
 
 
 def cpdae(request: Request, *, contrast: str = "distribution", idf: bool = False) -> Node:
-    """Pre-training (§3, §4.1.3).
+    """Pre-train CPDAE on Wikipedia for three epochs of batches of 64 (§3, §4.1.3).
 
     Args:
         contrast: distribution (Eq. 5), representation (the variant CPDAE_R) or none (§4.3).
@@ -102,7 +102,7 @@ def _options(request: Request) -> dict[str, Any]:
 
 
 def _contrast(request: Request, contrast: str) -> dict[str, Any]:
-    """Eq. 5 and the λ of Eq. 6."""
+    """Options of the contrastive loss (Eq. 5) and its λ (Eq. 6)."""
     if contrast == "none":
         return {
             "contrast": "none",

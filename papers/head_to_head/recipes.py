@@ -44,7 +44,7 @@ def row(
     options: dict[str, Any] | None = None,
     texts_per_row: int = 1,
 ) -> Node:
-    """A run of the encoder that a pre-training and the common fine-tuning give.
+    """Rank with the encoder that a pre-training and the common fine-tuning give.
 
     Args:
         encoder: ``module:function`` of a paper's pre-training, with its ``options``; None for no further one.
@@ -63,7 +63,7 @@ def bert() -> Node:
 
 
 def masked_language_model(request: Request) -> Node:
-    """BERT's own objective, continued."""
+    """Continue BERT's own objective."""
     options = {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"}
     return recipe.pretrain(
         bert(), _chunks(), objective=MLM, options=options, optimisation=PRETRAINING, length=LENGTH
@@ -117,7 +117,7 @@ def _run(request: Request, model: Node) -> Node:
 
 
 def _stages(documents: Node, lengths: dict[str, int]) -> TwoStage:
-    """The common fine-tuning, of which there is one stage only, and the common search."""
+    """The fine-tuning and search that all share; there is one stage only."""
     return TwoStage(
         train=PASSAGES,
         texts=Texts(

@@ -22,17 +22,17 @@ LENGTH = 144  # Table 11
 
 
 def bert(request: Request) -> Node:
-    """BERT_base, which everything starts from (Table 11)."""
+    """The checkpoint of BERT_base, which everything starts from (Table 11)."""
     return recipe.backbone(request.reading("backbone-models")["bert"], revision="main")
 
 
 def roberta(request: Request) -> Node:
-    """RoBERTa_base (Table 1)."""
+    """The checkpoint of RoBERTa_base (Table 1)."""
     return recipe.backbone(request.reading("backbone-models")["roberta"], revision="main")
 
 
 def electra(request: Request) -> Node:
-    """ELECTRA_base's discriminator (Tables 1 and 5)."""
+    """The checkpoint of ELECTRA_base's discriminator (Tables 1 and 5)."""
     return recipe.backbone(request.reading("electra-models")["discriminator"], revision="main")
 
 
@@ -45,7 +45,7 @@ def simlm(
     training: str = "frozen",
     steps: int | None = None,
 ) -> Node:
-    """Replaced language modelling through the bottleneck (§3.1).
+    """Pre-train SimLM: replaced language modelling through the bottleneck (§3.1).
 
     Args:
         corpus: msmarco or wikipedia, which differ in passages and steps (Table 11).
@@ -68,12 +68,11 @@ def simlm(
     }
     own = _pretrained(request, SIMLM, options, corpus=corpus, steps=steps, generator=_generator(request))
     plain = (encoder_rate, decoder_rate, training, steps) == (ENCODER_RATE, DECODER_RATE, "frozen", None)
-    released = ask("pretrained-model")[corpus] if plain else None
-    return own if released is None else recipe.backbone(released, revision="main", stand_in=own)
+    return recipe.released_or(own, ask("pretrained-model")[corpus] if plain else None)
 
 
 def enc_dec_mlm(request: Request) -> Node:
-    """The same two networks with masked language modelling in both (§5.1)."""
+    """Pre-train SimLM's two networks with masked language modelling in both (§5.1)."""
     unit = request.reading("variant-masking-unit")
     masks = _masks(request, request.reading("variant-masking"), unit=unit)
     options = {
@@ -85,7 +84,7 @@ def enc_dec_mlm(request: Request) -> Node:
 
 
 def enc_dec_rtd(request: Request) -> Node:
-    """The same two networks with replaced token detection in both (§5.1)."""
+    """Pre-train SimLM's two networks with replaced token detection in both (§5.1)."""
     ask = request.reading
     masks = _masks(request, ask("generator-input"), unit=ask("masking-unit"))
     options = {
@@ -100,13 +99,13 @@ def enc_dec_rtd(request: Request) -> Node:
 
 
 def autoencoder(request: Request) -> Node:
-    """The text rebuilt from the bottleneck alone (§5.1)."""
+    """Pre-train an auto-encoder, which rebuilds the text from the bottleneck alone (§5.1)."""
     options = {"decoder": _decoder(request), "token_loss": request.reading("token-loss-reduction")}
     return _pretrained(request, AUTOENCODER, options)
 
 
 def condenser(request: Request) -> Node:
-    """Condenser, trained anew with a mask rate of 30 % (§5.1)."""
+    """Pre-train Condenser anew, with a mask rate of 30 % (§5.1)."""
     ask = request.reading
     options = {
         "masking": {"rate": 0.3, **ask("variant-masking")},
@@ -118,7 +117,7 @@ def condenser(request: Request) -> Node:
 
 
 def mlm(request: Request, *, steps: int | None = None) -> Node:
-    """BERT's own objective with a mask rate of 30 % (§5.1; reading: pretraining-input)."""
+    """Continue BERT's own objective with a mask rate of 30 % (§5.1; reading: pretraining-input)."""
     options = {"masking": {"rate": 0.3, **request.reading("variant-masking")}, "reduction": "mean"}
     return _pretrained(request, MLM, options, steps=steps)
 
@@ -145,7 +144,7 @@ def _pretrained(
     steps: int | None = None,
     generator: Node | None = None,
 ) -> Node:
-    """Table 11: batch 2048, 3e-4, 4,000 steps of warm-up, 80k or 200k steps, from BERT's weights."""
+    """BERT trained further as in Table 11: 80k or 200k steps of 2048 texts at 3e-4."""
     ask, start = request.reading, bert(request)
     passages = marco_passages(request) if corpus == "msmarco" else recipe.corpus("dpr-w100")
     length = LENGTH if corpus == "msmarco" else ask("nq-lengths")["pretraining"]
@@ -185,7 +184,7 @@ def _masks(request: Request, replaced: Mapping[str, float], *, unit: str) -> dic
 
 
 def _decoder(request: Request) -> dict[str, Any]:
-    """Two layers, copied from BERT's last two (§4.1)."""
+    """Options of the decoder: two layers, copied from BERT's last two (§4.1)."""
     ask = request.reading
     return {
         "layers": 2,

@@ -16,9 +16,9 @@ QUERY = 32  # tokens, Table 13
 
 
 def optimisation(request: Request, stage: str, *, queries: int) -> Optimisation:
-    """A retriever's on MS MARCO (Table 13), from which the others differ; AdamW with 1,000 steps of warm-up.
+    """Three epochs at 2e-5 with 1,000 steps of warm-up, as retrievers have on MS MARCO (Table 13).
 
-    ``stage`` is a key of reading fine-tuning-seed, ``queries`` the size of a batch.
+    ``stage`` is a key of reading fine-tuning-seed, ``queries`` are those of a batch.
     """
     ask = request.reading
     return Optimisation(
@@ -44,7 +44,7 @@ def retrievers(
     weight: float,
     positives: str = "all",
 ) -> TwoStage:
-    """Both retrievers: [CLS] vectors whose cosines are divided by 0.02 (Table 13).
+    """The two retrievers, which compare [CLS] vectors by cosines divided by 0.02 (Table 13).
 
     Args:
         length: tokens of a passage.

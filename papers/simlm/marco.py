@@ -56,7 +56,7 @@ class Marco:
         return stages.tuned(encoder, scored, how)
 
     def pipeline(self, encoder: Node) -> Node:
-        """From a pre-trained encoder to its distilled retriever; ELECTRA's re-ranker teaches."""
+        """All four stages from a pre-trained encoder to its distilled retriever, with ELECTRA as teacher."""
         mined = self.mined(self.retriever_2(encoder))
         teacher = self.reranker(electra(self.request), mined)
         return self.distilled(encoder, negatives=mined, teacher=teacher)

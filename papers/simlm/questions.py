@@ -30,13 +30,13 @@ class Questions:
         return self._retriever(encoder, self.training_set(first))
 
     def pipeline(self, encoder: Node) -> Node:
-        """The distilled retriever of Table 4."""
+        """All stages from a pre-trained encoder to the distilled retriever of Table 4."""
         negatives = self.training_set(self.retriever(encoder))
         teacher = self.reranker(electra(self.request), negatives)
         return self.distilled(encoder, negatives=negatives, teacher=teacher)
 
     def training_set(self, retriever: Node) -> Node:
-        """What a retriever ranks high without the answer, and DPR's examples (reading: nq-training-data)."""
+        """Passages ranked high without the answer, and DPR's examples (reading: nq-training-data)."""
         how = self.request.reading("nq-training-data")
         mined = recipe.mine_answers(
             self._searched(retriever, TRAIN, depth=MINED),
@@ -86,7 +86,7 @@ class Questions:
         return recipe.judged_examples(recipe.qrels(TRAIN), dataset=TRAIN, negative_grade=grade)
 
     def _retriever(self, encoder: Node, training_set: Node) -> Node:
-        """20k steps (App. B; reading: nq-learning-rate)."""
+        """Fine-tune ``encoder`` for 20k steps: either stage (App. B; reading: nq-learning-rate)."""
         rate = self.request.reading("nq-learning-rate")
         how = replace(self._optimisation("nq-retriever"), epochs=None, max_steps=20_000, learning_rate=rate)
         return self._stages().tuned(encoder, training_set, how)
@@ -123,6 +123,6 @@ class Questions:
         return read.get("queries") or read["queries_per_device"] * self.request.reading("nq-batch")["devices"]
 
     def _loss_scale(self) -> float:
-        """reading: nq-loss-scale. One over the devices, or 1."""
+        """One over the number of devices, or 1 (reading: nq-loss-scale)."""
         ask = self.request.reading
         return 1 / ask("nq-batch")["devices"] if ask("nq-loss-scale") == "per-device" else 1.0

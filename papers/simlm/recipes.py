@@ -15,13 +15,13 @@ TUNED = {"electra": {"epochs": 6, "learning_rate": 4e-5}}
 
 
 def retriever_row(request: Request, *, encoder: str) -> Node:
-    """An encoder fine-tuned on BM25 negatives (Tables 1, 7 and 10)."""
+    """Rank with an encoder fine-tuned on BM25 negatives (Tables 1, 7 and 10)."""
     marco = Marco(request)
     return marco.run(marco.retriever_1(ENCODERS[encoder](request), **TUNED.get(encoder, {})))
 
 
 def stage_row(request: Request, *, stage: str, encoder: str = "simlm") -> Node:
-    """One stage of the pipeline (Tables 2, 4 and 6).
+    """Rank with the retriever of one stage of the pipeline (Tables 2, 4 and 6).
 
     Args:
         stage: retriever-1, retriever-2 or retriever-distilled.
@@ -43,7 +43,7 @@ def stage_row(request: Request, *, stage: str, encoder: str = "simlm") -> Node:
 
 
 def reranker_row(request: Request, *, encoder: str) -> Node:
-    """The top of retriever 2's ranking, ordered by a cross-encoder (Tables 5 and 6)."""
+    """Let a cross-encoder order the top of retriever 2's ranking (Tables 5 and 6)."""
     marco, own = Marco(request), ENCODERS[encoder](request)
     rate = 3e-5 if encoder == "electra" else request.reading("reranker-variants")
     second = marco.retriever_2(simlm(request))
@@ -54,14 +54,14 @@ def reranker_row(request: Request, *, encoder: str) -> Node:
 
 
 def rates_row(request: Request, *, row: int, decoder_rate: float) -> Node:
-    """Replace rates (Table 8); the encoder's are those of a reading."""
+    """Rank after pre-training with other replace rates (Table 8; reading: encoder-rates)."""
     encoder_rate = request.reading("encoder-rates")[row]
     marco = Marco(request)
     return marco.run(marco.retriever_1(simlm(request, encoder_rate=encoder_rate, decoder_rate=decoder_rate)))
 
 
 def corpus_row(request: Request, *, corpus: str | None) -> Node:
-    """Pre-trained on one corpus or the other, or not at all (Table 10)."""
+    """Rank after pre-training on one corpus or the other, or on none (Table 10)."""
     start = ENCODERS["bert"](request) if corpus is None else simlm(request, corpus=corpus)
     if request.collection == "dpr-w100":
         questions = Questions(request)
@@ -71,20 +71,20 @@ def corpus_row(request: Request, *, corpus: str | None) -> Node:
 
 
 def generator_row(request: Request, *, training: str) -> Node:
-    """A frozen generator, or one trained along (Table 12)."""
+    """Rank after pre-training with a frozen generator, or one trained along (Table 12)."""
     marco = Marco(request)
     return marco.run(marco.retriever_1(simlm(request, training=training)))
 
 
 def steps_point(request: Request, *, objective: str, steps: int) -> Node:
-    """Quality after so many steps of pre-training (Figure 3), a run of its own for every point."""
+    """Rank after so many steps of pre-training, a training of its own for every point (Figure 3)."""
     start = {"simlm": simlm, "mlm": mlm}[objective](request, steps=steps)
     marco = Marco(request)
     return marco.run(marco.retriever_1(start))
 
 
 def passages_shown(request: Request, *, encoder: str, queries: list[str]) -> Node:
-    """The first passages that a fine-tuned encoder finds (Tables 9 and 14; reading: case-retrievers)."""
+    """Show the first passages that an encoder finds (Tables 9 and 14; reading: case-retrievers)."""
     marco, start = Marco(request), ENCODERS[encoder](request)
     stages = {"retriever-1": marco.retriever_1, "distilled": marco.pipeline}
     model = stages[request.reading("case-retrievers")[encoder]](start)

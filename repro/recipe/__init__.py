@@ -32,7 +32,7 @@ from repro.recipe.ranking import (
 )
 from repro.recipe.showing import inspect_text, project, top_passages
 from repro.recipe.texts import Texts
-from repro.recipe.training import Objective, backbone, finetune, pretrain, pretrained_like
+from repro.recipe.training import Objective, backbone, finetune, pretrain, pretrained_like, released_or
 from repro.training.optimisation import Optimisation
 
 __all__ = [
@@ -57,6 +57,7 @@ __all__ = [
     "project",
     "qrels",
     "queries",
+    "released_or",
     "rerank",
     "sample",
     "score_pairs",

@@ -44,7 +44,7 @@ def listed_negatives(
     per_system: int | None = None,
     systems: list[str] | None = None,
 ) -> Node:
-    """Negatives that several retrievers found, as a public file lists them with a cross-encoder's scores.
+    """Negatives of several retrievers, as a public file lists them with a cross-encoder's scores.
 
     ``margin``: how far below the lowest score of a positive a negative has to be, or None for no such rule;
     ``per_system``: at most so many of each retriever; ``systems``: of these retrievers only. None is all.
@@ -69,7 +69,7 @@ def tokenize(
     separator: str,
     fewest_tokens: int = 0,
 ) -> Node:
-    """Texts, titled or not, as token ids in chunks or truncated; ``length`` counts special tokens.
+    """Texts, titled or not, as token ids, cut into chunks or truncated; ``length`` counts special tokens.
 
     Documents of fewer than ``fewest_tokens`` tokens are left out.
     """

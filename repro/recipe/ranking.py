@@ -144,7 +144,7 @@ def rerank(
 
 
 def _scoring(texts: Texts, decimals: int | None, precision: str) -> dict[str, Any]:
-    """How a cross-encoder scores a query with a passage."""
+    """Parameters of scoring a query with a passage by a cross-encoder."""
     return {
         "length": texts.passage_length,
         "separator": texts.separator,
@@ -154,7 +154,7 @@ def _scoring(texts: Texts, decimals: int | None, precision: str) -> dict[str, An
 
 
 def judged_examples(judgements: Node, *, dataset: str, negative_grade: int) -> Node:
-    """Positives and hard negatives as judgements name them; ``dataset`` says whose they are."""
+    """Positives and hard negatives (of ``negative_grade``) that the judgements of ``dataset`` name."""
     return Node(
         "judged_examples", {"dataset": dataset, "negative_grade": negative_grade}, {"qrels": judgements}
     )
@@ -178,6 +178,6 @@ def mine_answers(
 
 
 def index_size(passages: Node, *, bytes_per_number: int, bytes_per_gb: int) -> Node:
-    """How large a collection's vectors are."""
+    """The size of a collection's vectors, in units of ``bytes_per_gb``."""
     params = {"bytes_per_number": bytes_per_number, "bytes_per_gb": bytes_per_gb}
     return Node("index_size", params, {"passages": passages})

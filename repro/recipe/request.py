@@ -1,4 +1,4 @@
-"""What a recipe is asked for, the readings in force, and what it may answer."""
+"""The request that a recipe answers, the readings in force, and several runs as one answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from repro.manifest.schema import Reading
 
 @dataclass
 class Choices:
-    """The readings a recipe may ask for, and a note of those it asked for.
+    """The readings that a recipe may ask for, and a record of those it asked for.
 
     Attributes:
         readings: by id.
@@ -70,7 +70,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Request:
-    """What a recipe is asked for: a run over one dataset, under some readings.
+    """A run over one dataset, under some readings, that a recipe is asked for.
 
     Attributes:
         dataset: id of the topics and judgements.

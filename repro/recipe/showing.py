@@ -1,4 +1,4 @@
-"""Verbs for what is shown rather than measured."""
+"""Verbs for figures and tables of examples, which are shown rather than measured."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def inspect_text(
     words: int,
     length: int,
 ) -> Node:
-    """What a model says of each word of one document."""
+    """A number of a model's for each word of one document, as ``view`` computes it."""
     params = {
         "view": view.as_param(),
         "options": dict(options),

@@ -1,4 +1,4 @@
-"""Passages and queries together with how a model reads them."""
+"""The texts of a training or a search, and the lengths in which a model reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs for models: found, pre-trained, fine-tuned."""
+"""Verbs for models: released checkpoints, pre-training and fine-tuning."""
 
 from __future__ import annotations
 
@@ -36,6 +36,11 @@ def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
     """
     inputs = {"stand_in": stand_in} if stand_in else {}
     return Node("backbone", {"name": name, "revision": revision}, inputs)
+
+
+def released_or(own: Node, checkpoint: str | None) -> Node:
+    """A released checkpoint, for which our own training stands in at other scales; without one, our own."""
+    return own if checkpoint is None else backbone(checkpoint, revision="main", stand_in=own)
 
 
 def pretrain(
