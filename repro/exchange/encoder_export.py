@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from repro.errors import DataError, UsageError
-from repro.exchange.measured_encoder import Source
+from repro.exchange.measured_encoder import MeasuredEncoder
 from repro.nn.encoder_conventions import FILE
 from repro.store import Store
 
@@ -19,7 +19,7 @@ TYPES = {  # names that every version of sentence-transformers takes
 ACTIVATION = "torch.nn.modules.{}"
 
 
-def export(source: Source, store: Store, to: Path, *, card: str, about: Mapping) -> None:
+def export(source: MeasuredEncoder, store: Store, to: Path, *, card: str, about: Mapping) -> None:
     """Write the directory ``to`` whole, or not at all.
 
     Args:
@@ -48,7 +48,7 @@ def export(source: Source, store: Store, to: Path, *, card: str, about: Mapping)
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _write_model(source: Source, folder: Path, to: Path) -> None:
+def _write_model(source: MeasuredEncoder, folder: Path, to: Path) -> None:
     """Transformer, tokenizer, and the modules that make of its output what the suite's encoding does."""
     from repro.nn.checkpoint import load_encoder, load_tokenizer, save_model
 
@@ -91,7 +91,7 @@ def _write_model(source: Source, folder: Path, to: Path) -> None:
     )
 
 
-def _layers(source: Source, folder: Path, model):
+def _layers(source: MeasuredEncoder, folder: Path, model):
     """(weight, bias or None, activation) of each layer behind the pooling."""
     if source.passages.stage == "encode_views":
         yield from _reduction(folder, model)

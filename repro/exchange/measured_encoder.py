@@ -15,7 +15,7 @@ from repro.running.workspace import Workspace
 
 
 @dataclass(frozen=True)
-class Source:
+class MeasuredEncoder:
     """The two encodings behind a run, and the one model of both.
 
     Raises UsageError, saying why, for a run that no single dense encoder made.
@@ -26,7 +26,7 @@ class Source:
     queries: Node
 
     @classmethod
-    def of(cls, run: Node) -> Source:
+    def of(cls, run: Node) -> MeasuredEncoder:
         if run.stage not in ("search", "search_views"):
             raise UsageError(f"{run} is not an encoder's: it was made by {run.stage}, not by search")
         passages, queries = run.inputs["passages"], run.inputs["queries"]
@@ -65,7 +65,7 @@ class Export:
     """An encoder that a user named, and the measurement of the cell, where a cell was named."""
 
     name: str
-    source: Source
+    source: MeasuredEncoder
     measurement: Measurement | None = None
 
 
@@ -77,17 +77,17 @@ def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | Non
             fingerprint is neither of a run nor of its scores.
     """
     if "/" not in name:
-        return Export(name, Source.of(_run(workspace.store.remembered(name))))
+        return Export(name, MeasuredEncoder.of(_run(workspace.store.remembered(name))))
     seeds = () if seed is None else (seed,)
     planned = plan([cell(name)], scale=scale, machine=workspace.machine, seeds=seeds)
     if not planned.measurements:
         none = f"nothing is measured for this cell at scale {scale.name}, so there is no model of it"
         raise UsageError(f"{name}: {none}")
     measurement = planned.measurements[0]
-    return Export(name, only_source(name, [Source.of(run) for run in measurement.runs]), measurement)
+    return Export(name, only_source(name, [MeasuredEncoder.of(run) for run in measurement.runs]), measurement)
 
 
-def only_source(cell_id: str, sources: list[Source]) -> Source:
+def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder:
     """The one encoder behind a cell. Raises UsageError where there is none, or are several."""
     models = {source.model.fingerprint for source in sources}
     if len(models) != 1:

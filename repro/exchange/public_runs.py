@@ -1,4 +1,4 @@
-"""Public runs by others: which files there are, and which printed cells each is the row of."""
+"""Public runs by others: the files there are, and the published cells that each can be scored for."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from repro.errors import DataError
 from repro.evaluation.measures import parse_measure
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, select
+from repro.store.disk import sha256
 
 FILE = Path(__file__).with_suffix(".yaml")
 
 
 @dataclass(frozen=True)
 class PublicRun:
-    """One file, known by its bytes.
+    """A run file that others published, known by its bytes.
 
     Attributes:
         depth: documents of the query that has most.
@@ -51,23 +52,21 @@ def present(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
 
     Raises DataError when there is none, or when a file of that name has other bytes.
     """
-    from repro.store.disk import sha256
-
-    found = [run for run in public_runs() if (folder / run.file).is_file()]
-    if not found:
+    there = [run for run in public_runs() if (folder / run.file).is_file()]
+    if not there:
         named = f"{public_runs()[0].file} and {len(public_runs()) - 1} like it"
         raise DataError(f"{folder}: none of the public runs is there; put {named} into it")
-    for run in found:
+    for run in there:
         if sha256(folder / run.file) != run.sha256:
             raise DataError(
                 f"{folder / run.file}: its bytes are not those of the public run; get it again, or import it "
                 "as a run of your own with --cell"
             )
-    return found, [run for run in public_runs() if run not in found]
+    return there, [run for run in public_runs() if run not in there]
 
 
 def cells_of_run(run: PublicRun, cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
-    """Those of the cells that are of the run's system and dataset: within its depth, and beyond it."""
+    """The cells of the run's system and dataset: those within its depth, and those that look deeper."""
     within, beyond = [], []
     for cell in cells:
         if (cell.row.system, cell.column.dataset) == (run.system, run.dataset):
@@ -76,7 +75,7 @@ def cells_of_run(run: PublicRun, cells: Iterable[Cell]) -> tuple[list[Cell], lis
     return within, beyond
 
 
-def printed_cells() -> list[Cell]:
+def scorable_cells() -> list[Cell]:
     """Numeric cells of every paper's result tables that a run can be scored for."""
     every = select((), tables=(), rows=(), cells=())
     return [c for c in every if c.table.kind == "results" and c.column.measure and c.column.dataset]

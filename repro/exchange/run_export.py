@@ -1,4 +1,4 @@
-"""The run behind a measured cell, found in the store, with what is known of it."""
+"""The run behind a measured cell, taken from the store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from repro.store.results import Record, Results
 
 @dataclass(frozen=True)
 class Exported:
-    """A stored run.
+    """A stored run that was asked for, with the node and the record that know of it.
 
     Attributes:
         path: of its run.trec.
@@ -45,20 +45,20 @@ class Exported:
 
 
 def _collection(identifier: str) -> dict[str, str]:
-    """Its name, and its id in ir_datasets where that has it; a scale's stand-in has only a name."""
+    """A dataset as ir_metadata names it: with its id in ir_datasets, where that has it."""
     entry = catalog().get(identifier)
     known = {"ir_datasets": identifier} if entry and entry.source == "ir_datasets" else {}
     return {"name": identifier, **known}
 
 
-def exported(what: str, store: Store, results: Results, *, scale: str) -> Exported:
+def exported(name: str, store: Store, results: Results, *, scale: str) -> Exported:
     """The run of a cell (``paper/table/row/column``) or of a fingerprint (or its first digits).
 
     Raises:
         UsageError: nothing is recorded for the cell, it has more than one run, or the store lacks the run.
     """
-    record = _newest(what, results, scale) if "/" in what else None
-    node = _of_record(record, store) if record else store.remembered(what)
+    record = _newest(name, results, scale) if "/" in name else None
+    node = _of_record(record, store) if record else store.remembered(name)
     evaluation = node if "run" in node.inputs and node.stage == "evaluate" else None
     run = node.inputs["run"] if evaluation else node
     if STAGES[run.stage].output != "run":
@@ -81,9 +81,9 @@ def _of_record(record: Record, store: Store) -> Node:
 
 def _newest(identifier: str, results: Results, scale: str) -> Record:
     """The last record of a cell: the suite's own before imported ones."""
-    found = cell(identifier)
-    records = [r for r in results.read(scale, found.paper.name) if r.cell == found.id]
+    wanted = cell(identifier)
+    records = [r for r in results.read(scale, wanted.paper.name) if r.cell == wanted.id]
     if not records:
-        raise UsageError(f"nothing is recorded for {found.id} at scale {scale}; run or import it first")
-    own = [r for r in records if not r.origin]
-    return (own or records)[-1]
+        raise UsageError(f"nothing is recorded for {wanted.id} at scale {scale}; run or import it first")
+    ours = [r for r in records if not r.origin]
+    return (ours or records)[-1]

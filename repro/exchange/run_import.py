@@ -1,8 +1,9 @@
-"""Runs of others as records: whose cells they are, how they are scored, what may be said of them."""
+"""Runs of others, scored for published cells and recorded beside the suite's own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from repro.running.measurement import COMPUTED, Measurement, evaluation
 from repro.running.records import measured
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
+from repro.store.disk import sha256
 from repro.store.results import Record
 
 
@@ -40,21 +42,21 @@ class Imported:
 
     @property
     def verdict(self) -> Verdict:
-        """Print beside the imported run alone."""
+        """The verdict on the imported run alone."""
         return imported_verdict(self.cell, [self.record])
 
     def as_json(self) -> dict:
         """The object that ``import-run --json`` prints."""
-        found, r = self.verdict, self.record
+        judged, r = self.verdict, self.record
         return {
             "id": self.cell.id,
             "file": r.origin["file"],
             "printed": self.cell.text,
             "measured": r.measured,
             "unit": self.cell.unit,
-            "difference": found.difference,
-            "verdict": found.name,
-            "why": found.why,
+            "difference": judged.difference,
+            "verdict": judged.name,
+            "why": judged.why,
             "queries": r.queries,
             "missing": r.missing,
             "fingerprint": r.fingerprint,
@@ -65,7 +67,7 @@ class Imported:
 
 
 class Importer:
-    """Scores files for cells, with what the store, the results and the data folder hold."""
+    """Scores run files for cells, and records the scores in a workspace."""
 
     def __init__(self, workspace: Workspace, progress: Progress):
         self.store, self.results = workspace.store, workspace.results
@@ -73,7 +75,7 @@ class Importer:
         self.machine, self.builder = workspace.machine, workspace.builder(scale(SCALE))
 
     def add(self, path: Path, cells: Sequence[Cell], *, source: str | None) -> list[Imported]:
-        """Record what the run in ``path`` scores in each cell; nothing is recorded unless all can be.
+        """Record the score of the run in ``path`` in each cell; nothing is recorded unless all can be.
 
         Args:
             source: where the file is from, in words.
@@ -83,17 +85,15 @@ class Importer:
             DataError: the file is malformed or answers other topics.
             BlockedError: the judgements are not on this machine.
         """
-        from repro.store.disk import sha256
-
         plans = {cell.id: self._scoring(cell) for cell in cells}
         checked: dict[str, ForeignRun] = {}
         for cell in cells:
             if cell.column.dataset not in checked:
                 checked[cell.column.dataset] = self._checked(path, plans[cell.id])
-            found, wanted = checked[cell.column.dataset], parse_measure(plans[cell.id].measure)
-            if found.depth < wanted.cutoff:
+            run, wanted = checked[cell.column.dataset], parse_measure(plans[cell.id].measure)
+            if run.depth < wanted.cutoff:
                 raise UsageError(
-                    f"{path}: the run has {found.depth} documents a query, {cell.id} is {wanted} and looks "
+                    f"{path}: the run has {run.depth} documents a query, {cell.id} is {wanted} and looks "
                     f"at {wanted.cutoff}; import a deeper run, or name other cells"
                 )
         digest = sha256(path)
@@ -122,7 +122,7 @@ class Importer:
         self._ensure([node for name, node in inputs.items() if name != "run"])
         if "queries" in inputs:
             with open(self.store.path(inputs["queries"]) / "queries.jsonl", encoding="utf-8") as file:
-                return read_foreign(path, _asked(file))
+                return read_foreign(path, _topics(file))
         return read_foreign(path, read_qrels(self.store.path(inputs["qrels"]) / "qrels.trec"))
 
     def _ensure(self, nodes: Sequence[Node]) -> None:
@@ -149,7 +149,6 @@ def _with_run(plan: Measurement, path: Path, digest: str) -> Measurement:
     return Measurement(plan.cell, None, ((scored,),), plan.measure, {}, {})
 
 
-def _asked(lines) -> Qrels:
-    import json
-
+def _topics(lines: Iterable[str]) -> Qrels:
+    """The queries of queries.jsonl, none with a judgement."""
     return {json.loads(line)["id"]: {} for line in lines}

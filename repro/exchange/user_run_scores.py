@@ -1,24 +1,30 @@
-"""A run file of the user's scored as the suite scores its own."""
+"""A run file of a user, scored as the suite scores its own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from repro.datasets import reading
 from repro.datasets.catalog import Dataset, dataset
+from repro.datasets.source import Missing
+from repro.datasets.sources import locate
 from repro.errors import DataError, UsageError
 from repro.evaluation.measures import Scores, parse_measure, score
 from repro.evaluation.qrels import Qrels
-from repro.locations import Locations
+from repro.evaluation.runs import read_run
 from repro.manifest import measures_per_dataset
+from repro.manifest.cells import numeric_cells
+from repro.manifest.papers import paper, papers
 
 
-def scored_run(path: Path, identifier: str, measures: Sequence[str]) -> dict:
+def scored_run(path: Path, identifier: str, measures: Sequence[str], *, data: Path | None = None) -> dict:
     """Means of a TREC run, plain or gzipped, by a dataset's judgements.
 
     Args:
         identifier: a dataset of the catalogue, with its own rule about documents named like the query.
         measures: ir_measures names; none means those that the suite scores the dataset by.
+        data: the folder of the user's own collections.
 
     Returns ``measures`` (name -> mean over all judged queries, fractions), ``queries``, ``missing`` (judged,
     not in the run: they score 0) and ``foreign`` (in the run, not judged: left out).
@@ -32,12 +38,13 @@ def scored_run(path: Path, identifier: str, measures: Sequence[str]) -> dict:
     wanted = list(dict.fromkeys(measures)) or usual_measures(identifier)
     for measure in wanted:
         parse_measure(measure)
-    found = scores_of(path, judgements(identifier), wanted, ignore_identical_ids=entry.ignore_identical_ids)
+    qrels = judgements(identifier, data)
+    scores = scores_of(path, qrels, wanted, ignore_identical_ids=entry.ignore_identical_ids)
     return {
-        "measures": found.means,
-        "queries": len(found.queries),
-        "missing": len(found.missing),
-        "foreign": found.ignored,
+        "measures": scores.means,
+        "queries": len(scores.queries),
+        "missing": len(scores.missing),
+        "foreign": scores.ignored,
     }
 
 
@@ -60,14 +67,11 @@ def judged_by_documents(identifier: str) -> Dataset:
 
 
 def usual_measures(identifier: str) -> list[str]:
-    """The measures of measures_per_dataset.yaml, else those that printed tables give the dataset.
+    """The measures of measures_per_dataset.yaml, else those that published tables give the dataset.
 
     Raises UsageError when there is none.
     """
-    from repro.manifest.cells import numeric_cells
-    from repro.manifest.papers import paper, papers
-
-    found = measures_per_dataset.listed(identifier) or sorted(
+    usual = measures_per_dataset.listed(identifier) or sorted(
         {
             c.column.measure
             for name in papers()
@@ -75,24 +79,20 @@ def usual_measures(identifier: str) -> list[str]:
             if c.column.dataset == identifier and c.column.measure
         }
     )
-    if not found:
+    if not usual:
         raise UsageError(f"no table has a measure for {identifier}; name one with --measure, as nDCG@10")
-    return list(found)
+    return list(usual)
 
 
-def judgements(identifier: str) -> Qrels:
-    """Grades of a dataset from wherever its data lie. Raises BlockedError when they do not."""
-    from repro.datasets import reading
-    from repro.datasets.source import Missing
-    from repro.datasets.sources import locate
-
-    source = locate(identifier, "qrels", Locations.resolve().data)
+def judgements(identifier: str, data: Path | None = None) -> Qrels:
+    """Grades of a dataset from wherever its data lie. Raises BlockedError when they are nowhere."""
+    source = locate(identifier, "qrels", data)
     if isinstance(source, Missing):
         raise source.error()
-    found: Qrels = {}
+    grades: Qrels = {}
     for judgement in reading.judgements(source):
-        found.setdefault(judgement.query, {})[judgement.document] = judgement.grade
-    return found
+        grades.setdefault(judgement.query, {})[judgement.document] = judgement.grade
+    return grades
 
 
 def scores_of(path: Path, qrels: Qrels, measures: Sequence[str], *, ignore_identical_ids: bool) -> Scores:
@@ -100,11 +100,9 @@ def scores_of(path: Path, qrels: Qrels, measures: Sequence[str], *, ignore_ident
 
     That includes a run none of whose documents is judged: ids of another collection would all score 0.
     """
-    from repro.evaluation.runs import read_run
-
     run = read_run(path)
     try:
-        found = score(run, qrels, measures, ignore_identical_ids=ignore_identical_ids)
+        scores = score(run, qrels, measures, ignore_identical_ids=ignore_identical_ids)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
     if not any(d in judged for qid, judged in qrels.items() for d, _ in run.get(qid, ())):
@@ -112,4 +110,4 @@ def scores_of(path: Path, qrels: Qrels, measures: Sequence[str], *, ignore_ident
             f"{path}: none of its documents is judged for its query; check that its document ids are "
             "those of the dataset"
         )
-    return found
+    return scores

@@ -145,12 +145,12 @@ def test_a_directory_that_is_no_model_is_said(encoders, repro, tmp_path):
 
 def test_a_cell_of_several_models_is_refused_with_their_names():
     from repro.errors import UsageError
-    from repro.exchange.encoder_export import Source, only_source
+    from repro.exchange.measured_encoder import MeasuredEncoder, only_source
     from repro.graph import Node
 
     models = [Node("backbone", {"name": name}) for name in "ab"]
     with pytest.raises(UsageError, match="a mean over 2 models") as caught:
-        only_source("x", [Source(model, model, model) for model in models])
+        only_source("x", [MeasuredEncoder(model, model, model) for model in models])
     assert all(model.fingerprint[:12] in str(caught.value) for model in models)
 
 

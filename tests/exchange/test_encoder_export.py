@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from repro.errors import DataError, UsageError
-from repro.exchange.encoder_export import Source, export
+from repro.exchange.encoder_export import export
+from repro.exchange.measured_encoder import MeasuredEncoder
 from repro.graph import Node
 from repro.nn.encoder_conventions import stated
 from repro.nn.projector import Projector
@@ -115,7 +116,7 @@ def test_the_vectors_are_the_suites_in_both_libraries_and_back(tmp_path, name):
     library = pytest.importorskip("sentence_transformers")
     work, changes = CASES[name]
     run, store = run_of(**changes), stored(tmp_path / "store", work)
-    export(Source.of(run), store, tmp_path / "exported", card="# x\n", about={"from": "x"})
+    export(MeasuredEncoder.of(run), store, tmp_path / "exported", card="# x\n", about={"from": "x"})
     ours = suite_vectors(run, store.path(MODEL), tmp_path)
     model = library.SentenceTransformer(str(tmp_path / "exported"))
     assert model.max_seq_length == 24
@@ -158,7 +159,7 @@ def test_transformers_loads_model_and_tokenizer(tmp_path):
     from transformers import AutoModel, AutoTokenizer
 
     run, store = run_of(), stored(tmp_path / "store", plain)
-    export(Source.of(run), store, tmp_path / "exported", card="", about={})
+    export(MeasuredEncoder.of(run), store, tmp_path / "exported", card="", about={})
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "exported")
     model = AutoModel.from_pretrained(tmp_path / "exported").eval()
     with torch.inference_mode():
@@ -187,7 +188,7 @@ def test_transformers_loads_model_and_tokenizer(tmp_path):
 )
 def test_what_is_no_single_dense_encoder_is_refused(run, said):
     with pytest.raises(UsageError, match=said):
-        Source.of(run)
+        MeasuredEncoder.of(run)
 
 
 def test_a_directory_with_something_in_it_is_left_alone(tmp_path):
@@ -195,7 +196,7 @@ def test_a_directory_with_something_in_it_is_left_alone(tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "there/mine").write_text("x")
     with pytest.raises(UsageError, match="not empty"):
-        export(Source.of(run_of()), store, tmp_path / "there", card="", about={})
+        export(MeasuredEncoder.of(run_of()), store, tmp_path / "there", card="", about={})
     assert [path.name for path in (tmp_path / "there").iterdir()] == ["mine"]
 
 
@@ -206,10 +207,10 @@ def test_a_failed_export_leaves_nothing_behind(tmp_path):
 
     store = stored(tmp_path / "store", broken)
     with pytest.raises(DataError, match="is missing"):
-        export(Source.of(run_of(**VIEW)), store, tmp_path / "new", card="", about={})
+        export(MeasuredEncoder.of(run_of(**VIEW)), store, tmp_path / "new", card="", about={})
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
 
 
 def test_a_model_that_was_never_made_is_said(tmp_path):
     with pytest.raises(UsageError, match="not in the store"):
-        export(Source.of(run_of()), Store(tmp_path / "store"), tmp_path / "new", card="", about={})
+        export(MeasuredEncoder.of(run_of()), Store(tmp_path / "store"), tmp_path / "new", card="", about={})

@@ -51,10 +51,9 @@ def test_without_a_measure_a_dataset_has_the_suites_own():
         usual_measures(DATASET)
 
 
-def test_public_runs_score_what_is_published_of_them(real_data, monkeypatch):
-    monkeypatch.setenv("REPRO_DATA", str(real_data))
+def test_public_runs_score_what_is_published_of_them(real_data):
     run = real_data / "runs" / "ance.dl19-passage.top1000.trec.gz"
-    found = scored_run(run, "msmarco-passage/trec-dl-2019/judged", [])
+    found = scored_run(run, "msmarco-passage/trec-dl-2019/judged", [], data=real_data)
     assert round(found["measures"]["nDCG@10"], 4) == 0.6537
     assert (found["queries"], found["missing"]) == (43, 0)
 

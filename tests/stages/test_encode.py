@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import errno
+import importlib
 import json
 import os
 import shutil

@@ -63,16 +63,16 @@ def command(selection, strict, as_json, runs):
 
 def _runs(selection, runs: tuple[str, ...], strict: bool, as_json: bool) -> None:
     from repro.cli.printing import emit_json, table
-    from repro.exchange.user_runs import given_runs
+    from repro.exchange.user_runs import user_runs
 
     if strict:
         raise UsageError("--strict is for verdicts; a run of yours gets none, leave --strict out")
     for run in runs:
         if not Path(run).is_file():
             raise UsageError(f"there is no file {run!r}, and no paper of that name ({', '.join(papers())})")
-    found = given_runs([Path(run) for run in runs], selection.plan(), selection.workspace.store)
+    compared = user_runs([Path(run) for run in runs], selection.plan(), selection.workspace.store)
     if as_json:
-        return emit_json([given.as_json() for given in found])
+        return emit_json([run.as_json() for run in compared])
     head = [
         "cell",
         "run",
@@ -88,9 +88,9 @@ def _runs(selection, runs: tuple[str, ...], strict: bool, as_json: bool) -> None
         "tau",
         "RBO",
     ]
-    rows = [[g.cell.id, g.path.name, g.cell.printed.plain, *_numbers(g)] for g in found]
+    rows = [[g.cell.id, g.path.name, g.cell.printed.plain, *_numbers(g)] for g in compared]
     table(f"runs given (scale {selection.scale})", head, rows, right=range(2, len(head)))
-    for g in found:
+    for g in compared:
         for sentence in _notices(g):
             print(sentence, file=sys.stderr)
 

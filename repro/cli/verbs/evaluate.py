@@ -90,8 +90,9 @@ def _run(run: str, dataset: str | None, measures: tuple[str, ...], as_json: bool
     if not Path(run).is_file():  # before judgements are missed, or read
         raise UsageError(f"there is no file {run!r}; give a TREC run, plain or gzipped")
     from repro.exchange.user_run_scores import scored_run
+    from repro.locations import Locations
 
-    scores = scored_run(Path(run), dataset, list(measures))
+    scores = scored_run(Path(run), dataset, list(measures), data=Locations.resolve().data)
     if as_json:
         return emit_json({"run": run, "dataset": dataset, **scores})
     print(f"{run} on {dataset}")
@@ -110,15 +111,15 @@ def _model(names, given: dict, table: str, columns, scale_name: str, store: str 
 
     from repro.cli.printing import emit_json
     from repro.cli.printing import table as printed
-    from repro.exchange.encoder_scores import on_table
-    from repro.exchange.encoder_weights import Weights
+    from repro.exchange.user_encoder import UserEncoder
+    from repro.exchange.user_encoder_scores import scores_on_table
     from repro.nn.encoder_conventions import stated
     from repro.progress import TerminalProgress
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
 
     at, workspace = scale(scale_name), Workspace.open(store)
-    models = tuple(Weights.find(name, workspace.data) for name in names)
+    models = tuple(UserEncoder.find(name, workspace.data) for name in names)
     conventions, where = stated(models[0].folder)
     conventions = conventions.but({name: given[name] for name in OPTIONS})
     if given["separator"] == NO_TITLES:
@@ -126,7 +127,7 @@ def _model(names, given: dict, table: str, columns, scale_name: str, store: str 
 
         conventions = replace(conventions, separator=None)
     print(f"{names[0]}: {_described(conventions)} ({where}; options above that)", file=sys.stderr)
-    scored, left_out = on_table(
+    scored, left_out = scores_on_table(
         models,
         conventions,
         table=table,

@@ -52,11 +52,11 @@ def command(file, cells, source, public, store, results, page, as_json):
 
 def _public(importer, folder: Path) -> list:
     """Every public run of the folder imported; what is left out is told on standard error."""
-    from repro.exchange.public_runs import cells_of_run, present, printed_cells
+    from repro.exchange.public_runs import cells_of_run, present, scorable_cells
 
     found, absent = present(folder)
     imported, told = [], [f"not in {folder}: {run.file}" for run in absent]
-    every = printed_cells()
+    every = scorable_cells()
     for run in found:
         cells, deeper = cells_of_run(run, every)
         told += [f"left out: {cell.id} looks deeper than {run.file} goes ({run.depth})" for cell in deeper]

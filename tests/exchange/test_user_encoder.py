@@ -3,7 +3,7 @@
 import pytest
 
 from repro.errors import BlockedError, UsageError
-from repro.exchange.encoder_weights import Weights
+from repro.exchange.user_encoder import UserEncoder
 from repro.nn.encoder_conventions import Conventions
 from repro.running.requirements import Machine
 
@@ -17,7 +17,7 @@ def directory(folder):
 
 
 def fingerprint(folder):
-    node = Weights.find(str(folder), None).node(Conventions())
+    node = UserEncoder.find(str(folder), None).node(Conventions())
     return Machine(None, None).resolve(node).fingerprint
 
 
@@ -36,7 +36,7 @@ def test_a_change_in_a_module_makes_it_another(tmp_path):
 
 def test_a_model_of_the_data_folder_is_found_by_its_name(tmp_path):
     directory(tmp_path / "models/acme/encoder")
-    found = Weights.find("acme/encoder", tmp_path)
+    found = UserEncoder.find("acme/encoder", tmp_path)
     assert found.folder == tmp_path / "models/acme/encoder" and found.name == "acme/encoder"
 
 
@@ -45,4 +45,4 @@ def test_what_is_no_encoder_is_one_sentence(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises((BlockedError, UsageError), match=r"is neither a directory|it is no model directory"):
-        Weights.find(name, None)
+        UserEncoder.find(name, None)

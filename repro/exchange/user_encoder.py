@@ -1,4 +1,4 @@
-"""An encoder that a user names: a directory, or a name of the hub."""
+"""An encoder of a user: a directory, or a name of the hub."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from repro.running.requirements import checkpoint
 
 
 @dataclass(frozen=True)
-class Weights:
-    """Where an encoder lies.
+class UserEncoder:
+    """The files of an encoder, and the name under which it goes.
 
     Attributes:
-        folder: its files, to read what they say of it.
+        folder: its files, which may say how it reads texts.
         name: on the hub; ``local`` for a directory, which is known by its bytes alone.
-        source: what the stage ``released`` reads.
+        source: where the stage ``released`` reads it.
     """
 
     folder: Path
@@ -27,32 +27,32 @@ class Weights:
     source: dict
 
     @classmethod
-    def find(cls, given: str, data: Path | None) -> Weights:
-        """A directory, or what the data folder or the hub's cache has of that name.
+    def find(cls, name: str, data: Path | None) -> UserEncoder:
+        """A directory, or the encoder of that name in the data folder or the hub's cache.
 
         Raises:
             UsageError: a directory that is no model.
             BlockedError: it is nowhere.
         """
-        folder = Path(given).expanduser()
+        folder = Path(name).expanduser()
         if (folder / "config.json").exists() or (folder / "modules.json").exists():
             return cls(folder.resolve(), "local", {"kind": "folder", "path": str(folder.resolve())})
-        if given and folder.exists():
+        if name and folder.exists():
             missing = "holds neither config.json nor modules.json, so it is no model directory"
-            raise UsageError(f"{given}: {missing}")
+            raise UsageError(f"{name}: {missing}")
         try:
-            found = None if folder.is_absolute() else checkpoint(given, "main", data)
+            source = None if folder.is_absolute() else checkpoint(name, "main", data)
         except ValueError:  # the hub's, for what cannot be a name there
-            found = None
-        if found is None:
-            remedy = f"name a model directory, or run `repro data fetch model:{given}`"
-            raise BlockedError(f"the encoder {given!r} is neither a directory nor on this machine", remedy)
-        if found["kind"] == "folder":
-            return cls(Path(found["path"]), given, found)
+            source = None
+        if source is None:
+            remedy = f"name a model directory, or run `repro data fetch model:{name}`"
+            raise BlockedError(f"the encoder {name!r} is neither a directory nor on this machine", remedy)
+        if source["kind"] == "folder":
+            return cls(Path(source["path"]), name, source)
         from huggingface_hub import try_to_load_from_cache
 
-        place = try_to_load_from_cache(given, "config.json", revision="main")
-        return cls(Path(place).parent, given, found)
+        config = try_to_load_from_cache(name, "config.json", revision="main")
+        return cls(Path(config).parent, name, source)
 
     def node(self, conventions: Conventions) -> Node:
         """The encoder as an artefact of the store."""

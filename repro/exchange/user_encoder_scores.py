@@ -1,13 +1,13 @@
-"""Anybody's encoder on the columns of a printed table: the suite's texts, search and scoring, no record."""
+"""A user's encoder in the columns of a published table: the suite's texts, search and scoring, no record."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 from repro.errors import UsageError, unknown
-from repro.exchange.encoder_weights import Weights
+from repro.exchange.user_encoder import UserEncoder
 from repro.graph import Node
 from repro.manifest.cells import Cell, cells_of, table_of
 from repro.manifest.papers import paper
@@ -28,13 +28,13 @@ PRIORITY = ("ours", "rerun", "cited")
 
 
 @dataclass(frozen=True)
-class Column:
-    """What an encoder reached in one column of a table.
+class ColumnScore:
+    """The score of an encoder in one column of a table.
 
     Attributes:
         measure: what it was scored by; a reading may say another one than the column's.
-        score: in print's unit.
-        best: the best printed cell of the column.
+        score: in the paper's unit.
+        best: the best published cell of the column.
     """
 
     id: str
@@ -61,8 +61,8 @@ class Column:
         }
 
 
-def on_table(
-    models: tuple[Weights, Weights],
+def scores_on_table(
+    models: tuple[UserEncoder, UserEncoder],
     conventions: Conventions,
     *,
     table: str,
@@ -70,7 +70,7 @@ def on_table(
     scale: Scale,
     workspace: Workspace,
     progress: Progress,
-) -> tuple[list[Column], list[str]]:
+) -> tuple[list[ColumnScore], list[str]]:
     """The encoder's scores in a table's columns, and for each column left out a sentence why.
 
     Texts, depth, measures and the rules of scoring are those of the first retriever that the table itself
@@ -85,31 +85,52 @@ def on_table(
         BlockedError: data or the checkpoint is missing.
         StageError: a stage failed; DataError where it refused its data.
     """
-    chosen, averages = _columns(table, tuple(columns))
-    machine, builder = workspace.machine, workspace.builder(scale)
-    likes = {column: _retriever(cells, builder) for column, cells in chosen.items()}
+    cells, averages = _columns(table, tuple(columns))
+    builder = workspace.builder(scale)
+    retrievers = {column: _retriever(group, builder) for column, group in cells.items()}
     left_out = [
         f"column {column} is left out: no row of the table ranks texts in it"
-        for column, like in likes.items()
-        if like is None
+        for column, retriever in retrievers.items()
+        if retriever is None
     ]
-    found = [
-        (chosen[column], _measured_like(like, models, conventions, scale, machine))
-        for column, like in likes.items()
-        if like is not None
-    ]
-    if not found:
+    measurements = {
+        column: _measured_like(retriever, models, conventions, scale, workspace.machine)
+        for column, retriever in retrievers.items()
+        if retriever
+    }
+    if not measurements:
         raise UsageError(f"{table}: {'; '.join(left_out) or 'it has no column with a measure'}")
     store = workspace.store
     make_writable(store.root)
-    parts = [part for _, m in found for part in m.parts]
-    ensure(parts, store, progress, machine=machine).raise_first()
-    scored = [_scored(m, measured(m, scale.name, store), _best(cells)) for cells, m in found]
-    return scored + _averaged(averages, scored), left_out
+    parts = [part for m in measurements.values() for part in m.parts]
+    ensure(parts, store, progress, machine=workspace.machine).raise_first()
+    scores = [
+        _score(m, measured(m, scale.name, store), _best(cells[column])) for column, m in measurements.items()
+    ]
+    return scores + _averages(averages, scores), left_out
 
 
 def _columns(table: str, wanted: tuple[str, ...]) -> tuple[dict[str, list[Cell]], list[list[Cell]]]:
-    """The cells of a table ``paper/number`` by column: of those that measure something, and of averages."""
+    """The cells of a table ``paper/number``: by column those of a measure, and those of columns of averages.
+
+    The columns that a wanted average is taken over are wanted too; without wanted ones, all are.
+    """
+    every = _cells_by_column(table)
+    for column in wanted:
+        if column not in every:
+            raise unknown(f"column of {table}", column, every)
+    chosen = {column: cells for column, cells in every.items() if column in (wanted or every)}
+    averages = [cells for cells in chosen.values() if cells[0].column.mean_of]
+    averaged = {member for cells in averages for member in cells[0].column.mean_of}
+    measuring = {
+        column: cells
+        for column, cells in every.items()
+        if (column in chosen or column in averaged) and cells[0].column.dataset and cells[0].column.measure
+    }
+    return measuring, averages
+
+
+def _cells_by_column(table: str) -> Mapping[str, list[Cell]]:
     name, slash, number = table.partition("/")
     if not slash:
         raise UsageError(f"--table takes PAPER/NUMBER here, not {table!r}")
@@ -117,50 +138,30 @@ def _columns(table: str, wanted: tuple[str, ...]) -> tuple[dict[str, list[Cell]]
     by_column: dict[str, list[Cell]] = {}
     for cell in cells_of(source, (table_of(source, number),)):
         by_column.setdefault(cell.column.id, []).append(cell)
-    for column in wanted:
-        if column not in by_column:
-            raise unknown(f"column of {table}", column, by_column)
-    averages = [
-        cells
-        for column, cells in by_column.items()
-        if cells[0].column.mean_of and column in (wanted or by_column)
-    ]
-    wanted += tuple(member for cells in averages for member in cells[0].column.mean_of if wanted)
-    measuring = {
-        column: cells
-        for column, cells in by_column.items()
-        if cells[0].column.dataset and cells[0].column.measure and column in (wanted or by_column)
-    }
-    return measuring, averages
+    return by_column
 
 
-def _scored(m: Measurement, record: Record, best: Cell) -> Column:
+def _score(m: Measurement, record: Record, best: Cell) -> ColumnScore:
     column = m.cell.column
-    return Column(
-        column.id,
-        " ".join(column.head),
-        column.dataset,
-        m.measure,
-        record.measured,
-        record.queries,
-        record.missing,
-        best,
-    )
+    head = " ".join(column.head)
+    counts = record.queries, record.missing
+    return ColumnScore(column.id, head, column.dataset, m.measure, record.measured, *counts, best)
 
 
-def _averaged(averages: list[list[Cell]], scored: list[Column]) -> list[Column]:
+def _averages(averages: list[list[Cell]], scores: list[ColumnScore]) -> list[ColumnScore]:
     """The columns that average others, where all of those were scored."""
-    known = {column.id: column for column in scored}
-    found = []
+    known = {score.id: score for score in scores}
+    made = []
     for cells in averages:
         column = cells[0].column
         parts = [known[member] for member in column.mean_of if member in known]
         if len(parts) == len(column.mean_of):
-            queries, missing = (sum(getattr(p, name) for p in parts) for name in ("queries", "missing"))
+            counts = sum(p.queries for p in parts), sum(p.missing for p in parts)
             mean = sum(part.score for part in parts) / len(parts)
-            head = " ".join(column.head)
-            found.append(Column(column.id, head, "", "mean", mean, queries, missing, _best(cells)))
-    return found
+            made.append(
+                ColumnScore(column.id, " ".join(column.head), "", "mean", mean, *counts, _best(cells))
+            )
+    return made
 
 
 def _retriever(cells: list[Cell], builder: Builder) -> Measurement | None:
@@ -176,10 +177,14 @@ def _retriever(cells: list[Cell], builder: Builder) -> Measurement | None:
 
 
 def _measured_like(
-    like: Measurement, models, conventions: Conventions, scale: Scale, machine: Machine
+    retriever: Measurement,
+    models: tuple[UserEncoder, UserEncoder],
+    conventions: Conventions,
+    scale: Scale,
+    machine: Machine,
 ) -> Measurement:
-    """The same evaluation of each dataset, of this encoder's run instead."""
-    parts = {part.inputs["qrels"].fingerprint: part for part in like.parts}  # samples share a dataset
+    """The same evaluation of each dataset, of the encoder's run in place of the retriever's."""
+    parts = {part.inputs["qrels"].fingerprint: part for part in retriever.parts}  # samples share a dataset
     cap = scale.facts.caps.get("length", max(conventions.passage_length, conventions.query_length))
     within = conventions.but(
         {name: min(getattr(conventions, name), cap) for name in ("query_length", "passage_length")}
@@ -189,9 +194,9 @@ def _measured_like(
     for part in parts.values():
         run = part.inputs["run"]
         passages, topics = (run.inputs[side].inputs["texts"] for side in ("passages", "queries"))
-        own = ranked(passages, topics, models=checkpoints, conventions=within, depth=run.params["depth"])
-        evaluations.append(machine.resolve(Node("evaluate", part.params, {**part.inputs, "run": own})))
-    return Measurement(like.cell, None, (tuple(evaluations),), like.measure, {}, {})
+        ranking = ranked(passages, topics, models=checkpoints, conventions=within, depth=run.params["depth"])
+        evaluations.append(machine.resolve(Node("evaluate", part.params, {**part.inputs, "run": ranking})))
+    return Measurement(retriever.cell, None, (tuple(evaluations),), retriever.measure, {}, {})
 
 
 def _best(cells: list[Cell]) -> Cell:
