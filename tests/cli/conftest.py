@@ -12,6 +12,7 @@ import pytest
 
 from repro.cli import main
 from repro.manifest import papers as at_hand
+from tests.once import made_once, take_what_is_finished
 
 CELL = "costa/1/sparse.bm25/dev.rr10"  # the cheapest cell that goes through every kind of stage but training
 
@@ -86,12 +87,16 @@ def start(folders):
 @pytest.fixture(scope="session")
 def measured_once(tmp_path_factory) -> Path:
     """A folder with the store and the results of CELL at tiny scale."""
-    root = tmp_path_factory.mktemp("measured")
-    command = [sys.executable, "-m", "repro", "run", "--cell", CELL, "--scale", "tiny"]
-    places = ["--store", str(root / "store"), "--results", str(root / "results")]
-    done = subprocess.run([*command, *places], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return root
+    selection = ("--cell", CELL, "--scale", "tiny")
+
+    def make(root: Path) -> None:
+        take_what_is_finished(selection, root / "store", root / "results")
+        places = ["--store", str(root / "store"), "--results", str(root / "results")]
+        command = [sys.executable, "-m", "repro", "run", *selection, *places]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    return made_once(tmp_path_factory, "measured", make)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""One whole table, run once for all tests that look at what it left."""
+"""Some rows of one table, run once for all tests that look at what they left."""
 
 import json
 import os
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.once import made_once, take_what_is_finished
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,18 @@ def command_line():
 
 @pytest.fixture(scope="session")
 def table(tmp_path_factory):
-    """Some rows of Table 1 of the first paper at tiny scale, from an empty store."""
-    root = tmp_path_factory.mktemp("table")
+    """Some rows of Table 1 of the first paper at tiny scale."""
     rows = [word for row in ("bm25", "deepct", "bert", "costa") for word in ("--row", row)]
     selection = ("costa", "--table", "1", *rows, "--scale", "tiny")
-    done = repro("run", *selection, "--json", store=root / "s", results=root / "r")
-    assert done.returncode == 0, done.stderr
-    return Ran(root / "s", root / "r", done, selection)
+
+    def run(root: Path) -> subprocess.CompletedProcess:
+        done = repro("run", *selection, "--json", store=root / "s", results=root / "r")
+        assert done.returncode == 0, done.stderr
+        return done
+
+    def make(root: Path) -> None:
+        take_what_is_finished(selection, root / "s", root / "r")
+        run(root)
+
+    root = made_once(tmp_path_factory, "table", make)
+    return Ran(root / "s", root / "r", run(root), selection)

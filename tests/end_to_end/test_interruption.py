@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 
+from tests.killed import KILLS
+
 CELL = ("run", "--cell", "costa/1/bm25neg.costa/dev.rr10", "--scale", "tiny", "--json")
 
 
@@ -32,10 +34,10 @@ def _artefacts(store, stages=("pretrain", "finetune", "search", "evaluate")):
     return {str(p.relative_to(store)): p.read_bytes() for p in files if p.name not in skipped}
 
 
-def test_killed_at_ten_random_moments_it_ends_with_the_same_bytes(table, tmp_path):
+def test_killed_at_random_moments_it_ends_with_the_same_bytes(table, tmp_path):
     draw = random.Random(20221)
     kills = 0
-    for _ in range(10):
+    for _ in range(KILLS):
         child = _start(tmp_path / "s", tmp_path / "r")
         try:
             child.communicate(timeout=draw.uniform(0.3, 4.5))  # ten such pieces are less than the whole work
@@ -46,7 +48,7 @@ def test_killed_at_ten_random_moments_it_ends_with_the_same_bytes(table, tmp_pat
     child = _start(tmp_path / "s", tmp_path / "r")
     _, err = child.communicate(timeout=1200)
     assert child.returncode == 0, err
-    assert kills == 10
+    assert kills == KILLS
     ours, theirs = _artefacts(tmp_path / "s"), _artefacts(table.store)
     assert ours
     assert {name for name in ours if ours[name] != theirs[name]} == set()

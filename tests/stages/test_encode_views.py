@@ -14,6 +14,7 @@ from repro.nn.sparse_view import top_k
 from repro.nn.text import passage_text, tokenised
 from repro.nn.view_encoder import load_view_encoder
 from repro.stages import encode, encode_views, finetune, index_size, search_views
+from tests.killed import check_killed_and_continued
 from tests.nn.test_multi_view_bi_encoder import OPTIONS, POSITIONS, TEACHER, strong_model
 from tests.tiny_models import tiny_tokenizer
 
@@ -299,34 +300,12 @@ def sum_of_views(folder, views):
     return [np.load(folder / "vectors.npy") if view == "dense" else sparse_matrix(folder) for view in views]
 
 
-def test_a_training_killed_at_step_7_ends_with_the_same_bytes(
-    model, training_set, corpus, queries, tmp_path, progress, monkeypatch
-):
-    from repro.training.trainer import ObjectiveTrainer
-
-    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
+def test_a_training_killed_at_step_7_ends_with_the_same_bytes(model, training_set, corpus, queries, tmp_path):
     data = {"model": model, "training_set": training_set, "corpus": corpus, "queries": queries}
-    given = tuning() | {"epochs": 5}
-    (tmp_path / "straight").mkdir()
-    (tmp_path / "killed").mkdir()
-    facts = finetune.run(given, data, tmp_path / "straight", progress)
-    calls, compute_loss = [], ObjectiveTrainer.compute_loss
-
-    def killed(self, *arguments, **named):
-        calls.append(1)
-        if len(calls) == 7:
-            raise KeyboardInterrupt
-        return compute_loss(self, *arguments, **named)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ObjectiveTrainer, "compute_loss", killed)
-        with pytest.raises(KeyboardInterrupt):
-            finetune.run(given, data, tmp_path / "killed", progress)
-    resumed = finetune.run(given, data, tmp_path / "killed", progress)
-    assert resumed["resumed_at"] == 6 and resumed["losses"] == facts["losses"]  # the ramp went on, too
-    for path in ("model.safetensors", "dense_projection.safetensors", "views.json"):
-        one, other = ((tmp_path / name / "model" / path).read_bytes() for name in ("straight", "killed"))
-        assert one == other
+    files = [f"model/{name}" for name in ("model.safetensors", "dense_projection.safetensors", "views.json")]
+    check_killed_and_continued(
+        finetune, tuning() | {"epochs": 5}, data, tmp_path, files=files
+    )  # and its ramp
 
 
 def test_a_trained_dense_view_is_what_the_plain_encoder_makes_of_the_model(

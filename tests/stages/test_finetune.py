@@ -11,6 +11,7 @@ from repro.nn.negatives import group
 from repro.nn.projector import Projector, saved_projector
 from repro.stages import finetune
 from repro.stages.finetune import Groups
+from tests.killed import check_killed_and_continued
 from tests.stages.conftest import save_training_set
 from tests.tiny_models import save_tiny_model, tiny_tokenizer
 
@@ -57,32 +58,9 @@ def groups(inputs, **changes):
     return Groups(inputs["training_set"], inputs["corpus"], inputs["queries"], **options)
 
 
-def test_a_fine_tuning_killed_at_step_7_ends_with_the_same_bytes(inputs, tmp_path, progress, monkeypatch):
-    from repro.training.trainer import ObjectiveTrainer
-
-    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
-    (tmp_path / "straight").mkdir()
-    (tmp_path / "killed").mkdir()
-    facts = finetune.run(params(), inputs, tmp_path / "straight", progress)
+def test_a_fine_tuning_killed_at_step_7_ends_with_the_same_bytes(inputs, tmp_path):
+    facts = check_killed_and_continued(finetune, params(), inputs, tmp_path)
     assert facts["steps"] == 9 and facts["queries_left_out"] == 0  # 3 epochs of 10 queries, 4 at a time
-
-    calls, compute_loss = [], ObjectiveTrainer.compute_loss
-
-    def killed(self, *arguments, **named):
-        calls.append(1)
-        if len(calls) == 7:
-            raise KeyboardInterrupt
-        return compute_loss(self, *arguments, **named)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ObjectiveTrainer, "compute_loss", killed)
-        with pytest.raises(KeyboardInterrupt):
-            finetune.run(params(), inputs, tmp_path / "killed", progress)
-    assert finetune.run(params(), inputs, tmp_path / "killed", progress)["resumed_at"] == 6
-    one, other = (
-        (tmp_path / name / "model/model.safetensors").read_bytes() for name in ("straight", "killed")
-    )
-    assert one == other
 
 
 def test_batches_made_by_other_processes_change_nothing(inputs, tmp_path, progress, monkeypatch):

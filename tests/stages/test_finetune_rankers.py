@@ -14,6 +14,7 @@ from repro.nn.cross_encoder import load_cross_encoder
 from repro.progress import Progress
 from repro.stages import finetune, score_pairs
 from repro.stages.finetune import Groups
+from tests.killed import check_killed_and_continued
 from tests.stages.conftest import save_training_set
 
 COSINE = {"name": "cosine-contrastive", "version": 1, "path": "repro.nn.cosine_bi_encoder:CosineBiEncoder"}
@@ -76,31 +77,8 @@ def losses(folder, name):
 
 
 @pytest.mark.parametrize("objective", [COSINE, DISTIL, CROSS], ids=lambda objective: objective["name"])
-def test_a_training_killed_at_step_7_ends_with_the_same_bytes(
-    inputs, tmp_path, progress, monkeypatch, objective
-):
-    from repro.training.trainer import ObjectiveTrainer
-
-    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
-    (tmp_path / "straight").mkdir()
-    (tmp_path / "killed").mkdir()
-    facts = finetune.run(params(objective), inputs, tmp_path / "straight", progress)
-    calls, compute_loss = [], ObjectiveTrainer.compute_loss
-
-    def killed(self, *arguments, **named):
-        calls.append(1)
-        if len(calls) == 7:
-            raise KeyboardInterrupt
-        return compute_loss(self, *arguments, **named)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ObjectiveTrainer, "compute_loss", killed)
-        with pytest.raises(KeyboardInterrupt):
-            finetune.run(params(objective), inputs, tmp_path / "killed", progress)
-    resumed = finetune.run(params(objective), inputs, tmp_path / "killed", progress)
-    assert resumed["resumed_at"] == 6 and resumed["losses"] == facts["losses"]
-    one, other = ((tmp_path / n / "model/model.safetensors").read_bytes() for n in ("straight", "killed"))
-    assert one == other != (inputs["model"] / "model/model.safetensors").read_bytes()
+def test_a_training_killed_at_step_7_ends_with_the_same_bytes(inputs, tmp_path, objective):
+    check_killed_and_continued(finetune, params(objective), inputs, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from repro.nn.checkpoint import load_masked_lm
 from repro.nn.projector import saved_projector
 from repro.stages import pretrain
 from repro.stages.pretrain import TokenRows
+from tests.killed import check_killed_and_continued
 from tests.tiny_models import tiny_tokenizer
 
 MLM = {"name": "mlm", "version": 1, "path": "repro.nn.mlm:MaskedLanguageModel"}
@@ -64,32 +65,10 @@ def weights(folder) -> bytes:
 
 @pytest.mark.parametrize(("objective", "options"), [(MLM, params()["options"]), (COSTA, SPANS)])
 def test_a_pre_training_killed_at_step_7_ends_with_the_same_bytes(
-    model, tokens, tmp_path, progress, monkeypatch, objective, options
+    model, tokens, tmp_path, objective, options
 ):
-    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
-    inputs, given = {"model": model, "tokens": tokens}, params(objective=objective, options=options)
-    (tmp_path / "straight").mkdir()
-    facts = pretrain.run(given, inputs, tmp_path / "straight", progress)
-
-    from repro.training.trainer import ObjectiveTrainer
-
-    calls, compute_loss = [], ObjectiveTrainer.compute_loss
-
-    def killed(self, *arguments, **named):
-        calls.append(1)
-        if len(calls) == 7:
-            raise KeyboardInterrupt
-        return compute_loss(self, *arguments, **named)
-
-    (tmp_path / "killed").mkdir()
-    with monkeypatch.context() as patch:
-        patch.setattr(ObjectiveTrainer, "compute_loss", killed)
-        with pytest.raises(KeyboardInterrupt):
-            pretrain.run(given, inputs, tmp_path / "killed", progress)
-    assert not (tmp_path / "killed/model").exists()
-    resumed = pretrain.run(given, inputs, tmp_path / "killed", progress)
-    assert resumed["resumed_at"] == 6 and resumed["losses"] == facts["losses"]
-    assert weights(tmp_path / "killed") == weights(tmp_path / "straight") != weights(model)
+    given = params(objective=objective, options=options)
+    check_killed_and_continued(pretrain, given, {"model": model, "tokens": tokens}, tmp_path)
     assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == ["model", "train_log.jsonl"]
 
 

@@ -14,6 +14,7 @@ from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
 from repro.stages import pretrain, term_statistics
 from repro.training.objective import build
+from tests.killed import check_killed_and_continued
 from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts, written
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
 
@@ -163,10 +164,8 @@ def test_a_wrong_option_is_a_usage_error(statistics, changes, said):
         objective(statistics, **changes)
 
 
-def test_killed_and_resumed_it_ends_in_the_stage_with_the_same_bytes(tmp_path, monkeypatch):
+def test_killed_and_resumed_it_ends_in_the_stage_with_the_same_bytes(tmp_path):
     from datasets import Dataset
-
-    from repro.training.trainer import ObjectiveTrainer
 
     Dataset.from_dict({"input_ids": texts(60, seed=3)}).save_to_disk(str(tmp_path / "tokens/arrow"))
     save_tiny_model(tmp_path / "model", layers=2)
@@ -191,27 +190,8 @@ def test_killed_and_resumed_it_ends_in_the_stage_with_the_same_bytes(tmp_path, m
         "length": 48,
         "seed": 42,
     }
-    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
-    (tmp_path / "straight").mkdir()
-    pretrain.run(given, inputs, tmp_path / "straight", Progress())
+    check_killed_and_continued(pretrain, given, inputs, tmp_path)
     log = [json.loads(line) for line in (tmp_path / "straight/train_log.jsonl").read_text().splitlines()]
     for name in ("mlm", "preference"):
         assert np.mean([line[name] for line in log[-10:]]) < np.mean([line[name] for line in log[:10]])
-
-    calls, compute_loss = [], ObjectiveTrainer.compute_loss
-
-    def killed(self, *arguments, **named):
-        calls.append(1)
-        if len(calls) == 7:
-            raise KeyboardInterrupt
-        return compute_loss(self, *arguments, **named)
-
-    (tmp_path / "killed").mkdir()
-    with monkeypatch.context() as patch:
-        patch.setattr(ObjectiveTrainer, "compute_loss", killed)
-        with pytest.raises(KeyboardInterrupt):
-            pretrain.run(given, inputs, tmp_path / "killed", Progress())
-    assert pretrain.run(given, inputs, tmp_path / "killed", Progress())["resumed_at"] == 6
-    ends = [(tmp_path / name / "model/model.safetensors").read_bytes() for name in ("straight", "killed")]
-    assert ends[0] == ends[1]
     assert load_masked_lm(tmp_path / "straight/model").config.vocab_size == len(tiny_tokenizer())

@@ -14,6 +14,7 @@ from repro.progress import Progress
 from repro.stages import pretrain
 from repro.training.loop import train
 from repro.training.optimisation import Optimisation
+from tests.killed import check_killed_and_continued
 from tests.papers.cotmae_v2.pretraining import FIRST_VERSION, OPTIONS, made, rows
 from tests.tiny_models import save_tiny_model, tiny_tokenizer
 
@@ -93,36 +94,14 @@ PARAMS = {
 }
 
 
-def test_the_stage_hands_spans_on_and_a_killed_training_ends_with_the_same_bytes(tmp_path, monkeypatch):
+def test_the_stage_hands_spans_on_and_a_killed_training_ends_with_the_same_bytes(tmp_path):
     from datasets import Dataset
 
-    from repro.training.trainer import ObjectiveTrainer
-
-    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
     save_tiny_model(tmp_path / "model", layers=2)
     columns = [{name: row[name].tolist() for name in ("input_ids", "sentences", "spans")} for row in rows(10)]
     Dataset.from_list(columns).save_to_disk(str(tmp_path / "tokens/arrow"))
     inputs = {"model": tmp_path / "model", "tokens": tmp_path / "tokens"}
-    straight, killed = tmp_path / "straight", tmp_path / "killed"
-    for folder in (straight, killed):
-        folder.mkdir()
-    facts = pretrain.run(PARAMS, inputs, straight, Progress())
-    calls, compute_loss = [], ObjectiveTrainer.compute_loss
-
-    def dies(self, *arguments, **named):
-        calls.append(1)
-        if len(calls) == 6:
-            raise KeyboardInterrupt
-        return compute_loss(self, *arguments, **named)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ObjectiveTrainer, "compute_loss", dies)
-        with pytest.raises(KeyboardInterrupt):
-            pretrain.run(PARAMS, inputs, killed, Progress())
-    resumed = pretrain.run(PARAMS, inputs, killed, Progress())
-    assert resumed["resumed_at"] == 3 and resumed["losses"] == facts["losses"]
-    models = [(folder / "model/model.safetensors").read_bytes() for folder in (straight, killed)]
-    assert models[0] == models[1] != (tmp_path / "model/model/model.safetensors").read_bytes()
+    check_killed_and_continued(pretrain, PARAMS, inputs, tmp_path, step=6)
 
 
 def test_only_the_masked_language_model_is_kept(tmp_path):

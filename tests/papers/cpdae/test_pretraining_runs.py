@@ -13,6 +13,7 @@ from repro.errors import UsageError
 from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
 from repro.stages import pretrain
+from tests.killed import check_killed_and_continued
 from tests.papers.baselines.tiny_texts import rows, save_statistics, texts
 from tests.papers.cpdae.test_discriminative_autoencoder import OPTIONS, objective
 from tests.tiny_models import save_tiny_model
@@ -111,27 +112,6 @@ def test_losses_fall_and_encoder_and_decoder_load_again(name, inputs, statistics
 
 
 @pytest.mark.parametrize("name", ["cpdae", "tied-norm-last"])
-def test_a_pre_training_killed_at_step_7_ends_with_the_same_bytes(name, inputs, tmp_path, monkeypatch):
-    from repro.training.trainer import ObjectiveTrainer
-
-    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
-    given = params(VARIANTS[name])
-    (tmp_path / "straight").mkdir()
-    facts = pretrain.run(given, inputs, tmp_path / "straight", Progress())
-    calls, compute_loss = [], ObjectiveTrainer.compute_loss
-
-    def killed(self, *arguments, **named):
-        calls.append(1)
-        if len(calls) == 7:
-            raise KeyboardInterrupt
-        return compute_loss(self, *arguments, **named)
-
-    (tmp_path / "killed").mkdir()
-    with monkeypatch.context() as patch:
-        patch.setattr(ObjectiveTrainer, "compute_loss", killed)
-        with pytest.raises(KeyboardInterrupt):
-            pretrain.run(given, inputs, tmp_path / "killed", Progress())
-    resumed = pretrain.run(given, inputs, tmp_path / "killed", Progress())
-    assert resumed["resumed_at"] == 6 and resumed["losses"] == facts["losses"]
-    for file in ("model/model.safetensors", "model/decoder.safetensors"):
-        assert (tmp_path / "killed" / file).read_bytes() == (tmp_path / "straight" / file).read_bytes()
+def test_a_pre_training_killed_at_step_7_ends_with_the_same_bytes(name, inputs, tmp_path):
+    files = ("model/model.safetensors", "model/decoder.safetensors")
+    check_killed_and_continued(pretrain, params(VARIANTS[name]), inputs, tmp_path, files=files)

@@ -10,6 +10,7 @@ import pytest
 from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
 from repro.stages import pretrain
+from tests.killed import check_killed_and_continued
 from tests.papers.simlm.pretraining import DECODER, MASKS, TOKEN_LOSS, made, rows
 from tests.papers.simlm.test_replaced_language_modelling import OPTIONS as SIMLM
 from tests.tiny_models import save_tiny_model
@@ -89,31 +90,11 @@ def test_losses_fall_and_the_encoder_loads_again(name, inputs, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["simlm", "simlm-joint", "enc-dec-rtd"])
-def test_a_pre_training_killed_while_it_draws_ends_with_the_same_bytes(name, inputs, tmp_path, monkeypatch):
-    from repro.training.trainer import ObjectiveTrainer
-
-    monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
+def test_a_pre_training_killed_while_it_draws_ends_with_the_same_bytes(name, inputs, tmp_path):
     given = params(name.removesuffix("-joint"))
     if name == "simlm-joint":
         given["options"] = given["options"] | {"replacement": JOINT}
-    (tmp_path / "straight").mkdir()
-    facts = pretrain.run(given, inputs, tmp_path / "straight", Progress())
-    calls, compute_loss = [], ObjectiveTrainer.compute_loss
-
-    def killed(self, *arguments, **named):
-        calls.append(1)
-        if len(calls) == 7:
-            raise KeyboardInterrupt
-        return compute_loss(self, *arguments, **named)
-
-    (tmp_path / "killed").mkdir()
-    with monkeypatch.context() as patch:
-        patch.setattr(ObjectiveTrainer, "compute_loss", killed)
-        with pytest.raises(KeyboardInterrupt):
-            pretrain.run(given, inputs, tmp_path / "killed", Progress())
-    resumed = pretrain.run(given, inputs, tmp_path / "killed", Progress())
-    assert resumed["resumed_at"] == 6 and resumed["losses"] == facts["losses"]
-    assert weights(tmp_path / "killed") == weights(tmp_path / "straight")
+    check_killed_and_continued(pretrain, given, inputs, tmp_path)
 
 
 def test_the_stage_hands_a_generator_on(inputs, tmp_path):

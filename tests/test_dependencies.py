@@ -1,0 +1,44 @@
+"""The program imports nothing that only its tests install: both are there before README's commands run."""
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+COME_WITH_OTHERS = {"huggingface_hub", "jnius", "jnius_config", "numba", "pyarrow"}  # of what is declared
+OPTIONAL = {"nltk"}  # the extra `sentences`
+
+
+def declared() -> set[str]:
+    """Names of distributions in ``[project] dependencies``, written as package indexes do."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return {normal(re.match(r"[\w.-]+", line)[0]) for line in project["dependencies"]}
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def imported(path: Path) -> set[str]:
+    """Packages that a file imports, at its top or in a function."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+@pytest.mark.parametrize("folder", ["repro", "papers"])
+def test_every_import_is_of_a_declared_dependency(folder):
+    known, distributions = declared(), packages_distributions()
+    expected = set(sys.stdlib_module_names) | {"repro", "papers"} | OPTIONAL | COME_WITH_OTHERS
+    for path in (ROOT / folder).rglob("*.py"):
+        for package in imported(path) - expected:
+            assert {normal(name) for name in distributions.get(package, [])} & known, (str(path), package)
