@@ -13,19 +13,7 @@ from repro.manifest.papers import load, papers
 from repro.recipe.request import Choices, Request, Runs
 from repro.running.measurement import readings_for, recipe_path
 
-DONE = ("costa", "cpdae", "simlm", "cotmae_v2")  # papers whose rows all have a recipe
-PRINTED = {  # numbers of print, not of a run
-    "second-iteration-recall",
-    "dl19-quoted-elsewhere",
-    "reranker-figure",
-    "retromae-version",
-    "rocketqa-is-distilled",
-    "storage-ratio",
-    "average-gain",
-    "best-overall",
-    "eleven-of-fourteen",
-    "simlm-dl19-misquoted",
-}
+EVERY = sorted(papers())
 
 
 @functools.cache
@@ -60,9 +48,10 @@ def identity(made, choices) -> tuple:
 
 
 def switches(name: str) -> set[str]:
-    """Readings with a choice that says something to a program."""
-    own = papers()[name].readings.items()
-    return {key for key, reading in own if any(value is not None for value in reading.choices.values())}
+    """Readings of the paper's own with a choice that says something to a program."""
+    source = papers()[name]
+    own = [r for key, r in source.readings.items() if key not in source.shared_readings]
+    return {r.id for r in own if any(value is not None for value in r.choices.values())}
 
 
 @functools.cache
@@ -79,17 +68,20 @@ def asked_for(name: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("name", DONE)
+@pytest.mark.parametrize("name", EVERY)
 def test_every_reading_that_could_be_switched_is_asked_for_or_said_not_to_be(name):
     page = (papers()[name].folder / "README.md").read_text(encoding="utf-8")
     section = page.partition("### Readings with one choice built in")[2].partition("\n## ")[0]
-    assert (
-        set(re.findall(r"`([a-z0-9-]+)`", section)) & switches(name)
-        == switches(name) - asked_for(name) - PRINTED
-    )
+    assert set(re.findall(r"`([a-z0-9-]+)`", section)) & switches(name) == switches(name) - asked_for(name)
 
 
-@pytest.mark.parametrize("name", DONE)
+def test_every_reading_that_papers_share_is_asked_for_by_one_of_them():
+    sharing = [name for name in EVERY if papers()[name].shared_readings]
+    shared = {key for name in sharing for key in papers()[name].shared_readings}
+    assert shared - {key for name in sharing for key in asked_for(name)} == set()
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_every_choice_that_is_asked_for_changes_what_is_run_or_how_it_is_scored(name):
     """In some row that asks for it: a row of documents, say, is not changed by how passages are titled."""
     changed, offered = set(), set()
@@ -107,7 +99,7 @@ def test_every_choice_that_is_asked_for_changes_what_is_run_or_how_it_is_scored(
     assert offered - changed == set()
 
 
-@pytest.mark.parametrize("name", DONE)
+@pytest.mark.parametrize("name", EVERY)
 def test_all_rows_that_the_authors_ran_have_a_recipe(name):
     source = papers()[name]
     missing = {
