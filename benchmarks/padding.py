@@ -20,14 +20,13 @@ from pathlib import Path
 import numpy as np
 from peak import peak
 from pretraining import (
-    CELLS,
     SKIPPED,
     SPECIAL,
     RandomTexts,
     Timed,
     made,
     model,
-    pretraining,
+    pretrainings,
     sized,
     told_by_child,
 )
@@ -92,7 +91,7 @@ def child(name: str, buckets: int) -> dict:
 
 
 def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, float]:
-    node = pretraining(CELLS["SimLM"])
+    node = pretrainings()["simlm"]
     objective, full = made(node, folder, chosen)
     rows = MixedTexts(vocabulary=full.vocabulary, length=node.params["length"], documents=False)
     if name == "BERT":

@@ -29,7 +29,7 @@ from report import write
 from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
 
 from repro.graph import Node, walk
-from repro.manifest.cells import select
+from repro.manifest.cells import cells_of, is_measured
 from repro.manifest.papers import papers
 from repro.progress import Progress
 from repro.running.cost import shapes
@@ -42,12 +42,6 @@ from repro.training.loop import train
 from repro.training.objective import build, import_objective
 from repro.training.optimisation import Optimisation
 
-CELLS = {
-    "COSTA": "costa/1/hardneg.costa/dev.rr10",
-    "CPDAE": "cpdae/1/cpdae/dev-passage.rr10",
-    "CoT-MAE v2": "cotmae_v2/1/cotmae_v2/dev.rr10",
-    "SimLM": "simlm/12/frozen/dev.rr10",
-}
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SPAN, SPANS = 16, 4  # sentences of so many tokens, each document so many times the length in spans
 SKIPPED = 5  # steps that warm up
@@ -94,7 +88,7 @@ class RandomTexts:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--papers", default=",".join(CELLS))
+    options.add_argument("--papers", default=",".join(pretrainings()))
     options.add_argument(
         "--texts", type=int, default=256 if GPU else 2, help="a step; the micro-batch of a large batch"
     )
@@ -126,7 +120,7 @@ def told_by_child(measure: Callable[[str, Path, argparse.Namespace], dict], chos
 
 
 def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, object]:
-    node = pretraining(CELLS[name])
+    node = pretrainings()[name]
     matrix = matrix_product(chosen.texts * node.params["length"], chosen.hidden, chosen.precision)
     objective, rows = made(node, folder, chosen)
     settings = Optimisation.of(node.params | {"precision": chosen.precision}, batch_size=chosen.texts)
@@ -151,7 +145,7 @@ def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, o
         "MFU (data sheet)": "–" if sheet is None else f"{achieved / sheet:.0%}",
         "peak memory": f"{held / 1e9:.1f} GB",
         "hours of the full pre-training, projected": f"{hours:,.0f}" if chosen.hidden == 768 else "–",
-        "the paper's own": own_cost(CELLS[name].split("/")[0]),
+        "the paper's own": own_cost(name),
     }
 
 
@@ -175,10 +169,20 @@ def own_cost(paper: str) -> str:
     return str(said[0]).partition(": ")[2] if said else "not stated"
 
 
-def pretraining(cell: str) -> Node:
-    """The last pre-training behind a cell, at full scale."""
-    made = plan(select((), tables=(), rows=(), cells=(cell,)), scale=scale("full"), machine=Machine())
-    return [node for m in made.measurements for node in walk(m.parts) if node.stage == "pretrain"][-1]
+def pretrainings() -> dict[str, Node]:
+    """Paper -> its method's pre-training at full scale: the last one behind the first table that has any."""
+    found: dict[str, Node] = {}
+    for name, source in papers().items():
+        for table in source.manifest.tables:
+            cells = [
+                c for c in cells_of(source, (table,)) if c.role == "ours" and c.recipe and is_measured(c)
+            ]
+            planned = plan(cells, scale=scale("full"), machine=Machine())
+            nodes = [n for m in planned.measurements for n in walk(m.parts) if n.stage == "pretrain"]
+            made_here = [n for n in nodes if n.params["objective"]["path"].startswith(f"{source.package}.")]
+            if made_here and name not in found:
+                found[name] = made_here[-1]
+    return found
 
 
 def made(node: Node, folder: Path, chosen: argparse.Namespace) -> tuple[torch.nn.Module, RandomTexts]:

@@ -13,7 +13,6 @@ from repro.manifest.papers import papers
 ROOT = Path(__file__).resolve().parent.parent
 RUNNER = sorted((ROOT / "repro").rglob("*.py"))
 PAPERS = sorted((ROOT / "papers").rglob("*.py"))
-NAMES = ("costa", "cpdae", "simlm", "cotmae", "cot-mae", "cotmae_v2", "head_to_head")  # words of no other use
 HEAVY = (
     "torch",
     "transformers",
@@ -41,9 +40,25 @@ def test_the_runner_imports_no_paper():
     assert found == {}
 
 
+def _names():
+    """Coined titles of papers' pages, with and without hyphen, and their folders; others may be any word."""
+    for name, source in papers().items():
+        page = (source.folder / "README.md").read_text(encoding="utf-8")
+        title = re.sub(r" v\d+$", "", page.partition("\n")[0].removeprefix("# "))
+        if len(re.findall("[A-Z]", title)) > 1:
+            yield from (name, title, title.replace("-", ""))
+        elif "_" in name:
+            yield name
+
+
+def test_the_names_of_papers_are_those_of_their_pages():
+    known = {name.lower() for name in _names()}
+    assert {"costa", "cpdae", "simlm", "cotmae", "cot-mae", "cotmae_v2", "head_to_head"} <= known
+
+
 def test_the_runner_contains_no_paper_name():
     every = rf"\bpapers[./]({'|'.join(papers())})\b"  # a new paper may be called by any word
-    names = re.compile(rf"\b({'|'.join(NAMES)})\b|{every}", re.IGNORECASE)
+    names = re.compile(rf"\b({'|'.join(map(re.escape, _names()))})\b|{every}", re.IGNORECASE)
     files = [p for p in (ROOT / "repro").rglob("*") if p.suffix in (".py", ".yaml")]
     found = {str(p.relative_to(ROOT)): m.group() for p in files if (m := names.search(p.read_text()))}
     assert found == {}

@@ -29,10 +29,11 @@ def scaffold(name: str, directory: Path | None) -> list[Path]:
     _check(name)
     package = f"papers.{name}" if directory is None else name
     folder, tests = _places(name, directory)
-    files = {folder / _name(t): t for t in _templates() if not t.name.startswith(("test_", "pyproject"))}
-    files[tests / "test_halves_contrast.py"] = TEMPLATES / "test_halves_contrast.py.txt"
-    if directory is not None:
-        files[directory / "pyproject.toml"] = TEMPLATES / "pyproject.toml.txt"
+    apart = {"test_halves_contrast.py": tests}  # where else than in the paper's folder
+    apart |= {"pretraining_cases.py": tests} if directory is None else {"pyproject.toml": directory}
+    left_out = {"pyproject.toml", "pretraining_cases.py"} - apart.keys()
+    names = [template.name.removesuffix(".txt") for template in sorted(TEMPLATES.glob("*.txt"))]
+    files = {apart.get(n, folder) / n: TEMPLATES / f"{n}.txt" for n in names if n not in left_out}
     for path in (folder, *files):
         if path.exists() or path.is_symlink():
             raise UsageError(f"{path} exists already; choose another name or --dir")
@@ -60,14 +61,6 @@ def _places(name: str, directory: Path | None) -> tuple[Path, Path]:
     if not (ROOT.parent / "pyproject.toml").is_file():
         raise UsageError("the papers of an installed repro cannot be added to; say --dir DIR, a new folder")
     return ROOT / name, ROOT.parent / "tests" / "papers" / name
-
-
-def _templates() -> list[Path]:
-    return sorted(TEMPLATES.glob("*.txt"))
-
-
-def _name(template: Path) -> str:
-    return template.name.removesuffix(".txt")
 
 
 def _write(contents: dict[Path, str], folder: Path) -> None:

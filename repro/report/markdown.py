@@ -53,7 +53,7 @@ def summary(comparison: Comparison, *, scale: str) -> str:
 
 
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[Covered]]) -> str:
-    """A line for each paper: its cells, how many are measured, and what full scale says of them.
+    """A line for each paper: its title, its cells, how many are measured, and what full scale says of them.
 
     At full scale, runs that others made count too. What prints nothing, a study of the suite's own, has none.
 
@@ -70,8 +70,10 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[Covered]]) -
         scales = ("tiny",), ("full", "full, imported")
         measured = [sum(any(name in c.measured for name in names) for c in cells) for names in scales]
         counts = [sum(v in names for v in given) for names in (PASSES, FAILS, ("inconclusive", "modified"))]
-        rows.append([f"`{name}`", str(len(cells)), *(_number(n) for n in (*measured, *counts))])
-    head = ["paper", "cells", "measured at tiny", "measured at full", "pass", "fail", "neither"]
+        manifest = printed[0].cell.paper.manifest
+        title = f"{manifest.title} ({manifest.venue})"
+        rows.append([f"`{name}`", title, str(len(cells)), *(_number(n) for n in (*measured, *counts))])
+    head = ["paper", "title", "cells", "measured at tiny", "measured at full", "pass", "fail", "neither"]
     return "\n".join(table(head, rows))
 
 

@@ -25,6 +25,7 @@ def test_in_a_checkout_the_paper_and_its_test_stand_where_the_others_do(repro, c
         *(f"papers/fifth/{n}.py" for n in ("__init__", "recipes", "halves_contrast")),
         "papers/fifth/README.md",
         "tests/papers/fifth/test_halves_contrast.py",
+        "tests/papers/fifth/pretraining_cases.py",
     }
     assert "papers.fifth.halves_contrast:" in (checkout / "papers/fifth/recipes.py").read_text()
     assert "repro run fifth --table 1 --scale tiny" in said.out

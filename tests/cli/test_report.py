@@ -39,7 +39,7 @@ def test_a_readme_gets_its_table_and_keeps_the_rest(repro, folders):
     path.write_text(README, encoding="utf-8")
     assert repro("report", "costa", "--readme", path).out == f"{path} was brought up to date\n"
     text = path.read_text(encoding="utf-8")
-    assert "| `costa` | 195 |" in text and "old" not in text
+    assert "(SIGIR 2022) | 195 |" in text and "old" not in text
     assert text.startswith("# x\n\n<!-- verdicts:begin -->\n| paper |") and text.endswith(
         ":end -->\n\nlast\n"
     )

@@ -30,9 +30,9 @@ def test_a_paper_is_one_line_of_a_readme():
     found = report()
     covered = {"toy": found.parts[0].covered}
     assert verdicts(found.comparison, covered).splitlines() == [
-        "| paper | cells | measured at tiny | measured at full | pass | fail | neither |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| `toy` | 6 | 6 | – | 2 | 1 | 1 |",
+        "| paper | title | cells | measured at tiny | measured at full | pass | fail | neither |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| `toy` | A toy (Nowhere) | 6 | 6 | – | 2 | 1 | 1 |",
     ]
 
 
