@@ -13,7 +13,7 @@ from repro.judging.compared import Compared, Comparison
 from repro.judging.verdict import prediction_half_width
 from repro.manifest.schema import Mark, Table
 from repro.report.grid import LETTERS, Grid, Head, compared_grid, ours, rounded, spans
-from repro.report.latex_text import SYMBOLS, escape, raised
+from repro.report.latex_text import SYMBOLS, escape, raised, table_row
 
 PACKAGES = ("booktabs", "graphicx", "siunitx", "amssymb")  # the last for tables of kind study
 
@@ -92,7 +92,7 @@ def _head(grid: Grid[Compared]) -> list[str]:
         rules += rf"\cmidrule(lr){{{place}-{place + width - 1}}}" if heading else ""
         place += width
     names = (f"{{{_label(grid, head, head.last)}}}" for head in grid.across)
-    return [*([_row("", "", *above), rules] if above else []), _row("", "", *names)]
+    return [*([table_row("", "", *above), rules] if above else []), table_row("", "", *names)]
 
 
 def _label(grid: Grid[Compared], head: Head, label: str) -> str:
@@ -166,11 +166,7 @@ def _column_type(entries: Sequence[Entry]) -> str:
 def _code(line: _Line, width: int) -> str:
     if not line.kind:
         return rf"\multicolumn{{{width + 2}}}{{l}}{{{line.label}}} \\"
-    return _row(line.label, line.kind, *(e.code for e in line.entries))
-
-
-def _row(*entries: str) -> str:
-    return " & ".join(entries) + r" \\"
+    return table_row(line.label, line.kind, *(e.code for e in line.entries))
 
 
 def _caption(c: Compared) -> str:

@@ -23,6 +23,8 @@ _ESCAPES = {
     "≤": r"$\le$",
     "≥": r"$\ge$",
     "±": r"$\pm$",
+    "▲": r"$\blacktriangle$",
+    "▼": r"$\blacktriangledown$",
 }
 SYMBOLS = {
     "exact": r"$=$",
@@ -44,6 +46,11 @@ def escape(text: str) -> str:
 def raised(text: str) -> str:
     """LaTeX as a superscript; nothing stays nothing."""
     return rf"\textsuperscript{{{text}}}" if text else ""
+
+
+def table_row(*entries: str) -> str:
+    """A line of a ``tabular``."""
+    return " & ".join(entries) + r" \\"
 
 
 def _script(character: str) -> str:

@@ -1,4 +1,4 @@
-"""What a report tells, gathered from the parts of the suite that know it."""
+"""Everything that the page of a report shows, gathered from manifests, results and store."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
+from repro.judging.audit.collected import audit
 from repro.judging.audit.findings import Finding
+from repro.judging.claims.judged import Judged, judged
+from repro.judging.claims.values import Measured
 from repro.judging.compared import Compared, Comparison
 from repro.judging.comparison import judged_cells
 from repro.judging.coverage import Covered, coverage
+from repro.judging.studies import costs, entries
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Reading
 from repro.report.html.scatter import Scatter, scatters
@@ -24,19 +28,6 @@ DRAWN = (".svg", ".html", ".md")
 
 
 @dataclass(frozen=True)
-class Told:
-    """A statement of a paper that was judged: in print, and on what was measured."""
-
-    id: str
-    where: str
-    says: str
-    print: str
-    print_why: str
-    ours: str
-    ours_why: str
-
-
-@dataclass(frozen=True)
 class Study:
     """A study's table: (row, column) -> entry, row -> cost; see ``repro.judging.studies``."""
 
@@ -46,7 +37,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Part:
-    """All that is told of one paper.
+    """The part of one paper.
 
     Attributes:
         compared: its measured or measurable cells, points of figures included.
@@ -57,7 +48,7 @@ class Part:
     paper: Paper
     compared: Sequence[Compared] = ()
     covered: Sequence[Covered] = ()
-    statements: Sequence[Told] = ()
+    statements: Sequence[Judged] = ()
     findings: Sequence[Finding] = ()
     drawings: Mapping[str, Sequence[Path]] = field(default_factory=dict)
     scatters: Mapping[str, Sequence[Scatter]] = field(default_factory=dict)
@@ -72,7 +63,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Report:
-    """What one page is made of; ``comparison`` holds the tests between rows."""
+    """The content of one page; ``comparison`` holds the tests between rows."""
 
     scale: str
     comparison: Comparison
@@ -103,8 +94,8 @@ def gather(plan: Plan, results: Results, store: Store) -> Report:
                 source,
                 cells,
                 coverage(source, results),
-                statements(source, comparison),
-                findings(source),
+                judged([source], Measured(comparison), scale=plan.scale.name),
+                [finding for finding in audit([source]) if finding.paper == name],
                 drawings(results.root / "figures" / plan.scale.name, source),
                 scatters(plan, store, name),
                 studies(plan, store, source),
@@ -112,37 +103,6 @@ def gather(plan: Plan, results: Results, store: Store) -> Report:
             )
         )
     return Report(plan.scale.name, comparison, parts)
-
-
-def statements(source: Paper, comparison: Comparison) -> list[Told]:
-    """What the paper's text, marks and bold numbers claim."""
-    from repro.judging.claims.judged import judged
-    from repro.judging.claims.values import Measured
-
-    found = judged([source], Measured(comparison), scale=comparison.cells[0].scale)
-    return [
-        Told(
-            j.statement.id,
-            j.statement.where,
-            j.statement.says,
-            j.print.state,
-            _why(j.print),
-            j.ours.state,
-            _why(j.ours),
-        )
-        for j in found
-    ]
-
-
-def _why(judgement) -> str:
-    return "; ".join(filter(None, (judgement.why, judgement.test)))
-
-
-def findings(source: Paper) -> list[Finding]:
-    """What print alone shows to be wrong or doubtful, in this paper or between it and others."""
-    from repro.judging.audit.collected import audit
-
-    return [found for found in audit([source]) if found.paper == source.name]
 
 
 def drawings(folder: Path, source: Paper) -> dict[str, list[Path]]:
@@ -160,8 +120,6 @@ def drawings(folder: Path, source: Paper) -> dict[str, list[Path]]:
 
 def studies(plan: Plan, store: Store, source: Paper) -> dict[str, Study]:
     """The paper's tables of kind study, where something of them is stored."""
-    from repro.judging.studies import costs, entries
-
     found = {}
     for table in source.manifest.tables:
         if table.kind == "study":

@@ -1,14 +1,15 @@
-"""What a paper states, what is wrong with it, and what it leaves open."""
+"""A paper's claims, the findings of its audit, and its readings, as sections of the page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from repro.judging.audit.findings import Finding
+from repro.judging.claims.judged import FAILS, HOLDS, UNTESTED, Judged
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Reading
 from repro.report.html.elements import Markup, el, identifier
-from repro.report.html.sections import Part, Told
+from repro.report.html.sections import Part
 
 STATES = {"fails": ("fail", "✕"), "holds": ("pass", "✓"), "untested": ("none", "·")}
 SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none", "·")}
@@ -17,48 +18,44 @@ SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none",
 def claims(part: Part, scale: str) -> Markup | None:
     """Every statement, those that fail first; the many that only marks and bold numbers make are folded.
 
-    What fails below full scale refutes nothing: it neither comes first nor looks like a failure.
+    A failure below full scale refutes nothing: it neither comes first nor looks like a failure.
     """
     if not part.statements:
         return None
-    where = ("print", "ours") if scale == "full" else ("print",)
-    ordered = sorted(part.statements, key=lambda s: all(getattr(s, name) != "fails" for name in where))
-    texts, others = ([s for s in ordered if ("/claim/" in s.id) is of_text] for of_text in (True, False))
-    count = {name: sum(getattr(s, name) == "holds" for s in ordered) for name in ("print", "ours")}
-    held = f"{count['print']} hold in the paper's own numbers, {count['ours']} in ours"
-    told = f"Of {len(ordered)} statements {held}"
-    note = "." if scale == "full" else f" (scale {scale}: that says nothing of the paper)."
-    folded = el(
-        "details",
-        el("summary", f"{len(others)} statements made by marks and bold numbers"),
-        _list(others, scale),
+    full = scale == "full"
+    ordered = sorted(part.statements, key=lambda j: FAILS not in (j.print.state, full and j.ours.state))
+    texts, others = ([j for j in ordered if (j.statement.kind == "claim") is text] for text in (True, False))
+    in_paper, in_ours = (
+        sum(judgement.state == HOLDS for judgement in judgements)
+        for judgements in zip(*((j.print, j.ours) for j in ordered), strict=True)
     )
+    held = f"{in_paper} hold in the paper's own numbers, {in_ours} in ours"
+    note = "." if full else f" (scale {scale}: that says nothing of the paper)."
+    summary = el("summary", f"{len(others)} statements made by marks and bold numbers")
     return el(
         "section",
         el("h3", "Claims"),
-        el("p", told, note),
+        el("p", f"Of {len(ordered)} statements {held}", note),
         _list(texts, scale),
-        folded if others else None,
+        el("details", summary, _list(others, scale)) if others else None,
         id=identifier(part.paper.name, "claims"),
     )
 
 
-def _list(found: Sequence[Told], scale: str) -> Markup:
-    return el("ul", [_statement(told, scale) for told in found], class_="statements")
+def _list(statements: Sequence[Judged], scale: str) -> Markup:
+    return el("ul", [_statement(j, scale) for j in statements], class_="statements")
 
 
-def _statement(told: Told, scale: str) -> Markup:
-    kind = "" if scale == "full" or told.ours == "untested" else "scaled"
-    states = [_state("paper", told.print), _state("ours", told.ours, kind=kind)]
-    whys = [
-        f"{name}: {_cut(why)}" for name, why in (("paper", told.print_why), ("ours", told.ours_why)) if why
-    ]
+def _statement(j: Judged, scale: str) -> Markup:
+    kind = "" if scale == "full" or j.ours.state == UNTESTED else "scaled"
+    judgements = (("paper", j.print), ("ours", j.ours))
+    whys = [(name, "; ".join(filter(None, (judged.why, judged.test)))) for name, judged in judgements]
     return el(
         "li",
-        el("p", told.says, " ", el("span", told.where, class_="fine")),
-        el("p", states),
-        [el("p", why, class_="fine") for why in whys],
-        id=identifier("statement", *told.id.split("/")),
+        el("p", j.statement.says, " ", el("span", j.statement.where, class_="fine")),
+        el("p", _state("paper", j.print.state), _state("ours", j.ours.state, kind=kind)),
+        [el("p", f"{name}: {_cut(why)}", class_="fine") for name, why in whys if why],
+        id=identifier("statement", *j.statement.id.split("/")),
     )
 
 
@@ -78,7 +75,7 @@ def audit(part: Part) -> Markup | None:
     """The findings on the paper's own numbers and sentences, errors first."""
     if not part.findings:
         return None
-    ordered = sorted(part.findings, key=lambda found: list(SEVERITIES).index(found.severity))
+    ordered = sorted(part.findings, key=lambda finding: list(SEVERITIES).index(finding.severity))
     return el(
         "section",
         el("h3", "Audit of the paper"),
@@ -87,14 +84,14 @@ def audit(part: Part) -> Markup | None:
     )
 
 
-def _finding(found: Finding) -> Markup:
-    kind, sign = SEVERITIES[found.severity]
+def _finding(finding: Finding) -> Markup:
+    kind, sign = SEVERITIES[finding.severity]
     mark = el("span", sign, class_="sign", aria_hidden="true")
-    badge = el("span", mark, f" {found.severity}", class_=f"badge v-{kind}")
-    pairs = zip(found.places, found.values, strict=True)
+    badge = el("span", mark, f" {finding.severity}", class_=f"badge v-{kind}")
+    pairs = zip(finding.places, finding.values, strict=True)
     values = [f"{place}: {value}" if value else place for place, value in pairs]
-    explained = el("p", found.explanation, class_="fine") if found.explanation else None
-    return el("li", el("p", badge, " ", found.says), el("p", "; ".join(values), class_="fine"), explained)
+    explained = el("p", finding.explanation, class_="fine") if finding.explanation else None
+    return el("li", el("p", badge, " ", finding.says), el("p", "; ".join(values), class_="fine"), explained)
 
 
 def readings(source: Paper, concerned: Sequence[Reading]) -> Markup | None:

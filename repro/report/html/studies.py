@@ -1,24 +1,25 @@
-"""A study's table: what the suite measures for itself, with intervals and costs."""
+"""The table of a study, which the suite measures for itself, with intervals and costs."""
 
 from __future__ import annotations
 
-from repro.judging.studies import LEVEL, Cost, Entry
+from repro.judging.studies import LEVEL, Entry
 from repro.manifest.schema import Table
 from repro.report.grid import column_heads
 from repro.report.html.elements import Content, Markup, el
 from repro.report.html.sections import Study
 from repro.report.html.tables import head, scrolling
+from repro.report.study import half_width, sign, spent
 
 
-def study(title: str, table: Table, found: Study) -> Markup:
+def study(title: str, table: Table, measured: Study) -> Markup:
     """Means in percent with their interval over seeds, against the row of reference, and what each cost."""
     base = next((row.label for row in table.rows if row.id == table.delta_from), "the first row")
     rows = [
         el(
             "tr",
             el("th", row.label, scope="row"),
-            [el("td", _entry(found.entries.get((row.id, c.id)))) for c in table.columns],
-            [el("td", text) for text in _cost(found.costs.get(row.id))],
+            [el("td", _entry(measured.entries.get((row.id, c.id)))) for c in table.columns],
+            [el("td", text) for text in spent(measured.costs.get(row.id))],
         )
         for row in table.rows
     ]
@@ -32,22 +33,9 @@ def study(title: str, table: Table, found: Study) -> Markup:
 def _entry(entry: Entry | None) -> Content:
     if entry is None:
         return "–"
-    told = ""
+    test = ""
     if entry.against:
         low, high = (f"{100 * x:+.1f}" for x in entry.against.interval)
-        told = f"{100 * entry.against.difference:+.1f} ({low} to {high}), p {entry.against.holm:.3g}"
-    significant = entry.against and entry.against.holm <= LEVEL
-    sign = (" ▲" if entry.against.difference > 0 else " ▼") if significant else ""
-    width = f" ± {100 * entry.half_width:.1f}" if entry.half_width is not None else ""
-    return (
-        el("span", el("b", f"{100 * entry.mean:.1f}"), width, sign),
-        el("br"),
-        el("span", told, class_="fine"),
-    )
-
-
-def _cost(cost: Cost | None) -> tuple[str, str]:
-    if cost is None:
-        return "–", "–"
-    flops = "–" if cost.flops is None else f"{cost.flops:.2e}"
-    return flops, "–" if cost.seconds is None else f"{cost.seconds:.0f}"
+        test = f"{100 * entry.against.difference:+.1f} ({low} to {high}), p {entry.against.holm:.3g}"
+    mean = el("b", f"{100 * entry.mean:.1f}")
+    return el("span", mean, half_width(entry), sign(entry)), el("br"), el("span", test, class_="fine")

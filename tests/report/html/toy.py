@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from repro.judging.audit.findings import Finding
+from repro.judging.claims.judged import Judged, Judgement, Statement
 from repro.judging.compared import Compared, Comparison
 from repro.judging.coverage import Covered
 from repro.judging.studies import Against, Cost, Entry
@@ -16,7 +17,7 @@ from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Reading
 from repro.report.figures import passages
 from repro.report.html.scatter import Scatter
-from repro.report.html.sections import Part, Report, Study, Told
+from repro.report.html.sections import Part, Report, Study
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
 
@@ -36,16 +37,14 @@ def report(drawings: Path | None = None, *, add: str = "", scale: str = "full") 
         compared,
         covered=[Covered(c.id, source.name, "table 1", "recipe", ("tiny",)) for c in cells],
         statements=[
-            Told(
-                "toy/claim/better",
+            _judged(
+                "claim/better",
                 "§1" + add,
                 "y above x" + add,
-                "holds",
-                "0.342 above 0.316" + add,
-                "fails",
-                "p 0.2",
+                ("holds", "0.342 above 0.316" + add),
+                ("fails", "p 0.2"),
             ),
-            Told("toy/1/bold/g.y/a", "Table 1", "best" + add, "fails", "", "untested", "nothing measured"),
+            _judged("1/bold/g.y/a", "Table 1", "best" + add, ("fails", ""), ("untested", "nothing measured")),
         ],
         findings=[
             Finding("doubt", "values", "toy", ("toy/1/g.x/a",), ("0.316",), "differs" + add, "known" + add)
@@ -59,6 +58,12 @@ def report(drawings: Path | None = None, *, add: str = "", scale: str = "full") 
     )
     resting = {c.id: source.readings for c in cells}
     return Report(scale, Comparison(compared, {("toy", "1", DEV): _tests()}, readings=resting), [part])
+
+
+def _judged(place: str, where: str, says: str, printed: tuple, ours: tuple) -> Judged:
+    kind = "claim" if place.startswith("claim") else "bold"
+    statement = Statement(f"toy/{place}", None, kind, where, says, decide=None)
+    return Judged(statement, Judgement(*printed), Judgement(*ours), "full")
 
 
 def draw(folder: Path, *, add: str = "") -> Path:
