@@ -7,9 +7,12 @@ from pathlib import Path
 
 from repro.errors import UsageError
 from repro.judging.compared import Compared, Comparison
-from repro.judging.coverage import Covered
+from repro.judging.comparison import judged_cells
+from repro.judging.coverage import Covered, coverage
 from repro.judging.verdict import FAILS, PASSES
 from repro.report.grid import ours
+from repro.running.plan import Plan
+from repro.running.workspace import Workspace
 
 BEGIN, END = "<!-- verdicts:begin -->", "<!-- verdicts:end -->"
 ORDER = (
@@ -75,6 +78,22 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[Covered]]) -
         rows.append([f"`{name}`", title, str(len(cells)), *(_number(n) for n in (*measured, *counts))])
     head = ["paper", "title", "cells", "measured at tiny", "measured at full", "pass", "fail", "neither"]
     return "\n".join(table(head, rows))
+
+
+def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
+    """Rewrite the table of verdicts between the markers of a file; whether it changed.
+
+    Args:
+        planned: whole papers at full scale.
+    """
+    sources = dict.fromkeys(cell.paper for cell in planned.cells)
+    covered = {source.name: coverage(source, workspace.results) for source in sources}
+    table = verdicts(judged_cells(planned, workspace.results, workspace.store), covered)
+    old = path.read_text(encoding="utf-8")
+    new = between(path, old, table)
+    if new != old:
+        path.write_text(new, encoding="utf-8")
+    return new != old
 
 
 def between(path: Path, text: str, new: str) -> str:

@@ -34,14 +34,27 @@ def command(names, scale_name, output, markdown, readme, store, results):
     """
     from pathlib import Path
 
+    from repro.judging.comparison import judged_cells
+    from repro.manifest.cells import select
+    from repro.report.html import page
+    from repro.report.html.sections import gather
+    from repro.report.markdown import summary, update_verdicts
+    from repro.running.plan import plan
+    from repro.running.scale import scale
     from repro.running.workspace import Workspace
 
+    if readme and (markdown or output or scale_name != "full"):
+        raise UsageError("--readme says what full scale gave and rewrites its own file; give it alone")
     workspace = Workspace.open(store, results)
+    selected = select(names, tables=(), rows=(), cells=())
+    planned = plan(selected, scale=scale(scale_name), machine=workspace.machine)
     if readme:
-        if markdown or output or scale_name != "full":
-            raise UsageError("--readme says what full scale gave and rewrites its own file; give it alone")
-        return _readme(names, Path(readme), workspace)
-    text = (_markdown if markdown else _page)(names, scale_name, workspace)
+        changed = update_verdicts(Path(readme), planned, workspace)
+        return print(f"{readme} {'was brought up to date' if changed else 'is up to date'}")
+    if markdown:
+        text = summary(judged_cells(planned, workspace.results, workspace.store), scale=scale_name)
+    else:
+        text = page(gather(planned, workspace.results, workspace.store))
     if markdown and not output:
         return print(text, end="")
     path = Path(output or "report.html")
@@ -49,46 +62,3 @@ def command(names, scale_name, output, markdown, readme, store, results):
         raise UsageError(f"{path} is a folder; name a file to write the report to")
     path.write_text(text, encoding="utf-8")
     print(path)
-
-
-def _plan(names, scale_name, workspace):
-    from repro.manifest.cells import select
-    from repro.running.plan import plan
-    from repro.running.scale import scale
-
-    cells = select(names, tables=(), rows=(), cells=())
-    return plan(cells, scale=scale(scale_name), machine=workspace.machine)
-
-
-def _page(names, scale_name, workspace) -> str:
-    from repro.report.html import page
-    from repro.report.html.sections import gather
-
-    return page(gather(_plan(names, scale_name, workspace), workspace.results, workspace.store))
-
-
-def _compared(names, scale_name, workspace):
-    from repro.judging.comparison import judged_cells
-
-    return judged_cells(_plan(names, scale_name, workspace), workspace.results, workspace.store)
-
-
-def _markdown(names, scale_name, workspace) -> str:
-    from repro.report.markdown import summary
-
-    return summary(_compared(names, scale_name, workspace), scale=scale_name)
-
-
-def _readme(names, path, workspace) -> None:
-    from repro.judging.coverage import coverage
-    from repro.manifest.papers import paper, papers
-    from repro.report.markdown import between, verdicts
-
-    kept = workspace.results
-    sources = [paper(name) for name in names or papers()]
-    table = verdicts(_compared(names, "full", workspace), {s.name: coverage(s, kept) for s in sources})
-    old = path.read_text(encoding="utf-8")
-    new = between(path, old, table)
-    if new != old:
-        path.write_text(new, encoding="utf-8")
-    print(f"{path} {'is up to date' if new == old else 'was brought up to date'}")

@@ -1,4 +1,4 @@
-"""What a cell tells when it is asked: a card that opens over the table."""
+"""The card of a cell, which opens over the table and says how its number is defined, judged and made."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from decimal import Decimal
 from repro.judging.compared import Compared, Comparison
 from repro.manifest.printed import Printed
 from repro.report.grid import label_in_full
-from repro.report.html.elements import Content, Markup, el, identifier
+from repro.report.html.elements import Content, Markup, el, identifier, plain_table
 from repro.report.html.verdicts import badge
 from repro.store.results import Record
 
@@ -68,7 +68,7 @@ def card(c: Compared, comparison: Comparison) -> Markup:
 
 
 def _command(c: Compared) -> str:
-    """What measures the cell again, in the way it was measured."""
+    """The command that measures the cell again, in the way it was measured."""
     first = c.records[0] if c.records else None
     if first and first.origin:
         return f"repro import-run {first.origin.get('file', 'FILE')} --cell {c.cell.id}"
@@ -161,18 +161,10 @@ def _tests(c: Compared, comparison: Comparison) -> Iterator[Markup]:
     pairs = comparison.pairs(c)
     if not pairs:
         return
-    head = el("tr", [el("th", name, scope="col") for name in ("against", "difference", "p", "p (Holm)")])
-    lines = [
-        el(
-            "tr",
-            el("th", labels[pair["over"]], scope="row"),
-            el("td", f"{pair['difference']:+.4f}"),
-            el("td", _p(pair["p"])),
-            el("td", _p(pair["holm_student_p"])),
-        )
-        for pair in pairs
+    rows = [
+        (labels[p["over"]], f"{p['difference']:+.4f}", _p(p["p"]), _p(p["holm_student_p"])) for p in pairs
     ]
-    yield _fact("tests", el("table", el("thead", head), el("tbody", lines)))
+    yield _fact("tests", plain_table(("against", "difference", "p", "p (Holm)"), rows, class_=None))
 
 
 def _p(value: float | None) -> str:
@@ -184,16 +176,8 @@ def _provenance(record: Record) -> Iterator[Markup]:
         known = [f"{key}: {value}" for key, value in sorted(record.origin.items()) if value]
         yield _fact("imported", "; ".join(known))
     hardware, software = (record.environment.get(key, {}) for key in ("hardware", "software"))
-    machine = ", ".join(
-        filter(
-            None,
-            [
-                hardware.get("gpu"),
-                hardware.get("cpu"),
-                f"{hardware['cores']} cores" if "cores" in hardware else "",
-            ],
-        )
-    )
+    cores = f"{hardware['cores']} cores" if "cores" in hardware else ""
+    machine = ", ".join(filter(None, (hardware.get("gpu"), hardware.get("cpu"), cores)))
     versions = ", ".join(
         f"{name} {software[name]}" for name in ("torch", "transformers", "pyserini") if name in software
     )

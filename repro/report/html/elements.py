@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 VOID = frozenset({"meta", "link", "br", "hr", "img", "col"})
@@ -35,6 +35,17 @@ def el(name: str, /, *content: Content, **attributes: str | int | bool | None) -
 def join(*content: Content) -> Markup:
     """Pieces one after the other."""
     return Markup("".join(map(_html, content)))
+
+
+def plain_table(
+    head: Sequence[str], rows: Iterable[Sequence[Content]], *, class_: str | None = "plain"
+) -> Markup:
+    """A table with a line of heads and, at the left of each row, the row's name."""
+    heads = [el("th", name, scope="col") if name else el("td") for name in head]
+    lines = [
+        el("tr", el("th", name, scope="row"), [el("td", cell) for cell in cells]) for name, *cells in rows
+    ]
+    return el("table", el("thead", el("tr", heads)), el("tbody", lines), class_=class_)
 
 
 def identifier(*parts: str) -> str:

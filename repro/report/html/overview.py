@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from repro.judging.coverage import WAYS
-from repro.report.html.elements import Markup, el, identifier
+from repro.judging.coverage import WAYS, Tally, total, usual_first
+from repro.report.html.elements import Markup, el, identifier, plain_table
 from repro.report.html.sections import Part, Report
 from repro.report.html.tables import scrolling
 from repro.report.html.verdicts import bar, legend
@@ -91,28 +91,18 @@ def _card(part: Part) -> Markup:
 
 
 def _coverage(parts: Sequence[Part]) -> Markup | None:
-    found = [c for part in parts for c in part.covered]
-    if not found:
+    tallies = [Tally(part.paper.name, part.paper.name, part.covered) for part in parts]
+    scales = usual_first(total(tallies, what="all").measured)
+    if not any(tally.cells for tally in tallies):
         return None
-    first = {"full": 0, "small": 1, "tiny": 2}
-    scales = sorted({s for c in found for s in c.measured}, key=lambda scale: (first.get(scale, 3), scale))
     head = ["", "cells", *WAYS, *(f"measured: {scale}" for scale in scales)]
-    rows = []
-    for part in parts:
-        numbers = [len(part.covered), *(sum(c.way == way for c in part.covered) for way in WAYS)]
-        numbers += [sum(scale in c.measured for c in part.covered) for scale in scales]
-        rows.append(
-            el(
-                "tr",
-                el("th", part.paper.name, scope="row"),
-                [el("td", str(n) if n else "–") for n in numbers],
-            )
-        )
-    table = el(
-        "table",
-        el("thead", el("tr", [el("th", name, scope="col") if name else el("td") for name in head])),
-        el("tbody", rows),
-        class_="plain numbers",
-    )
-    told = "Every number, point of a figure and view, by the strongest way there is to measure it."
-    return el("section", el("h3", "Coverage"), el("p", told), scrolling(table, "coverage"), id="coverage")
+    rows = [
+        [
+            t.paper,
+            *(str(n or "–") for n in (len(t.cells), *t.ways.values(), *(t.measured[s] for s in scales))),
+        ]
+        for t in tallies
+    ]
+    table = plain_table(head, rows, class_="plain numbers")
+    about = "Every number, point of a figure and view, by the strongest way there is to measure it."
+    return el("section", el("h3", "Coverage"), el("p", about), scrolling(table, "coverage"), id="coverage")

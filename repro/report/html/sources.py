@@ -1,10 +1,10 @@
-"""Whose work a paper's part rests on: the paper itself, and the collections with their licences."""
+"""The paper behind a part of the page, how to cite it, and its collections with their licences."""
 
 from __future__ import annotations
 
 from repro.datasets.catalog import catalog
 from repro.manifest.papers import Paper
-from repro.report.html.elements import Content, Markup, el, identifier
+from repro.report.html.elements import Content, Markup, el, identifier, plain_table
 from repro.report.html.tables import scrolling
 
 
@@ -16,8 +16,8 @@ def cited(source: Paper) -> Markup:
         ("arXiv", f"https://arxiv.org/abs/{m.arxiv}" if m.arxiv else None),
         ("code", m.code),
     ]
-    found: list[Content] = [(" · ", el("a", name, href=target)) for name, target in links if _is_web(target)]
-    return el("p", ". ".join(filter(None, [", ".join(m.authors), m.venue])), found, class_="cited")
+    shown: list[Content] = [(" · ", el("a", name, href=target)) for name, target in links if _is_web(target)]
+    return el("p", ". ".join(filter(None, [", ".join(m.authors), m.venue])), shown, class_="cited")
 
 
 def _is_web(target: str | None) -> bool:
@@ -30,21 +30,13 @@ def datasets(source: Paper, scale: str) -> Markup:
         c.dataset for t in source.manifest.tables for c in t.columns if c.dataset and c.dataset in catalog()
     )
     rows = []
-    for name in used:
-        entry = catalog()[name]
-        stand_in = entry.at.get(scale, "")
+    for entry in map(catalog().get, used):
+        stand_in = entry.at.get(scale)
         rows.append(
-            el(
-                "tr",
-                el("th", el("code", entry.id), scope="row"),
-                el("td", entry.title),
-                el("td", entry.licence),
-                el("td", el("code", stand_in) if stand_in else "–"),
-            )
+            (el("code", entry.id), entry.title, entry.licence, el("code", stand_in) if stand_in else "–")
         )
-    names = ("collection", "title", "licence", f"stand-in at {scale}")
-    head = el("thead", el("tr", [el("th", name, scope="col") for name in names]))
-    body = scrolling(el("table", head, el("tbody", rows), class_="plain"), f"data of {source.name}")
+    table = plain_table(("collection", "title", "licence", f"stand-in at {scale}"), rows)
+    body = scrolling(table, f"data of {source.name}")
     return el("section", el("h3", "Data and licences"), body, id=identifier(source.name, "data"))
 
 
