@@ -1,1 +1,1 @@
-"""The collections: what they are (catalog), where they lie (sources), how they are read, and small ones."""
+"""Collections: their catalogue, where they lie, the readers of their files, and small embedded ones."""

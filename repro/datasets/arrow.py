@@ -1,5 +1,4 @@
-"""Rows into an Arrow dataset on disk, a thousand at a time, in the form ``datasets.load_from_disk`` reads;
-the ids of one."""
+"""Writes rows into an Arrow dataset as ``datasets.load_from_disk`` reads it, and reads the ids of one."""
 
 from __future__ import annotations
 

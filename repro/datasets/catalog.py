@@ -1,4 +1,4 @@
-"""The collections by id: what each is, how much of it there is, its licence, and what stands in for it."""
+"""The catalogue of collections: pieces, counts, licence and stand-ins of each, by id."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ class Dataset:
 def catalog() -> dict[str, Dataset]:
     """All collections in the order of catalog.yaml: a corpus, then its splits or members."""
     entries = yaml.safe_load(FILE.read_text(encoding="utf-8"))["collections"]
-    found = {dataset.id: dataset for entry in entries for dataset in _collection(entry)}
-    for collection in list(found.values()):
-        found.update(_with_substitutes(collection, found))
-    return found
+    datasets = {dataset.id: dataset for entry in entries for dataset in _collections(entry)}
+    for collection in list(datasets.values()):
+        datasets.update(_with_substitutes(collection, datasets))
+    return datasets
 
 
 def dataset(id: str) -> Dataset:
@@ -97,7 +97,7 @@ def dataset(id: str) -> Dataset:
     return catalog()[id]
 
 
-def _collection(entry: Mapping) -> Iterator[Dataset]:
+def _collections(entry: Mapping) -> Iterator[Dataset]:
     """A collection of the file, then its members and splits, which inherit what they do not state."""
     corpus, title = entry["id"], entry["title"]
     shared = {key: value for key, value in entry.items() if key not in ("id", "splits", "members")}
@@ -141,10 +141,10 @@ def _dataset(id: str, corpus_id: str, stated: Mapping) -> Dataset:
     )
 
 
-def _with_substitutes(collection: Dataset, found: Mapping[str, Dataset]) -> dict[str, Dataset]:
+def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:
     """The members of ``collection``, each with a member of the collection's substitute as its own."""
-    others = {scale: found[id].members or (id,) for scale, id in collection.at.items()}
+    others = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
     return {
-        id: replace(found[id], at={scale: ids[i % len(ids)] for scale, ids in others.items()})
+        id: replace(datasets[id], at={scale: ids[i % len(ids)] for scale, ids in others.items()})
         for i, id in enumerate(collection.members)
     }

@@ -1,4 +1,4 @@
-"""Identity of the files a collection is read from: sha256, remembered by size and time of change."""
+"""Identifies the files a collection is read from by sha256, remembered by size and time of change."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class RowDigest:
 
 
 def identity(source: Source, *, cache: Path | None = None) -> str:
-    """What makes two sources the same data: equal for equal files wherever they lie.
+    """The identity of a source's data: equal for equal files wherever they lie.
 
     An embedded or downloadable collection is known by its version, without reading anything.
     """
     if source.kind == "parts":
-        return f"sha256:{_joined(identity(part, cache=cache) for part in source.parts)}"
+        return f"sha256:{_join_digests(identity(part, cache=cache) for part in source.parts)}"
     if source.kind == "folder":
         return f"sha256:{digest(source.files, cache=cache)}"
     return f"{source.kind}:{source.dataset}:{source.piece}:{source.version}"
@@ -56,7 +56,7 @@ def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
         parts += [path.name, _file_digest(path, known)]
     if cache is not None and known != before:
         _write_cache(cache, known)
-    return _joined(parts)
+    return _join_digests(parts)
 
 
 def file_sha256(path: Path) -> str:
@@ -80,7 +80,7 @@ def _file_digest(path: Path, known: dict[str, list]) -> str:
     return str(entry[2])
 
 
-def _joined(parts: Iterable[str]) -> str:
+def _join_digests(parts: Iterable[str]) -> str:
     """sha256 of the parts, each closed by a zero byte, so that no two lists of parts look alike."""
     return hashlib.sha256(b"".join(part.encode() + b"\0" for part in parts)).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Documents from JSON lines: BEIR's corpus.jsonl, and pre-training texts in the same form."""
+"""Reads documents from JSON lines: BEIR's corpus.jsonl, and pre-training texts in the same form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetching a collection into the data folder, in the layout that ``sources`` looks for."""
+"""Fetches a collection into the data folder, in the layout that ``sources`` looks for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from repro.progress import Progress
 
 @dataclass(frozen=True)
 class Offer:
-    """What fetching an id would bring: to be shown, and agreed to, before ``load(data_root, progress)``."""
+    """A download that an id stands for: to be shown, and agreed to, before ``load(data_root, progress)``."""
 
     id: str
     description: str
@@ -31,7 +31,7 @@ class Offer:
 
 
 def offer(id: str, *, library: str = "") -> Offer:
-    """What can be fetched under ``id``; ``library`` "beir" takes a BEIR collection through beir itself.
+    """The download that ``id`` stands for; ``library`` "beir" takes a BEIR collection through beir itself.
 
     Loading raises BlockedError when the network fails and DataError when the counts are not the catalogue's;
     a file that was there before then stays. Raises UsageError for an id that needs no fetching, BlockedError
@@ -58,7 +58,7 @@ def offer(id: str, *, library: str = "") -> Offer:
 def _load(entry: Dataset, root: Path, progress: Progress, library: str) -> list[Path]:
     if entry.only_negatives:
         find = libraries.triples_file if "triples" in entry.pieces else libraries.linked_file
-        return [_copied(find(entry.id), root / f"{entry.file}.gz")]
+        return [_copy(find(entry.id), root / f"{entry.file}.gz")]
     if library == "beir":
         return _through_beir(entry, root)
     written = []
@@ -112,18 +112,18 @@ def _documents(documents: Iterable[Document], entry: Dataset, root: Path, progre
                 advance()
                 yield _json({**row, "url": document.url} if document.url else row)
 
-        return _written(root / f"{entry.file}.jsonl", rows())
+        return _write(root / f"{entry.file}.jsonl", rows())
 
 
 def _queries(queries: Iterable[Query], entry: Dataset, root: Path) -> Path:
     rows = (_json({"_id": query.id, "text": query.text}) for query in queries)
-    return _written(root / entry.corpus_id / "queries.jsonl", rows)
+    return _write(root / entry.corpus_id / "queries.jsonl", rows)
 
 
 def _qrels(judgements: Iterable[Judgement], entry: Dataset, root: Path) -> Path:
     rows = (f"{row.query}\t{row.document}\t{row.grade}\n" for row in judgements)
     path = root / entry.corpus_id / "qrels" / f"{entry.split}.tsv"
-    return _written(path, ("query-id\tcorpus-id\tscore\n", *rows))
+    return _write(path, ("query-id\tcorpus-id\tscore\n", *rows))
 
 
 def _separate_topics(entry: Dataset, root: Path) -> list[Path]:
@@ -136,11 +136,11 @@ def _separate_topics(entry: Dataset, root: Path) -> list[Path]:
         topics = (f"{' '.join(query.text.split())}\t{list(query.answers)!r}\n" for query in queries)
     else:
         topics = (f"{query.id}\t{' '.join(query.text.split())}\n" for query in queries)
-    written = [_written(root / "topics" / f"topics.{entry.topics[0]}.txt", topics)]
+    written = [_write(root / "topics" / f"topics.{entry.topics[0]}.txt", topics)]
     for name in entry.qrels:
         rows = reading.judgement_rows(_library(entry, "qrels"))
         lines = (f"{row.query} 0 {row.document} {row.grade}\n" for row in rows)
-        written.append(_written(root / "qrels" / f"qrels.{name}.txt", lines))
+        written.append(_write(root / "qrels" / f"qrels.{name}.txt", lines))
     return written
 
 
@@ -148,7 +148,7 @@ def _json(row: dict[str, str]) -> str:
     return json.dumps(row, ensure_ascii=False) + "\n"
 
 
-def _written(path: Path, rows: Iterable[str]) -> Path:
+def _write(path: Path, rows: Iterable[str]) -> Path:
     """Write ``rows`` beside ``path`` and move them into place once all of them are there."""
     with _beside(path) as partial:
         with partial.open("w", encoding="utf-8", newline="\n") as file:
@@ -156,7 +156,7 @@ def _written(path: Path, rows: Iterable[str]) -> Path:
         return partial.replace(path)
 
 
-def _copied(source: Path, path: Path) -> Path:
+def _copy(source: Path, path: Path) -> Path:
     with _beside(path) as partial:
         shutil.copyfile(source, partial)
         return partial.replace(path)

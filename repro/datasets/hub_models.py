@@ -1,4 +1,4 @@
-"""Released checkpoints: fetched into the data folder, so that a machine without network can be given them."""
+"""Fetches released checkpoints into the data folder, for machines without a network too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 @dataclass(frozen=True)
 class Offer:
-    """What fetching a model would bring, to be shown before ``load(data_root, progress)``."""
+    """A download of a model, to be shown before ``load(data_root, progress)``."""
 
     description: str
     load: Callable[[Path, Progress], list[Path]]
@@ -51,8 +51,10 @@ def offer(name: str, *, revision: str = "main") -> Offer:
 
 
 def wanted(files: Iterable[str]) -> list[str]:
-    """Those of a model's files that are read: settings, vocabulary, and weights, pickled ones only in a
-    folder (the model's own or a module's) that has no others."""
+    """Those of a model's files that are needed: settings, vocabulary and weights.
+
+    Pickled weights are needed only in a folder (the model's own or a module's) that has no others.
+    """
     names = sorted(files)
     safe = {_folder(name) for name in names if name.endswith(".safetensors")}
     return [

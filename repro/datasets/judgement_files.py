@@ -1,4 +1,4 @@
-"""Relevance judgements from BEIR's qrels/<split>.tsv and from TREC's four columns."""
+"""Reads relevance judgements from BEIR's qrels/<split>.tsv and from TREC's four columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records from the libraries that can download them: ir_datasets, beir, and datasets for pre-training texts.
+"""Reads records through libraries that download them: ir_datasets, beir, datasets for pre-training texts.
 
 Nothing here runs unless a download was asked for. What the network refuses is a BlockedError.
 """
@@ -99,7 +99,7 @@ def beir_records(folder: Path, split: str) -> tuple[list[Document], list[Query],
 
 @contextlib.contextmanager
 def downloading(entry: Dataset) -> Iterator[None]:
-    """Turn what goes wrong on the way into a BlockedError with one sentence."""
+    """Turn the errors of a download into a BlockedError of one sentence."""
     try:
         yield
     except (OSError, RuntimeError) as error:  # requests' errors are OSErrors; ir_datasets adds RuntimeErrors

@@ -1,4 +1,4 @@
-"""Lines of a text file, packed or not, with their numbers: the ground all readers stand on."""
+"""Reads text files, packed or not, line by line with the lines' numbers; all readers here use it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
             for number, raw in enumerate(file, 1):
                 if number == 1:
                     raw = raw.removeprefix(BOM)
-                text = _decoded(raw.removesuffix(b"\n").removesuffix(b"\r"), path, number)
+                text = _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), path, number)
                 if text.strip():
                     empty = False
                     yield number, text
@@ -45,7 +45,7 @@ def malformed(path: Path, number: int, reason: str) -> DataError:
 
 
 def checked_id(value: object, what: str, path: Path, number: int) -> str:
-    """``value`` if it can be an id in run and qrels files, whose columns are parted by white space."""
+    """Return ``value`` unchanged. Raises DataError unless it can be an id in run and qrels files."""
     if not isinstance(value, str) or not value:
         raise malformed(path, number, f"the {what} is {value!r}, not a string with something in it")
     if value.split() != [value]:  # also what Unicode calls white space: readers of runs split there
@@ -53,7 +53,7 @@ def checked_id(value: object, what: str, path: Path, number: int) -> str:
     return value
 
 
-def _decoded(raw: bytes, path: Path, number: int) -> str:
+def _decode(raw: bytes, path: Path, number: int) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Ids to what they stand for: rows of a corpus, texts of queries."""
+"""Looks up the rows of a corpus that document ids stand for, and the texts of queries."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Lists:
         return self.values[self.offsets[index] : self.offsets[index + 1]]
 
     def lengths(self) -> np.ndarray:
-        """(L,)."""
+        """The number of entries of each list, (L,)."""
         return self.offsets[1:] - self.offsets[:-1]
 
 
 def list_offsets(column) -> np.ndarray:
-    """Where each list of an Arrow column of L lists begins in the flattened column, (L + 1,)."""
+    """The places at which the L lists of an Arrow column begin in the flattened column, (L + 1,)."""
     import pyarrow.compute as pc
 
     return np.concatenate(([0], np.cumsum(pc.list_value_length(column).to_numpy())))
@@ -67,15 +67,15 @@ def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
     from datasets import load_from_disk
 
     ids = load_from_disk(str(corpus / "arrow")).data.column("id").combine_chunks()
-    found = pc.index_in(documents, value_set=ids)
-    if found.null_count:
-        missing = documents.filter(pc.is_null(found))[0].as_py()
-        raise DataError(f"{source}: document {missing!r} is not in the corpus ({found.null_count} are not)")
-    return found.to_numpy()
+    rows = pc.index_in(documents, value_set=ids)
+    if rows.null_count:
+        missing = documents.filter(pc.is_null(rows))[0].as_py()
+        raise DataError(f"{source}: document {missing!r} is not in the corpus ({rows.null_count} are not)")
+    return rows.to_numpy()
 
 
 def query_texts(queries: Path, wanted: Sequence[str], *, source: Path) -> list[str]:
-    """The text of each wanted query; DataError where one is not among the queries."""
+    """The text of each wanted query. Raises DataError where one is not among the queries."""
     with open(queries / "queries.jsonl", encoding="utf-8") as file:
         texts = {record["id"]: record["text"] for record in map(json.loads, file)}
     missing = next((query for query in wanted if query not in texts), None)

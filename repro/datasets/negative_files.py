@@ -1,4 +1,4 @@
-"""Negatives listed by the retrievers that found them, in the form of msmarco-hard-negatives.jsonl."""
+"""Reads negatives listed by the retrievers that found them, in the form of msmarco-hard-negatives.jsonl."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Item = tuple[str, float | None]  # a passage and a cross-encoder's score of it
 
 
 class Listed(NamedTuple):
-    """A query's relevant passages, and what each retriever found for it besides."""
+    """A query's relevant passages, and the passages that each retriever found for it."""
 
     query: str
     positives: list[Item]
@@ -25,7 +25,7 @@ class Listed(NamedTuple):
     def negatives(
         self, *, margin: float | None, per_system: int | None, systems: set[str] | None
     ) -> list[str]:
-        """What the retrievers found that is no positive, each passage once, in the order of the file.
+        """The passages that retrievers found and that are no positives, each once, in the order of the file.
 
         With ``margin``, for which every item needs a score, passages whose score is above the lowest of a
         positive less ``margin`` are left out: they may well be relevant. ``per_system`` counts what a
@@ -34,23 +34,23 @@ class Listed(NamedTuple):
         """
         taken = dict.fromkeys((passage for passage, _ in self.positives), True)
         highest = math.inf if margin is None else min(score for _, score in self.positives) - margin
-        found: list[str] = []
+        passages: list[str] = []
         for system, items in self.systems.items():
             if systems is not None and system not in systems:
                 continue
-            end = math.inf if per_system is None else len(found) + per_system
+            end = math.inf if per_system is None else len(passages) + per_system
             for passage, score in items:
-                if len(found) >= end:
+                if len(passages) >= end:
                     break
                 if passage in taken or (margin is not None and score > highest):
                     continue
                 taken[passage] = True
-                found.append(passage)
-        return found
+                passages.append(passage)
+        return passages
 
 
 def listed(path: Path, *, scored: bool) -> Iterator[Listed]:
-    """A record for every line, one at a time: {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}.
+    """Read a record from every line: {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}.
 
     An item is {"pid": id, "ce-score": number} or an id alone. An id may be a string or an integer, as which
     other copies of such files have them. Raises DataError, with file and line, for anything else, for a
@@ -62,12 +62,13 @@ def listed(path: Path, *, scored: bool) -> Iterator[Listed]:
         if query in seen:
             raise malformed(path, number, f"the qid {query!r} was on a line before")
         seen.add(query)
-        found = row.get("neg")
-        if not isinstance(found, dict):
-            raise malformed(path, number, f"neg is {_kind(found)}, not an object of lists")
+        retrievers = row.get("neg")
+        if not isinstance(retrievers, dict):
+            raise malformed(path, number, f"neg is {_kind(retrievers)}, not an object of lists")
         positives = _items(row.get("pos"), "pos", scored, path, number)
         systems = {
-            name: _items(items, f"neg of {name!r}", scored, path, number) for name, items in found.items()
+            name: _items(items, f"neg of {name!r}", scored, path, number)
+            for name, items in retrievers.items()
         }
         yield Listed(query, positives, systems)
 
@@ -79,8 +80,8 @@ def _items(value: Any, what: str, scored: bool, path: Path, number: int) -> list
 
 
 def _item(value: Any, scored: bool, path: Path, number: int) -> Item:
-    given = value if isinstance(value, dict) else {"pid": value}
-    passage, score = _id(given.get("pid"), "pid", path, number), given.get("ce-score")
+    item = value if isinstance(value, dict) else {"pid": value}
+    passage, score = _id(item.get("pid"), "pid", path, number), item.get("ce-score")
     if score is None:
         if scored:
             which = "the file of sbert.net has scores, its namesake on the Hugging Face hub has none"
@@ -92,7 +93,7 @@ def _item(value: Any, scored: bool, path: Path, number: int) -> Item:
 
 
 def _id(value: Any, what: str, path: Path, number: int) -> str:
-    """Nearly all of a hundred million ids are digits: those need no search for white space."""
+    """Check an id. Nearly all of a hundred million are digits, which need no search for white space."""
     if type(value) is int:
         return str(value)
     if type(value) is str and value.isdecimal():

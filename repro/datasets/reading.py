@@ -1,4 +1,4 @@
-"""Records of a located piece, from wherever it is, counted against the catalogue."""
+"""Reads the records of a located piece, wherever it is, and counts them against the catalogue."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ def negatives(source: Source, *, scored: bool = False) -> Iterator[Listed]:
 
 
 def counted(records: Iterable[T], source: Source) -> Iterator[T]:
-    """``records``, and at their end a DataError unless they are as many as the catalogue states."""
-    found = 0
+    """Yield ``records``. Raises DataError at their end unless they are as many as the catalogue states."""
+    count = 0
     for record in records:
-        found += 1
+        count += 1
         yield record
     expected = dataset(source.dataset).counts.get(source.piece)
-    if expected is not None and found != expected:
+    if expected is not None and count != expected:
         where = f"{source.files[0]}: " if source.files else ""
         raise DataError(
-            f"{where}{found:,} {source.piece} where {source.dataset} has {expected:,}: "
+            f"{where}{count:,} {source.piece} where {source.dataset} has {expected:,}: "
             "not the collection the papers used"
         )
 

@@ -1,4 +1,4 @@
-"""The three kinds of record every collection is made of, whatever file they came from."""
+"""The three kinds of record that every collection is made of, whatever file they came from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain English text to sentences, by a splitter chosen by name."""
+"""Splits plain English text into sentences, by a splitter chosen by name."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SentenceSplitter:
 
 
 def check_splitter(name: str, data: Path | None) -> None:
-    """See, without importing nltk, whether ``sentence_splitter`` has what it needs.
+    """Check, without importing nltk, that ``sentence_splitter`` has what it needs.
 
     Args:
         name: ``nltk`` or ``rules``.
@@ -98,17 +98,17 @@ def sentences_by_rules(text: str) -> list[str]:
     a blank and then an upper-case letter, a digit or a quote follow. A single full stop ends none after one
     of ``ABBREVIATIONS``, nor after an initial: one upper-case letter by itself, other than I.
     """
-    found, first = [], 0
+    parts, first = [], 0
     for match in _END.finditer(text):
         if match[1] == "." and _abbreviated(text[max(first, match.start() - _LONGEST) : match.start()]):
             continue
-        found.append(text[first : match.start(2)])
+        parts.append(text[first : match.start(2)])
         first = match.end()
-    return [sentence for part in (*found, text[first:]) if (sentence := part.strip())]
+    return [sentence for part in (*parts, text[first:]) if (sentence := part.strip())]
 
 
 def _abbreviated(before: str) -> bool:
-    """Whether the word that ends here is no last word of a sentence."""
+    """Whether the text ends in an abbreviation or initial, after which a full stop ends no sentence."""
     words = before.split()
     word = words[-1].lstrip(_OPENING) if words and not before[-1].isspace() else ""
     return word.lower() in ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I")
@@ -128,8 +128,8 @@ def _punkt(folder: Path) -> SentenceSplitter:
             f"nltk {nltk.__version__} reads no punkt_tab model", "install nltk 3.9 or newer"
         ) from None
     except (LookupError, OSError, ValueError, TypeError) as error:
-        said = regex.search(r"\w.*", str(error))  # nltk frames some of its messages with lines of asterisks
-        why = said[0].strip() if said else type(error).__name__
+        line = regex.search(r"\w.*", str(error))  # nltk frames some of its messages with lines of asterisks
+        why = line[0].strip() if line else type(error).__name__
         raise DataError(f"{folder}: nltk cannot read this as a Punkt model: {why}") from None
     finally:
         nltk.data.path.remove(root)

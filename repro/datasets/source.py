@@ -1,4 +1,4 @@
-"""Where a piece of a collection comes from, as a value that can be written down and read back."""
+"""The place of a piece of a collection, as a value that can be written to JSON and read back."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Source:
     version: str = "1"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; ``from_json`` gives an equal Source back."""
+        """Plain values, from which ``from_json`` makes an equal Source."""
         return {
             "dataset": self.dataset,
             "piece": self.piece,
@@ -48,7 +48,7 @@ class Source:
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Source:
-        """What ``to_json`` wrote."""
+        """The Source that ``to_json`` wrote."""
         files = tuple(Path(path) for path in raw["files"])
         parts = tuple(cls.from_json(part) for part in raw["parts"])
         return cls(raw["dataset"], raw["piece"], raw["kind"], raw["format"], files, parts, raw["version"])

@@ -1,4 +1,4 @@
-"""Finding the pieces of a collection, decided from file names alone: no library is imported, no file is read.
+"""Finds the pieces of a collection by file names alone: no library is imported, no file is read.
 
 A data folder (REPRO_DATA) holds a collection in a folder named after its corpus id, in BEIR format
 (``corpus.jsonl``, ``queries.jsonl``, ``qrels/<split>.tsv``), or judgements and topics without their corpus as
@@ -19,7 +19,7 @@ LIBRARIES = ("ir_datasets", "datasets", "web")
 
 
 def locate(id: str, piece: str, data_root: Path | None, *, allow_download: bool = False) -> Source | Missing:
-    """Where ``piece``, one of ``PIECES``, of a collection can be read.
+    """Find the source of a collection's ``piece``, one of ``PIECES``.
 
     Documents of a split are those of its corpus. With ``allow_download`` a library that can fetch the piece
     is a source too; without, only what is embedded or lies in the data folder. Raises UsageError for an
@@ -42,10 +42,10 @@ def locate(id: str, piece: str, data_root: Path | None, *, allow_download: bool 
         from repro.datasets.tiny import VERSION
 
         return Source(entry.id, piece, "embedded", version=VERSION)
-    found = _in_folder(entry, piece, data_root) if data_root is not None else None
-    if found is None and allow_download and entry.source in LIBRARIES:
+    source = _in_folder(entry, piece, data_root) if data_root is not None else None
+    if source is None and allow_download and entry.source in LIBRARIES:
         return Source(entry.id, piece, "library", entry.source, version=entry.version)
-    return found or _missing(entry, piece, data_root)
+    return source or _missing(entry, piece, data_root)
 
 
 def describe_size(size: int | None) -> str:
@@ -56,15 +56,15 @@ def describe_size(size: int | None) -> str:
 
 
 def _parts(entry: Dataset, piece: str, data_root: Path | None, allow_download: bool) -> Source | Missing:
-    found = [locate(part, piece, data_root, allow_download=allow_download) for part in entry.parts]
-    for part in found:
+    sources = [locate(part, piece, data_root, allow_download=allow_download) for part in entry.parts]
+    for part in sources:
         if isinstance(part, Missing):
             return Missing(entry.id, piece, f"{entry.id}: {part.cause}", part.remedy)
-    return Source(entry.id, piece, "parts", parts=tuple(found), version=entry.version)
+    return Source(entry.id, piece, "parts", parts=tuple(sources), version=entry.version)
 
 
 def _in_folder(entry: Dataset, piece: str, root: Path) -> Source | None:
-    """The piece in the data folder; BEIR format goes before TREC format."""
+    """Find the piece in the data folder; BEIR format goes before TREC format."""
     for format, files in _candidates(entry, piece, root):
         present = [path for path in map(_existing, files) if path is not None]
         if len(present) == len(files):
@@ -73,7 +73,7 @@ def _in_folder(entry: Dataset, piece: str, root: Path) -> Source | None:
 
 
 def _candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[str, list[Path]]]:
-    """Format and files, all of which must be there, in order of preference."""
+    """Yield formats and their files, all of which must be there, in order of preference."""
     if piece == "documents":
         yield "jsonl", [root / f"{entry.file}.jsonl"]
     if piece in ("triples", "negatives"):

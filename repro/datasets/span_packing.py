@@ -1,4 +1,4 @@
-"""Sentences packed into spans of about a given length, as in Condenser's and its successors' preparation."""
+"""Packs sentences into spans of about a given length, as in Condenser's and its successors' preparation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def packed(
     short_probability: float,
     generator: np.random.Generator,
 ) -> list[int]:
-    """Consecutive sentences of one document as spans; none is lost, split or moved.
+    """Pack consecutive sentences of one document into spans; none is lost, split or moved.
 
     Each span has a target of its own: ``target``, or with ``short_probability`` any of 2..``target``. With
     ``overshoot`` a span is closed by the sentence that takes it beyond its target, and keeps that sentence;

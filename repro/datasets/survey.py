@@ -1,4 +1,4 @@
-"""What of the catalogue is at hand, and whether it is what it should be."""
+"""Lists which collections of the catalogue are at hand, and checks that they are the right ones."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ def survey(data_root: Path | None) -> list[Row]:
 
 
 def check(data_root: Path | None, ids: Iterable[str] = ()) -> list[ReproError]:
-    """Read collections in full, without ids all that are at hand, and say what is wrong: an error each.
+    """Read collections in full, without ids all that are at hand, and return an error for each fault.
 
     Counts are compared with the catalogue's, files with the SHA256SUMS of the data folder where it names
-    them. What is asked for and missing is a BlockedError. Raises UsageError for an unknown id.
+    them. A named collection that is missing is a BlockedError. Raises UsageError for an unknown id.
     """
     chosen = [dataset(id) for id in ids]
-    asked = bool(chosen)
+    named = bool(chosen)
     problems: list[ReproError] = []
     for source in _sources(chosen or list(catalog().values()), data_root):
         if isinstance(source, Missing):
-            if asked:
+            if named:
                 problems.append(source.error())
             continue
         try:
@@ -75,11 +75,11 @@ def _sources(entries: Iterable[Dataset], data_root: Path | None) -> Iterator[Sou
 
 
 def _row(entry: Dataset, data_root: Path | None) -> Row:
-    found = list(_sources([entry], data_root))
-    there = [source for source in found if isinstance(source, Source)]
+    sources = list(_sources([entry], data_root))
+    there = [source for source in sources if isinstance(source, Source)]
     if entry.source == "embedded":
         state = "embedded"
-    elif len(there) == len(found):
+    elif len(there) == len(sources):
         state = "found"
     else:
         state = "partly" if there else "missing"

@@ -1,4 +1,4 @@
-"""Queries from BEIR's queries.jsonl, from TREC-style topics, and questions with answers."""
+"""Reads queries from BEIR's queries.jsonl, from TREC-style topics, and questions with answers."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def queries(path: Path, format: str) -> Iterator[Query]:
 
 def split_of(every: Iterator[Query], wanted: set[str], queries_file: Path, qrels_file: Path) -> list[Query]:
     """The queries that the split's judgements are about. Raises DataError when one of them is nowhere."""
-    found = [query for query in every if query.id in wanted]
-    lost = wanted - {query.id for query in found}
+    queries_of_split = [query for query in every if query.id in wanted]
+    lost = wanted - {query.id for query in queries_of_split}
     if lost:
         example = f"judges query {min(lost)!r}, which {queries_file} does not have"
         raise DataError(f"{qrels_file}: {example} ({len(lost)} such)")
-    return found
+    return queries_of_split
 
 
 def _beir(path: Path) -> Iterator[tuple[int, Query]]:

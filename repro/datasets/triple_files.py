@@ -1,4 +1,4 @@
-"""Training triples in the form of MS MARCO's qidpidtriples: query, relevant and irrelevant passage, by id."""
+"""Reads training triples (query, relevant and irrelevant passage) in the form of MS MARCO's qidpidtriples."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def triples(path: Path) -> Iterator[Triple]:
 
 @dataclass
 class Negatives:
-    """What the triples say about one query: relevant documents in order, a sample of the irrelevant ones."""
+    """One query's relevant documents in the order of the triples, and a sample of the irrelevant ones."""
 
     positives: dict[str, None] = field(default_factory=dict)
     kept: list[tuple[bytes, str]] = field(default_factory=list)
@@ -36,17 +36,17 @@ class Negatives:
 
 
 def sampled(rows: Iterable[Triple], *, per_query: int, seed: int) -> dict[str, Negatives]:
-    """``per_query`` negatives for each query, in the order in which queries appear.
+    """Sample ``per_query`` negatives for each query, in the order in which queries appear.
 
     Kept are those with the largest keyed hash of query and document: a uniform sample without replacement
     that depends neither on the order of the rows nor on repeated ones, and remembers ``per_query`` ids only.
     """
-    found: dict[str, Negatives] = {}
+    samples: dict[str, Negatives] = {}
     key = f"{seed}".encode()
     for query, positive, negative in rows:
-        entry = found.get(query)
+        entry = samples.get(query)
         if entry is None:
-            entry = found[query] = Negatives()
+            entry = samples[query] = Negatives()
         entry.positives[positive] = None
         rank = blake2b(f"{query}\0{negative}".encode(), digest_size=8, key=key).digest()
         kept = entry.kept  # a heap: its first entry is the one to give way
@@ -57,4 +57,4 @@ def sampled(rows: Iterable[Triple], *, per_query: int, seed: int) -> dict[str, N
             heapq.heapreplace(kept, (rank, negative))
         else:
             heapq.heappush(kept, (rank, negative))
-    return found
+    return samples

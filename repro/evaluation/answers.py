@@ -1,4 +1,4 @@
-"""Success by answer strings: a passage is relevant when its text contains one of the question's answers.
+"""Scores success by answer strings: a passage is relevant when its text contains an answer to the question.
 
 The rule is the one of DPR's released evaluation: both sides are decomposed (NFD), cut into tokens (runs of
 letters, digits and marks; any other visible character is a token of its own) and lower-cased; the answer's
@@ -38,8 +38,8 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
     """
     # no token holds a space, so a spaced-out string contains another exactly where tokens do
     passage = f" {' '.join(tokens(text))} "
-    found = (tokens(answer) for answer in answers)
-    return any(bool(answer) and f" {' '.join(answer)} " in passage for answer in found)
+    answer_tokens = (tokens(answer) for answer in answers)
+    return any(bool(answer) and f" {' '.join(answer)} " in passage for answer in answer_tokens)
 
 
 def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
@@ -83,19 +83,19 @@ def read_answers(path: Path) -> dict[str, list[str]]:
 
     Raises DataError ``file:line: reason`` for a line that is no such object or an id that comes twice.
     """
-    found: dict[str, list[str]] = {}
+    answers: dict[str, list[str]] = {}
     for number, line in numbered_lines(path):
         try:
             query = json.loads(line)
-            qid, answers = query["id"], query["answers"]
+            qid, strings = query["id"], query["answers"]
         except (ValueError, TypeError, KeyError):
             raise DataError(f"{path}:{number}: no JSON object with id and answers") from None
-        if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
+        if not isinstance(strings, list) or not all(isinstance(answer, str) for answer in strings):
             raise DataError(f"{path}:{number}: answers are not a list of strings")
-        if qid in found:
+        if qid in answers:
             raise DataError(f"{path}:{number}: query {qid!r} comes twice")
-        found[qid] = answers
-    return found
+        answers[qid] = strings
+    return answers
 
 
 def _first_hit(documents: Sequence[str], answers: Sequence[str], texts: Mapping[str, str]) -> int | None:

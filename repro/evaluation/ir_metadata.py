@@ -1,4 +1,4 @@
-"""ir_metadata 0.1: what is known of a run, in a file beside it or as a header inside it."""
+"""Reads and writes a run's ir_metadata 0.1, in a file beside it or as a header inside it."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def write_metadata(path: Path, metadata: Mapping[str, Any]) -> None:
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """What a file beside a run says; raises StoreError when it cannot be read."""
+    """Read the metadata beside a run. Raises StoreError when the file cannot be read."""
     import yaml
 
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        metadata = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
         reason = str(error).splitlines()[0]
         raise StoreError(f"{path}: damaged ({reason}); `repro verify` names what is") from None
-    return found if isinstance(found, dict) else {}
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def completed(
@@ -42,23 +42,23 @@ def completed(
     measures: list[str],
     environment: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The metadata with what the suite knows besides: topics, measures, and the machine that measured.
+    """Add the topics, the measures and the machine that measured to a run's metadata.
 
     Args:
         collection: what is known of the judged topics; empty when nothing is.
         measures: names as in ir_measures; none are left out.
-        environment: of a record: commit, hardware, software.
+        environment: a record's commit, hardware and software.
     """
-    found = dict(metadata)
+    complete = dict(metadata)
     if collection:
-        found["data"] = {**(found.get("data") or {}), "test collection": dict(collection)}
+        complete["data"] = {**(complete.get("data") or {}), "test collection": dict(collection)}
     if measures:
-        found["research goal"] = {"evaluation": {"reported measures": measures}}
+        complete["research goal"] = {"evaluation": {"reported measures": measures}}
     if environment:
-        found["platform"] = _platform(environment)
+        complete["platform"] = _platform(environment)
         if environment.get("commit"):
-            found["implementation"] = {"source": {"lang": "python", "commit": environment["commit"]}}
-    return found
+            complete["implementation"] = {"source": {"lang": "python", "commit": environment["commit"]}}
+    return complete
 
 
 def _platform(environment: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,12 +73,12 @@ def _platform(environment: Mapping[str, Any]) -> dict[str, Any]:
         hardware["gpu"] = {"model": machine["gpu"]}
     if machine.get("memory_gib"):
         hardware["ram"] = f"{machine['memory_gib']} GiB"
-    found: dict[str, Any] = {"hardware": hardware}
+    platform: dict[str, Any] = {"hardware": hardware}
     if machine.get("system"):
-        found["operating system"] = {"kernel": machine["system"]}
+        platform["operating system"] = {"kernel": machine["system"]}
     if software:
-        found["software"] = {"libraries": [f"{name} {version}" for name, version in software.items()]}
-    return found
+        platform["software"] = {"libraries": [f"{name} {version}" for name, version in software.items()]}
+    return platform
 
 
 def _yaml(metadata: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Two groups of runs compared by their means."""
+"""Compares two groups of runs by their means."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def unpaired(first: Sequence[float], second: Sequence[float]) -> MeansTest | Non
 
     if min(len(first), len(second)) < 2 or len(set(first)) == len(set(second)) == 1:
         return None
-    found = ttest_ind(first, second)
-    return MeansTest(float(found.statistic), len(first) + len(second) - 2, float(found.pvalue))
+    test = ttest_ind(first, second)
+    return MeansTest(float(test.statistic), len(first) + len(second) - 2, float(test.pvalue))

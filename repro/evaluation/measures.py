@@ -37,7 +37,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Scores:
-    """What a run scores, query by query.
+    """A run's scores, query by query.
 
     Attributes:
         queries: the judged queries, sorted as text.
@@ -90,11 +90,11 @@ def score(
     # pytrec_eval counts grades into an array: below zero they would be written outside it
     grades = {qid: {d: max(grade, 0) for d, grade in judged.items()} for qid, judged in qrels.items()}
     with many_objects():
-        found = _trec_scores(set(wanted.values()), grades, documents)
+        scores = _trec_scores(set(wanted.values()), grades, documents)
     queries = sorted(qrels)
     return Scores(
         queries=queries,
-        measures={text: [found[measure][qid] for qid in queries] for text, measure in wanted.items()},
+        measures={text: [scores[measure][qid] for qid in queries] for text, measure in wanted.items()},
         missing=missing,
         ignored=ignored,
     )
@@ -133,7 +133,7 @@ def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
     for measure in measures:
         level = {} if measure.name == "nDCG" else {"rel": measure.rel}
         names[getattr(ir_measures, measure.name)(**level) @ measure.cutoff] = measure
-    found: dict[Measure, dict[str, float]] = {measure: {} for measure in measures}
+    scores: dict[Measure, dict[str, float]] = {measure: {} for measure in measures}
     for provider, chosen in (
         (ir_measures.msmarco, [theirs for theirs, ours in names.items() if ours.name == "RR"]),
         (ir_measures.pytrec_eval, [theirs for theirs, ours in names.items() if ours.name != "RR"]),
@@ -142,8 +142,8 @@ def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
             depth = max(names[theirs].cutoff for theirs in chosen)
             ranks = {q: by_rank(_to_last_hit(ranking[:depth], qrels[q])) for q, ranking in documents.items()}
             for metric in provider.iter_calc(chosen, qrels, ranks):
-                found[names[metric.measure]][metric.query_id] = float(metric.value)
-    return found
+                scores[names[metric.measure]][metric.query_id] = float(metric.value)
+    return scores
 
 
 def _to_last_hit(documents: list[str], judged: Mapping[str, int]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tests between systems from their scores alone: what a table of p-values leaves open.
+"""Tests between systems from their scores alone: effect sizes, intervals, permutation and Holm's p.
 
 Differences are taken between every two systems on the same queries. The reference distribution of the
 permutation test flips the sign of every query's difference; the bootstrap draws queries with replacement.
@@ -135,16 +135,16 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def _differences(values: np.ndarray) -> np.ndarray:
-    """(…, S) to (…, S, S)."""
+    """All differences of two values, (…, S) to (…, S, S)."""
     return values[..., :, None] - values[..., None, :]
 
 
 def _spread(scores: np.ndarray) -> np.ndarray:
     """Standard deviation (S, S), with Q - 1, of the differences of scores (S, Q); 0 where none differs."""
     count, size = scores.shape
-    found = np.zeros((count, count))
+    spread = np.zeros((count, count))
     for i in range(count if size > 1 else 0):
         difference = scores[i] - scores
         varied = np.ptp(difference, axis=1) > _ROUNDING
-        found[i] = np.where(varied, difference.std(axis=1, ddof=1), 0.0)
-    return found
+        spread[i] = np.where(varied, difference.std(axis=1, ddof=1), 0.0)
+    return spread

@@ -1,4 +1,4 @@
-"""A run file query by query: at full scale it has a hundred million lines, too many for the memory."""
+"""Reads a run file query by query: at full scale its hundred million lines exceed the memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from repro.evaluation.text_lines import numbered_lines
 
 
 def rankings(path: Path) -> Iterator[tuple[str, list[str], list[float]]]:
-    """Each query with its documents, best first, and their scores, of a run that ``write_run`` wrote.
+    """Yield each query with its documents, best first, and their scores, of a run that ``write_run`` wrote.
 
     Raises:
         DataError: a query's lines do not stand together, a line's rank is not its place, or its score is not

@@ -72,7 +72,7 @@ def write_run(
 
 
 def _start_raw(file: BinaryIO, scores: int) -> None:
-    """Numpy's header for so many float32; it has room for any number, so that it can be written again."""
+    """Write numpy's header for so many float32 scores; there is room to write it again for any number."""
     header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
     file.seek(0)
     np.lib.format.write_array_header_1_0(file, header)

@@ -141,7 +141,7 @@ def _ms_marco(
 
 
 def read_fast(path: Path) -> Run | None:
-    """What ``read_run`` returns, by a CSV parser; None for a file with anything unusual in it.
+    """Read a TREC run with a CSV parser, as ``read_run`` returns it; None for a file with anything unusual.
 
     ``read_lines`` then says what is wrong and where, or that nothing is.
     """

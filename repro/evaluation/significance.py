@@ -1,4 +1,4 @@
-"""Paired tests between systems: Student's t through ranx, and beside it what ``paired`` adds.
+"""Paired tests between systems: Student's t through ranx, with the tests of ``paired`` beside it.
 
 ranx reads scores, keys its results by the run's name, breaks ties in no fixed order, and compiles itself anew
 for every length of a document id. It is given whole-number scores which only state the ranking, and names of
@@ -61,12 +61,12 @@ def compare(
         for run in runs
     ]
     report = _report(rankings, qrels, sorted(set(wanted.values())), max_p)
-    found = {text: _tables(report, metric, names) for text, metric in wanted.items()}
+    tables_by_measure = {text: _tables(report, metric, names) for text, metric in wanted.items()}
     scores = [_scores(ranking, qrels, measures) for ranking in rankings]
-    for text, tables in found.items():
+    for text, tables in tables_by_measure.items():
         tables |= paired(np.array([each[text] for each in scores]), sorted(qrels), text)
         tables["holm_student_p"] = [holm(row) for row in tables["p"]]
-    return {"test": "student", "max_p": max_p, "measures": found}
+    return {"test": "student", "max_p": max_p, "measures": tables_by_measure}
 
 
 def compare_scores(
@@ -77,20 +77,20 @@ def compare_scores(
     *,
     max_p: float = 0.05,
 ) -> dict:
-    """What :func:`compare` gives, from scores by query (``{measure: [score, …]}`` a system) without any run.
+    """Compare systems as :func:`compare` does, by their scores (``{measure: [score, …]}`` each) without runs.
 
     Where ranx has no measure, or a mean is taken over several collections: t is ``scipy.stats.ttest_rel``.
     Raises UsageError when names and systems differ in number, DataError for a score that is no finite number.
     """
     if len(scores) != len(names):
         raise UsageError(f"{len(scores)} systems were given {len(names)} names; each needs one")
-    found = {}
+    tables_by_measure = {}
     for text in measures:
         values = np.array([system[text] for system in scores], dtype=np.float64)
         tests = paired(values, queries, text)  # refuses what is not finite before anything is made of it
-        tables = _counted(values, names)
-        found[text] = {**tables, **tests, "holm_student_p": [holm(row) for row in tables["p"]]}
-    return {"test": "student", "max_p": max_p, "measures": found}
+        tables = _count(values, names)
+        tables_by_measure[text] = {**tables, **tests, "holm_student_p": [holm(row) for row in tables["p"]]}
+    return {"test": "student", "max_p": max_p, "measures": tables_by_measure}
 
 
 def judged_part(
@@ -122,7 +122,7 @@ def _report(rankings, qrels, metrics: list[str], max_p: float) -> dict:
     import numba
     import ranx
 
-    judgements = ranx.Qrels.from_dict({qid: _renamed(judged) for qid, judged in qrels.items()})
+    judgements = ranx.Qrels.from_dict({qid: _rename(judged) for qid, judged in qrels.items()})
     runs = [ranx.Run.from_dict(ranking, name=str(i)) for i, ranking in enumerate(rankings)]
     threads = numba.get_num_threads()
     try:
@@ -133,7 +133,7 @@ def _report(rankings, qrels, metrics: list[str], max_p: float) -> dict:
         numba.set_num_threads(threads)  # ranx leaves it at 1 after fewer than ten queries
 
 
-def _renamed(judged: Mapping[str, int]) -> dict[str, int]:
+def _rename(judged: Mapping[str, int]) -> dict[str, int]:
     names = short_names(judged)
     return {names[document]: grade for document, grade in judged.items()}
 
@@ -166,13 +166,13 @@ def _tables(report: dict, metric: str, names: Sequence[str]) -> dict:
 
 def _scores(ranking: Mapping[str, Mapping[str, float]], qrels, measures) -> dict[str, list[float]]:
     """Scores of a judged part, query by query in the order of their sorted ids."""
-    judged = {qid: _renamed(grades) for qid, grades in qrels.items()}
+    judged = {qid: _rename(grades) for qid, grades in qrels.items()}
     run = {qid: list(documents.items()) for qid, documents in ranking.items()}
     return score(run, judged, list(measures), ignore_identical_ids=False).measures
 
 
-def _counted(scores: np.ndarray, names: Sequence[str]) -> dict:
-    """What ranx reports, from scores (S, Q)."""
+def _count(scores: np.ndarray, names: Sequence[str]) -> dict:
+    """The tables that ranx reports, computed from scores (S, Q)."""
     from scipy.stats import ttest_rel
 
     count = len(scores)

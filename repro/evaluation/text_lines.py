@@ -1,4 +1,4 @@
-"""Text files line by line, plain or gzipped, with the line at fault when one is damaged."""
+"""Reads text files line by line, plain or gzipped, and names the line at fault when one is damaged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from repro.errors import DataError
 
 @contextlib.contextmanager
 def many_objects() -> Iterator[None]:
-    """While millions of strings and pairs are made, none of them garbage, the collector only takes time."""
+    """Switch the garbage collector off, which only takes time while millions of objects are made to stay."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -44,7 +44,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def opened(path: Path) -> IO[str]:
-    """A text file, plain or gzipped, to be read as UTF-8."""
+    """Open a text file, plain or gzipped, to be read as UTF-8."""
     with open(path, "rb") as file:
         zipped = file.read(2) == b"\x1f\x8b"
     return (gzip.open if zipped else open)(path, "rt", encoding="utf-8")

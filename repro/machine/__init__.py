@@ -1,4 +1,4 @@
-"""What this machine has: Java, torch, GPUs, memory, disk, versions. Looks only; imports nothing heavy."""
+"""Java, torch, GPUs, memory, disk and versions of this machine, found without heavy imports."""
 
 from repro.machine.components import Component, java, survey, torch_info
 from repro.machine.jvm import missing as java_missing

@@ -29,7 +29,7 @@ class Component:
 
 
 def survey(store: Path, data_root: Path | None) -> list[Component]:
-    """All that ``repro doctor`` shows, in its order."""
+    """List the components of this machine in the order in which ``repro doctor`` shows them."""
     return [
         Component("python", "ok", f"{platform.python_version()} at {sys.executable}"),
         java(),
@@ -45,10 +45,10 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
 
 def java() -> Component:
     """The Java of :func:`repro.machine.jvm.runtime`, or what to do about its absence."""
-    found = jvm.runtime()
-    if found is None:
+    runtime = jvm.runtime()
+    if runtime is None:
         return Component("java", "missing", *jvm.missing())
-    return Component("java", "ok", f"{found.version} of {found.source} at {found.home}")
+    return Component("java", "ok", f"{runtime.version} of {runtime.source} at {runtime.home}")
 
 
 def torch_info() -> Component:

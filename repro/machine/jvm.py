@@ -1,4 +1,4 @@
-"""Which Java runs Lucene: found by looking at files, without starting one."""
+"""Chooses the Java that runs Lucene by looking at files, without starting one."""
 
 from __future__ import annotations
 

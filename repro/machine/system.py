@@ -39,10 +39,10 @@ def _gpus_by_nvidia_smi() -> list[str]:
         return []
     query = [program, "--query-gpu=name,memory.total", "--format=csv,noheader"]
     try:
-        told = subprocess.run(query, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(query, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):  # the latter when a driver hangs
         return []
-    return [line.strip() for line in told.stdout.splitlines() if line.strip()] if told.returncode == 0 else []
+    return [line.strip() for line in done.stdout.splitlines() if line.strip()] if done.returncode == 0 else []
 
 
 def _gpus_by_proc() -> list[str]:
@@ -82,7 +82,7 @@ def disk_free(path: Path) -> int:
 
 def _cpu() -> str | None:
     try:
-        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        model = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     except OSError:
-        found = None
-    return found[1].strip() if found else platform.processor() or None
+        model = None
+    return model[1].strip() if model else platform.processor() or None

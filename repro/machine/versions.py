@@ -37,8 +37,8 @@ DISTRIBUTIONS = (
 
 def software() -> dict[str, str]:
     """Versions of Python, Java and the distributions that can move a number; what is absent is left out."""
-    found = jvm.runtime()
-    versions = {"python": platform.python_version(), "java": found.version if found else None}
+    java = jvm.runtime()
+    versions = {"python": platform.python_version(), "java": java.version if java else None}
     versions |= {name: version(name) for name in ("repro-bench", *DISTRIBUTIONS)}
     return {name: version for name, version in versions.items() if version is not None}
 
@@ -58,8 +58,8 @@ def torch_cuda() -> str | None:
         text = Path(folder, "version.py").read_text()
     except OSError:
         return None
-    found = re.search(r"^cuda\b[^=\n]*=\s*['\"]([\d.]+)['\"]", text, re.MULTILINE)
-    return found[1] if found else None
+    cuda = re.search(r"^cuda\b[^=\n]*=\s*['\"]([\d.]+)['\"]", text, re.MULTILINE)
+    return cuda[1] if cuda else None
 
 
 def commit(root: Path) -> str | None:
@@ -68,7 +68,7 @@ def commit(root: Path) -> str | None:
         return None
     command = ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
     try:
-        told = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return told.stdout.strip() or None
+    return answer.stdout.strip() or None

@@ -1,1 +1,1 @@
-"""The bodies of the stages, a module each; what they take and give is declared in ``repro.stage_table``."""
+"""The bodies of the stages, a module each; their inputs and outputs are declared in ``repro.stage_table``."""

@@ -51,7 +51,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
 
 def _check_whole(missing) -> None:
-    """A weight that the checkpoint lacks would be drawn at random: only a pooler, unused here, may be."""
+    """Raise ValueError for a missing weight, which would be drawn at random; only a pooler may be missing."""
     lost = sorted(key for key in missing if not key.startswith("pooler"))
     if lost:
         raise ValueError(f"its weights do not fit the architecture it names, {lost[0]} is not among them")

@@ -1,4 +1,4 @@
-"""Stage: rank documents for queries with Lucene's BM25 (through pyserini)."""
+"""Stage ``bm25``: rank documents for queries with Lucene's BM25 (through pyserini)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _read(hits: Path) -> Iterator[tuple[str, list[str], list[float]]]:
 
 
 def _method(params: dict, facts: dict) -> dict:
-    """What the run's ir_metadata says of the method."""
+    """The method as the run's ir_metadata states it."""
     fields = ["title", "contents"] if params["multifield"] else ["contents"]
     bm25 = {"k1": params["k1"], "b": params["b"], "fields": fields, "depth": params["depth"]}
     return {

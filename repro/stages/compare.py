@@ -56,7 +56,7 @@ def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
     read = [json.loads((d / "scores.json").read_text(encoding="utf-8")) for d in directories]
     systems = [read[i : i + members] for i in range(0, len(read), members)]
     queries = _queries(systems)
-    scores = [{m: _weighted(parts, m) for m in measures} for parts in systems]
+    scores = [{m: _weighted_scores(parts, m) for m in measures} for parts in systems]
     _write(out, significance.compare_scores(scores, names, queries, measures, max_p=MAX_P))
     return {
         "queries": len(queries),
@@ -66,14 +66,14 @@ def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
 
 
 def _queries(systems: list[list[dict]]) -> list[str]:
-    """Ids of all members' queries, which must be every system's; a member's number keeps equal ids apart."""
+    """The query ids of all members, each with its member's number. Raises DataError where systems differ."""
     every = [[f"{n}:{q}" for n, part in enumerate(parts) for q in part["queries"]] for parts in systems]
     if any(queries != every[0] for queries in every):
         raise DataError("the systems were scored on different queries; they cannot be compared by query")
     return every[0]
 
 
-def _weighted(parts: list[dict], measure: str) -> list[float]:
+def _weighted_scores(parts: list[dict], measure: str) -> list[float]:
     """Scores of all members' queries, so weighted that their mean is the mean of the members' means."""
     total = sum(len(part["queries"]) for part in parts)
     weights = [total / (len(parts) * len(part["queries"])) for part in parts]

@@ -1,4 +1,4 @@
-"""Stage: the documents of a located collection as an Arrow dataset, streamed."""
+"""Stage ``corpus``: the documents of a located collection as an Arrow dataset, streamed."""
 
 from __future__ import annotations
 

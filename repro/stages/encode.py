@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from repro.datasets.arrow import IdColumn
-from repro.errors import DataError, StageError, unknown
+from repro.errors import DataError, StageError, check_known
 from repro.nn.encoder_conventions import MODULES
 from repro.progress import Progress
 from repro.stages.vectors.vector_files import new_array, take_space, write_ids
@@ -47,12 +47,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.nn.precision import check_precision, device
     from repro.nn.threads import threads_for
 
-    if params["kind"] not in KINDS:
-        raise unknown("kind of texts", params["kind"], KINDS)
     check_precision(params["precision"])
     ids, texts = read_texts(inputs["texts"], params)
-    if not ids:
-        raise DataError(f"{inputs['texts']}: there is no text to encode")
     folder = inputs["model"] / "model"
     encoder = _encoder(folder, params["pooling"]).eval().to(device())
     check_length(encoder.model, params["length"])
@@ -63,43 +59,52 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
             write_ids(ids, out, inputs["texts"])
         shown = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
         with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks)) as advance:
-            resumed = _written(out, len(ids), size, texts, encode, advance, rank, ranks)
+            resumed = _fill(out, len(ids), size, texts, encode, advance, rank, ranks)
     return {"texts": len(ids), "size": size} | ({"resumed_at": resumed} if resumed else {})
 
 
 def share(count: int, block: int, ranks: int) -> int:
-    """How many of ``count`` texts the first of so many processes encodes, by blocks of ``block``."""
+    """The number of ``count`` texts that the first of ``ranks`` processes encodes, by blocks of ``block``."""
     return sum(min(block, count - first) for first in range(0, count, block)[::ranks])
 
 
 def read_texts(folder: Path, params: dict) -> tuple[list[str] | IdColumn, Callable[[int, int], list[Titled]]]:
-    """The ids, and a function from a range of rows to their titles, empty for queries, and texts.
+    """Return the ids, and a function from a range of rows to their titles, empty for queries, and texts.
 
     A ``prefix`` of the parameters stands before the title, or the text where there is none; a ``separator``
-    of None leaves titles out.
+    of None leaves titles out. Raises UsageError for an unknown kind, DataError where there is no text.
     """
-    prefix = params.get("prefix", "")
-    if params["kind"] == "queries":
-        with open(folder / "queries.jsonl", encoding="utf-8") as file:
-            queries = [json.loads(line) for line in file]
-        texts = [("", prefix + query["text"]) for query in queries]
-        return [query["id"] for query in queries], lambda first, end: texts[first:end]
+    check_known("kind of texts", params["kind"], valid=KINDS)
+    ids, texts = (_queries if params["kind"] == "queries" else _passages)(folder, params)
+    if not ids:
+        raise DataError(f"{folder}: there is no text to encode")
+    return ids, texts
+
+
+def _queries(folder: Path, params: dict):
+    with open(folder / "queries.jsonl", encoding="utf-8") as file:
+        queries = [json.loads(line) for line in file]
+    texts = [("", params.get("prefix", "") + query["text"]) for query in queries]
+    return [query["id"] for query in queries], lambda first, end: texts[first:end]
+
+
+def _passages(folder: Path, params: dict):
     from datasets import load_from_disk
 
-    corpus = load_from_disk(str(folder / "arrow"))
+    corpus, prefix = load_from_disk(str(folder / "arrow")), params.get("prefix", "")
 
-    def passages(first: int, end: int) -> list[Titled]:
+    def texts(first: int, end: int) -> list[Titled]:
         rows = corpus[first:end]
         if params["separator"] is None:
             return [("", prefix + text) for text in rows["text"]]
         pairs = zip(rows["title"], rows["text"], strict=True)
         return [(prefix + title, text) if title else ("", prefix + text) for title, text in pairs]
 
-    return IdColumn(corpus), passages
+    return IdColumn(corpus), texts
 
 
 def _encoder(folder: Path, pooling: str):
-    """The encoder of a model made here, or one made elsewhere with heads of its own."""
+    """Load the encoder of a model made here, or a released one with heads of its own."""
     if pooling in ("pooler", MODULES):
         from repro.nn.released_encoder import load_released_encoder
 
@@ -109,25 +114,31 @@ def _encoder(folder: Path, pooling: str):
     return load_text_encoder(folder, pooling=pooling)
 
 
-def _encoding(encoder, tokenizer, params: dict) -> Callable[[Sequence[Titled]], np.ndarray]:
+def encoded_batches(encoder, tokenizer, texts: Sequence[Titled], params: dict) -> Iterator[tuple]:
+    """Encode texts, and yield the places of a batch of them with what the encoder gives for it."""
     import torch
 
     from repro.nn.precision import autocast, device
     from repro.nn.segment_pairs import passage_inputs
     from repro.nn.token_batches import token_batches
 
-    where = device()
+    where, (titles, bodies) = device(), zip(*texts, strict=True)
+    inputs = passage_inputs(tokenizer, titles, bodies, length=params["length"], separator=params["separator"])
+    for places, batch in token_batches(inputs):
+        with torch.inference_mode(), autocast(params["precision"]):
+            output = encoder(**{name: value.to(where) for name, value in batch.items()})
+        yield places, output
+
+
+def _encoding(encoder, tokenizer, params: dict) -> Callable[[Sequence[Titled]], np.ndarray]:
+    from torch.nn.functional import normalize
+
     normalizes = params["normalize"] or getattr(encoder, "normalizes", False)
 
     def encode(texts: Sequence[Titled]) -> np.ndarray:
         vectors = [np.empty(0)] * len(texts)
-        options = {"length": params["length"], "separator": params["separator"]}
-        inputs = passage_inputs(tokenizer, *zip(*texts, strict=True), **options)
-        for places, batch in token_batches(inputs):
-            with torch.inference_mode(), autocast(params["precision"]):
-                part = encoder(**{name: value.to(where) for name, value in batch.items()}).float()  # (N, H)
-                if normalizes:
-                    part = torch.nn.functional.normalize(part, dim=-1)
+        for places, output in encoded_batches(encoder, tokenizer, texts, params):
+            part = normalize(output.float(), dim=-1) if normalizes else output.float()  # (N, H)
             for place, vector in zip(places, part.cpu().numpy(), strict=True):
                 vectors[place] = vector
         return np.stack(vectors)
@@ -135,7 +146,7 @@ def _encoding(encoder, tokenizer, params: dict) -> Callable[[Sequence[Titled]], 
     return encode
 
 
-def _written(out: Path, count: int, size: int, texts, encode, advance, rank: int, ranks: int) -> int:
+def _fill(out: Path, count: int, size: int, texts, encode, advance, rank: int, ranks: int) -> int:
     """Fill this process' blocks of ``vectors.npy`` that are not intact; returns the first such row."""
     from repro.training.process_group import everybody_waits
 
@@ -169,7 +180,7 @@ def _encode_block(block: np.memmap, texts: list[Titled], encode, first: int, adv
 
 
 def _open(out: Path, count: int, size: int) -> None:
-    """The array on disk, kept with its blocks' digests if it is of this shape."""
+    """Make the array on disk, or keep it with its blocks' digests if it is of this shape."""
     path, digests = out / "vectors.npy", out / BLOCKS
     try:
         kept = np.load(path, mmap_mode="r")

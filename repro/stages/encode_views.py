@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import DataError, StageError, check_known
+from repro.errors import StageError
 from repro.progress import Progress
-from repro.stages.encode import KINDS, Titled, read_texts, share
+from repro.stages.encode import Titled, encoded_batches, read_texts, share
 from repro.stages.vectors.vector_files import write_ids
 from repro.stages.vectors.view_files import Arrays, join_blocks, save_block, whole
 from repro.store.disk import BLOCKS
@@ -20,7 +20,7 @@ BLOCK = 10_000  # texts sorted by length together, and lost at most when interru
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write what ``views`` names of each text, in the order of ``ids.txt``, which is the source's.
+    """Write the ``views`` of each text, dense or sparse, in the order of ``ids.txt``, which is the source's.
 
     ``dense``: ``vectors.npy``, (N, H) float32, reduced as the model was trained to. ``sparse``: rows in CSR
     format, ``indptr.npy`` int64, ``indices.npy`` int32 and ``values.npy`` float32, without zeros; the
@@ -47,11 +47,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.nn.threads import threads_for
     from repro.training.process_group import everybody_waits
 
-    check_known("kind of texts", params["kind"], valid=KINDS)
     check_precision(params["precision"])
     ids, texts = read_texts(inputs["texts"], params)
-    if not ids:
-        raise DataError(f"{inputs['texts']}: there is no text to encode")
     encoder = _encoder(inputs["model"] / "model", params)
     check_length(encoder.model, params["length"])
     encode = _encoding(encoder.eval().to(device()), params)
@@ -72,7 +69,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _encoder(folder: Path, params: dict):
-    """The encoder of a model made here, or a released one whose head is its own."""
+    """Load the encoder of a model made here, or a released one whose head is its own."""
     if params["head"] == SPLADE:
         from repro.nn.released_encoder import load_splade_encoder
 
@@ -85,23 +82,13 @@ def _encoder(folder: Path, params: dict):
 
 
 def _encoding(encoder, params: dict) -> Callable[[Sequence[Titled]], list[Arrays]]:
-    import torch
     from torch.nn.functional import normalize
 
-    from repro.nn.precision import autocast, device
-    from repro.nn.segment_pairs import passage_inputs
     from repro.nn.sparse_view import top_k
-    from repro.nn.token_batches import token_batches
-
-    where = device()
 
     def encode(texts: Sequence[Titled]) -> list[Arrays]:
-        titles, bodies = zip(*texts, strict=True)
-        options = {"length": params["length"], "separator": params["separator"]}
         rows: list[Arrays] = [{}] * len(texts)
-        for places, batch in token_batches(passage_inputs(encoder.tokenizer, titles, bodies, **options)):
-            with torch.inference_mode(), autocast(params["precision"]):
-                views = encoder(**{name: value.to(where) for name, value in batch.items()})
+        for places, views in encoded_batches(encoder, encoder.tokenizer, texts, params):
             views = {name: vectors.float() for name, vectors in views.items()}
             if "sparse" in views and params["top_k"] is not None:
                 views["sparse"] = top_k(views["sparse"], params["top_k"])
@@ -116,7 +103,7 @@ def _encoding(encoder, params: dict) -> Callable[[Sequence[Titled]], list[Arrays
 
 
 def _rows(views: Arrays, count: int) -> list[Arrays]:
-    """Vectors by view to one record a text: ``vectors``, and ``indices`` and ``values`` of what is not 0."""
+    """Turn vectors by view into a record a text: ``vectors``; ``indices`` and ``values`` that are not 0."""
     for vectors in views.values():
         if not np.isfinite(vectors).all():
             raise StageError("the vector of a text is not finite")
@@ -130,7 +117,7 @@ def _rows(views: Arrays, count: int) -> list[Arrays]:
 
 
 def _write_blocks(folder: Path, count: int, texts, encode, advance, rank: int, ranks: int) -> int:
-    """One file for each of this process' blocks that has none; returns the first row that was encoded."""
+    """Write a file for each of this process' blocks without one. Returns the first row that was encoded."""
     from repro.nn.token_batches import tokenised_together
 
     redone = count

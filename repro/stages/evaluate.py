@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from repro.errors import DataError, UsageError
@@ -31,7 +32,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         scores = _by_answers(params["measures"], ranking, inputs, progress)
     else:
         raise UsageError(f"judgements are {params['judgements']!r}; known: qrels, answers")
-    (out / "scores.json").write_text(_json(scores), encoding="utf-8")
+    text = json.dumps(asdict(scores), ensure_ascii=False, allow_nan=False)
+    (out / "scores.json").write_text(text, encoding="utf-8")
     return {
         "queries": len(scores.queries),
         "missing": len(scores.missing),
@@ -49,7 +51,7 @@ def _by_answers(measures: list[str], ranking: Run, inputs: Mapping[str, Path], p
 
 
 def _texts(path: Path, wanted: set[str], progress: Progress) -> dict[str, str]:
-    """Texts, without titles, of the wanted documents; DataError if the corpus lacks one."""
+    """Read the texts, without titles, of the wanted documents. Raises DataError if the corpus lacks one."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from datasets import load_from_disk
@@ -62,20 +64,8 @@ def _texts(path: Path, wanted: set[str], progress: Progress) -> dict[str, str]:
             chosen = batch.filter(pc.is_in(ids, value_set=pa.array(sorted(wanted), type=ids.type)))
             texts.update(zip(chosen["id"].to_pylist(), chosen["text"].to_pylist(), strict=True))
             advance(len(batch))
-    lost = sorted(wanted - texts.keys())
-    if lost:
-        raise DataError(f"{len(lost)} documents of the run are not in the corpus, the first is {lost[0]!r}")
+    missing = sorted(wanted - texts.keys())
+    if missing:
+        first = f"the first is {missing[0]!r}"
+        raise DataError(f"{len(missing)} documents of the run are not in the corpus, {first}")
     return texts
-
-
-def _json(scores: Scores) -> str:
-    return json.dumps(
-        {
-            "queries": scores.queries,
-            "measures": scores.measures,
-            "missing": scores.missing,
-            "ignored": scores.ignored,
-        },
-        ensure_ascii=False,
-        allow_nan=False,
-    )

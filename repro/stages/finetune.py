@@ -78,7 +78,7 @@ class Groups:
         return examples
 
     def _chosen(self, index: int, epoch: int) -> list[int]:
-        """A place among the row's positives, then places among its negatives."""
+        """Choose a place among the row's positives, then places among its negatives."""
         from repro.nn.negatives import confident, group, next_slice
 
         positives = range(len(self.positives[index]))
@@ -92,7 +92,7 @@ class Groups:
 
 
 def _as_rows(lists, corpus: Path, training_set: Path) -> Lists:
-    """A column of lists of document ids to lists of rows of the corpus."""
+    """Turn a column of lists of document ids into lists of rows of the corpus."""
     import pyarrow.compute as pc
 
     documents = pc.list_flatten(lists)
@@ -100,7 +100,7 @@ def _as_rows(lists, corpus: Path, training_set: Path) -> Lists:
 
 
 def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
-    """The scores of positives and negatives; None for a training set without, DataError if only some have."""
+    """The scores of positives and negatives; None without any. Raises DataError if only some have one."""
     import pyarrow.compute as pc
 
     if not set(SCORES) <= set(rows.column_names):

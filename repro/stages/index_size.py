@@ -1,4 +1,4 @@
-"""Stage ``index_size``: how large the vectors of a collection are."""
+"""Stage ``index_size``: the size of a collection's vectors in GB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage ``inspect_text``: what a model says of each word of one document."""
+"""Stage ``inspect_text``: a value that a model gives to each word of one document."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _view(declared: dict) -> View:
-    """The function at ``path``; where it states a name and a version, they must be the declared ones."""
+    """Import the function at ``path``. Raises UsageError where its name or version is not as declared."""
     path = declared["path"]
     module, _, attribute = path.partition(":")
     try:
@@ -75,7 +75,7 @@ def _check_options(view: View, path: str, folder: Path, text: str, options: dict
 
 
 def _place(corpus, title: str) -> tuple[int, bool]:
-    """The row of the document with a title, looked up inside Arrow: there are millions."""
+    """The row of the document with that title and True, or 0 and False where there is none."""
     import pyarrow.compute as pc
 
     place = pc.index(corpus.data.column("title"), title).as_py()

@@ -1,4 +1,4 @@
-"""Stage: a training set from a public file of negatives that several retrievers found."""
+"""Stage ``listed_negatives``: a training set from a public file of several retrievers' negatives."""
 
 from __future__ import annotations
 

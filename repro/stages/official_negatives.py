@@ -1,4 +1,4 @@
-"""Stage: a training set from the triples that come with a collection, negatives sampled for every query."""
+"""Stage ``official_negatives``: a training set from a collection's triples, negatives sampled by query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage ``project``: one query and its first candidates in a plane, with what can be measured without one."""
+"""Stage ``project``: one query and its first candidates in a plane, with measures of their distances."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _candidates(params: dict, run: Path) -> list[str]:
 
 
 def _vectors(folder: Path, wanted: list[str]) -> np.ndarray:
-    """(len(wanted), H) float64, in the order asked for; only these are read of what may be millions."""
+    """The wanted vectors, (len(wanted), H) float64, read in that order out of what may be millions."""
     places = dict.fromkeys(wanted, -1)
     with open(folder / "ids.txt", encoding="utf-8", newline="\n") as file:
         for place, line in enumerate(file):
@@ -103,7 +103,7 @@ def _vectors(folder: Path, wanted: list[str]) -> np.ndarray:
 
 
 def _t_sne(vectors: np.ndarray, *, perplexity: float, seed: int) -> np.ndarray:
-    """(N, 2), from one thread, as sums over several differ from machine to machine."""
+    """Points (N, 2), computed by one thread, as sums over several differ from machine to machine."""
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 

@@ -1,4 +1,4 @@
-"""Stage: the relevance judgements of one split in TREC format."""
+"""Stage ``qrels``: the relevance judgements of one split in TREC format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage: the queries of one split, with answers where strings decide."""
+"""Stage ``queries``: the queries of one split, with answers where strings decide."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def places(total: int, *, queries: int, sample: int, method: str, seed: int) -> list[int]:
-    """The rows of one sample, ascending."""
+    """The rows that one sample consists of, ascending."""
     count = min(queries, total)
     if method == "block":
         start = int(random.Random(seed + sample).random() * (total - count))

@@ -1,4 +1,4 @@
-"""Stage ``term_statistics``: how often each vocabulary entry occurs in texts, and in how many of them."""
+"""Stage ``term_statistics``: collection and document frequency of each vocabulary entry."""
 
 from __future__ import annotations
 

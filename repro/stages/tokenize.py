@@ -55,9 +55,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     tokenizer = load_tokenizer(inputs["model"] / "model")
     with progress.task("tokenising", total=len(corpus)) as advance:
         if splitter is None:
-            tokens = _mapped(corpus, _chunker(tokenizer, params, advance), ("input_ids",), out)
+            tokens = _map(corpus, _chunker(tokenizer, params, advance), ("input_ids",), out)
         else:
-            tokens = _mapped(corpus, _packer(tokenizer, splitter, params, advance), SPAN_LISTS, out)
+            tokens = _map(corpus, _packer(tokenizer, splitter, params, advance), SPAN_LISTS, out)
     if len(tokens) == 0:
         wanted = "any token" if splitter is None else f"{params['span_packing']['minimum_spans']} spans"
         raise DataError(f"{inputs['corpus']}: no document has {wanted}")
@@ -72,8 +72,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     return facts
 
 
-def _mapped(corpus, rows: Callable[..., dict], lists: tuple[str, ...], out: Path):
-    """The dataset of what ``rows`` makes of each batch of documents, given their places too."""
+def _map(corpus, rows: Callable[..., dict], lists: tuple[str, ...], out: Path):
+    """Apply ``rows`` to each batch of documents and their places, and return the dataset of the results."""
     from datasets import Features, Sequence, Value
 
     return corpus.map(
@@ -163,7 +163,7 @@ def _token_ids(tokenizer, texts: list[str]) -> list[list[int]]:
 
 
 def _splitter(params: dict) -> SentenceSplitter:
-    """The splitter of policy ``spans``, once the rest of its parameters is found sound."""
+    """Check the parameters of policy ``spans`` and return its sentence splitter."""
     packing = params["span_packing"]
     check_known("field", *params["fields"], valid=FIELDS)
     if not params["fields"]:

@@ -40,7 +40,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def counted_words(texts: Iterable[str]) -> Counter[str]:
-    """How often each word occurs, where words are what BERT's tokeniser makes of a text before WordPiece."""
+    """Count the words into which BERT's tokeniser splits texts before WordPiece."""
     from tokenizers.normalizers import BertNormalizer
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
@@ -63,15 +63,15 @@ def word_pieces(words: Counter[str], *, size: int) -> list[str]:
     from tokenizers.pre_tokenizers import WhitespaceSplit
     from tokenizers.trainers import BpeTrainer
 
-    moved = Counter({word[0] + _moved(word[1:]): count for word, count in words.items()})
+    moved = Counter({word[0] + _move_inside(word[1:]): count for word, count in words.items()})
     alphabet = _alphabet(moved, size=min(ALPHABET, size // 2))
     dropped = {ord(character): None for word in moved for character in word if character not in alphabet}
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = WhitespaceSplit()
     trainer = BpeTrainer(vocab_size=size, show_progress=False, initial_alphabet=sorted(alphabet))
-    tokenizer.train_from_iterator(_repeated(moved, dropped), trainer)
+    tokenizer.train_from_iterator(_repeat(moved, dropped), trainer)
     by_number = sorted(tokenizer.get_vocab().items(), key=lambda entry: entry[1])
-    return [_written(piece) for piece, _ in by_number]
+    return [_as_word_piece(piece) for piece, _ in by_number]
 
 
 def _texts(corpus, advance) -> Iterator[str]:
@@ -81,11 +81,11 @@ def _texts(corpus, advance) -> Iterator[str]:
         advance(len(batch["title"]))
 
 
-def _moved(tail: str) -> str:
+def _move_inside(tail: str) -> str:
     return "".join(chr(_INSIDE + ord(character)) for character in tail if ord(character) < 0x20000)
 
 
-def _written(piece: str) -> str:
+def _as_word_piece(piece: str) -> str:
     tail = "".join(
         chr(ord(character) - _INSIDE) if ord(character) >= _INSIDE else character for character in piece
     )
@@ -101,8 +101,8 @@ def _alphabet(words: Counter[str], *, size: int) -> set[str]:
     return set(sorted(counts, key=lambda character: (-counts[character], character))[:size])
 
 
-def _repeated(words: Counter[str], dropped: dict[int, None]) -> Iterator[str]:
-    """Lines in which every word stands as often as it was counted."""
+def _repeat(words: Counter[str], dropped: dict[int, None]) -> Iterator[str]:
+    """Yield lines that repeat every word as often as it was counted."""
     for word in sorted(words):
         spelt = word.translate(dropped)
         for first in range(0, words[word] if spelt else 0, 1000):

@@ -35,26 +35,26 @@ class Store:
             os.scandir(root).close()
 
     def path(self, node: Node) -> Path:
-        """Where the node's artefact lies once it exists."""
+        """The folder of the node's artefact, once it exists."""
         return self.root / node.stage / node.fingerprint
 
     def partial(self, node: Node) -> Path:
-        """Where the node's artefact is written."""
+        """The folder in which the node's artefact is written."""
         return self.path(node).with_suffix(".partial")
 
     def log(self, node: Node) -> Path:
-        """Where a failure of the node is told in full."""
+        """The file that holds a failure of the node in full."""
         return self.root / "logs" / f"{node.stage}-{node.fingerprint[:12]}.log"
 
     def state(self, node: Node) -> str:
-        """stored, damaged, partial or missing; decided by looking at records, names and sizes only."""
+        """``stored``, ``damaged``, ``partial`` or ``missing``, as records, names and sizes show it."""
         path = self.path(node)
         if os.path.lexists(path):
             return "damaged" if wrong_sizes(path) else "stored"
         return "partial" if self.partial(node).exists() else "missing"
 
     def record(self, node: Node) -> dict:
-        """What artefact.json says. Raises StoreError naming the artefact when it is damaged."""
+        """The content of artefact.json. Raises StoreError naming the artefact when it is damaged."""
         return read_json(self.path(node) / RECORD)
 
     def discard(self, node: Node) -> None:
@@ -63,7 +63,7 @@ class Store:
             remove(self.path(node))
 
     def remember(self, nodes: Iterable[Node]) -> None:
-        """Write down what nodes ask for, so that ``remembered`` finds them by fingerprint."""
+        """Write a note of each node, so that ``remembered`` finds it by fingerprint."""
         notes.remember(self.root, nodes)
 
     def remembered(self, fingerprint: str) -> Node:
@@ -71,7 +71,7 @@ class Store:
         return notes.remembered(self.root, fingerprint)
 
     def build(self, node: Node, work: Callable[[Path], dict | None], *, waiting: Callable[[], None]) -> Path:
-        """The node's artefact, built by ``work(directory)`` unless it exists.
+        """Build the node's artefact by ``work(directory)`` unless it exists, and return its folder.
 
         Args:
             work: writes the files into the directory (which may hold files of an interrupted attempt) and
@@ -79,7 +79,7 @@ class Store:
             waiting: called once when another process is building the same artefact.
 
         Raises:
-            StoreError: what is stored, or an input, is not what was written; or the disk refuses.
+            StoreError: the stored artefact or an input is damaged, or the disk refuses.
         """
 
         def make(partial: Path) -> None:
@@ -90,12 +90,12 @@ class Store:
         return self._placed(node, self.partial(node), make, waiting)
 
     def adopt(self, node: Node, fetch: Callable[[Path], None], *, waiting: Callable[[], None]) -> Path:
-        """The node's artefact, fetched with its record by ``fetch(directory)`` unless it exists.
+        """Fetch the node's artefact and record by ``fetch(directory)`` unless it exists, and return its folder.
 
         The directory is not the one that ``build`` writes into, and may hold files of an interrupted fetch.
 
         Raises:
-            StoreError: what came is not that artefact, whole and unaltered; it is removed.
+            StoreError: the files fetched are not that artefact, whole and unaltered; they are removed.
         """
 
         def take(incoming: Path) -> None:
@@ -158,7 +158,7 @@ class Store:
 
 
 def lock_file(root: Path, stage: str, fingerprint: str) -> Path:
-    """What whoever builds, fetches or removes an artefact holds meanwhile."""
+    """The lock file that is held while an artefact is built, fetched or removed."""
     return root / "locks" / f"{stage}-{fingerprint}.lock"
 
 

@@ -1,4 +1,4 @@
-"""The store's folder on the disk: refusals of the operating system in a sentence; removing, syncing."""
+"""Removes, measures, hashes and syncs files, and turns refusals of the operating system into sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BLOCKS = "blocks"  # a folder by which an interrupted stage goes on; no part of 
 
 @contextlib.contextmanager
 def translated(root: Path, what: str = "store", option: str = "--store") -> Iterator[None]:
-    """Operating-system errors about a folder (or file) of the user's, said in one sentence.
+    """Turn operating-system errors about a folder or file of the user into a StoreError of one sentence.
 
     Args:
         what, option: what the folder is, and what names another.

@@ -1,4 +1,4 @@
-"""What lies in a store that nothing needs: found without touching it, removed under each one's lock."""
+"""Finds the files of a store that nothing needs, and removes each under its lock."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ DAY = 24 * 60 * 60
 
 @dataclass(frozen=True)
 class Leftover:
-    """Something that can go.
+    """A file or folder that nothing needs.
 
     Attributes:
         kind: artefact, partial, lock or note.
-        stage: of what it belongs to; empty for notes.
-        bytes: on disk.
+        stage: the stage it belongs to; empty for notes.
+        bytes: its size on disk.
     """
 
     kind: str
@@ -39,19 +39,21 @@ class Leftover:
 
 
 def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Leftover]:
-    """What is not younger than ``keep_days``, nor needed, built or asked for within that time, nor below that.
+    """Files and folders that may go: older than ``keep_days``, and needed by nothing that stays.
+
+    What stays is ``needed``, being built, or was planned within that time, and every input of those.
 
     A partial artefact goes by its age alone: what it was the beginning of is built from the start then.
     Imported runs stay, since nothing here can make them again; so do logs and whatever is not the store's.
     """
     building = _building(store)
     before = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
-    kept = Lineage(store.root).below(needed | building | _asked_for(store, before))
-    found = [item for item in _artefacts(store, kept, building) if _newest(item.path) <= before]
-    gone = {item.path for item in found}
-    found += [item for item in _locks(store, gone, building) if _newest(item.path) <= before]
-    found += [item for item in _notes(store, kept, gone) if _newest(item.path) <= before]
-    return found
+    kept = Lineage(store.root).below(needed | building | _planned_since(store, before))
+    items = [item for item in _artefacts(store, kept, building) if _newest(item.path) <= before]
+    gone = {item.path for item in items}
+    items += [item for item in _locks(store, gone, building) if _newest(item.path) <= before]
+    items += [item for item in _notes(store, kept, gone) if _newest(item.path) <= before]
+    return items
 
 
 def remove_leftover(store: Store, item: Leftover) -> bool:
@@ -60,7 +62,7 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
         if not item.stage:
             item.path.unlink()
             return True
-        with _held(store, item) as held:
+        with _hold(store, item) as held:
             others = _building(store) - {item.fingerprint}
             free = held and item.fingerprint not in Lineage(store.root).below(others)
             if free:
@@ -72,14 +74,14 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
 def remove_damaged(store: Store, path: Path) -> bool:
     """Remove an artefact that is damaged, unless a process holds its lock; returns whether it is gone."""
     item = Leftover("artefact", path, path.parent.name, path.name, 0)
-    with translated(store.root), _held(store, item) as held:
+    with translated(store.root), _hold(store, item) as held:
         if held and os.path.lexists(path) and damage(path):  # it may have been built again since
             remove(path)
         return held
 
 
 @contextlib.contextmanager
-def _held(store: Store, item: Leftover) -> Iterator[bool]:
+def _hold(store: Store, item: Leftover) -> Iterator[bool]:
     """Hold the lock of what an item belongs to if nobody else does, and take its file away with it."""
     from filelock import FileLock, Timeout
 
@@ -148,13 +150,13 @@ def _building(store: Store) -> set[str]:
     return held
 
 
-def _asked_for(store: Store, before: float) -> set[str]:
-    """Fingerprints of the plans that were run since then: work of theirs may not have begun."""
+def _planned_since(store: Store, before: float) -> set[str]:
+    """Fingerprints of the nodes planned since ``before``, whose work may not have begun."""
     return {path.stem for path in store.root.glob("nodes/*.json") if _newest(path) > before}
 
 
 def _newest(path: Path) -> float:
-    """When anything of it was last written; now, where it is just going."""
+    """The time at which anything below a path was last written; infinity where it is being removed."""
     try:
         within = path.rglob("*") if path.is_dir() and not path.is_symlink() else ()
         return max(p.lstat().st_mtime for p in (path, *within))

@@ -1,4 +1,4 @@
-"""What each stored artefact was made from, read from the store itself: no plan, manifest or data is needed."""
+"""Tells from a store alone, without plan, manifest or data, what each artefact in it was made from."""
 
 from __future__ import annotations
 

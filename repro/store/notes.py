@@ -1,4 +1,4 @@
-"""Notes of what nodes ask for, ``nodes/<fingerprint>.json``: a fingerprint alone is enough to build from."""
+"""Notes of nodes, ``nodes/<fingerprint>.json``, from which a fingerprint alone is enough to build."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
 def remember(root: Path, nodes: Iterable[Node]) -> None:
-    """Write down what nodes ask for, so that ``remembered`` finds them by fingerprint.
+    """Write a note of each node, so that ``remembered`` finds it by fingerprint.
 
     A note that is there gets the time of now: what was asked for lately is not collected.
     """
@@ -35,20 +35,20 @@ def remember(root: Path, nodes: Iterable[Node]) -> None:
                     os.utime(path)
                 continue
             fresh[path] = path.with_suffix(f".{os.getpid()}")
-            fresh[path].write_text(json.dumps(_described(node)))
-        with ThreadPoolExecutor(32) as together:  # one by one, thousands wait for the disk half a minute
-            list(together.map(sync, fresh.values()))
+            fresh[path].write_text(json.dumps(_description(node)))
+        with ThreadPoolExecutor(32) as pool:  # one by one, thousands wait for the disk half a minute
+            list(pool.map(sync, fresh.values()))
         for path, scratch in fresh.items():
             scratch.replace(path)
 
 
 def remembered(root: Path, fingerprint: str) -> Node:
     """The node of an earlier plan. Raises UsageError when no plan had it, or several did."""
-    found = sorted((root / "nodes").glob(f"{fingerprint}*.json")) if fingerprint.isalnum() else []
-    if len(found) != 1:
-        problem = "several nodes begin with" if found else "no plan run with this store has a node"
+    notes = sorted((root / "nodes").glob(f"{fingerprint}*.json")) if fingerprint.isalnum() else []
+    if len(notes) != 1:
+        problem = "several nodes begin with" if notes else "no plan run with this store has a node"
         raise UsageError(f"{problem} {fingerprint!r}; `repro plan … --json` lists fingerprints")
-    return _read(root, found[0].stem)
+    return _read(root, notes[0].stem)
 
 
 def _read(root: Path, fingerprint: str) -> Node:
@@ -71,7 +71,7 @@ def _read(root: Path, fingerprint: str) -> Node:
     raise StoreError(f"{path}: damaged, or of another version; remove it, a run writes it again")
 
 
-def _described(node: Node) -> dict:
+def _description(node: Node) -> dict:
     inputs = {
         name: [n.fingerprint for n in value] if isinstance(value, tuple) else value.fingerprint
         for name, value in node.inputs.items()

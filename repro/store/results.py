@@ -1,4 +1,4 @@
-"""Records of what was measured: one line a cell, seed and fingerprint, appended and never changed."""
+"""Records of measured cells, one line a cell, seed and fingerprint, which are appended and never changed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Record:
 
     Attributes:
         cell: the cell's path.
-        measured: the value in print's unit, unrounded.
+        measured: the value in the unit of the published one, unrounded.
         seed: the user's seed; None means the paper's own.
         fingerprint: of the evaluation (or of the evaluations averaged).
         readings: choices in force that are not the default.
@@ -88,15 +88,15 @@ class Results:
                 *lines, _unfinished = path.read_bytes().split(b"\n")
         except FileNotFoundError:
             return []
-        found = []
+        records = []
         for number, line in enumerate(lines, 1):
             try:
-                found.append(_reader().validate_json(line))
+                records.append(_reader().validate_json(line))
             except ValidationError as error:
                 first = error.errors()[0]
                 where = "".join(f"{part}: " for part in first["loc"])
                 raise DataError(f"{path}:{number}: not a record: {where}{first['msg']}") from None
-        return found
+        return records
 
     def append(self, records: Iterable[Record]) -> int:
         """Add the records that are not there yet; returns how many. Safe between processes."""
@@ -122,7 +122,7 @@ class Results:
 
 
 def _write(path: Path, text: str) -> None:
-    """Append whole lines, first removing what a killed writer left of a last one."""
+    """Append whole lines, after removing an unfinished last one that a killed writer left."""
     with path.open("a+b") as stream:
         end = stream.seek(0, os.SEEK_END)
         stream.seek(0)

@@ -1,4 +1,4 @@
-"""``artefact.json``: what an artefact is, what its files were when made, and whether they still are."""
+"""Writes and checks ``artefact.json``, which holds an artefact's identity and its files' checksums."""
 
 from __future__ import annotations
 
@@ -106,10 +106,10 @@ def _wrong_size(path: Path, name: str, size: int) -> str:
     try:
         if any((path / part).is_symlink() for part in (Path(name), *Path(name).parents)):
             return f"{name} is a link"
-        found = os.stat(path / name).st_size
+        size_now = os.stat(path / name).st_size
     except OSError:
         return f"{name} is missing"
-    return "" if found == size else f"{name} has {found} bytes, {size} were written"
+    return "" if size_now == size else f"{name} has {size_now} bytes, {size} were written"
 
 
 def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:

