@@ -95,9 +95,8 @@ class FineTuning:
 
     def run(self, model: Node) -> Node:
         """The model's ranking of the request's queries; the columns scored as the readings say."""
-        documents = self.request.collection == "msmarco-document"
-        score_as_read(self.request, documents=documents)
-        stages = self._documents() if documents else self.passages()
+        score_as_read(self.request)
+        stages = self._documents() if self.request.collection == "msmarco-document" else self.passages()
         return stages.search(model, self.request.dataset, depth=DEPTH)
 
     def passages(self) -> TwoStage:
@@ -177,14 +176,15 @@ class FineTuning:
         return self.request.seed_or(self.request.reading("fine-tuning-seed"))
 
 
-def score_as_read(request: Request, *, documents: bool) -> None:
+def score_as_read(request: Request) -> None:
     """Score columns headed recall by the measures of readings dev-recall and trec-recall-grade."""
     if "/dev" in request.dataset:
         name = request.reading("dev-recall")
         for cutoff in (100, 1000):
             request.measure_as(f"R@{cutoff}", f"{name}@{cutoff}")
         return
-    grade = request.reading("trec-recall-grade")["document" if documents else "passage"]
+    kind = "document" if request.collection == "msmarco-document" else "passage"
+    grade = request.reading("trec-recall-grade")[kind]
     level = f"(rel={grade})" if grade > 1 else ""
     for cutoff in (100, 1000):
         for printed in (f"R@{cutoff}", f"R(rel=2)@{cutoff}"):
@@ -197,3 +197,11 @@ def recall_as_read(request: Request, reading: str) -> None:
     for cutoff in (50, 1000):
         for printed in (f"Success@{cutoff}", f"R@{cutoff}"):
             request.measure_as(printed, f"{name}@{cutoff}")
+
+
+def score_columns(request: Request, recall: str | None) -> None:
+    """Score a baseline's columns of recall as the paper's readings say; ``recall`` is the one of its row."""
+    if {"dev-recall", "trec-recall-grade"} <= set(request.choices.readings):
+        score_as_read(request)
+    if recall is not None:
+        recall_as_read(request, recall)

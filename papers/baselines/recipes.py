@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from papers.baselines.ms_marco import recall_as_read, score_as_read
+from papers.baselines.ms_marco import score_columns
 from repro import recipe
 from repro.graph import Node
 from repro.recipe.request import Request
@@ -30,10 +30,7 @@ def bm25(
     topics = recipe.queries(request.dataset)
     if document_parameters is not None and request.collection == "msmarco-document":
         parameters = document_parameters
-    if {"dev-recall", "trec-recall-grade"} <= set(request.choices.readings):
-        score_as_read(request, documents=request.collection == "msmarco-document")
-    if recall is not None:
-        recall_as_read(request, recall)
+    score_columns(request, recall)
     if identical_ids is not None:
         request.score_with(ignore_identical_ids=request.reading(identical_ids))
     return recipe.bm25(documents, topics, **request.reading(parameters), depth=DEPTH)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from papers.baselines.ms_marco import recall_as_read, score_as_read
+from papers.baselines.ms_marco import score_columns
 from papers.baselines.two_stage import TITLED, marco_passages
 from repro import recipe
 from repro.errors import unknown
@@ -30,9 +30,9 @@ def retriever(request: Request, *, system: str, recall: str | None = None) -> No
     if system not in entries:
         raise unknown("released encoder", system, entries)
     entry = entries[system]
-    _score(request)
-    if recall is not None:
-        recall_as_read(request, recall)
+    score_columns(request, recall)
+    if request.collection.startswith("beir/") and "dense-identical-ids" in request.choices.readings:
+        request.score_with(ignore_identical_ids=request.reading("dense-identical-ids"))
     used = _conventions(entry)
     models = tuple(
         checkpoint(weights.model, revision=weights.revision, kind=used.kind, pooling=used.pooling)
@@ -66,12 +66,3 @@ def _documents(request: Request, used: Conventions) -> Node:
         return marco_passages(request)
     titled = request.choices.data and (request.choices.data / TITLED / "corpus.jsonl").exists()
     return recipe.corpus(TITLED if titled else request.collection)
-
-
-def _score(request: Request) -> None:
-    """Score the columns as the readings of the row's paper say, where it has them."""
-    known = set(request.choices.readings)
-    if request.collection.startswith("msmarco-") and {"dev-recall", "trec-recall-grade"} <= known:
-        score_as_read(request, documents=request.collection == "msmarco-document")
-    if request.collection.startswith("beir/") and "dense-identical-ids" in known:
-        request.score_with(ignore_identical_ids=request.reading("dense-identical-ids"))
