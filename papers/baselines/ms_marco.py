@@ -20,6 +20,7 @@ CONTRASTIVE = Objective("contrastive", 1, "repro.nn.bi_encoder:BiEncoderContrast
 PASSAGES, DOCUMENTS = "msmarco-passage/train/judged", "msmarco-document/train"
 OFFICIAL_NEGATIVES = "msmarco-passage/train/triples-v2"
 NO_PROJECTOR = {"projector": "none", "projector_start": "new"}
+LEARNING_RATE = 5e-6  # COSTA §4.5.2
 DEPTH = 1000
 
 
@@ -58,7 +59,7 @@ class FineTuning:
         miner = self.passage_model(encoder)
         start = miner if ask("document-start") == "passage" else encoder
         for _ in range(iteration):
-            negatives = self._mined(miner, stages.reading(passage_length=ask("document-mining-length")))
+            negatives = self._mined(miner, stages.with_passages_of(ask("document-mining-length")))
             start = miner = stages.tuned(start, negatives, self._optimisation(epochs=1))
         return miner
 
@@ -69,7 +70,7 @@ class FineTuning:
         queries: int,
         sample: int,
         batch: int | None = None,
-        learning_rate: float = 5e-6,
+        learning_rate: float = LEARNING_RATE,
     ) -> Node:
         """Fine-tune for passages on a sample of the training queries (reading: low-resource-training)."""
         negatives = self._sample(self._bm25_negatives(), queries, sample)
@@ -142,7 +143,7 @@ class FineTuning:
         )
 
     def _optimisation(
-        self, *, epochs: int, batch: int | None = None, learning_rate: float = 5e-6
+        self, *, epochs: int, batch: int | None = None, learning_rate: float = LEARNING_RATE
     ) -> Optimisation:
         """Adam at 5e-6, warm-up over a tenth (COSTA §4.5.2); the decay is the released scripts' default."""
         ask = self.request.reading

@@ -40,7 +40,7 @@ class Dense:
 
 @dataclass(frozen=True, kw_only=True)
 class TwoStage:
-    """What the trainings and rankings of a retriever share, in both stages.
+    """A retriever's trainings and rankings, by the values that both stages share.
 
     Attributes:
         train: the dataset of the training queries and their judgements.
@@ -89,9 +89,9 @@ class TwoStage:
         texts = replace(self.texts, topics=recipe.queries(dataset))
         return self.representation.search(retriever, texts, depth=depth)
 
-    def reading(self, *, passage_length: int) -> TwoStage:
-        """The same with so many tokens of a passage."""
-        return replace(self, texts=replace(self.texts, passage_length=passage_length))
+    def with_passages_of(self, length: int) -> TwoStage:
+        """The same with passages of so many tokens."""
+        return replace(self, texts=replace(self.texts, passage_length=length))
 
     def reranking(
         self, *, length: int, separator: str, passages: int, trained: int, regulariser: str

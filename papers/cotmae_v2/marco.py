@@ -17,40 +17,35 @@ DEPTH = 1000
 
 
 @dataclass(frozen=True)
-class Version:
-    """Values of fine-tuning in which the versions differ; ``epochs`` are those of both stages."""
-
-    epochs: tuple[int, int]
-    weight_decay: float
-    passage_length: int
-
-
-@dataclass(frozen=True)
 class Marco:
-    """The stages of one request, whose retrievers represent texts as ``views`` says."""
+    """The stages of one request, whose retrievers represent texts as ``views`` says.
+
+    Attributes:
+        epochs: of both stages.
+        weight_decay, passage_length: of all stages.
+    """
 
     request: Request
     views: Views
-    version: Version
+    epochs: tuple[int, int]
+    weight_decay: float
+    passage_length: int
 
     @classmethod
     def second_version(cls, request: Request, views: Views) -> Marco:
         """The stages of this paper's version (§4.2)."""
         ask = request.reading
-        return cls(
-            request, views, Version((3, ask("stage-two-epochs")), ask("fine-tuning-weight-decay"), 144)
-        )
+        return cls(request, views, (3, ask("stage-two-epochs")), ask("fine-tuning-weight-decay"), 144)
 
     @classmethod
     def first_version(cls, request: Request) -> Marco:
         """The stages of the first version (reading: first-version-fine-tuning)."""
-        how = request.reading("first-version-fine-tuning")
-        version = Version(tuple(how["epochs"]), how["weight_decay"], how["passage_length"])
-        return cls(request, Views(request, views=("dense",)), version)
+        read = request.reading("first-version-fine-tuning")
+        return cls(request, Views(request, views=("dense",)), **read | {"epochs": tuple(read["epochs"])})
 
     def stage_one(self, encoder: Node) -> Node:
         """Fine-tune ``encoder`` on the official BM25 negatives (stage 1 of Figure 2)."""
-        return self._stages().tuned(encoder, self._official(), self._optimisation(self.version.epochs[0]))
+        return self._stages().tuned(encoder, self._official(), self._optimisation(self.epochs[0]))
 
     def stage_two(self, encoder: Node) -> Node:
         """Fine-tune on negatives mined with stage one: the retriever measured as not distilled."""
@@ -59,7 +54,7 @@ class Marco:
         if ask("stage-two-negatives") == "both":
             negatives = recipe.union(negatives, self._official())
         start = encoder if ask("stage-two-start") == "pre-trained" else first
-        return self._stages().tuned(start, negatives, self._optimisation(self.version.epochs[1]))
+        return self._stages().tuned(start, negatives, self._optimisation(self.epochs[1]))
 
     def distilled(self, encoder: Node, *, teacher: Node) -> Node:
         """Fine-tune to rank mined negatives as the first version's re-ranker does (Eq. 16)."""
@@ -113,7 +108,7 @@ class Marco:
 
     def _stages(self) -> TwoStage:
         passages = self.request.reading("fine-tuning-batch")["passages"]
-        documents, length = marco_passages(self.request), self.version.passage_length
+        documents, length = marco_passages(self.request), self.passage_length
         return self.views.stages(documents, length=length, passages=passages)
 
     def _reranking(self, regulariser: str | None = None) -> TwoStage:
@@ -134,7 +129,7 @@ class Marco:
             queries=queries or self.request.reading("fine-tuning-batch")["queries"],
             epochs=epochs,
             learning_rate=learning_rate,
-            weight_decay=self.version.weight_decay,
+            weight_decay=self.weight_decay,
         )
 
 

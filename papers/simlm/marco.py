@@ -23,9 +23,11 @@ class Marco:
 
     request: Request
 
-    def retriever_1(self, encoder: Node, *, epochs: int = 3, learning_rate: float = 2e-5) -> Node:
+    def retriever_1(self, encoder: Node, *, is_electra: bool = False) -> Node:
         """Fine-tune ``encoder`` on the official BM25 negatives (stage 1 of Figure 2)."""
-        how = replace(self._optimisation("retriever"), epochs=epochs, learning_rate=learning_rate)
+        how = self._optimisation("retriever")
+        if is_electra:  # App. A: it needs six epochs at 4e-5 to converge
+            how = replace(how, epochs=6, learning_rate=4e-5)
         negatives = recipe.official_negatives(
             OFFICIAL_NEGATIVES,
             per_query=self.request.reading("official-negatives"),

@@ -111,7 +111,7 @@ class Questions:
         return fine_tuning.reranking(self.request, self._stages(), **sizes)
 
     def _searched(self, retriever: Node, dataset: str, *, depth: int) -> Node:
-        encoding = self._stages().reading(passage_length=self.request.reading("nq-lengths")["encoding"])
+        encoding = self._stages().with_passages_of(self.request.reading("nq-lengths")["encoding"])
         return encoding.search(retriever, dataset, depth=depth)
 
     def _optimisation(self, stage: str) -> Optimisation:

@@ -10,14 +10,11 @@ from repro import recipe
 from repro.graph import Node
 from repro.recipe.request import Request
 
-# App. A: ELECTRA needs six epochs at 4e-5 to converge
-TUNED = {"electra": {"epochs": 6, "learning_rate": 4e-5}}
-
 
 def retriever_row(request: Request, *, encoder: str) -> Node:
     """Rank with an encoder fine-tuned on BM25 negatives (Tables 1, 7 and 10)."""
     marco = Marco(request)
-    return marco.run(marco.retriever_1(ENCODERS[encoder](request), **TUNED.get(encoder, {})))
+    return marco.run(marco.retriever_1(ENCODERS[encoder](request), is_electra=encoder == "electra"))
 
 
 def stage_row(request: Request, *, stage: str, encoder: str = "simlm") -> Node:
