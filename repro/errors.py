@@ -1,4 +1,4 @@
-"""What can go wrong, and with which exit status.
+"""The errors that a user can act on, each with its exit status.
 
 ReproError
 ├── UsageError      2   the command line names something that does not exist

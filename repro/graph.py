@@ -24,7 +24,7 @@ class Node:
     """One piece of work whose result is an artefact of the store.
 
     Attributes:
-        stage: a key of ``repro.stages.STAGES``.
+        stage: a key of ``repro.stage_table.STAGES``.
         params: plain JSON values.
         inputs: input nodes by the stage's names for them; a list where the stage takes several.
     """
@@ -39,7 +39,7 @@ class Node:
         return hashlib.sha256(canonical(self.identity()).encode()).hexdigest()
 
     def identity(self) -> dict:
-        """What the fingerprint is taken over."""
+        """The value over which the fingerprint is taken."""
         spec = STAGES[self.stage]
         params = {k: v for k, v in self.params.items() if k not in spec.ignored}
         if "objective" in params:
@@ -124,8 +124,8 @@ def check_types(node: Node) -> None:
         raise TypeError(f"{node.stage}: inputs missing {sorted(missing)}, not known {sorted(extra)}")
     for name, value in node.inputs.items():
         for parent in value if isinstance(value, tuple) else (value,):
-            given = STAGES[parent.stage].output
-            if given not in allowed[name].split("|"):
+            output = STAGES[parent.stage].output
+            if output not in allowed[name].split("|"):
                 raise TypeError(
-                    f"{node.stage}: input {name!r} takes {allowed[name]}, {parent.stage} gives {given}"
+                    f"{node.stage}: input {name!r} takes {allowed[name]}, {parent.stage} gives {output}"
                 )

@@ -41,8 +41,7 @@ def export(source: MeasuredEncoder, store: Store, to: Path, *, card: str, about:
         scratch.mkdir(parents=True)
         _write_model(source, store.path(source.model) / "model", scratch)
         (scratch / "README.md").write_text(card, encoding="utf-8")
-        said = {"conventions": source.conventions.to_json(), **about}
-        _write_json(scratch / FILE, said)
+        _write_json(scratch / FILE, {"conventions": source.conventions.to_json(), **about})
         os.rename(scratch, to)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -53,7 +53,10 @@ class Compared:
 
     def as_json(self) -> dict:
         """The object that ``run``, ``compare`` and ``status`` print with ``--json``."""
-        first = self.records[0] if self.records else None
+
+        def of_first(name: str, otherwise: object = None) -> object:
+            return getattr(self.records[0], name) if self.records else otherwise
+
         return {
             "id": self.cell.id,
             "printed": self.cell.text,
@@ -63,14 +66,14 @@ class Compared:
             "scale": self.scale,
             "unit": self.cell.unit,
             "seeds": [r.seed for r in self.records],
-            "fingerprint": first.fingerprint if first else None,
+            "fingerprint": of_first("fingerprint"),
             "fingerprints": [r.fingerprint for r in self.records],
             "current": self.current,
-            "queries": first.queries if first else None,
-            "missing": first.missing if first else None,
-            "readings": first.readings if first else {},
-            "substitutes": first.substitutes if first else {},
-            "origin": first.origin if first else {},
+            "queries": of_first("queries"),
+            "missing": of_first("missing"),
+            "readings": of_first("readings", {}),
+            "substitutes": of_first("substitutes", {}),
+            "origin": of_first("origin", {}),
             "blocked": [{"cause": o.cause, "remedy": o.remedy} for o in self.obstacles],
         }
 

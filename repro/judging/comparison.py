@@ -119,11 +119,11 @@ def _judge(case: _Case) -> Compared:
 def _recorded(case: _Case) -> Compared | None:
     """By the suite's own records of these readings: those of the graph as it is now, else older ones."""
     ours = [r for r in case.records if r.readings == case.departures and not r.origin]
+    if not ours:
+        return None
     expected = {m.fingerprint for m in case.measurements}
     current = [r for r in ours if r.fingerprint in expected]
     chosen = list({r.fingerprint: r for r in _newest(current or ours)}.values())
-    if not chosen:
-        return None
     judged = verdict(
         case.cell.printed,
         [r.measured for r in chosen],
@@ -175,16 +175,15 @@ def _not_run(case: _Case) -> Compared:
 def _tolerance(case: _Case) -> Tolerance | None:
     """The class the row states, else the one its graph implies: trained again, re-encoded, deterministic."""
     cell = case.cell
-    if cell.unit not in UNITS:
+    measures = [cell.column.measure] if cell.column.measure else [m.cell.column.measure for m in case.parts]
+    if cell.unit not in UNITS or not any(measures[:1]):
         return None
     stages = {node.stage for m in case.parts for node in walk(m.parts)}
     if stages & {"pretrain", "finetune"}:
         implied = "retrained"
     else:
         implied = "re-encoded" if stages & {"backbone", "released"} else "deterministic"
-    columns = [cell.column] if cell.column.measure else [m.cell.column for m in case.parts]
-    measure = next((c.measure for c in columns), None)
-    return tolerance(cell.row.tolerance or implied, measure, unit=cell.unit) if measure else None
+    return tolerance(cell.row.tolerance or implied, measures[0], unit=cell.unit)
 
 
 def _newest(records: list[Record]) -> list[Record]:

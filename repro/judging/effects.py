@@ -1,6 +1,6 @@
-"""A claim against its print: does our gain over the baseline have the printed size, our rows their order?
+"""Effects beside the paper's: is our gain over the baseline as large, do our rows stand in the same order?
 
-Means are all that print gives. The effect ratio and the difference of relative improvements are those of
+Means are all that a paper gives. The effect ratio and the difference of relative improvements are those of
 Breuer et al., SIGIR 2020; what two measurements share, an offset say, cancels in them.
 """
 
@@ -14,7 +14,7 @@ from itertools import combinations
 from repro.judging.compared import Compared
 
 ROWS = 3  # with fewer an order says nothing
-APART = ("scaled", "modified")  # verdicts of measurements that are not compared with print
+APART = ("scaled", "modified")  # verdicts of measurements that are not compared with the paper
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Effect:
 
     Attributes:
         row, over, column: ids.
-        effect_ratio: our gain over the printed one; 1 is the printed gain, None where print has none.
-        delta_ri: printed less our relative improvement; 0 is print's, None over a baseline of 0.
+        effect_ratio: our gain over the published one; 1 is the published gain, None where that is none.
+        delta_ri: published less measured relative improvement; 0 where equal, None over a baseline of 0.
     """
 
     row: str
@@ -34,18 +34,18 @@ class Effect:
     delta_ri: float | None
 
     def as_json(self) -> dict:
-        """As ``compare --json`` gives it below the cell."""
+        """The object that ``compare --json`` prints below the cell."""
         return {key: value for key, value in asdict(self).items() if key not in ("row", "column")}
 
 
 def effect_ratio(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
-    """(advanced, baseline) in print and measured: the measured gain over the printed one."""
+    """(advanced, baseline) of both: the measured gain over the published one."""
     gain = printed[0] - printed[1]
     return (measured[0] - measured[1]) / gain if gain else None
 
 
 def delta_ri(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
-    """(advanced, baseline) in print and measured: the printed relative improvement less the measured one."""
+    """(advanced, baseline) of both: the published relative improvement less the measured one."""
     if not (printed[1] and measured[1]):
         return None
     return (printed[0] - printed[1]) / printed[1] - (measured[0] - measured[1]) / measured[1]
@@ -83,19 +83,19 @@ def effects(cells: Sequence[Compared]) -> list[Effect]:
 
 
 def orders(cells: Sequence[Compared]) -> dict[str, tuple[float, int]]:
-    """Column id -> Kendall's tau-b of a table's rows in print and in ours, and how many; where defined."""
+    """Column id -> Kendall's tau-b of its rows, published and measured, and their number; where defined."""
     columns: dict[str, list[Compared]] = {}
     for c in _comparable(cells):
         columns.setdefault(c.cell.column.id, []).append(c)
-    found = {
+    agreements = {
         column: (order_agreement([_printed(c) for c in rows], [c.measured for c in rows]), len(rows))
         for column, rows in columns.items()
     }
-    return {column: (tau, rows) for column, (tau, rows) in found.items() if tau is not None}
+    return {column: (tau, rows) for column, (tau, rows) in agreements.items() if tau is not None}
 
 
 def _comparable(cells: Sequence[Compared]) -> list[Compared]:
-    """Cells with a number in print and one of ours that stands beside it."""
+    """Cells with a published number and a measured one that may be compared with it."""
     return [c for c in cells if c.cell.is_numeric and c.measured is not None and c.verdict.name not in APART]
 
 

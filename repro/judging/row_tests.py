@@ -1,4 +1,4 @@
-"""Tests between the rows of a table: which can be made of what is stored, and making them."""
+"""Significance tests between the rows of a table: which the store has the runs for, and computing them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from repro.graph import Node
 from repro.judging.compared import Comparison
 from repro.progress import Progress
 from repro.running.engines.inline import ensure
+from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.store import Store, read_json
 
@@ -22,19 +23,24 @@ def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
     rows: dict[tuple[str, str, str], dict[str, tuple[Node, ...]]] = {}
     measures: dict[tuple[str, str, str], set[str]] = {}
     for m in plan.measurements:
-        parts = m.groups[0]
-        expected = max(1, len(dataset(m.cell.column.dataset).members))
-        if len(m.groups) > 1 or len(parts) != expected or "judgements" not in parts[0].params:
-            continue
-        if any(plan.states[p.fingerprint] != "stored" for p in parts):
-            continue
-        if not _by_scores(parts) and store.state(m.runs[0]) != "stored":
-            continue
-        key = (m.cell.paper.name, m.cell.table.id, m.cell.column.dataset)
-        rows.setdefault(key, {}).setdefault(m.cell.row.id, parts)
-        measures.setdefault(key, set()).add(m.measure)
-    found = {key: _test(parts, sorted(measures[key])) for key, parts in rows.items() if len(parts) > 1}
-    return {key: node for key, node in found.items() if node.params["measures"]}
+        if _is_testable(m) and _has_its_scores(m, plan, store):
+            key = (m.cell.paper.name, m.cell.table.id, m.cell.column.dataset)
+            rows.setdefault(key, {}).setdefault(m.cell.row.id, m.groups[0])
+            measures.setdefault(key, set()).add(m.measure)
+    nodes = {key: _test(parts, sorted(measures[key])) for key, parts in rows.items() if len(parts) > 1}
+    return {key: node for key, node in nodes.items() if node.params["measures"]}
+
+
+def _is_testable(m: Measurement) -> bool:
+    """Whether the cell is one run of each collection, judged query by query."""
+    members = max(1, len(dataset(m.cell.column.dataset).members))
+    return len(m.groups) == 1 and len(m.groups[0]) == members and "judgements" in m.groups[0][0].params
+
+
+def _has_its_scores(m: Measurement, plan: Plan, store: Store) -> bool:
+    if any(plan.states[p.fingerprint] != "stored" for p in m.groups[0]):
+        return False
+    return _by_scores(m.groups[0]) or store.state(m.runs[0]) == "stored"
 
 
 def _by_scores(parts: tuple[Node, ...]) -> bool:

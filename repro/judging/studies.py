@@ -33,7 +33,7 @@ class Against:
 
 @dataclass(frozen=True)
 class Entry:
-    """What was measured for a row and column.
+    """The measurements of a row and column.
 
     Attributes:
         seeds: seed -> mean over the queries.
@@ -49,7 +49,7 @@ class Entry:
 
     @property
     def half_width(self) -> float | None:
-        """Of the 95 % interval of the mean over seeds, t · s / √k; None below two seeds."""
+        """Half the width of the 95 % interval of the mean over seeds, t · s / √k; None below two seeds."""
         from scipy.stats import t
 
         values = list(self.seeds.values())
@@ -60,7 +60,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Cost:
-    """Mean over seeds of what a row's own pre-training took: floating-point operations and seconds.
+    """The floating-point operations and seconds of a row's own pre-training, as means over seeds.
 
     The seconds of a training that was interrupted are those of its last attempt, in proportion to the steps.
     """
@@ -79,8 +79,8 @@ def entries(plan: Plan, store: Store, *, reference: str) -> dict[tuple[str, str]
     scores: dict[tuple[str, str], dict[int | None, dict[str, float]]] = {}
     for m in plan.measurements:
         if len(m.parts) == 1 and plan.states[m.parts[0].fingerprint] == "stored":
-            found = read_json(store.path(m.parts[0]) / "scores.json")
-            by_query = dict(zip(found["queries"], found["measures"][m.measure], strict=True))
+            content = read_json(store.path(m.parts[0]) / "scores.json")
+            by_query = dict(zip(content["queries"], content["measures"][m.measure], strict=True))
             scores.setdefault((m.cell.row.id, m.cell.column.id), {})[m.seed] = by_query
     tested = _tested(scores, reference)
     return {
@@ -90,21 +90,21 @@ def entries(plan: Plan, store: Store, *, reference: str) -> dict[tuple[str, str]
 
 
 def costs(plan: Plan, store: Store) -> dict[str, Cost]:
-    """Row -> what its own pre-training cost: the last one before fine-tuning, which no other row shares."""
-    found: dict[str, dict[str, dict]] = {}
+    """Row -> the cost of its own pre-training: the last one before fine-tuning, which no other row shares."""
+    facts: dict[str, dict[str, dict]] = {}
     for m in plan.measurements:
         for node in _own_pretrainings(m, plan.measurements):
             if store.state(node) == "stored":
-                found.setdefault(m.cell.row.id, {})[node.fingerprint] = store.record(node)["facts"]
-    return {row: _cost(list(facts.values())) for row, facts in found.items()}
+                facts.setdefault(m.cell.row.id, {})[node.fingerprint] = store.record(node)["facts"]
+    return {row: _cost(list(of_row.values())) for row, of_row in facts.items()}
 
 
 def _own_pretrainings(measurement: Measurement, every: Iterable[Measurement]) -> list[Node]:
     others = {
         node.fingerprint for m in every if m.cell.row.id != measurement.cell.row.id for node in walk(m.parts)
     }
-    own = walk(measurement.parts)
-    return [node for node in own if node.stage == "pretrain" and node.fingerprint not in others]
+    nodes = walk(measurement.parts)
+    return [node for node in nodes if node.stage == "pretrain" and node.fingerprint not in others]
 
 
 def _cost(facts: Sequence[Mapping]) -> Cost:
@@ -123,19 +123,24 @@ def _seconds(facts: Mapping) -> float | None:
 
 def _tested(scores: Mapping, reference: str) -> dict[tuple[str, str], Against]:
     """Every row against the reference, column by column; rows of the same seeds only."""
-    found: dict[tuple[str, str], Against] = {}
-    for column in dict.fromkeys(column for _, column in scores):
-        base = scores.get((reference, column))
-        rows = [
-            r
-            for r, c in scores
-            if c == column and r != reference and base and scores[r, c].keys() == base.keys()
-        ]
-        raw = {row: _against(scores[row, column], base) for row in rows}
-        raw = {row: test for row, test in raw.items() if test}
-        corrected = holm({row: test[2] for row, test in raw.items()})
-        found |= {(row, column): Against(*test, corrected[row]) for row, test in raw.items()}
-    return found
+    columns: dict[str, dict[str, Mapping]] = {}
+    for (row, column), seeds in scores.items():
+        columns.setdefault(column, {})[row] = seeds
+    return {
+        (row, column): test
+        for column, rows in columns.items()
+        for row, test in _column_tests(rows, reference).items()
+    }
+
+
+def _column_tests(rows: Mapping[str, Mapping], reference: str) -> dict[str, Against]:
+    base = rows.get(reference)
+    others = {
+        r: seeds for r, seeds in rows.items() if r != reference and base and seeds.keys() == base.keys()
+    }
+    tests = {row: test for row, seeds in others.items() if (test := _against(seeds, base))}
+    corrected = holm({row: p for row, (_, _, p) in tests.items()})
+    return {row: Against(*test, corrected[row]) for row, test in tests.items()}
 
 
 def _against(ours: Mapping, base: Mapping) -> tuple[float, tuple[float, float], float] | None:

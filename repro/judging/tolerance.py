@@ -1,4 +1,4 @@
-"""Tolerance classes: how far from print a mean may lie when seeds are too few, and who says so."""
+"""Tolerance classes: how far a mean of few seeds may lie from the published value, and who says so."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ DEFAULT = "retrained"  # how this suite makes a row unless the manifest says oth
 
 @dataclass(frozen=True)
 class Tolerance:
-    """A half-width around print.
+    """How far from the published value is close enough.
 
     Attributes:
         name: the class: deterministic, re-encoded or retrained.
-        half_width: in print's unit.
+        half_width: in the paper's unit.
         source: where the number comes from, one sentence without full stop.
     """
 

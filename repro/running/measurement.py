@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -33,7 +34,7 @@ class Measurement:
     Attributes:
         groups: evaluations; the cell's value is the mean of a group, of the largest mean where there are
             several. A group has several where a dataset has members or a recipe gives several runs.
-        measure: what the cell is scored by; a reading may say another one than its column's.
+        measure: by which the cell is scored; a reading may say another one than its column's.
         departures: readings in force that are not the default.
         substitutes: readings whose original data is not at hand, and why.
     """
@@ -57,11 +58,9 @@ class Measurement:
 
     @property
     def fingerprint(self) -> str:
-        """The identity of what is measured: the one part's, or a digest over all parts'."""
+        """The identity of the measurement: the one part's fingerprint, or a digest over all parts'."""
         if len(self.parts) == 1:
             return self.parts[0].fingerprint
-        import hashlib
-
         identity = [[part.fingerprint for part in group] for group in self.groups]
         whole = identity[0] if len(identity) == 1 else identity
         return hashlib.sha256(canonical(whole).encode()).hexdigest()
@@ -81,6 +80,7 @@ class Builder:
         self._rewrite = self.scale.rewriter()
 
     def measure(self, cell: Cell, seed: int | None) -> Measurement:
+        """How a cell is measured with one seed. Raises ManifestError for what the manifest has wrong."""
         entry = _catalogued(cell)
         members = [dataset(m) for m in entry.members] or [entry]
         calls = [self._call(cell, member.id, seed) for member in members]
@@ -88,7 +88,7 @@ class Builder:
         measure = choices.measured_as.get(cell.column.measure, cell.column.measure)
         if cell.column.kind in COMPUTED:
             part = self._finish(calls[0][0])
-            return Measurement(cell, seed, ((part,),), measure, *self._told(choices))
+            return Measurement(cell, seed, ((part,),), measure, *self._readings(choices))
         runs = [made if isinstance(made, Runs) else Runs(((made,),)) for made, _ in calls]
         groups = tuple(
             tuple(
@@ -98,34 +98,32 @@ class Builder:
             )
             for number in range(len(runs[0].groups))
         )
-        return Measurement(cell, seed, groups, measure, *self._told(choices))
+        return Measurement(cell, seed, groups, measure, *self._readings(choices))
 
     def exhibit(self, shown: Shown, seed: int | None) -> tuple[Node, dict[str, str]]:
         """The finished node of something shown, and the choices it used that are not the default."""
         made, choices = self._call(shown, shown.exhibit.dataset or "", seed)
-        return self._finish(made), self._told(choices)[0]
+        return self._finish(made), self._readings(choices)[0]
 
     def asked_for(self) -> set[str]:
         """Every reading that some recipe asked for."""
         return {identifier for _, choices in self._calls.values() for identifier in choices.used}
 
-    def _told(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
-        """What is said of the readings: departures from the defaults, and substitutes.
+    def _readings(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
+        """A measurement's departures from the defaults, and its substitutes.
 
         At other scales than full every collection is a stand-in: that one more is missing says nothing.
         """
-        if self.scale.compares_with_print:
+        if self.scale.compares_with_paper:
             return choices.departures(), dict(choices.substitutes)
-        own = {k: v for k, v in choices.departures().items() if k not in choices.substitutes}
-        return own, {}
+        return {k: v for k, v in choices.departures().items() if k not in choices.substitutes}, {}
 
     def _finish(self, node: Node) -> Node:
         node = self.machine.resolve(self._rewrite(node))
-        for part in walk([node]):
-            if part.fingerprint not in self._checked:
-                check_types(part)
-                check_options(part)
-                self._checked.add(part.fingerprint)
+        for part in walk([node], until=lambda node: node.fingerprint in self._checked):
+            check_types(part)
+            check_options(part)
+            self._checked.add(part.fingerprint)
         return node
 
     def _call(self, cell: Cell | Shown, identifier: str, seed: int | None) -> tuple[Node | Runs, Choices]:
@@ -156,7 +154,7 @@ def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bo
 
 def not_at(cell: Cell, scale: Scale) -> str:
     """Why the cell's recipe measures nothing at this scale; empty where it does, or where there is none."""
-    if not cell.recipe or scale.compares_with_print:
+    if not cell.recipe or scale.compares_with_paper:
         return ""
     return getattr(recipe_function(cell, recipe_path(cell)), "full_only", "")
 

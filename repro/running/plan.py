@@ -23,8 +23,9 @@ class Plan:
 
     Attributes:
         measurements: one per cell and seed that has a recipe.
-        unplanned: cells without a recipe.
-        machine: what stands in the way of single nodes.
+        machine: knows what stands in the way of single nodes.
+        exhibits: the nodes of what is shown rather than tabled; their ``departures`` from default readings.
+        states: fingerprint -> state in the store, once ``look`` was called.
     """
 
     scale: Scale
@@ -41,9 +42,9 @@ class Plan:
         return walk(self.ends)
 
     def of_table(self, paper: str, table: str) -> Plan:
-        """The same with the measurements of one table: a study compares what it measures itself."""
-        own = [m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == (paper, table)]
-        return replace(self, measurements=own)
+        """The plan of one table's measurements alone: a study compares what it measures itself."""
+        of_table = [m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == (paper, table)]
+        return replace(self, measurements=of_table)
 
     @property
     def ends(self) -> list[Node]:
@@ -71,11 +72,9 @@ class Plan:
         """What stands between the store as it is and this node; empty when nothing does."""
         if self.states.get(node.fingerprint) == "stored":
             return []
-        own = self.machine.obstacles.get(node.fingerprint)
-        found = [own] if own else []
-        for parent in node.parents():
-            found += self.obstacles(parent)
-        return list(dict.fromkeys(found))
+        obstacle = self.machine.obstacles.get(node.fingerprint)
+        above = [o for parent in node.parents() for o in self.obstacles(parent)]
+        return list(dict.fromkeys([obstacle, *above] if obstacle else above))
 
 
 def plan(
@@ -100,29 +99,33 @@ def plan(
         ManifestError: a cell names a dataset, measure or recipe that does not exist, or options which the
             recipe does not take; says file and line.
     """
-    _check_overrides(overrides or {}, {c.paper.name: c.paper for c in (*cells, *exhibits)}.values())
-    builder = Builder(scale, machine, overrides or {})
+    overrides = overrides or {}
+    _check_overrides(overrides, {c.paper.name: c.paper for c in (*cells, *exhibits)}.values())
+    builder = Builder(scale, machine, overrides)
     measurements = [
         builder.measure(cell, seed)
         for cell in _with_members(cells)
         if cell.recipe and not not_at(cell, scale)
         for seed in seeds or (None,)
     ]
-    shown = {item: builder.exhibit(item, seeds[0] if seeds else None) for item in exhibits}
-    departed = {item: departures for item, (_, departures) in shown.items()}
-    _check_overrides_matter(overrides or {}, builder.asked_for())
-    return Plan(
-        scale, cells, measurements, machine, {item: node for item, (node, _) in shown.items()}, departed
-    )
+    made = Plan(scale, cells, measurements, machine)
+    for item in exhibits:
+        node, departures = builder.exhibit(item, seeds[0] if seeds else None)
+        made.exhibits[item], made.departures[item] = node, departures
+    _check_overrides_matter(overrides, builder.asked_for())
+    return made
 
 
 def _with_members(cells: list[Cell]) -> list[Cell]:
-    """The cells and, for averages among them, the cells these are averages of."""
+    """The cells and, for averages among them, the cells that these average."""
     wanted = {c.id: c for c in cells}
     for cell in cells:
         if cell.column.mean_of:
-            row = [c for c in cells_of(cell.paper, (cell.table,)) if c.row.id == cell.row.id]
-            wanted |= {c.id: c for c in row if c.column.id in cell.column.mean_of and c.id not in wanted}
+            row = cell.id.rpartition("/")[0]
+            members = {f"{row}/{column}" for column in cell.column.mean_of}
+            for member in cells_of(cell.paper, (cell.table,)):
+                if member.id in members:
+                    wanted.setdefault(member.id, member)
     return [c for c in wanted.values() if c.column.dataset and c.column.measure]
 
 

@@ -1,4 +1,4 @@
-"""What nodes need of this machine, decided before anything runs."""
+"""Which nodes this machine can run, decided before anything runs: data, checkpoints, Java, GPUs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Obstacle:
 
 @dataclass
 class Machine:
-    """What this machine offers: the user's data, and components found once.
+    """The data and components of this machine, each looked for once.
 
     Attributes:
         data: the folder of REPRO_DATA, or None.
@@ -59,7 +59,7 @@ class Machine:
         return rewrite(node, self._resolve, self._done)
 
     def leave(self) -> None:
-        """Forget what only this machine lacks: the nodes are to run on another."""
+        """Forget the obstacles that only this machine has: the nodes are to run on another."""
         self.obstacles = {f: obstacle for f, obstacle in self.obstacles.items() if not obstacle.of_machine}
 
     def _resolve(self, node: Node) -> Node:
@@ -121,8 +121,8 @@ class Machine:
         if model is None:
             return node, obstacle
         files = sorted(path for path in model.iterdir() if path.is_file())
-        found = self._once(("splitter", name, "digest"), lambda: digest(files, cache=self.digests))
-        return Node(node.stage, {**node.params, "identity": found}, node.inputs), None
+        identity = self._once(("splitter", name, "digest"), lambda: digest(files, cache=self.digests))
+        return Node(node.stage, {**node.params, "identity": identity}, node.inputs), None
 
     def _once(self, key: object, find: Callable[[], object]):
         if key not in self._memory:
@@ -143,9 +143,9 @@ def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
 
 
 def _files(folder: Path) -> list[Path]:
-    """A checkpoint's files, those of modules in folders too; what a download leaves of its own is hidden."""
-    found = (file for file in sorted(folder.rglob("*")) if file.is_file())
-    return [f for f in found if not any(part.startswith(".") for part in f.relative_to(folder).parts[:-1])]
+    """A checkpoint's files, those of modules in folders too; hidden ones, as a download leaves, are not."""
+    files = (file for file in sorted(folder.rglob("*")) if file.is_file())
+    return [f for f in files if not any(part.startswith(".") for part in f.relative_to(folder).parts[:-1])]
 
 
 def _java() -> Obstacle | None:

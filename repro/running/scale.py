@@ -76,7 +76,7 @@ class Scale:
     facts: _Facts
 
     @property
-    def compares_with_print(self) -> bool:
+    def compares_with_paper(self) -> bool:
         """Only full does: other scales measure other things."""
         return self.name == "full"
 
@@ -134,13 +134,13 @@ class Scale:
 
     def _training(self, stage: str, objective: str) -> dict[str, Any]:
         """What an objective is trained with, whatever its paper says."""
-        own = self.facts.objectives.get(objective, _Objective())
-        steps = own.steps or self.facts.steps.get(stage)
-        return own.replace | ({"epochs": None, "max_steps": steps} if steps else {})
+        stated = self.facts.objectives.get(objective, _Objective())
+        steps = stated.steps or self.facts.steps.get(stage)
+        return stated.replace | ({"epochs": None, "max_steps": steps} if steps else {})
 
     def _rate(self, node: Node) -> _Rate | None:
-        own = self.facts.objectives.get(node.params.get("objective", {}).get("name"), _Objective())
-        return own.learning_rate or self.facts.learning_rate.get(node.stage)
+        stated = self.facts.objectives.get(node.params.get("objective", {}).get("name"), _Objective())
+        return stated.learning_rate or self.facts.learning_rate.get(node.stage)
 
     def _value(self, name: str, value: Any) -> Any:
         if name in self.facts.caps and not isinstance(value, list):

@@ -59,7 +59,7 @@ def test_a_variation_takes_over_what_it_does_not_say_itself():
     assert (longer.params["max_steps"], longer.params["epochs"]) == (variation.steps["pretrain"], None)
     assert longer.params["max_steps"] > tiny.caps["max_steps"]
     assert scale("tiny-long").dataset("wikipedia") == "tiny/text"
-    assert not scale("tiny-long").compares_with_print
+    assert not scale("tiny-long").compares_with_paper
 
 
 def test_an_objective_can_have_its_own_steps_sizes_and_rate():
@@ -175,7 +175,7 @@ def test_an_unknown_scale_names_the_right_ones():
 
 
 def test_every_scale_but_full_is_kept_from_being_compared_with_print():
-    assert [s.name for s in scales().values() if s.compares_with_print] == ["full"]
+    assert [s.name for s in scales().values() if s.compares_with_paper] == ["full"]
 
 
 @pytest.fixture

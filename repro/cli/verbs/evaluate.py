@@ -151,7 +151,7 @@ def _model(names, given: dict, table: str, columns, scale_name: str, store: str 
         )
         for c in scored
     ]
-    note = "" if at.compares_with_print else f" (scale {at.name}: other collections than the paper's)"
+    note = "" if at.compares_with_paper else f" (scale {at.name}: other collections than the paper's)"
     head = ("column", "", "measure", "this encoder", "best published", "by")
     printed(f"{names[0]} on {table}{note}", head, rows, right=(3, 4))
 

@@ -1,4 +1,4 @@
-"""A stage as a process of its own: ``python -m repro stage FINGERPRINT``, and what it left."""
+"""A stage as a process of its own: ``python -m repro stage FINGERPRINT``, and its result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATIENCE = 10  # seconds between asking a process to end and ending it
 
 
 def command(node: Node, store: Store, python: str = sys.executable, *, processes: int = 1) -> list[str]:
-    """What builds one artefact whose inputs are stored; by several processes of this machine under torchrun.
+    """The command that builds one artefact whose inputs are stored; several processes run under torchrun.
 
     -P: no module of the working folder is imported; for what torchrun starts PYTHONSAFEPATH says so.
     """
@@ -35,9 +35,9 @@ def import_path() -> str:
     An installed program is found without: its folder holds the packages of one Python, no other may see them.
     """
     folder = Path(repro.__file__).resolve().parents[1]
-    own = [str(folder)] if (folder / "pyproject.toml").is_file() else []
+    checkout = [str(folder)] if (folder / "pyproject.toml").is_file() else []
     users = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    return os.pathsep.join(dict.fromkeys([*own, *users]))
+    return os.pathsep.join(dict.fromkeys([*checkout, *users]))
 
 
 class Child:
@@ -60,13 +60,13 @@ class Child:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
         with translated(store.root):
             self.log.parent.mkdir(parents=True, exist_ok=True)
-            with self.log.open("wb") as said:
+            with self.log.open("wb") as errors:
                 self.process = subprocess.Popen(
                     command(node, store, processes=processes),
                     env=environment,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
-                    stderr=said,
+                    stderr=errors,
                     start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others
                 )
 
@@ -74,17 +74,17 @@ class Child:
         return self.process.poll() is not None
 
     def result(self) -> str | Obstacle | None:
-        """Of one that ended: None when the artefact is stored, a sentence on failure, or what it lacks."""
+        """None when the stage that ended stored its artefact, else a sentence, or an obstacle."""
         status = self.process.returncode
         if status == 0:
             self.log.unlink(missing_ok=True)
             return None
         lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
-        said = [line.removeprefix("repro: ") for line in lines if line.startswith("repro: ")]
-        if said and (status in (2, 3, 4) or self.processes > 1):  # torchrun has a status of its own
+        sentences = [line.removeprefix("repro: ") for line in lines if line.startswith("repro: ")]
+        if sentences and (status in (2, 3, 4) or self.processes > 1):  # torchrun has a status of its own
             self.log.unlink(missing_ok=True)
-            cause, _, remedy = said[-1].partition("; ")
-            return Obstacle(cause, remedy) if status == 4 else said[-1]
+            cause, _, remedy = sentences[-1].partition("; ")
+            return Obstacle(cause, remedy) if status == 4 else sentences[-1]
         how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
         often = ", as happens where memory runs out," if status == -signal.SIGKILL else ""
         return f"stage {self.node} {how}{often} without a word (log: {self.log})"

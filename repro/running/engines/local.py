@@ -44,14 +44,13 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
 
 
 def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
-    """Cores over the threads of a stage; with GPUs, at least one stage for each share of them and one that
-    needs none."""
+    """Stages that fit at once: cores over a stage's threads; with GPUs one for each share, and one more."""
     shares = len(gpus()) // gpus_per_stage
     return max(cores() // threads(plan), shares + 1 if shares else 1)
 
 
 def threads(plan: Plan) -> int:
-    """OMP_NUM_THREADS; else 1 for a scale's small backbone, which takes no more, or all cores."""
+    """Threads of a stage: OMP_NUM_THREADS, else 1 for a scale's small backbone, else all cores."""
     stated = os.environ.get("OMP_NUM_THREADS", "")
     if stated.isdigit() and int(stated):
         return min(int(stated), cores())
@@ -59,12 +58,12 @@ def threads(plan: Plan) -> int:
 
 
 def gpus() -> list[str]:
-    """Names of the GPUs for CUDA_VISIBLE_DEVICES: those it has now, else all there are."""
-    found = gpu() or []
+    """The GPUs by their names in CUDA_VISIBLE_DEVICES: those it lists, else all there are."""
+    present = gpu() or []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if found and visible:
+    if present and visible:
         return [name.strip() for name in visible.split(",")]
-    return [str(number) for number in range(len(found))]
+    return [str(number) for number in range(len(present))]
 
 
 class _Run:
@@ -117,7 +116,7 @@ class _Run:
         return Child(node, self.store, threads=max(1, share // processes), gpus=gpus, processes=processes)
 
     def _wanted(self, node: Node) -> int:
-        """GPUs of a stage."""
+        """How many GPUs the node's stage takes."""
         if not self.has_gpus or not STAGES[node.stage].heavy:
             return 0
         return self.gpus_per_stage if node.stage in SHARED else 1
@@ -141,8 +140,8 @@ class _Run:
 
 @contextlib.contextmanager
 def _interruptions() -> Iterator[list[int]]:
-    """The signals that came, noted and no more: an exception might come between a child and its place in
-    the list, or while children are ended. What was ignored, as under nohup, stays ignored.
+    """A list to which signals are added as they come, and no more: an exception might come between a child
+    and its place in the list, or while children are ended. What was ignored, as under nohup, stays ignored.
     """
     received: list[int] = []
     before = {number: signal.getsignal(number) for number in INTERRUPTIONS}

@@ -1,4 +1,4 @@
-"""The site file: what a stage asks of a cluster, in a few lines of YAML."""
+"""The site file: the resources that stages ask of a cluster, in a few lines of YAML."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from repro.stage_table import STAGES
 
 
 class Resources(BaseModel):
-    """What sbatch is asked for; what is not said is left to the cluster.
+    """The resources of one stage; those left out are left to the cluster.
 
     Attributes:
         memory, time: as sbatch takes them: ``16G``, ``24:00:00``.
@@ -31,7 +31,7 @@ class Resources(BaseModel):
     prologue: str | None = None
 
     def words(self) -> list[str]:
-        """The options of sbatch."""
+        """These resources as options of sbatch."""
         named = {
             "--partition": self.partition,
             "--gpus": self.gpus or None,
@@ -43,7 +43,7 @@ class Resources(BaseModel):
 
 
 class Site(BaseModel):
-    """A whole site file.
+    """The content of a site file.
 
     Attributes:
         python: the interpreter on the cluster's nodes; None for the one that submits.
@@ -56,9 +56,9 @@ class Site(BaseModel):
     stages: dict[str, Resources] = {}
 
     def of(self, stage: str) -> Resources:
-        """What this stage asks for."""
-        own = self.stages.get(stage, Resources()).model_dump(exclude_unset=True)
-        return self.default.model_copy(update=own)
+        """The resources of a stage: its own, and the default ones for the rest."""
+        stated = self.stages.get(stage, Resources()).model_dump(exclude_unset=True)
+        return self.default.model_copy(update=stated)
 
 
 def site(path: str | None = None) -> Site:
@@ -74,6 +74,6 @@ def site(path: str | None = None) -> Site:
     file = Path(named).expanduser()
     if not file.is_file():
         raise UsageError(f"the site file {str(file)!r} is not there; give another with --site or REPRO_SITE")
-    found = yaml_file.read(file, Site, as_text=True)
-    check_known("stage", *found.stages, valid=STAGES)
-    return found
+    content = yaml_file.read(file, Site, as_text=True)
+    check_known("stage", *content.stages, valid=STAGES)
+    return content

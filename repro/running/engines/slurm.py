@@ -23,10 +23,10 @@ from repro.store import Store
 
 @dataclass
 class Submission:
-    """What a submission did.
+    """The jobs that one submission made or met.
 
     Attributes:
-        outcome: nodes that something stands in the way of, as other engines tell it; nothing has run yet.
+        outcome: nodes that something stands in the way of, as with other engines; nothing has run yet.
         submitted: fingerprint -> job id, of what was submitted now.
         again: those among them whose job had ended without an artefact: why.
         standing: fingerprint -> job, of what was queued or running before.
@@ -65,7 +65,7 @@ def submit(plan: Plan, store: Store, progress: Progress, options: Options) -> Su
     plan.machine.leave()
     site, needed = options.site, prepare(plan.ends, store, rebuild=options.rebuild)
     done, known = Submission(), slurm_jobs.jobs(store, needed)
-    _tell_of_gpus(needed, site, progress)
+    _note_unused_gpus(needed, site, progress)
     jobs: dict[str, str] = {}
     for node in needed:
         job = known.get(node.fingerprint)
@@ -93,16 +93,16 @@ def _why(job: slurm_jobs.Job | None) -> str:
     return f", again: job {job.id} is {job.slurm}" if job else ""
 
 
-def _tell_of_gpus(nodes: list[Node], site: Site, progress: Progress) -> None:
+def _note_unused_gpus(nodes: list[Node], site: Site, progress: Progress) -> None:
     for stage in dict.fromkeys(node.stage for node in nodes):
-        asked = site.of(stage).gpus or 0
-        if asked > 1 and stage not in SHARED:
-            progress.note(f"{stage}: the site file asks for {asked} GPUs; this stage is one process, on one")
+        gpus = site.of(stage).gpus or 0
+        if gpus > 1 and stage not in SHARED:
+            progress.note(f"{stage}: the site file asks for {gpus} GPUs; this stage is one process, on one")
 
 
 def _sbatch(node: Node, store: Store, site: Site, inputs: list[str]) -> str:
-    """Submit one node; returns the job's id."""
-    asked = site.of(node.stage)
+    """Submit one node and return the job's id."""
+    resources = site.of(node.stage)
     log = slurm_jobs.log(store, node)
     log.parent.mkdir(parents=True, exist_ok=True)
     words = [
@@ -113,38 +113,42 @@ def _sbatch(node: Node, store: Store, site: Site, inputs: list[str]) -> str:
         f"--job-name=repro-{node}",
         f"--output={str(log).replace('%', '%%')}",
         "--nodes=1",
-        *asked.words(),
+        *resources.words(),
     ]
     if inputs:
         words += [f"--dependency=afterok:{':'.join(dict.fromkeys(inputs))}", "--kill-on-invalid-dep=yes"]
     try:
-        told = subprocess.run(
-            words, input=_script(node, store, site, asked), capture_output=True, text=True, timeout=120
+        answer = subprocess.run(
+            words, input=_script(node, store, site, resources), capture_output=True, text=True, timeout=120
         )
     except subprocess.TimeoutExpired:
         late = f"sbatch did not answer within two minutes for {node}; run the same command again"
         raise UsageError(late) from None
-    id = told.stdout.strip().split(";")[0]  # id;cluster
-    if told.returncode != 0 or not id:
-        reason = (told.stderr.strip().splitlines() or ["no reason given"])[-1]
+    id = answer.stdout.strip().split(";")[0]  # id;cluster
+    if answer.returncode != 0 or not id:
+        reason = (answer.stderr.strip().splitlines() or ["no reason given"])[-1]
         remedy = "correct the site file and run the same command again"
         raise UsageError(f"sbatch refuses {node}: {reason}; {remedy}")
     return id
 
 
-def _script(node: Node, store: Store, site: Site, asked: Resources) -> str:
+def _script(node: Node, store: Store, site: Site, resources: Resources) -> str:
     """The job: the prologue in the shell, then the stage in its place, so that signals reach it.
 
     With several GPUs, a stage that shares its work is a process for each on one node: torchrun under srun.
     """
-    processes = (asked.gpus or 1) if node.stage in SHARED else 1
-    lines = ["#!/bin/bash", asked.prologue or "", "export PYTHONSAFEPATH=1"]  # -P, for what torchrun starts
+    processes = (resources.gpus or 1) if node.stage in SHARED else 1
+    lines = [
+        "#!/bin/bash",
+        resources.prologue or "",
+        "export PYTHONSAFEPATH=1",
+    ]  # -P, for what torchrun starts
     if path := import_path():
         lines.append(f"export PYTHONPATH={shlex.quote(path)}")
-    if asked.cpus and "OMP_NUM_THREADS" not in os.environ:
-        lines.append(f"export OMP_NUM_THREADS={max(1, asked.cpus // processes)}")
+    if resources.cpus and "OMP_NUM_THREADS" not in os.environ:
+        lines.append(f"export OMP_NUM_THREADS={max(1, resources.cpus // processes)}")
     stage = command(node, store, site.python or sys.executable, processes=processes)
     if processes > 1:
-        cpus = [f"--cpus-per-task={asked.cpus}"] if asked.cpus else []  # srun does not take it over
+        cpus = [f"--cpus-per-task={resources.cpus}"] if resources.cpus else []  # srun does not take it over
         stage = ["srun", "--nodes=1", "--ntasks=1", *cpus, *stage]
     return "\n".join([*lines, f"exec {shlex.join(stage)}", ""])

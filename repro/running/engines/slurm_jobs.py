@@ -1,4 +1,4 @@
-"""What became of the jobs that were submitted: ids beside the store, states as Slurm tells them."""
+"""The jobs that were submitted: their ids lie in the store, their states come from Slurm."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def note(store: Store, node: Node, job: str) -> None:
 
 
 def log(store: Store, node: Node) -> Path:
-    """Where a node's job writes what it says."""
+    """The file into which a node's job writes its output."""
     return store.root / "slurm" / f"{node.stage}-{node.fingerprint[:12]}.log"
 
 
@@ -52,24 +52,25 @@ def jobs(store: Store, nodes: Iterable[Node]) -> dict[str, Job]:
     Raises:
         UsageError: jobs were submitted, and Slurm cannot be asked.
     """
-    return _told({node.fingerprint: id for node in nodes if (id := _submitted(_note(store, node)))})
+    return _states({node.fingerprint: id for node in nodes if (id := _submitted(_note(store, node)))})
 
 
 def waiting(store: Store) -> set[str]:
     """Fingerprints whose jobs are queued or running; where Slurm cannot be asked, all that were submitted."""
     submitted = {path.stem: id for path in store.root.glob("slurm/*.json") if (id := _submitted(path))}
     try:
-        return {one for one, job in _told(submitted).items() if job.state in ("queued", "running")}
+        return {one for one, job in _states(submitted).items() if job.state in ("queued", "running")}
     except UsageError:
         return set(submitted)
 
 
-def _told(submitted: dict[str, str]) -> dict[str, Job]:
+def _states(submitted: dict[str, str]) -> dict[str, Job]:
+    """Fingerprint -> job with its state, for fingerprint -> id of a job."""
     if not submitted:
         return {}
-    told = _squeue()
-    told |= _sacct([id for id in submitted.values() if id not in told])
-    return {fingerprint: _job(id, told.get(id, "UNKNOWN")) for fingerprint, id in submitted.items()}
+    words = _squeue()
+    words |= _sacct([id for id in submitted.values() if id not in words])
+    return {fingerprint: _job(id, words.get(id, "UNKNOWN")) for fingerprint, id in submitted.items()}
 
 
 def _note(store: Store, node: Node) -> Path:
@@ -95,30 +96,30 @@ def _job(id: str, word: str) -> Job:
 
 
 def _squeue() -> dict[str, str]:
-    """States of all jobs that the controller has in mind, those that ended a little while ago too."""
+    """Job id -> state, of all jobs that the controller knows, those that ended a little while ago too."""
     if shutil.which("squeue") is None:
         raise UsageError("stages were submitted to Slurm, and squeue is not on PATH; ask where Slurm is")
-    told = _asked(["squeue", "--noheader", "--states=all", "--format=%i|%T"])
-    if told.returncode != 0:
-        reason = (told.stderr.strip().splitlines() or ["no reason given"])[0]
+    answer = _run(["squeue", "--noheader", "--states=all", "--format=%i|%T"])
+    if answer.returncode != 0:
+        reason = (answer.stderr.strip().splitlines() or ["no reason given"])[0]
         raise UsageError(f"squeue does not answer ({reason}); try again when the cluster does")
-    return _pairs(told.stdout)
+    return _pairs(answer.stdout)
 
 
 def _sacct(ids: list[str]) -> dict[str, str]:
-    """States from the accounting, where there is one."""
+    """Job id -> state from the accounting, where there is one."""
     if not ids or shutil.which("sacct") is None:
         return {}
     command = ["sacct", "--noheader", "--allocations", "--parsable2", "--format=JobID,State"]
-    told = _asked([*command, f"--jobs={','.join(ids)}"])
-    return _pairs(told.stdout) if told.returncode == 0 else {}
+    answer = _run([*command, f"--jobs={','.join(ids)}"])
+    return _pairs(answer.stdout) if answer.returncode == 0 else {}
 
 
 def _pairs(text: str) -> dict[str, str]:
     return dict(line.split("|", 1) for line in text.splitlines() if "|" in line and line.split("|", 1)[1])
 
 
-def _asked(command: list[str]) -> subprocess.CompletedProcess:
+def _run(command: list[str]) -> subprocess.CompletedProcess:
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=60)
     except subprocess.TimeoutExpired:

@@ -45,24 +45,24 @@ def build(node: Node, store: Store, work: Work, *, waiting: Callable[[], None]) 
 
 def _first(node: Node, store: Store, work: Work, waiting: Callable[[], None]) -> Path:
     def announced(directory: Path) -> dict | None:
-        _said_by_first("work")
+        _word_of_first("work")
         return work(directory)
 
     path = store.build(node, announced, waiting=waiting)
-    _said_by_first("stored")
+    _word_of_first("stored")
     return path
 
 
 def _other(node: Node, store: Store, work: Work) -> Path:
-    while _said_by_first(None) == "work":
+    while _word_of_first(None) == "work":
         if node.stage in SHARED:
             work(store.partial(node))
     return store.path(node)
 
 
-def _said_by_first(word: str | None) -> str:
+def _word_of_first(word: str | None) -> str:
     from torch import distributed
 
-    said = [word]
-    distributed.broadcast_object_list(said, 0, device="cpu")
-    return said[0]
+    message = [word]
+    distributed.broadcast_object_list(message, 0, device="cpu")
+    return message[0]
