@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from papers.baselines.ms_marco import PASSAGES
@@ -14,6 +14,8 @@ from repro.recipe import Objective, Texts
 from repro.recipe.request import Request
 
 OBJECTIVE = Objective("multi-view-contrastive", 1, "repro.nn.multi_view_bi_encoder:MultiViewBiEncoder")
+# Eq. 15 as printed is in this folder; a fingerprint knows the denominator, not the class
+AS_PRINTED = replace(OBJECTIVE, path="papers.cotmae_v2.printed_denominator:PrintedDenominator")
 QUERY = 32  # tokens, §4.2
 FULL_DIMENSION = TOP_K = 768  # §4.2
 
@@ -50,7 +52,9 @@ class Views:
             train=PASSAGES,
             texts=texts,
             representation=self,
-            objective=OBJECTIVE,
+            objective=AS_PRINTED
+            if self.request.reading("contrastive-denominator") == "printed"
+            else OBJECTIVE,
             options=self._options() | {"distillation": None},
             passages_per_query=passages,
         )

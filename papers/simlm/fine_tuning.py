@@ -12,6 +12,11 @@ from repro.recipe.request import Request
 
 CONTRASTIVE = Objective("cosine-contrastive", 1, "repro.nn.cosine_bi_encoder:CosineBiEncoder")
 DISTILLATION = Objective("distillation", 1, "repro.nn.distilled_bi_encoder:DistilledBiEncoder")
+# Eq. 3 as printed is in this folder; a fingerprint knows the terms, not the class
+AS_PRINTED = {
+    CONTRASTIVE: replace(CONTRASTIVE, path="papers.simlm.printed_contrast:PrintedContrast"),
+    DISTILLATION: replace(DISTILLATION, path="papers.simlm.printed_contrast:PrintedDistillation"),
+}
 QUERY = 32  # tokens, Table 13
 
 
@@ -65,7 +70,7 @@ def retrievers(
         train=train,
         texts=texts,
         representation=Dense(normalize=True, precision=ask("encoding-precision")),
-        objective=CONTRASTIVE,
+        objective=_with_terms(CONTRASTIVE, ask("contrastive-terms")),
         options={
             "temperature": 0.02,
             "temperature_warmup": temperature_warmup,
@@ -96,7 +101,8 @@ def distillation(request: Request, stages: TwoStage, *, passages: int, weight: f
     scores = request.reading("teacher-scores")
     temperatures = {name: scores[name] for name in ("teacher_temperature", "student_temperature")}
     options = {**stages.options, "weight": weight, **temperatures}
-    return replace(stages, objective=DISTILLATION, options=options, passages_per_query=passages)
+    objective = _with_terms(DISTILLATION, options["terms"])
+    return replace(stages, objective=objective, options=options, passages_per_query=passages)
 
 
 def scored(request: Request, teacher: Node, negatives: Node, *, texts: Texts, per_query: int) -> Node:
@@ -109,3 +115,8 @@ def scored(request: Request, teacher: Node, negatives: Node, *, texts: Texts, pe
         decimals=request.reading("teacher-scores")["decimals"],
         precision=request.reading("encoding-precision")["passages"],
     )
+
+
+def _with_terms(objective: Objective, terms: str) -> Objective:
+    """The class of an objective that knows these terms (reading: contrastive-terms)."""
+    return AS_PRINTED[objective] if terms == "printed" else objective

@@ -12,7 +12,7 @@ NEGATIVES = ("in-batch", "own", "pairwise")
 
 
 def check_negatives(negatives: str) -> str:
-    """The same name, once it is known to be valid; raises UsageError."""
+    """Return ``negatives`` unchanged. Raises UsageError unless it is one of NEGATIVES."""
     if negatives not in NEGATIVES:
         raise unknown("treatment of negatives", negatives, NEGATIVES)
     return negatives
@@ -35,9 +35,13 @@ def contrastive(
 
 def own_scores(queries: torch.Tensor, passages: torch.Tensor, *, similarity: str) -> torch.Tensor:
     """Similarities of each query to its own passages: (Q, H), (Q*P, H) to (Q, P)."""
-    count, each = len(queries), len(passages) // len(queries)
-    scores = similarities(queries, passages, similarity=similarity).view(count, count, each)  # (Q, Q, P)
-    return scores.diagonal(dim1=0, dim2=1).T  # (Q, P)
+    return own_columns(similarities(queries, passages, similarity=similarity))
+
+
+def own_columns(scores: torch.Tensor) -> torch.Tensor:
+    """What each query has with its own passages: (Q, Q*P) to (Q, P)."""
+    count = len(scores)
+    return scores.view(count, count, -1).diagonal(dim1=0, dim2=1).T
 
 
 def in_batch_contrastive(

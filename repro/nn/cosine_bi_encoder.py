@@ -1,16 +1,20 @@
-"""Fine-tuning of one encoder for queries and passages by cosines and the four-block contrastive loss."""
+"""Fine-tuning of one encoder for queries and passages by a contrastive loss on their cosines."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import torch
 from torch import nn
 
-from repro.errors import UsageError
+from repro.errors import UsageError, check_known
 from repro.nn.batch_loss import BatchLoss
 from repro.nn.checkpoint import load_encoder, save_model
-from repro.nn.four_block import check_terms, four_block_contrastive
+from repro.nn.contrastive import in_batch_contrastive
+from repro.nn.four_block import four_block_contrastive
 from repro.nn.length_buckets import in_buckets, side_inputs
 from repro.nn.pooling import check_pooling, pooled
 from repro.nn.segment_pairs import passage_inputs
@@ -28,7 +32,8 @@ class CosineBiEncoder(BatchLoss):
         temperature: tau.
         temperature_warmup: whether 1/tau grows with the step, over the steps of the learning rate's warm-up,
             from 1 to its value (reading ``nq-temperature-warmup``).
-        terms: of ``four_block_contrastive`` (reading ``contrastive-terms``).
+        terms: what a positive stands beside, of ``contrasts``: ``four-blocks``, or what is similar to the
+            ``query`` alone (reading ``contrastive-terms``).
         shares: parts of a batch whose texts do not meet; 1, or the number of devices of a training without
             negatives across devices (reading ``cross-device-negatives``).
         weight: of the loss. A training over R processes that does not multiply its loss by R has 1/R here
@@ -42,6 +47,10 @@ class CosineBiEncoder(BatchLoss):
     name = "cosine-contrastive"
     version = 1
     load = staticmethod(load_encoder)
+    contrasts: ClassVar[Mapping[str, Callable[..., torch.Tensor]]] = {
+        "four-blocks": four_block_contrastive,
+        "query": partial(in_batch_contrastive, similarity="cosine"),
+    }
 
     def __init__(
         self,
@@ -64,7 +73,8 @@ class CosineBiEncoder(BatchLoss):
             raise UsageError(f"a batch cannot be cut into {shares} shares; give 1 or more")
         self.model, self.tokenizer, self.pooling = model, tokenizer, check_pooling(pooling)
         self.temperature, self.temperature_warmup = temperature, temperature_warmup
-        self.terms, self.shares, self.weight = check_terms(terms), shares, weight
+        check_known("terms of the contrastive loss", terms, valid=self.contrasts)
+        self.terms, self.shares, self.weight = terms, shares, weight
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
         self.warmup_steps = warmup_steps
         # saved with a checkpoint, so that a resumed training goes on from it
@@ -104,7 +114,7 @@ class CosineBiEncoder(BatchLoss):
         for first in range(0, len(queries), size):
             own = queries[first : first + size]
             theirs = passages[first * each : (first + size) * each]
-            loss = four_block_contrastive(own, theirs, terms=self.terms, temperature=temperature)
+            loss = self.contrasts[self.terms](own, theirs, temperature=temperature)
             total = total + loss * (len(own) / len(queries))
         return self.weight * total
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import torch
 from torch import nn
+from torch.nn import functional
 
 from repro.errors import DataError, check_known
 from repro.nn.batch_loss import BatchLoss
 from repro.nn.checkpoint import load_masked_lm
+from repro.nn.contrastive import own_columns
 from repro.nn.divergence import divergence
 from repro.nn.length_buckets import in_buckets, side_inputs
 from repro.nn.segment_pairs import passage_inputs
@@ -17,14 +21,14 @@ from repro.nn.similarity import check_similarity
 from repro.nn.sparse_view import flops, top_k
 from repro.nn.text import tokenised
 from repro.nn.view_encoder import ViewEncoder, check_names
-from repro.nn.view_losses import DENOMINATORS, OBJECTIVES, own_columns, positive_loss, view_similarities
+from repro.nn.view_similarities import OBJECTIVES, view_similarities
 
 SIDES = {"queries": "query_", "passages": "passage_"}
 DIRECTIONS = ("teacher-student", "student-teacher")
 
 
 class MultiViewBiEncoder(BatchLoss):
-    """Queries near their positive by the sum of their views' similarities (Wu et al. 2023, Eqs. 3-7, 15, 16).
+    """Queries near their positive by d, the sum of their views' similarities (as Wu et al. 2023 train).
 
         L_ft         = 1/Q sum_i -log( exp(d(q_i, p_i+)/tau) / sum_p exp(d(q_i, p)/tau) )
         L_ft-distill = 1/Q sum_i KL( softmax(theta_i / T) || softmax(d(q_i, .)/tau) ), over q_i's passages
@@ -39,14 +43,14 @@ class MultiViewBiEncoder(BatchLoss):
             ``saturation``.
         hybrid_similarity, similarity, view_objective: of ``view_similarities``: terms, similarity, objective.
             A distilled divergence is of the same similarities.
-        contrastive_denominator: of ``positive_loss``.
+        contrastive_denominator: of ``contrasts``: ``softmax``, L_ft as above.
         in_batch_negatives: a positive among all passages of the ``batch``, or among its query's ``own``.
         temperature: tau.
         flops_weight: {queries, passages, ramp_steps}; grows with the square of the step up to that one. With
             ``shares``, the penalty is the mean over so many equal shares of the batch.
         flops_vectors: regularised ``before`` or ``after`` they are truncated.
         distillation: None, or {direction, contrastive_weight, teacher_temperature}: KL from teacher to
-            student, or, ``student-teacher``, as printed; weight of L_ft beside it; T.
+            student, or, ``student-teacher``, from student to teacher; weight of L_ft beside it; T.
         query_length, passage_length: in tokens, with [CLS] and [SEP].
         separator: between title and text, or ``pair``.
         start: directory of the starting model; its projection of the same shape, if any, is trained on.
@@ -58,6 +62,7 @@ class MultiViewBiEncoder(BatchLoss):
     version = 1
     load = staticmethod(load_masked_lm)
     vector_widths = ("top_k", "dense_reduction")
+    contrasts: ClassVar[Mapping[str, Callable[..., torch.Tensor]]] = {"softmax": functional.cross_entropy}
 
     def __init__(
         self,
@@ -87,7 +92,7 @@ class MultiViewBiEncoder(BatchLoss):
         super().__init__()
         check_names("term of the similarity", hybrid_similarity, valid=views)
         check_known("objective of the views", view_objective, valid=OBJECTIVES)
-        check_known("denominator", contrastive_denominator, valid=DENOMINATORS)
+        check_known("denominator", contrastive_denominator, valid=self.contrasts)
         check_known("choice of negatives", in_batch_negatives, valid=("batch", "own"))
         check_known("choice of regularised vectors", flops_vectors, valid=("before", "after"))
         check_known("step before truncation", sparse_truncation["after"], valid=("saturation",))
@@ -105,7 +110,7 @@ class MultiViewBiEncoder(BatchLoss):
         self.tokenizer, self.top_k, self.truncation = tokenizer, top_k, dict(sparse_truncation)
         self.terms, self.objective = list(hybrid_similarity), view_objective
         self.similarity, self.temperature = check_similarity(similarity), temperature
-        self.denominator, self.own = contrastive_denominator, in_batch_negatives == "own"
+        self.contrast, self.own = self.contrasts[contrastive_denominator], in_batch_negatives == "own"
         self.flops_weight, self.flops_after = dict(flops_weight), flops_vectors == "after"
         self.distillation = distillation
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
@@ -186,8 +191,7 @@ class MultiViewBiEncoder(BatchLoss):
         if weight:
             places = torch.arange(len(scores), device=scores.device)
             pool, positives = (own, torch.zeros_like(places)) if self.own else (scores, places * own.shape[1])
-            loss = positive_loss(pool, positives, denominator=self.denominator)
-            losses[f"contrastive{suffix}"] = weight * loss
+            losses[f"contrastive{suffix}"] = weight * self.contrast(pool, positives)
         return losses
 
     def flops_losses(self, vectors: dict[str, dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:

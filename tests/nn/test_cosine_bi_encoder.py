@@ -5,6 +5,7 @@ import torch
 
 from repro.errors import UsageError
 from repro.nn.checkpoint import load_encoder, save_model
+from repro.nn.contrastive import in_batch_contrastive
 from repro.nn.cosine_bi_encoder import CosineBiEncoder
 from repro.nn.four_block import four_block_contrastive
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
@@ -58,8 +59,19 @@ def test_the_loss_is_that_of_the_last_layers_cls_vectors(start, separator):
     batch = bi_encoder.collate(EXAMPLES)
     assert ("passage_token_type_ids" in batch) is (separator == "pair")
     queries, passages = (vectors(start, side(batch, name)) for name in ("query_", "passage_"))
-    expected = four_block_contrastive(queries, passages, terms="four-blocks", temperature=0.02)
+    expected = four_block_contrastive(queries, passages, temperature=0.02)
     torch.testing.assert_close(bi_encoder(batch)["contrastive"], expected)
+
+
+def test_the_query_alone_is_the_in_batch_loss_with_cosines(start):
+    queries, passages = torch.randn(4, 5), torch.randn(12, 5)
+    expected = in_batch_contrastive(queries, passages, temperature=0.02, similarity="cosine")
+    assert objective(start, terms="query").contrastive(queries, passages).item() == expected.item()
+
+
+def test_unknown_terms_are_refused(start):
+    with pytest.raises(UsageError, match="no terms of the contrastive loss 'two-blocks'"):
+        objective(start, terms="two-blocks")
 
 
 def test_the_segments_of_a_pair_reach_the_encoder(start):

@@ -1,0 +1,27 @@
+"""Eq. 15 as it is printed, for the reading ``contrastive-denominator``."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional
+
+from repro.nn.multi_view_bi_encoder import MultiViewBiEncoder
+
+
+def printed_denominator(scores: torch.Tensor, positives: torch.Tensor) -> torch.Tensor:
+    """Mean over the queries of a loss in which the positive has no part.
+
+        -log( exp(d+) / sum_- exp(d+ + d-) )  =  log sum_- exp(d-)
+
+    Args:
+        scores: d, (Q, C), already over the temperature.
+        positives: (Q,), columns.
+    """
+    own = functional.one_hot(positives, scores.shape[1]).bool()
+    return scores.masked_fill(own, -torch.inf).logsumexp(dim=1).mean()
+
+
+class PrintedDenominator(MultiViewBiEncoder):
+    """The retriever by Eq. 15 as printed, ``contrastive_denominator`` = ``printed``."""
+
+    contrasts = MultiViewBiEncoder.contrasts | {"printed": printed_denominator}

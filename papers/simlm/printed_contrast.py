@@ -1,0 +1,42 @@
+"""Eq. 3 as it is printed, for the retrievers' reading ``contrastive-terms``."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional
+
+from repro.nn.cosine_bi_encoder import CosineBiEncoder
+from repro.nn.distilled_bi_encoder import DistilledBiEncoder
+from repro.nn.similarity import similarities
+
+
+def printed_contrastive(
+    queries: torch.Tensor, passages: torch.Tensor, *, temperature: float | torch.Tensor
+) -> torch.Tensor:
+    """Cross-entropy of each positive beside all negatives N of the query and of the positive itself.
+
+        L = 1/Q sum_i -log( phi(q_i, d_i+) / Z_i ),   phi(a, b) = exp( cos(a, b) / tau )
+        Z_i = phi(q_i, d_i+) + sum_{n != d_i+} ( phi(q_i, n) + phi(d_i+, n) )
+
+    with every other passage of the batch in N. Arguments as for ``four_block_contrastive``.
+    """
+    count, each = len(queries), len(passages) // len(queries)
+    targets = torch.arange(count, device=queries.device) * each
+    own = functional.one_hot(targets, len(passages)).bool()
+    scores, others = (
+        similarities(left, passages, similarity="cosine") / temperature
+        for left in (queries, passages[::each])
+    )  # (Q, Q*P) each
+    return functional.cross_entropy(torch.cat((scores, others.masked_fill(own, -torch.inf)), dim=1), targets)
+
+
+class PrintedContrast(CosineBiEncoder):
+    """The retrievers by Eq. 3 as printed, ``terms`` = ``printed``; trained and saved as their parent is."""
+
+    contrasts = CosineBiEncoder.contrasts | {"printed": printed_contrastive}
+
+
+class PrintedDistillation(DistilledBiEncoder):
+    """Eq. 5 beside Eq. 3 as printed."""
+
+    contrasts = PrintedContrast.contrasts

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from papers.cotmae_v2.printed_denominator import PrintedDenominator, printed_denominator
+from repro.nn.multi_view_bi_encoder import MultiViewBiEncoder
+from tests.nn.test_multi_view_bi_encoder import EXAMPLES, P, encoded_with_gradients, objective, start
+
+__all__ = ["start"]
+
+
+@pytest.mark.parametrize("columns", [2, 12])
+def test_the_loss_is_equation_15_as_printed_written_as_loops(columns):
+    scores = torch.randn(4, columns, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    positives = torch.tensor([0, 1, 1, 0])
+    expected = 0.0
+    for row, positive in zip(scores.tolist(), positives.tolist(), strict=True):
+        below = sum(math.exp(row[positive] + d) for n, d in enumerate(row) if n != positive)
+        expected -= math.log(math.exp(row[positive]) / below) / len(scores)
+    assert printed_denominator(scores, positives).item() == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize("negatives", ["batch", "own"])
+def test_the_retriever_takes_the_printed_loss_of_its_similarities(start, negatives):
+    how = {"in_batch_negatives": negatives, "temperature": 7.0}
+    made = objective(start, PrintedDenominator, contrastive_denominator="printed", **how)
+    usual = objective(start, **how)
+    scores = {}
+    for one in (made, usual):
+        contrast = one.contrast
+        one.contrast = lambda pool, places, of=one, by=contrast: by(scores.setdefault(of, pool), places)
+    batch = made.collate(EXAMPLES)
+    loss = made(batch)["contrastive"]
+    usual(batch)
+    torch.testing.assert_close(scores[made], scores[usual])
+    places = torch.arange(len(EXAMPLES)) * (P if negatives == "batch" else 0)
+    assert loss.item() == pytest.approx(printed_denominator(scores[made], places).item(), rel=1e-12)
+
+
+def test_the_denominator_as_printed_has_no_gradient_for_a_positive_that_is_no_ones_negative(start):
+    made = objective(start, PrintedDenominator, contrastive_denominator="printed", in_batch_negatives="own")
+    for vectors in encoded_with_gradients(made, made.collate(EXAMPLES))["passages"].values():
+        assert (vectors.grad[::P] == 0).all() and (vectors.grad[1::P] != 0).any()
+
+
+def test_it_is_the_same_objective_to_a_fingerprint_and_knows_the_usual_denominator_too(start):
+    assert (PrintedDenominator.name, PrintedDenominator.version) == ("multi-view-contrastive", 1)
+    assert MultiViewBiEncoder.contrasts.keys() == {"softmax"}
+    batch = objective(start).collate(EXAMPLES)
+    assert objective(start, PrintedDenominator)(batch) == objective(start)(batch)
