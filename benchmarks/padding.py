@@ -34,6 +34,7 @@ from report import write
 from torch import nn
 
 from repro.nn.mlm import MaskedLanguageModel
+from repro.training.execution import Execution
 from repro.training.loop import train
 from repro.training.optimisation import Optimisation
 
@@ -110,7 +111,9 @@ def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, f
     settings = replace(settings, epochs=None, max_steps=chosen.steps)
     timed = Timed()
     with peak() as grown:
-        facts = train(objective, rows, settings, out=folder, progress=timed)
+        facts = train(
+            objective, rows, settings, out=folder, progress=timed, execution=Execution.of(os.environ)
+        )
     taken = [after - before for before, after in pairwise(timed.ended[SKIPPED:])]
     held = grown["peak"] - grown["before"]
     return {"seconds": statistics.median(taken), "peak": held, "loss": facts["losses"]["loss"]}

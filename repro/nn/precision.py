@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 
 import torch
 
 from repro.errors import BlockedError, unknown
+from repro.machine.launcher import local_rank
 
 PRECISIONS = ("fp32", "fp16", "bf16")
 
@@ -16,8 +16,7 @@ def device() -> torch.device:
     """The first CUDA device, of several processes on a machine the one of this process, else the CPU."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
-    number = int(os.environ.get("LOCAL_RANK", 0))  # torchrun's
-    return torch.device(f"cuda:{number % torch.cuda.device_count()}")
+    return torch.device(f"cuda:{local_rank() % torch.cuda.device_count()}")
 
 
 def check_precision(precision: str) -> str:

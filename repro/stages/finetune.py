@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from repro.datasets.lookup import Lists, document_rows, list_offsets, query_texts
@@ -129,6 +130,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from transformers import set_seed
 
     from repro.nn.checkpoint import check_length, load_tokenizer
+    from repro.training.execution import Execution
     from repro.training.loop import keep, train
     from repro.training.objective import build, import_objective
     from repro.training.optimisation import Optimisation
@@ -151,6 +153,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     check_length(model, max(params.get("query_length", 0), params["passage_length"]))
     known = params | {"start": start, "warmup_steps": optimisation.warmup(optimisation.steps(len(groups)))}
     objective = build(kind, model, load_tokenizer(start), params["options"], settings=known)
-    facts = train(objective, groups, optimisation, out=out, progress=progress)
+    execution = Execution.of(os.environ)
+    facts = train(objective, groups, optimisation, out=out, progress=progress, execution=execution)
     keep(objective, out)
     return facts | {"queries_left_out": groups.left_out}

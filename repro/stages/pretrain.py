@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from repro.progress import Progress
@@ -53,6 +54,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     from repro.errors import DataError
     from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
+    from repro.training.execution import Execution
     from repro.training.loop import keep, train
     from repro.training.objective import build, import_objective
     from repro.training.optimisation import Optimisation
@@ -72,6 +74,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         options["generator"] = inputs["generator"] / "model"
     kind = import_objective(params["objective"])
     objective = build(kind, model, load_tokenizer(start), options, settings=params)
-    facts = train(objective, rows, optimisation, out=out, progress=progress)
+    execution = Execution.of(os.environ)
+    facts = train(objective, rows, optimisation, out=out, progress=progress, execution=execution)
     keep(objective, out)
     return facts

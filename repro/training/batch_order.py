@@ -11,8 +11,8 @@ from repro.errors import UsageError
 Place = tuple[int, int]  # epoch, index
 
 
-class Order:
-    """Batches of places: every epoch a new permutation of the examples, cut after ``steps`` batches.
+class BatchOrder:
+    """Batches of (epoch, index): a new permutation of the examples every epoch, ``steps`` batches in all.
 
     A batch sampler of a torch DataLoader, which sees the whole training as one pass. Of several processes
     each is given its share of every batch, the one of rank 0 the first.
@@ -40,7 +40,7 @@ class Order:
             order = np.random.default_rng((self.seed, epoch)).permutation(self.examples)
             for first in range(0, self.examples, self.batch_size)[:left]:
                 batch = order[first : first + self.batch_size]
-                own = np.array_split(batch, self.processes)[self.rank]
-                yield [(epoch, int(index)) for index in own]
+                share = np.array_split(batch, self.processes)[self.rank]
+                yield [(epoch, int(index)) for index in share]
                 left -= 1
             epoch += 1

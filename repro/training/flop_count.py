@@ -1,20 +1,28 @@
-"""Floating-point operations of a training step, counted by torch as the step is made."""
+"""Floating-point operations of a step of training, counted by torch as the step is made."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
 
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
+
 STEPS = 3  # counted; texts differ in length, so one step alone may be off
+ATTENTION = "_scaled_dot_product_flash_attention"
+FORMULAS = dict(flop_registry)  # which lacks attention on a CPU; it takes as many operations as on a GPU
+for _way in ("", "_backward"):
+    _formula = flop_registry[getattr(torch.ops.aten, ATTENTION + _way)]
+    FORMULAS[getattr(torch.ops.aten, f"{ATTENTION}_for_cpu{_way}")] = _formula
 
 
 class Flops:
     """Counts the first ``STEPS`` steps of a training, matrix products and attention, forward and backward.
 
     What a step computes again (checkpointed activations) is counted again; element-wise work is not counted,
-    as is usual. The formulas are those of ``torch.utils.flop_counter`` and, for attention on a CPU, which it
-    lacks, the same; its counter itself hooks into modules, which an objective that steps out of the graph
-    does not survive.
+    as is usual. The formulas are those of ``torch.utils.flop_counter``; its counter itself hooks into
+    modules, which an objective that steps out of the graph does not survive.
     """
 
     def __init__(self):
@@ -22,11 +30,11 @@ class Flops:
 
     @contextlib.contextmanager
     def step(self) -> Iterator[None]:
-        """One step of training; counted while few have been."""
+        """Make one step of training in this context; it is counted while few have been."""
         if len(self.counted) == STEPS:
             yield
             return
-        with _counter() as counter:
+        with _Counter() as counter:
             yield
         self.counted.append(counter.total)
 
@@ -37,43 +45,18 @@ class Flops:
         return {"flops": round(sum(self.counted) / len(self.counted) * steps)}
 
 
-def _counter():
-    """A context that adds up the operations of what runs in it, as its ``total``."""
-    from torch.utils._python_dispatch import TorchDispatchMode
-    from torch.utils.flop_counter import flop_registry
+class _Counter(TorchDispatchMode):
+    """Adds up the operations of what runs in its context, as ``total``."""
 
-    formulas = {**flop_registry, **_attention_on_cpu()}
+    total = 0
 
-    class Counter(TorchDispatchMode):
-        total = 0
-
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            kwargs = kwargs or {}
-            if func._overloadpacket not in formulas:
-                with self:  # an operation made of others is counted as those
-                    result = func.decompose(*args, **kwargs)
-                if result is not NotImplemented:
-                    return result
-            result = func(*args, **kwargs)
-            if func._overloadpacket in formulas:
-                self.total += formulas[func._overloadpacket](*args, **kwargs, out_val=result)
-            return result
-
-    return Counter()
-
-
-def _attention_on_cpu() -> dict:
-    import torch
-    from torch.utils.flop_counter import sdpa_backward_flop_count, sdpa_flop_count
-
-    def forward(query, key, value, *args, **kwargs) -> int:
-        return sdpa_flop_count(query.shape, key.shape, value.shape)
-
-    def backward(grad, query, key, value, *args, **kwargs) -> int:
-        return sdpa_backward_flop_count(grad.shape, query.shape, key.shape, value.shape)
-
-    aten = torch.ops.aten
-    return {
-        aten._scaled_dot_product_flash_attention_for_cpu: forward,
-        aten._scaled_dot_product_flash_attention_for_cpu_backward: backward,
-    }
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        formula = FORMULAS.get(func._overloadpacket)
+        if formula is None:
+            with self:  # an operation made of others is counted as those
+                result = func.decompose(*args, **kwargs)
+            return func(*args, **kwargs) if result is NotImplemented else result
+        result = func(*args, **kwargs)
+        self.total += formula(*args, **kwargs, out_val=result)
+        return result

@@ -6,7 +6,6 @@ Killed at any step and started again in the same folder, a training ends on a CP
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from pathlib import Path
@@ -14,14 +13,15 @@ from typing import Protocol
 
 from torch import nn
 
-from repro.errors import UsageError
 from repro.nn.length_buckets import length_buckets
 from repro.nn.threads import threads_for
 from repro.progress import Progress
-from repro.training.batch_order import Order, Place
+from repro.training.batch_order import BatchOrder, Place
 from repro.training.checkpoints import last_complete
+from repro.training.execution import WHOLE_BATCHES, Execution
 from repro.training.optimisation import Optimisation
 from repro.training.process_group import everybody_waits, processes, rank
+from repro.training.trainer import ObjectiveTrainer, arguments
 
 
 class Examples(Protocol):
@@ -33,37 +33,32 @@ class Examples(Protocol):
 
 
 def train(
-    objective: nn.Module, examples: Examples, optimisation: Optimisation, *, out: Path, progress: Progress
+    objective: nn.Module,
+    examples: Examples,
+    optimisation: Optimisation,
+    *,
+    out: Path,
+    progress: Progress,
+    execution: Execution = WHOLE_BATCHES,
 ) -> dict:
     """Minimise the objective's losses; it is changed in place.
 
-    Checkpoints lie in ``out/checkpoints`` until ``keep``, one every ten minutes or every REPRO_SAVE_STEPS
-    steps, each beside a line of the log, and one of the last step; the last complete one is where an
-    interrupted training goes on. ``out/train_log.jsonl`` gets about 200 lines of step, learning rate,
-    gradient norm and losses (means since the line before).
-
-    Under torchrun every process takes its share of each batch, and all end with the same weights; the one of
-    rank 0 writes. REPRO_MICRO_BATCH examples are encoded at a time where a process's share does not fit.
-    REPRO_LENGTH_BUCKETS groups of similar lengths are encoded one after another, in fine-tuning and where a
-    pre-training's losses are sums over single texts (not where texts meet in a loss). The gradient stays that
-    of the whole batch, but what is drawn from torch's generator, as dropout is, falls otherwise: to end with
-    the same bits, an interrupted training goes on with the same two variables.
+    Checkpoints lie in ``out/checkpoints`` until ``keep``, each beside a line of the log, and one of the last
+    step; the last complete one is where an interrupted training goes on. ``out/train_log.jsonl`` gets about
+    200 lines of step, learning rate, gradient norm and losses (means since the line before). Under torchrun
+    every process takes its share of each batch, and all end with the same weights; the one of rank 0 writes.
 
     Returns:
         facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, floating-
-        point operations of the whole training (``flop_count``), and, where it was so, the step at which it
-        was resumed, the ``micro_batch`` and the ``length_buckets``.
+        point operations of the whole training (``flop_count``), and ``options_in_effect``.
 
     Raises:
         StageError: a loss is not finite.
-        UsageError: the objective, or a batch, cannot be shared among processes or cut into parts.
+        UsageError: a batch cannot be shared among so many processes.
     """
-    from repro.training.trainer import ObjectiveTrainer, arguments
-
     started, steps, checkpoints = time.monotonic(), optimisation.steps(len(examples)), out / "checkpoints"
-    made = arguments(optimisation, checkpoints, steps=steps)  # joins the other processes, if there are any
-    asked = _asked()
-    order = Order(
+    hf = arguments(optimisation, checkpoints, steps=steps)  # joins the other processes, if there are any
+    order = BatchOrder(
         len(examples),
         batch_size=optimisation.batch_size,
         steps=steps,
@@ -73,19 +68,18 @@ def train(
     )
     trainer = ObjectiveTrainer(
         objective,
-        made,
+        hf,
         examples,
         order,
         log=out / "train_log.jsonl",
-        resumed=_resumed(checkpoints, steps),
-        save_steps=_number("REPRO_SAVE_STEPS", "steps, or unset it for every ten minutes"),
+        resumed=_last_checkpoint(checkpoints, steps),
         schedule=optimisation.schedule,
-        **asked,
+        execution=execution,
     )
     with (
         progress.task("training", total=steps) as advance,
         threads_for(objective),
-        length_buckets(asked["length_buckets"] or 1) as buckets,
+        length_buckets(execution.length_buckets) as buckets,
     ):
         trainer.run(advance)
     everybody_waits()
@@ -98,7 +92,7 @@ def train(
         **trainer.flops.facts(steps * processes()),
     }
     everybody_waits()  # the first process may now hand the folder on
-    return facts | _what_was_so(asked, trainer, grouped=trainer.buckets > 1 or buckets.used)
+    return facts | options_in_effect(execution, trainer, grouped=trainer.buckets > 1 or buckets.used)
 
 
 def keep(objective: nn.Module, out: Path) -> None:
@@ -108,38 +102,21 @@ def keep(objective: nn.Module, out: Path) -> None:
         shutil.rmtree(out / "checkpoints", ignore_errors=True)
 
 
-def _asked() -> dict[str, int | None]:
-    """What the environment asks of how a batch is encoded, by the names of ``ObjectiveTrainer``."""
-    return {
-        "micro_batch": _number("REPRO_MICRO_BATCH", "examples encoded at once, or unset it for all"),
-        "length_buckets": _number("REPRO_LENGTH_BUCKETS", "groups of a batch's texts, or unset it for one"),
-    }
+def options_in_effect(execution: Execution, trainer: ObjectiveTrainer, *, grouped: bool) -> dict[str, int]:
+    """The batch options that took effect, and the step the training resumed from."""
+    options = {"micro_batch": execution.micro_batch, "length_buckets": grouped and execution.length_buckets}
+    return {name: value for name, value in (options | {"resumed_at": trainer.resumed_at}).items() if value}
 
 
-def _what_was_so(asked: dict[str, int | None], trainer, *, grouped: bool) -> dict[str, int]:
-    """Of what was asked what came about, and the step at which the training was resumed."""
-    told = asked | {"resumed_at": trainer.resumed_at}
-    return {name: value for name, value in told.items() if value and (grouped or name != "length_buckets")}
-
-
-def _resumed(checkpoints: Path, steps: int) -> Path | None:
+def _last_checkpoint(checkpoints: Path, steps: int) -> Path | None:
     if rank() > 0:
         everybody_waits()  # the first process removes what cannot be trusted
-    found = last_complete(checkpoints, steps=steps)
+    checkpoint = last_complete(checkpoints, steps=steps)
     if rank() == 0:
         everybody_waits()
-    return found
+    return checkpoint
 
 
 def _last_losses(log: Path) -> dict[str, float]:
     line = json.loads(log.read_text(encoding="utf-8").splitlines()[-1])
     return {name: value for name, value in line.items() if name not in ("step", "learning_rate", "grad_norm")}
-
-
-def _number(variable: str, wanted: str) -> int | None:
-    given = os.environ.get(variable)
-    if given is None:
-        return None
-    if not (given.isascii() and given.isdigit()) or int(given) == 0:
-        raise UsageError(f"{variable} is {given!r}; give a number of {wanted}")
-    return int(given)

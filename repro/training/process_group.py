@@ -7,12 +7,13 @@ gradient, so that the processes' gradients add up to that of one process with th
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
 import torch
 from torch import distributed, nn
+
+from repro.machine.launcher import launched_processes, launched_rank
 
 LONGEST_WAIT = timedelta(days=30)  # one process may encode much longer than another
 
@@ -26,8 +27,7 @@ def rank() -> int:
     """The number of this process among them, from 0; the launcher's word before torch.distributed starts."""
     if distributed.is_initialized():
         return distributed.get_rank()
-    launched = int(os.environ.get("WORLD_SIZE", 1)) > 1
-    return int(os.environ.get("RANK", 0)) if launched else 0
+    return launched_rank()
 
 
 @contextlib.contextmanager
@@ -37,7 +37,7 @@ def launched_together() -> Iterator[tuple[int, int]]:
     0 and 1 for a process that was started alone. Where a training has not connected them, gloo does, for the
     time of the context.
     """
-    if int(os.environ.get("WORLD_SIZE", 1)) == 1:
+    if launched_processes() == 1:
         yield 0, 1
         return
     ours = not distributed.is_initialized()

@@ -18,6 +18,7 @@ from transformers import PrinterCallback, Trainer, TrainingArguments
 from repro.errors import StageError
 from repro.training.callbacks import Checkpoints, Steps, cut_log
 from repro.training.checkpoints import step_of
+from repro.training.execution import Execution
 from repro.training.flop_count import Flops
 from repro.training.micro_batches import are_texts, backward_in_parts, collated_in_parts
 from repro.training.objective import SumObjective
@@ -69,12 +70,8 @@ class ObjectiveTrainer(Trainer):
         objective, args, examples, order: see ``repro.training.loop``.
         log: JSON lines; those past the resumed step are cut off.
         resumed: a complete checkpoint to go on from, or None.
-        save_steps: steps between checkpoints; None for one every ten minutes.
         schedule: of the optimisation; one that HF does not know is of ``repro.training.schedules``.
-        micro_batch: examples whose encoding is in memory at once; None for all that a process has. With it,
-            or with several processes, ``inputs`` are a list of batches.
-        length_buckets: parts of a batch by the lengths of its texts, where losses are sums over examples;
-            None for one.
+        execution: with a micro-batch, length buckets or several processes, ``inputs`` are a list of batches.
     """
 
     def __init__(
@@ -86,23 +83,21 @@ class ObjectiveTrainer(Trainer):
         *,
         log: Path,
         resumed: Path | None,
-        save_steps: int | None,
         schedule: str,
-        micro_batch: int | None,
-        length_buckets: int | None,
+        execution: Execution,
     ):
-        collate, self.buckets = objective.collate, length_buckets or 1
+        collate, self.buckets = objective.collate, execution.length_buckets
         if self.buckets > 1 and not _goes_by_length(objective, examples):
             self.buckets = 1
-        if micro_batch is not None or processes() > 1 or self.buckets > 1:
-            collate = partial(collated_in_parts, collate, size=micro_batch, buckets=self.buckets)
+        if execution.micro_batch is not None or processes() > 1 or self.buckets > 1:
+            collate = partial(collated_in_parts, collate, size=execution.micro_batch, buckets=self.buckets)
         super().__init__(objective, args, data_collator=collate, train_dataset=examples)
         self.remove_callback(PrinterCallback)
         if processes() > 1:  # gradients are summed by ``training_step``, so the model is left unwrapped
             self.accelerator.prepare_model = partial(self.accelerator.prepare_model, evaluation_mode=True)
             torch.manual_seed(args.seed + rank())  # else every process drops out the same places
         self.order, self.log_path, self.resumed, self.schedule = order, log, resumed, schedule
-        self.add_callback(Checkpoints(save_steps))
+        self.add_callback(Checkpoints(execution.save_steps))
         self.resumed_at = step_of(resumed) if resumed else 0
         self.flops = Flops()
         self._sums: dict[str, torch.Tensor] = defaultdict(lambda: torch.zeros((), device=args.device))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 
 import numpy as np
@@ -11,7 +12,8 @@ from torch import nn
 
 from repro.errors import BlockedError, StageError, UsageError
 from repro.progress import Progress
-from repro.training.loop import Order, keep, train
+from repro.training.execution import Execution
+from repro.training.loop import BatchOrder, keep, train
 from repro.training.optimisation import Optimisation
 
 
@@ -75,7 +77,14 @@ def trained(out, *, fails_at=None, examples=20, **changes):
     torch.manual_seed(0)
     objective = Regression(fails_at=fails_at)
     try:
-        facts = train(objective, Places(examples), settings(**changes), out=out, progress=Progress())
+        facts = train(
+            objective,
+            Places(examples),
+            settings(**changes),
+            out=out,
+            progress=Progress(),
+            execution=Execution.of(os.environ),
+        )
     except KeyboardInterrupt:
         facts = None
     return objective, facts
@@ -222,18 +231,25 @@ def test_a_loss_that_is_not_finite_stops_the_training(tmp_path):
     objective = Regression()
     nn.init.constant_(objective.first.weight, math.inf)
     with pytest.raises(StageError, match="not finite at step 1"):
-        train(objective, Places(20), settings(), out=tmp_path, progress=Progress())
+        train(
+            objective,
+            Places(20),
+            settings(),
+            out=tmp_path,
+            progress=Progress(),
+            execution=Execution.of(os.environ),
+        )
 
 
 def test_every_epoch_sees_every_example_once_in_its_own_order():
-    batches = list(Order(10, batch_size=4, steps=6, seed=1))
+    batches = list(BatchOrder(10, batch_size=4, steps=6, seed=1))
     assert [len(batch) for batch in batches] == [4, 4, 2, 4, 4, 2]
     first, second = ([place for batch in half for place in batch] for half in (batches[:3], batches[3:]))
     assert sorted(first) == [(0, index) for index in range(10)]
     assert sorted(second) == [(1, index) for index in range(10)]
     assert [index for _, index in first] != [index for _, index in second]
-    assert list(Order(10, batch_size=4, steps=5, seed=1)) == batches[:5]
-    assert list(Order(10, batch_size=4, steps=6, seed=2)) != batches
+    assert list(BatchOrder(10, batch_size=4, steps=5, seed=1)) == batches[:5]
+    assert list(BatchOrder(10, batch_size=4, steps=6, seed=2)) != batches
 
 
 def test_what_ends_first_of_epochs_and_steps_ends_the_training():

@@ -12,7 +12,8 @@ import torch
 
 from repro.errors import UsageError
 from repro.progress import Progress
-from repro.training.batch_order import Order
+from repro.training.batch_order import BatchOrder
+from repro.training.execution import Execution
 from repro.training.loop import train
 from repro.training.micro_batches import are_texts, collated_in_parts
 from repro.training.optimisation import Optimisation
@@ -46,7 +47,9 @@ def trained(name: str, out: Path, *, dropout=0.0, fails_at=None):
     if fails_at is not None:
         method = "represent" if hasattr(made, "represent") else "denominators"
         setattr(made, method, failing(getattr(made, method), fails_at))
-    return made, train(made, Texts(name, 10), settings(), out=out, progress=Progress())
+    return made, train(
+        made, Texts(name, 10), settings(), out=out, progress=Progress(), execution=Execution.of(os.environ)
+    )
 
 
 def failing(function, at: int):
@@ -160,7 +163,14 @@ def test_a_training_in_parts_has_the_precision_that_was_asked_for(tmp_path, monk
     for layer in made.modules():
         if isinstance(layer, torch.nn.Linear):
             layer.register_forward_hook(lambda layer, given, out: types.add(out.dtype))
-    train(made, Texts(name, 10), settings(precision="bf16"), out=tmp_path, progress=Progress())
+    train(
+        made,
+        Texts(name, 10),
+        settings(precision="bf16"),
+        out=tmp_path,
+        progress=Progress(),
+        execution=Execution.of(os.environ),
+    )
     assert types == {torch.bfloat16}
     stayed = {key for key, value in made.named_parameters() if torch.equal(value, before[key])}
     assert not {key for key in stayed if "layer" in key and "pooler" not in key}
@@ -258,29 +268,43 @@ def test_a_training_in_buckets_that_is_killed_ends_with_the_same_bits(tmp_path, 
 def test_buckets_that_are_no_number_are_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "0")
     with pytest.raises(UsageError, match="REPRO_LENGTH_BUCKETS is '0'; give a number of groups"):
-        train(Regression(), Places(8), settings(), out=tmp_path, progress=Progress())
+        train(
+            Regression(),
+            Places(8),
+            settings(),
+            out=tmp_path,
+            progress=Progress(),
+            execution=Execution.of(os.environ),
+        )
 
 
 def test_a_part_that_is_no_number_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("REPRO_MICRO_BATCH", "some")
     with pytest.raises(UsageError, match="REPRO_MICRO_BATCH is 'some'; give a number of examples"):
-        train(Regression(), Places(8), settings(), out=tmp_path, progress=Progress())
+        train(
+            Regression(),
+            Places(8),
+            settings(),
+            out=tmp_path,
+            progress=Progress(),
+            execution=Execution.of(os.environ),
+        )
 
 
 def test_the_shares_of_a_batch_are_the_batch_in_its_order():
-    whole = list(Order(10, batch_size=4, steps=6, seed=1))
-    shares = [list(Order(10, batch_size=4, steps=6, seed=1, rank=r, processes=2)) for r in (0, 1)]
+    whole = list(BatchOrder(10, batch_size=4, steps=6, seed=1))
+    shares = [list(BatchOrder(10, batch_size=4, steps=6, seed=1, rank=r, processes=2)) for r in (0, 1)]
     assert [a + b for a, b in zip(*shares, strict=True)] == whole
     assert [len(batch) for batch in shares[0]] == [2, 2, 1, 2, 2, 1]
 
 
 def test_a_batch_of_fewer_examples_than_processes_is_refused():
     with pytest.raises(UsageError, match="a batch of 1 of the 9 examples cannot be shared among 2 processes"):
-        Order(9, batch_size=4, steps=3, seed=1, rank=0, processes=2)
+        BatchOrder(9, batch_size=4, steps=3, seed=1, rank=0, processes=2)
 
 
 def test_a_small_batch_that_is_never_come_to_refuses_nothing():
-    reached = list(Order(9, batch_size=4, steps=2, seed=1, rank=1, processes=2))
+    reached = list(BatchOrder(9, batch_size=4, steps=2, seed=1, rank=1, processes=2))
     assert [len(batch) for batch in reached] == [2, 2]
     with pytest.raises(UsageError, match="a batch of 1 of the 1 examples"):
-        Order(1, batch_size=4, steps=1, seed=1, rank=1, processes=2)
+        BatchOrder(1, batch_size=4, steps=1, seed=1, rank=1, processes=2)

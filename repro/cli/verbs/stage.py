@@ -16,9 +16,9 @@ def command(fingerprint, store):
 
     This is the unit of work that engines hand out: its inputs must be stored.
     """
+    from repro.machine.launcher import launched_rank
     from repro.progress import TerminalProgress
     from repro.running.engines.inline import run_node
-    from repro.running.engines.torchrun import launched_as
     from repro.store import Store, make_writable
 
     opened = Store(Locations.resolve(store).store)
@@ -30,5 +30,5 @@ def command(fingerprint, store):
         raise UsageError(f"{node} needs {', '.join(absent)}; the store must hold it")
     make_writable(opened.root)
     path = run_node(node, opened, TerminalProgress())
-    if launched_as() == 0:
+    if launched_rank() == 0:
         print(path)

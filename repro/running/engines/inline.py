@@ -14,8 +14,9 @@ from pathlib import Path
 
 from repro.errors import BlockedError, ReproError, StageError
 from repro.graph import Node
+from repro.machine.launcher import launched_rank
 from repro.progress import Progress
-from repro.running.engines.torchrun import build, launched_as
+from repro.running.engines.torchrun import build
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
 from repro.running.runner import Options, Outcome, describe, held_back, prepare
@@ -57,7 +58,7 @@ def run_node(node: Node, store: Store, progress: Progress) -> Path:
         raise
     except Exception as error:
         log = store.log(node)
-        if process := launched_as():  # of several, each tells its own failure
+        if process := launched_rank():  # of several, each tells its own failure
             log = log.with_suffix(f".{process}.log")
         with translated(store.root):
             log.parent.mkdir(exist_ok=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 from repro.graph import Node
+from repro.machine.launcher import launched_processes, local_rank
 from repro.store import Store
 
 # stages that share their work among processes; of any other the first process does all
@@ -14,15 +14,10 @@ SHARED = ("pretrain", "finetune", "encode", "encode_views")
 Work = Callable[[Path], dict | None]
 
 
-def launched_as() -> int:
-    """The number that the launcher gave this process, from 0; 0 without one."""
-    return int(os.environ.get("RANK", 0)) if int(os.environ.get("WORLD_SIZE", 1)) > 1 else 0
-
-
 def build(node: Node, store: Store, work: Work, *, waiting: Callable[[], None]) -> Path:
     """``store.build`` for one process or for several: the first holds the lock and seals the artefact, the
     others work beside it in the same directory, or wait for it."""
-    if int(os.environ.get("WORLD_SIZE", 1)) == 1:
+    if launched_processes() == 1:
         return store.build(node, work, waiting=waiting)
     from torch import cuda, distributed
 
@@ -30,7 +25,7 @@ def build(node: Node, store: Store, work: Work, *, waiting: Callable[[], None]) 
 
     ours = not distributed.is_initialized()
     if ours and cuda.is_available():
-        cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        cuda.set_device(local_rank())
     if ours:
         backend = "cpu:gloo,cuda:nccl" if cuda.is_available() else "gloo"
         distributed.init_process_group(backend, timeout=LONGEST_WAIT)

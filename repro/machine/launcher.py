@@ -1,0 +1,20 @@
+"""What a launcher such as torchrun, or srun with its variables, says of this process."""
+
+from __future__ import annotations
+
+import os
+
+
+def launched_processes() -> int:
+    """How many processes were started together; 1 without a launcher."""
+    return int(os.environ.get("WORLD_SIZE", 1))
+
+
+def launched_rank() -> int:
+    """The number of this process among them, from 0."""
+    return int(os.environ.get("RANK", 0)) if launched_processes() > 1 else 0
+
+
+def local_rank() -> int:
+    """Its number among those of its machine, from 0."""
+    return int(os.environ.get("LOCAL_RANK", 0))
