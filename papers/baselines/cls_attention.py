@@ -1,4 +1,4 @@
-"""What [CLS] attends to in the last layer of a frozen BERT."""
+"""Attention weights of [CLS] in the last layer of a frozen BERT."""
 
 from __future__ import annotations
 

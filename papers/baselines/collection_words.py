@@ -1,4 +1,4 @@
-"""How likely a word is in a collection of which only the pieces were counted."""
+"""Probabilities of words in a collection of which only the pieces were counted."""
 
 from __future__ import annotations
 
@@ -98,13 +98,13 @@ class CollectionWords:
 def _read(statistics: Path, counts: str, words: Words) -> np.ndarray:
     path = statistics / f"{counts.replace('-', '_')}.npy"
     try:
-        found = np.load(path)
+        values = np.load(path)
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read as term statistics ({error})") from error
-    if found.shape != words.continues.shape:
+    if values.shape != words.continues.shape:
         size = len(words.continues)
-        raise DataError(f"{path}: counts of shape {found.shape} are not of a vocabulary of {size} entries")
-    return found
+        raise DataError(f"{path}: counts of shape {values.shape} are not of a vocabulary of {size} entries")
+    return values
 
 
 def _texts(statistics: Path) -> int:

@@ -10,7 +10,7 @@ CONTRASTS = ("cross-entropy", "difference")
 
 
 def check_contrast(contrast: str) -> str:
-    """The same name, once it is known to be valid; raises UsageError."""
+    """Return ``contrast`` unchanged. Raises UsageError unless it is one of CONTRASTS."""
     if contrast not in CONTRASTS:
         raise unknown("contrast of distributions", contrast, CONTRASTS)
     return contrast
@@ -39,7 +39,7 @@ def contrastive_term_scores(
     saturation: float | None,
     contrast: str,
 ) -> torch.Tensor:
-    """How far words stand out of a text beside how far they stand out of any text.
+    """Weigh how far words stand out of a text against how far they stand out of any text.
 
         p(w) = g(a(w)) / sum_v g(a(v)),  g(a) = a / (a + k)
         c(w) = -p(w) log2 r(w)   or   c(w) = max(0, p(w) - r(w))

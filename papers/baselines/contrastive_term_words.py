@@ -139,7 +139,7 @@ class ContrastiveTermWords(nn.Module):
         return self.loss.of(self.encoder, batch if drawn else batch | self.word_sets(batch))
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """See ``PreferenceLoss``. The sets are drawn here, into ``batch``, and not again by ``forward``."""
+        """Those of ``PreferenceLoss``. Sets are drawn here, into ``batch``, and not again by ``forward``."""
         batch |= self.word_sets(batch)
         return self.loss.denominators(batch)
 

@@ -70,29 +70,29 @@ class DropoutContrast(nn.Module):
         return masked_texts(texts, tokenizer=self.tokenizer, generators=generators, **masking)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``contrastive`` and, if it is trained along, ``mlm``; absent where a batch has nothing for it."""
+        """``losses`` of the whole batch; what it has nothing for is not encoded, and absent."""
         several, masked = len(batch["clean_ids"]) > 1, bool((batch["labels"] != IGNORED).any())
         return self.losses(self.represent(batch, contrast=several, mlm=masked))
 
     def represent(
         self, batch: dict[str, torch.Tensor], *, contrast: bool = True, mlm: bool = True
     ) -> dict[str, torch.Tensor]:
-        """What ``losses`` needs of a part of a batch: z and z', (N, H), and ``mlm_rows``; each of the two is
-        left out on demand."""
-        found = {}
+        """z and z', (N, H), of a part of a batch, and its ``mlm_rows``; each of the two is left out on
+        demand."""
+        represented = {}
         if contrast:
             twice = {name: torch.cat((batch[name], batch[name])) for name in ("clean_ids", "attention_mask")}
             vectors = self.projector(self._hidden(twice["clean_ids"], twice)[:, 0])  # (2N, H)
-            found["first"], found["second"] = vectors.chunk(2)
+            represented["first"], represented["second"] = vectors.chunk(2)
         if mlm and self.mlm:
             labels = batch["labels"]
             masked = labels != IGNORED
             logits = self.encoder.cls(self._hidden(batch["masked_ids"], batch)[masked])  # (M, V)
-            found |= mlm_rows(token_cross_entropy(logits, labels[masked], reduction="sum"), labels)
-        return found
+            represented |= mlm_rows(token_cross_entropy(logits, labels[masked], reduction="sum"), labels)
+        return represented
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``forward``'s, of what ``represent`` found in all parts of a batch."""
+        """``contrastive`` and, if it is trained along, ``mlm``, of all parts of a batch."""
         losses = {}
         if len(represented.get("first", ())) > 1:
             losses["contrastive"] = in_batch_contrastive(

@@ -120,29 +120,26 @@ class InverseCloze(nn.Module):
         return text[first:end][: self.query_room], context, len(bounds) > 1 or not self.drop
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``mlm`` and ``contrastive`` (the weight times L_ICT); absent where there is nothing for it.
-
-        One text alone has nothing to be told from: ``contrastive`` takes two.
-        """
+        """``losses`` of the whole batch; no sentence is encoded where fewer than two texts are in L_ICT."""
         return self.losses(self.represent(batch, contrast=bool(batch["paired"].sum() > 1)))
 
     def represent(self, batch: dict[str, torch.Tensor], *, contrast: bool = True) -> dict[str, torch.Tensor]:
-        """What ``losses`` needs of a part of a batch: ``mlm_rows`` and, with ``contrast``, the P texts in
-        L_ICT, ``queries`` and ``contexts``, (P, H)."""
+        """``mlm_rows`` of a part of a batch and, with ``contrast``, ``queries`` and ``contexts``, (P, H), of
+        its P texts in L_ICT."""
         hidden = self._hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
         labels, paired = batch["labels"], batch["paired"]
         masked = labels != IGNORED
         logits = self.encoder.cls(hidden[masked])  # (M, V): only where something is predicted
-        found = mlm_rows(token_cross_entropy(logits, labels[masked], reduction="sum"), labels)
+        represented = mlm_rows(token_cross_entropy(logits, labels[masked], reduction="sum"), labels)
         if contrast:
             if self.apart:
                 hidden = self._hidden(batch["context_ids"], batch["context_attention_mask"])
             queries = self._hidden(batch["query_ids"], batch["query_attention_mask"])[:, 0]  # (N, H)
-            found |= {"queries": queries[paired], "contexts": hidden[:, 0][paired]}
-        return found
+            represented |= {"queries": queries[paired], "contexts": hidden[:, 0][paired]}
+        return represented
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """``forward``'s, of what ``represent`` found in all parts of a batch."""
+        """``mlm`` and ``contrastive`` (the weight times L_ICT), of all parts of a batch."""
         losses = mlm_loss(represented, reduction=self.mlm_reduction)
         if len(represented.get("queries", ())) > 1:
             losses["contrastive"] = self.weight * in_batch_contrastive(

@@ -119,7 +119,7 @@ class RepresentativeWords(nn.Module):
     def candidates(
         self, text: np.ndarray, *, generator: np.random.Generator
     ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-        """What the sets of a text are drawn from: words, log P(w|d), and log-weights in the draw.
+        """The words that the sets of a text are drawn from, log P(w|d), and log-weights in the draw.
 
         Args:
             text: (n,), token ids without special tokens around.
@@ -149,7 +149,7 @@ class RepresentativeWords(nn.Module):
         return self.loss.of(self.encoder, batch)
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """See ``PreferenceLoss``."""
+        """Those of ``PreferenceLoss``."""
         return self.loss.denominators(batch)
 
     def save(self, folder: Path) -> None:

@@ -26,7 +26,7 @@ def sentence_ends_of(tokenizer, tokens: Collection[str]) -> np.ndarray:
 
 
 def sentences(input_ids: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Where a text's sentences are, without a gap between them.
+    """Cut a text into sentences, without a gap between them.
 
     A run of ending tokens (``. . .``, ``?!``) ends one sentence; what follows the last one is a sentence too,
     and marks that a text begins with are part of its first. A full stop inside an abbreviation or a number

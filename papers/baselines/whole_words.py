@@ -13,7 +13,7 @@ SPACES = ("Ġ", "Ċ", "ĉ", "č")  # how byte-level vocabularies write space, li
 
 @dataclasses.dataclass(frozen=True)
 class WholeWords:
-    """What a vocabulary of V entries says of words.
+    """The words of a vocabulary of V entries.
 
     Attributes:
         continues: (V,), whether an entry goes on with the word before it.
@@ -50,7 +50,7 @@ class WholeWords:
         return cls(continues & ~special, frames, special)
 
     def numbers(self, input_ids: np.ndarray) -> np.ndarray:
-        """Which word each token belongs to, from 0, and -1 for [CLS] and [SEP]: (n,) to (n,)."""
+        """The number of each token's word, from 0, and -1 for [CLS] and [SEP]: (n,) to (n,)."""
         frames = self.frames[input_ids]
         first = ~self.continues[input_ids]
         first[1:] |= self.special[input_ids[:-1]]  # nothing goes on with a special token

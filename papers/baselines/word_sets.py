@@ -19,7 +19,7 @@ TRIES = 10  # draws of a pair whose sets come out equally likely, before it is g
 
 @dataclasses.dataclass(frozen=True)
 class SetSampling:
-    """How word sets are drawn (readings: word-set-size, word-set-repeats, word-set-pairs).
+    """A way to draw word sets (readings: word-set-size, word-set-repeats, word-set-pairs).
 
     Attributes:
         pairs: P, pairs of sets for each text.

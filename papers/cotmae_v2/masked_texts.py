@@ -1,4 +1,4 @@
-"""What the encoder and the decoders read of a document, and what they have to predict (§3.2, Eq. 8)."""
+"""The texts that encoder and decoders read of a document, and the tokens to predict (§3.2, Eq. 8)."""
 
 from __future__ import annotations
 

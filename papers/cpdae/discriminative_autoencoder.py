@@ -142,12 +142,12 @@ class DiscriminativeAutoencoder(BatchLoss):
         )
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """What ``losses`` needs of a part of a batch: ``mlm_rows``, each text's Eq. 4, and of the m texts in
+        """``mlm_rows`` of a part of a batch, each text's Eq. 4, and of the m texts in
         L_CL ``first`` and ``second``, (m, V) z~ or (m, H) h of the two versions."""
         encoded = self.encoder.base_model(batch["masked_ids"], attention_mask=batch["attention_mask"])
         hidden = encoded.last_hidden_state  # (2m, L, H)
         counted = len(hidden) // self.made * self.predicted  # m or 2m: first versions come first
-        found = self._mlm(hidden[:counted], batch["labels"][:counted])
+        represented = self._mlm(hidden[:counted], batch["labels"][:counted])
         h_cls = hidden[:, 0]  # (2m, H), Eq. 1
         z = self.decoder(h_cls if self.contrast == "distribution" else h_cls[:counted])  # (., V), Eq. 2
         y = word_labels(
@@ -156,14 +156,14 @@ class DiscriminativeAutoencoder(BatchLoss):
             vocabulary_size=self.vocabulary_size,
             left_out=self.left_out,
         )
-        found["reconstruction"] = text_losses(
+        represented["reconstruction"] = text_losses(
             z[:counted], y, second_term=self.second_term, weights=self.idf, both_terms=self.both_terms
         )
         if self.contrast != "none":
             vectors = self.contrast == "representation"
             rows = h_cls if vectors else word_distributions(z, normalisation=self.normalisation)
-            found["first"], found["second"] = rows.chunk(2)
-        return found
+            represented["first"], represented["second"] = rows.chunk(2)
+        return represented
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``mlm``, ``reconstruction`` (Eq. 4) and ``contrastive`` (lambda times Eq. 5).

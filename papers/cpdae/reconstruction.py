@@ -1,4 +1,4 @@
-"""Which words a text has, predicted all at once (§3.2.1, Eqs. 3-4)."""
+"""Prediction of all of a text's words at once (§3.2.1, Eqs. 3-4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the decoder says of each word of a text (§4.4, Table 4), for any text and any saved model."""
+"""The decoder's weight of each word of a text (§4.4, Table 4), for any text and any saved model."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ view.name, view.version = "word-distribution", 1
 
 
 def _kept(token_words: Sequence[int | None], length: int) -> int:
-    """How many of the tokens stay, [CLS] among them, before a closing [SEP]: whole words only."""
+    """The number of tokens that stay, [CLS] among them, before a closing [SEP]: whole words only."""
     kept = min(length, len(token_words)) - 1
     while kept > 1 and token_words[kept] is not None and token_words[kept] == token_words[kept - 1]:
         kept -= 1
@@ -79,9 +79,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("text", metavar="TEXT")
     parser.add_argument("--shown", choices=SHOWN, default="sigmoid", help="else sigmoid")
     parser.add_argument("--length", type=int, default=512, help="tokens of the text; else 512")
-    given = parser.parse_args(arguments)
+    chosen = parser.parse_args(arguments)
     try:
-        words = view(given.folder, given.text, shown=given.shown, length=given.length)
+        words = view(chosen.folder, chosen.text, shown=chosen.shown, length=chosen.length)
     except ReproError as error:
         print(error, file=sys.stderr)
         return error.exit_status

@@ -45,7 +45,7 @@ class Generator(nn.Module):
             self.model.requires_grad_(False)
 
     def train(self, mode: bool = True) -> Generator:
-        """As any module; without ``dropout``, the model stays in evaluation mode."""
+        """Set the mode as of any module; without ``dropout``, the model stays in evaluation mode."""
         super().train(mode)
         self.model.train(mode and self.dropout)
         return self
@@ -115,7 +115,7 @@ def starting_generator(start: Path | None, model: nn.Module, tokenizer, *, lengt
 
 
 def vocabulary_head(model: nn.Module) -> Callable[[torch.Tensor], torch.Tensor]:
-    """What turns last hidden states into logits: BERT's ``cls``, RoBERTa's ``lm_head``, ELECTRA's two steps.
+    """The head from last hidden states to logits: BERT's ``cls``, RoBERTa's ``lm_head``, ELECTRA's two steps.
 
     Raises UsageError for a model of another kind.
     """

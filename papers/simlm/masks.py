@@ -1,4 +1,4 @@
-"""Which tokens the encoder and the decoder do not see (§3.1, Mask of Eq. 1)."""
+"""The tokens that the encoder and the decoder do not see (§3.1, Mask of Eq. 1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SMALLEST = 1e-4  # the released code masks nothing more for the decoder below th
 
 @dataclasses.dataclass(frozen=True)
 class Masks:
-    """How a text is masked twice, the decoder's mask taking in the encoder's.
+    """A way to mask a text twice, the decoder's mask taking in the encoder's.
 
     Attributes:
         encoder_rate, decoder_rate: p_enc and p_dec, 0.3 and 0.5 in Table 11; p_enc <= p_dec.
@@ -63,8 +63,11 @@ class Masks:
     def chosen(
         self, input_ids: np.ndarray, *, words: WholeWords, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What of one text the encoder, and what the decoder does not see: (n,) with [CLS] and [SEP] to two
-        (n,) bool, without special tokens, the second a superset of the first."""
+        """The places of one text that the encoder, and those that the decoder, does not see.
+
+        ``input_ids``: (n,) with [CLS] and [SEP]. Returns two (n,) bool, without special tokens, the second a
+        superset of the first.
+        """
         encoder = self._drawn(input_ids, self.encoder_rate, words, generator)
         if self.further_rate <= SMALLEST:
             return encoder, encoder

@@ -18,7 +18,7 @@ class PairMaskedLanguageModel(MaskedLanguageModel):
     version = 1
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """As its parent does, and ``segments``, (N, L) int64."""
+        """The arrays of ``MaskedLanguageModel``, and ``segments``, (N, L) int64."""
         batch, sep = super().collate(examples), self.tokenizer.sep_token_id
         lengths = batch["attention_mask"].sum(dim=1)
         rows = [np.asarray(ids[:n]) for ids, n in zip(batch["clean_ids"], lengths, strict=True)]

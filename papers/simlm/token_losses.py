@@ -15,7 +15,7 @@ CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at 
 
 
 def check_per(per: str) -> str:
-    """The same name, once it is known to be valid; raises UsageError."""
+    """Return ``per`` unchanged. Raises UsageError unless it is one of PER."""
     if per not in PER:
         raise unknown("mean of token losses", per, PER)
     return per
@@ -76,7 +76,7 @@ def detection(
 
 
 def denominator(counted: torch.Tensor, *, per: str) -> int:
-    """What the mean of ``reconstruction`` and ``detection`` is over: counted tokens, or texts that have any.
+    """The number that ``reconstruction`` and ``detection`` divide by: counted tokens, or texts that have any.
 
     Args:
         counted: (N, L) bool.

@@ -14,9 +14,8 @@ from repro.nn.contrastive import check_negatives, contrastive
 from repro.nn.encoder import Encoder
 from repro.nn.length_buckets import in_buckets, side_inputs
 from repro.nn.projector import Projector, saved_projector
-from repro.nn.segment_pairs import passage_inputs
+from repro.nn.ranked_texts import ranked_texts
 from repro.nn.similarity import check_similarity
-from repro.nn.text import tokenised
 
 PROJECTOR_STARTS = ("pre-trained", "new")
 
@@ -81,21 +80,9 @@ class BiEncoderContrastive(BatchLoss):
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token ids of examples ``{"query", "passages": [{"title", "text"}, …]}``, the positive first."""
-        shown = [passage for example in examples for passage in example["passages"]]
-        queries = tokenised(
-            self.tokenizer, [example["query"] for example in examples], length=self.query_length
-        )
-        passages = passage_inputs(
-            self.tokenizer,
-            [passage["title"] for passage in shown],
-            [passage["text"] for passage in shown],
-            length=self.passage_length,
-            separator=self.separator,
-        )
-        return {f"query_{k}": v for k, v in queries.items()} | {
-            f"passage_{k}": v for k, v in passages.items()
-        }
+        """The arrays of ``ranked_texts``."""
+        how = {"query_length": self.query_length, "passage_length": self.passage_length}
+        return ranked_texts(self.tokenizer, examples, separator=self.separator, **how)
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""

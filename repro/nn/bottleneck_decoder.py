@@ -62,10 +62,10 @@ class BottleneckDecoder(nn.Module):
         However the model computes its attention, the copies take the mask as booleans: ``eager`` would add 1
         where a position may be seen, and hide nothing.
         """
-        own = model.base_model.encoder.layer
-        if layers > len(own):
-            raise UsageError(f"a decoder of {layers} layers cannot be copied from a model of {len(own)}")
-        copies = [copy.deepcopy(layer) for layer in own[len(own) - layers :]]
+        encoder = model.base_model.encoder.layer
+        if layers > len(encoder):
+            raise UsageError(f"a decoder of {layers} layers cannot be copied from a model of {len(encoder)}")
+        copies = [copy.deepcopy(layer) for layer in encoder[len(encoder) - layers :]]
         for layer in copies:
             layer.attention.self.config._attn_implementation = "sdpa"  # a config of its own, copied with it
         return cls(copies, **how)
@@ -78,7 +78,7 @@ class BottleneckDecoder(nn.Module):
         return hidden
 
     def visible(self, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Which position sees which, (N, 1, L, L) bool: [n, 0, i, j] is whether i sees j.
+        """The attention mask, (N, 1, L, L) bool: [n, 0, i, j] is whether position i sees j.
 
         Nothing sees padding but itself: a row of a softmax must not be empty.
         """

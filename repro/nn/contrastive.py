@@ -39,7 +39,7 @@ def own_scores(queries: torch.Tensor, passages: torch.Tensor, *, similarity: str
 
 
 def own_columns(scores: torch.Tensor) -> torch.Tensor:
-    """What each query has with its own passages: (Q, Q*P) to (Q, P)."""
+    """The scores of each query with its own passages: (Q, Q*P) to (Q, P)."""
     count = len(scores)
     return scores.view(count, count, -1).diagonal(dim1=0, dim2=1).T
 

@@ -17,8 +17,7 @@ from repro.nn.contrastive import in_batch_contrastive
 from repro.nn.four_block import four_block_contrastive
 from repro.nn.length_buckets import in_buckets, side_inputs
 from repro.nn.pooling import check_pooling, pooled
-from repro.nn.segment_pairs import passage_inputs
-from repro.nn.text import tokenised
+from repro.nn.ranked_texts import ranked_texts
 
 
 class CosineBiEncoder(BatchLoss):
@@ -81,19 +80,9 @@ class CosineBiEncoder(BatchLoss):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token ids of examples ``{"query", "passages": [{"title", "text"}, …]}``, the positive first."""
-        passages = [passage for example in examples for passage in example["passages"]]
-        queries = tokenised(
-            self.tokenizer, [example["query"] for example in examples], length=self.query_length
-        )
-        inputs = passage_inputs(
-            self.tokenizer,
-            [passage["title"] for passage in passages],
-            [passage["text"] for passage in passages],
-            length=self.passage_length,
-            separator=self.separator,
-        )
-        return {f"query_{k}": v for k, v in queries.items()} | {f"passage_{k}": v for k, v in inputs.items()}
+        """The arrays of ``ranked_texts``."""
+        how = {"query_length": self.query_length, "passage_length": self.passage_length}
+        return ranked_texts(self.tokenizer, examples, separator=self.separator, **how)
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
@@ -112,10 +101,10 @@ class CosineBiEncoder(BatchLoss):
         temperature = self.warmed(self.temperature)
         total = 0.0
         for first in range(0, len(queries), size):
-            own = queries[first : first + size]
+            some = queries[first : first + size]
             theirs = passages[first * each : (first + size) * each]
-            loss = self.contrasts[self.terms](own, theirs, temperature=temperature)
-            total = total + loss * (len(own) / len(queries))
+            loss = self.contrasts[self.terms](some, theirs, temperature=temperature)
+            total = total + loss * (len(some) / len(queries))
         return self.weight * total
 
     def warmed(self, temperature: float) -> float | torch.Tensor:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from repro.errors import DataError
 from repro.nn.contrastive import own_scores
 from repro.nn.cosine_bi_encoder import CosineBiEncoder
 from repro.nn.divergence import divergence
+from repro.nn.ranked_texts import teacher_scores
 
 
 class DistilledBiEncoder(CosineBiEncoder):
@@ -65,18 +65,11 @@ class DistilledBiEncoder(CosineBiEncoder):
         self.teacher_temperature, self.student_temperature = teacher_temperature, student_temperature
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """As its parent does, and ``teacher``, (Q, P) float32, of the examples' ``scores``.
-
-        Raises:
-            DataError: the training set has no scores.
-        """
-        if any("scores" not in example for example in examples):
-            raise DataError("the training set has no scores to distil; score it with a re-ranker first")
-        teacher = torch.tensor([example["scores"] for example in examples], dtype=torch.float32)
-        return super().collate(examples) | {"teacher": teacher}
+        """The arrays of ``ranked_texts``, and ``teacher``, of ``teacher_scores``."""
+        return super().collate(examples) | {"teacher": teacher_scores(examples)}
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """As its parent does, and ``teacher``."""
+        """The vectors of ``CosineBiEncoder.represent``, and ``teacher``."""
         return super().represent(batch) | {"teacher": batch["teacher"]}
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

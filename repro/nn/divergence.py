@@ -1,4 +1,4 @@
-"""How far one softmax distribution is from another."""
+"""Kullback-Leibler divergence between softmax distributions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an encoder made elsewhere reads texts: what its own directory says of it, checked."""
+"""Encoding conventions of an encoder made by others: its prefixes, lengths, pooling, read and checked."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ class Conventions:
                 raise UsageError(f"{name} is {getattr(self, name)}: with [CLS] and [SEP] it is 3 at least")
 
     def but(self, given: Mapping[str, Any]) -> Conventions:
-        """The same with every value given that is not None."""
+        """These conventions with those values replaced that are not None."""
         return replace(self, **{name: value for name, value in given.items() if value is not None})
 
     def to_json(self) -> dict:
-        """What ``repro.json`` holds."""
+        """The contents of ``repro.json``."""
         return asdict(self)
 
 
@@ -92,7 +92,7 @@ class Module:
 
 
 def stated(folder: Path) -> tuple[Conventions, str]:
-    """What a model directory says of itself, and in which words to tell where that was found.
+    """Read the encoding conventions of a model directory, and a phrase naming the file they came from.
 
     ``repro.json`` rules, then ``modules.json`` with the files it names, then common defaults.
 
@@ -125,25 +125,25 @@ def modules(folder: Path) -> list[Module]:
     Raises DataError for a directory that is none, or with a module or pooling that is not known here.
     """
     listed = read(folder / "modules.json", list)
-    found = []
+    steps = []
     for entry in sorted(listed, key=lambda entry: entry["idx"]):
         kind, place = entry["type"].rpartition(".")[2], folder / entry["path"]
         config = read(place / "config.json") if (place / "config.json").exists() else {}
-        found.append(Module(kind, place, config))
-    names = [module.kind for module in found]
+        steps.append(Module(kind, place, config))
+    names = [module.kind for module in steps]
     known = names[:2] == ["Transformer", "Pooling"] and set(names[2:]) <= {"Dense", "LayerNorm", "Normalize"}
     if not known:
         raise DataError(
             f"{folder / 'modules.json'}: {', '.join(names)} cannot be followed; known is a Transformer, its "
             "Pooling, then any of Dense, LayerNorm, Normalize"
         )
-    return found
+    return steps
 
 
 def pooling_of(module: Module) -> str:
     """cls or mean. Raises DataError for others, several at once, or one that leaves a prompt out."""
-    given = module.config.get("pooling_mode") or [m for key, m in _MODES.items() if module.config.get(key)]
-    modes = [given] if isinstance(given, str) else list(given) or ["mean"]
+    stated = module.config.get("pooling_mode") or [m for key, m in _MODES.items() if module.config.get(key)]
+    modes = [stated] if isinstance(stated, str) else list(stated) or ["mean"]
     if len(modes) != 1 or modes[0] not in ("cls", "mean") or not module.config.get("include_prompt", True):
         raise DataError(
             f"{module.folder}: pooling {', '.join(modes)} is not known here, or leaves prompts out; known: "
@@ -195,9 +195,9 @@ def _optional(path: Path) -> dict:
 def read(path: Path, kind: type = dict) -> Any:
     """A JSON file of a model directory. Raises DataError when it is missing or not of that kind."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from None
-    if not isinstance(found, kind):
+    if not isinstance(content, kind):
         raise DataError(f"{path}: not what such a file holds")
-    return found
+    return content

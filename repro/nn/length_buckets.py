@@ -17,7 +17,7 @@ Inputs = dict[str, torch.Tensor]
 
 @dataclass
 class Buckets:
-    """How many groups are wanted, and whether anything has been encoded in several."""
+    """The number of groups wanted, and whether anything has been encoded in several."""
 
     count: int = 1
     used: bool = False
@@ -37,7 +37,7 @@ def length_buckets(count: int) -> Iterator[Buckets]:
 
 
 def in_buckets(encode: Callable[[Inputs], torch.Tensor | Inputs], inputs: Inputs) -> torch.Tensor | Inputs:
-    """What ``encode`` makes of the inputs, the rows in their order.
+    """Encode ``inputs`` in groups of similar length and return the rows in their original order.
 
     Args:
         encode: model inputs of n texts, (n, l) each, to (n, …), or to several such by name; what it makes of
@@ -51,14 +51,14 @@ def in_buckets(encode: Callable[[Inputs], torch.Tensor | Inputs], inputs: Inputs
     wanted.used = True
     lengths = inputs["attention_mask"].sum(dim=1)  # (N,)
     order = lengths.argsort(stable=True)
-    made = []
+    parts = []
     for rows in order.tensor_split(groups):
         longest = int(lengths[rows[-1]])
-        made.append(encode({name: values[rows, :longest] for name, values in inputs.items()}))
+        parts.append(encode({name: values[rows, :longest] for name, values in inputs.items()}))
     back = order.argsort()
-    if isinstance(made[0], dict):
-        return {name: torch.cat([some[name] for some in made])[back] for name in made[0]}
-    return torch.cat(made)[back]
+    if isinstance(parts[0], dict):
+        return {name: torch.cat([part[name] for part in parts])[back] for name in parts[0]}
+    return torch.cat(parts)[back]
 
 
 def side_inputs(batch: Inputs, prefix: str) -> Inputs:

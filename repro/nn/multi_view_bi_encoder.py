@@ -10,16 +10,15 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from repro.errors import DataError, check_known
+from repro.errors import check_known
 from repro.nn.batch_loss import BatchLoss
 from repro.nn.checkpoint import load_masked_lm
 from repro.nn.contrastive import own_columns
 from repro.nn.divergence import divergence
 from repro.nn.length_buckets import in_buckets, side_inputs
-from repro.nn.segment_pairs import passage_inputs
+from repro.nn.ranked_texts import ranked_texts, teacher_scores
 from repro.nn.similarity import check_similarity
 from repro.nn.sparse_view import flops, top_k
-from repro.nn.text import tokenised
 from repro.nn.view_encoder import ViewEncoder, check_names
 from repro.nn.view_similarities import OBJECTIVES, view_similarities
 
@@ -118,28 +117,10 @@ class MultiViewBiEncoder(BatchLoss):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token ids of examples ``{"query", "passages": [{"title", "text"}, …]}``, the positive first, and,
-        to be distilled, ``teacher``, (Q, P) float32, of their ``scores``.
-
-        Raises:
-            DataError: there are no scores to distil.
-        """
-        shown = [passage for example in examples for passage in example["passages"]]
-        texts = [example["query"] for example in examples]
-        batch = dict(_named("query_", tokenised(self.tokenizer, texts, length=self.query_length)))
-        inputs = passage_inputs(
-            self.tokenizer,
-            [passage["title"] for passage in shown],
-            [passage["text"] for passage in shown],
-            length=self.passage_length,
-            separator=self.separator,
-        )
-        batch |= _named("passage_", inputs)
-        if self.distillation is None:
-            return batch
-        if any("scores" not in example for example in examples):
-            raise DataError("the training set has no scores to distil; score it with a re-ranker first")
-        return batch | {"teacher": torch.tensor([e["scores"] for e in examples], dtype=torch.float32)}
+        """The arrays of ``ranked_texts`` and, to be distilled, ``teacher``, of ``teacher_scores``."""
+        how = {"query_length": self.query_length, "passage_length": self.passage_length}
+        batch = ranked_texts(self.tokenizer, examples, separator=self.separator, **how)
+        return batch if self.distillation is None else batch | {"teacher": teacher_scores(examples)}
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``contrastive``, ``divergence`` (each with ``.<view>`` for one view's) and ``flops.<side>``; absent
@@ -163,17 +144,17 @@ class MultiViewBiEncoder(BatchLoss):
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Vectors as ``<side>.<view>``, sparse ones whole, and ``teacher`` where the batch has it."""
-        found = {name: batch[name] for name in ("teacher",) if name in batch}
+        represented = {name: batch[name] for name in ("teacher",) if name in batch}
         for side in SIDES:
-            found |= {f"{side}.{view}": vectors for view, vectors in self.encoded(batch, side).items()}
-        return found
+            represented |= {f"{side}.{view}": vectors for view, vectors in self.encoded(batch, side).items()}
+        return represented
 
     def encoded(self, batch: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
         """Vectors by view of the queries or passages, sparse ones whole."""
         return in_buckets(lambda inputs: self.encoder(**inputs), side_inputs(batch, SIDES[side]))
 
     def truncated(self, vectors: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
-        """The same, sparse ones cut to their highest values on a side where they are to be."""
+        """The vectors with sparse ones cut to their highest values, on a side where they are to be."""
         if "sparse" not in vectors or self.top_k is None or not self.truncation[side]:
             return vectors
         return vectors | {"sparse": top_k(vectors["sparse"], self.top_k)}
@@ -213,9 +194,5 @@ class MultiViewBiEncoder(BatchLoss):
         return sum(flops(share) for share in shares) / len(shares)
 
     def save(self, folder: Path) -> None:
-        """What ``load_view_encoder`` loads."""
+        """The encoder, as ``load_view_encoder`` reads it."""
         self.encoder.save(folder)
-
-
-def _named(prefix: str, inputs: dict[str, torch.Tensor]):
-    return ((prefix + name, value) for name, value in inputs.items())

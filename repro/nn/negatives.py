@@ -1,4 +1,4 @@
-"""Which passages a query is trained on in an epoch."""
+"""Choice of the passages that a query is trained on in an epoch."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def next_slice(
 
 
 def confident(positive_scores: Sequence[float], negative_scores: Sequence[float]) -> list[int]:
-    """Which of a query's positives to trust: the first, and those that score no less than it or more than
-    every negative (the loader released with Wang et al. 2023).
+    """Choose a query's positives to trust: the first, and those that score no less than it or more than every
+    negative (the loader released with Wang et al. 2023).
 
     Args:
         positive_scores: at least one; the first is the annotated passage's.

@@ -87,8 +87,8 @@ class PairTexts:
     def __getitem__(self, block: slice) -> tuple[list[str], list[dict]]:
         """Query texts and passages ``{"title", "text"}`` of a stretch of pairs."""
         rows, places = np.unique(self.row[block], return_inverse=True)  # a passage is read once
-        found = self.corpus[rows]
-        passages = [{"title": a, "text": b} for a, b in zip(found["title"], found["text"], strict=True)]
+        texts = self.corpus[rows]
+        passages = [{"title": a, "text": b} for a, b in zip(texts["title"], texts["text"], strict=True)]
         return [self.queries[n] for n in self.query[block]], [passages[n] for n in places]
 
 

@@ -10,7 +10,7 @@ POOLINGS = ("cls", "mean")
 
 
 def check_pooling(pooling: str) -> str:
-    """The same name, once it is known to be valid; raises UsageError."""
+    """Return ``pooling`` unchanged. Raises UsageError unless it is one of POOLINGS."""
     if pooling not in POOLINGS:
         raise unknown("pooling", pooling, POOLINGS)
     return pooling

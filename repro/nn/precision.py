@@ -1,4 +1,4 @@
-"""Where and in which number format a model runs."""
+"""The device and the number format that a model runs in."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def device() -> torch.device:
 
 
 def check_precision(precision: str) -> str:
-    """The same name, once it can be had here.
+    """Return ``precision`` unchanged, once it is known that this machine has it.
 
     Raises:
         UsageError: no such precision.

@@ -24,6 +24,6 @@ def ranking_keys(scores: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
 
 
 def scores_and_places(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What ``ranking_keys`` was given: (K,) int64 to float32 and int64."""
+    """Take ``ranking_keys`` apart again: (K,) int64 to float32 and int64."""
     bits = (keys >> 32).astype(np.int32)
     return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).view(np.float32), keys & 0xFFFFFFFF

@@ -1,4 +1,4 @@
-"""Encoders made elsewhere: what sentence-transformers directories put behind a transformer, and SPLADE."""
+"""Encoders made by others: the heads that sentence-transformers directories list, and SPLADE."""
 
 from __future__ import annotations
 
@@ -120,13 +120,13 @@ def _weights(folder: Path) -> dict[str, torch.Tensor]:
     """A module's tensors in float32, of safetensors or of a pickle that may hold nothing but tensors."""
     try:
         if (folder / "model.safetensors").exists():
-            found = load_file(folder / "model.safetensors")
+            weights = load_file(folder / "model.safetensors")
         else:
-            found = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
+            weights = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
     except Exception as error:  # safetensors and pickle have errors of their own
         reason = str(error).strip().split("\n")[0]
         raise DataError(f"{folder}: its weights cannot be read ({reason})") from error
-    return {name: value.float() for name, value in found.items()}
+    return {name: value.float() for name, value in weights.items()}
 
 
 class SpladeEncoder(nn.Module):
@@ -147,12 +147,12 @@ class SpladeEncoder(nn.Module):
         token_type_ids: torch.Tensor | None = None,
     ) -> dict[str, torch.Tensor]:
         """(N, L) each to ``sparse``, (N, V)."""
-        given = {"input_ids": input_ids, "attention_mask": attention_mask}
+        inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
         if token_type_ids is not None:
-            given["token_type_ids"] = token_type_ids
+            inputs["token_type_ids"] = token_type_ids
         step, rows = max(1, POSITIONS // input_ids.shape[1]), []
         for start in range(0, len(input_ids), step):
-            part = {name: value[start : start + step] for name, value in given.items()}
+            part = {name: value[start : start + step] for name, value in inputs.items()}
             keep = part["attention_mask"].bool()
             rows.append(max_log_saturated(self.model(**part).logits, lambda logits: logits, keep))
         return {"sparse": torch.cat(rows)}

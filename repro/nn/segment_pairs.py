@@ -45,18 +45,24 @@ def segment_pairs(
         with L <= ``length``, int64.
     """
     rows: list[dict] = [{}] * len(firsts)
-    for paired in (True, False):
-        places = [place for place, first in enumerate(firsts) if bool(first) == paired]
-        if not places:
-            continue
-        chosen = [seconds[place] for place in places]
-        texts = ([firsts[place] for place in places], chosen) if paired else (chosen,)
-        encoded = tokenizer(*texts, max_length=length, truncation="longest_first", return_token_type_ids=True)
-        for row, place in enumerate(places):
-            rows[place] = {name: np.array(encoded[name][row]) for name in ("input_ids", "token_type_ids")}
+    paired = [place for place, first in enumerate(firsts) if first]
+    alone = [place for place, first in enumerate(firsts) if not first]
+    for places, columns in ((paired, (firsts, seconds)), (alone, (seconds,))):
+        texts = [[column[place] for place in places] for column in columns]
+        for place, row in zip(places, _token_rows(tokenizer, *texts, length=length), strict=True):
+            rows[place] = row
     ids = [row["input_ids"] for row in rows]
     return {
         "input_ids": padded(ids, value=tokenizer.pad_token_id),
         "attention_mask": padded([np.ones_like(row) for row in ids], value=0),
         "token_type_ids": padded([row["token_type_ids"] for row in rows], value=0),
     }
+
+
+def _token_rows(tokenizer, *texts: list[str], length: int) -> list[dict[str, np.ndarray]]:
+    """Ids and segments of each text, or pair of texts."""
+    if not texts[0]:
+        return []
+    encoded = tokenizer(*texts, max_length=length, truncation="longest_first", return_token_type_ids=True)
+    columns = [map(np.array, encoded[name]) for name in ("input_ids", "token_type_ids")]
+    return [{"input_ids": ids, "token_type_ids": kinds} for ids, kinds in zip(*columns, strict=True)]

@@ -11,7 +11,7 @@ SIMILARITIES = ("dot", "cosine")
 
 
 def check_similarity(similarity: str) -> str:
-    """The same name, once it is known to be valid; raises UsageError."""
+    """Return ``similarity`` unchanged. Raises UsageError unless it is one of SIMILARITIES."""
     if similarity not in SIMILARITIES:
         raise unknown("similarity", similarity, SIMILARITIES)
     return similarity

@@ -128,21 +128,21 @@ def load_view_encoder(
         DataError: the directory is not a model, or its projection is missing.
         UsageError: the model was trained for views made otherwise, or without one of these.
     """
-    given = {"sparse_positions": dict(sparse_positions), "vocabulary_head": vocabulary_head}
-    about = given | {"views": list(VIEWS), "dense_reduction": None}
+    wanted = {"sparse_positions": dict(sparse_positions), "vocabulary_head": vocabulary_head}
+    about = wanted | {"views": list(VIEWS), "dense_reduction": None}
     if (folder / FILE).exists():
         about = json.loads((folder / FILE).read_text(encoding="utf-8"))
         check_names("view that the model was trained for,", views, valid=about["views"])
-    differing = [name for name in given if given[name] != about[name]]
+    differing = [name for name in wanted if wanted[name] != about[name]]
     if differing and "sparse" in views:
-        said = ", ".join(f"{name} {about[name]!r}, not {given[name]!r}" for name in differing)
-        raise UsageError(f"{folder}: the model was trained with {said}")
+        listed = ", ".join(f"{name} {about[name]!r}, not {wanted[name]!r}" for name in differing)
+        raise UsageError(f"{folder}: the model was trained with {listed}")
     encoder = ViewEncoder(
         load_masked_lm(folder),
         load_tokenizer(folder),
         views=views,
         dense_reduction=about["dense_reduction"],
-        **given,
+        **wanted,
     )
     if encoder.projection is not None and not (folder / PROJECTION).exists():
         raise DataError(f"{folder}: {PROJECTION} is missing, which its dense vectors pass")

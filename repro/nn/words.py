@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Words:
-    """What a WordPiece vocabulary of V entries says of words.
+    """The words of a WordPiece vocabulary of V entries.
 
     Attributes:
         pieces: the entries, lower-cased, without ``##``.
@@ -66,7 +66,7 @@ class Words:
 
 
 def distinct(input_ids: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which occurrences are of the same word.
+    """Tell occurrences of the same word.
 
     Args:
         input_ids: (n,).
@@ -76,9 +76,9 @@ def distinct(input_ids: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.n
         the first occurrence of each word, (W, 2), in the text's order, and the number of each occurrence's
         word, (O,), in 0..W-1.
     """
-    found: dict[bytes, int] = {}
+    words: dict[bytes, int] = {}
     numbers = np.array(
-        [found.setdefault(input_ids[a:b].tobytes(), len(found)) for a, b in spans.tolist()], dtype=np.int64
+        [words.setdefault(input_ids[a:b].tobytes(), len(words)) for a, b in spans.tolist()], dtype=np.int64
     )
     _, first = np.unique(numbers, return_index=True)
     return spans[first], numbers

@@ -1,4 +1,4 @@
-"""What is done at the end of a training step, and the log's lines of an interrupted attempt."""
+"""Checkpoints and progress at the end of a training step, and the log of an interrupted attempt."""
 
 from __future__ import annotations
 

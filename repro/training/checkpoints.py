@@ -1,4 +1,4 @@
-"""Which checkpoints of an interrupted training can be trusted.
+"""Sealed checkpoints, so that an interrupted training goes on from one that is whole.
 
 The Trainer writes a checkpoint file by file. One counts only once its seal is there, written last and by
 renaming: the digest of each file, and the length of the training it belongs to.

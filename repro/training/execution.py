@@ -1,4 +1,4 @@
-"""How a training is carried out on the machine that it runs on."""
+"""Options of carrying out a training on the machine that it runs on."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Execution:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Execution:
-        """What the REPRO_ variables say. Raises UsageError where one is no number above 0."""
+        """Read the REPRO_ variables. Raises UsageError where one is no number above 0."""
         values = {}
         for name, (variable, wanted) in VARIABLES.items():
             text = environment.get(variable)

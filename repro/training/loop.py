@@ -25,7 +25,7 @@ from repro.training.trainer import ObjectiveTrainer, arguments
 
 
 class Examples(Protocol):
-    """What is trained on: rows that can be fetched by (epoch, index)."""
+    """Rows to train on, which can be fetched by (epoch, index)."""
 
     def __len__(self) -> int: ...
 

@@ -26,7 +26,7 @@ HALVES = (torch.float16, torch.bfloat16)
 
 
 def are_texts(examples: list[dict]) -> bool:
-    """Whether each is one text that is read whole: ``input_ids``, and no ``spans`` to draw texts from."""
+    """True of examples that are one text each, read whole: ``input_ids``, no ``spans`` to draw texts from."""
     return all("input_ids" in example and "spans" not in example for example in examples)
 
 
@@ -66,55 +66,60 @@ def backward_in_parts(
         The losses of the whole batch, by name, without a graph.
     """
     if isinstance(objective, SumObjective):
-        return _accumulated(objective, pieces, backward, autocast)
+        return _sum_of_parts(objective, pieces, backward, autocast)
     if len(pieces) > 1:
-        return _cached(objective, pieces, backward, autocast)
+        return _with_cached_gradient(objective, pieces, backward, autocast)
     represented = _represented(objective, pieces[0], autocast)
     losses = objective.losses({name: gathered(rows) for name, rows in represented.items()})
     _minimise(losses, backward)
     return {name: loss.detach() for name, loss in losses.items()}
 
 
-def _accumulated(objective: nn.Module, pieces: list[Batch], backward: Backward, autocast: Precision) -> Batch:
+def _sum_of_parts(
+    objective: SumObjective, pieces: list[Batch], backward: Backward, autocast: Precision
+) -> Batch:
+    """Losses that are means count in each part by what the part has of the whole batch's denominator."""
     with autocast():  # one that draws what it predicts encodes the texts here
         counts = [objective.denominators(piece) for piece in pieces]
     device = next(objective.parameters()).device
     means = [name for name, count in counts[0].items() if count is not None]
-    own = torch.tensor([float(sum(c[name] for c in counts)) for name in means], dtype=torch.float64)
-    totals = dict(zip(means, summed(own.to(device)).tolist(), strict=True))
-    found = {name: torch.zeros((), dtype=torch.float64, device=device) for name in counts[0]}
-    for piece, counted in zip(pieces, counts, strict=True):
+    here = torch.tensor([float(sum(c[name] for c in counts)) for name in means], dtype=torch.float64)
+    totals = dict(zip(means, summed(here.to(device)).tolist(), strict=True))
+    sums = {name: torch.zeros((), dtype=torch.float64, device=device) for name in counts[0]}
+    for piece, count in zip(pieces, counts, strict=True):
         with autocast():
             losses = objective(piece)
         for name in losses.keys() & totals.keys():
-            losses[name] = losses[name] * (counted[name] / totals[name])
+            losses[name] = losses[name] * (count[name] / totals[name])
         _minimise(losses, backward)
         for name, loss in losses.items():
-            found[name] += loss.detach()
-    return {name: summed(loss).float() for name, loss in found.items() if totals.get(name, 1)}
+            sums[name] += loss.detach()
+    return {name: summed(loss).float() for name, loss in sums.items() if totals.get(name, 1)}
 
 
-def _cached(objective: nn.Module, pieces: list[Batch], backward: Backward, autocast: Precision) -> Batch:
+def _with_cached_gradient(
+    objective: BatchObjective, pieces: list[Batch], backward: Backward, autocast: Precision
+) -> Batch:
+    """The losses' gradient at what all parts are represented by, then part by part through the encoder."""
     device = next(objective.parameters()).device
     states, encoded = [], []
     with torch.no_grad():
         for piece in pieces:
             states.append(_random_state(device))
             encoded.append(_represented(objective, piece, autocast))
-    own = {name: torch.cat([some[name] for some in encoded]) for name in encoded[0]}
-    for rows in own.values():
-        rows.requires_grad_(rows.is_floating_point())
-    losses = objective.losses({name: gathered(rows) for name, rows in own.items()})
+    rows = {name: torch.cat([part[name] for part in encoded]) for name in encoded[0]}
+    for values in rows.values():
+        values.requires_grad_(values.is_floating_point())
+    losses = objective.losses({name: gathered(values) for name, values in rows.items()})
     _minimise(losses, backward)
-    after, done = _random_state(device), dict.fromkeys(own, 0)
-    for piece, state in zip(pieces, states, strict=True):
+    after = _random_state(device)
+    sizes = {name: [len(part[name]) for part in encoded] for name in rows}
+    gradients = {name: v.grad.split(sizes[name]) for name, v in rows.items() if v.grad is not None}
+    for place, (piece, state) in enumerate(zip(pieces, states, strict=True)):
         _restore_random_state(state, device)  # the dropout of the first pass
-        again, pairs = _represented(objective, piece, autocast), []
-        for name, rows in again.items():
-            first, done[name] = done[name], done[name] + len(rows)
-            if rows.requires_grad and own[name].grad is not None:
-                pairs.append((rows, own[name].grad[first : done[name]]))
-        if pairs:
+        again = _represented(objective, piece, autocast)
+        pairs = [(again[name], parts[place]) for name, parts in gradients.items()]
+        if pairs := [pair for pair in pairs if pair[0].requires_grad]:
             torch.autograd.backward(*map(list, zip(*pairs, strict=True)))
     _restore_random_state(after, device)
     return {name: loss.detach() for name, loss in losses.items()}

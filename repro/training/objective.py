@@ -50,7 +50,7 @@ class SumObjective(Objective, Protocol):
         """Named scalar losses, whose sum is minimised; one is absent where the batch has nothing for it."""
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
-        """How many things each loss is a mean over in this part; None for a loss that is their sum."""
+        """The number of things that each loss is a mean over in this part; None for a loss that is a sum."""
 
 
 @runtime_checkable
@@ -61,7 +61,7 @@ class BatchObjective(Objective, Protocol):
     """
 
     def represent(self, batch: Tensors) -> Tensors:
-        """What the losses need of a part, by name; rows of all parts, and all processes, are put together."""
+        """Encode a part: rows by name; the losses get those of all parts, and of all processes, together."""
 
     def losses(self, represented: Tensors) -> Tensors:
         """Named scalar losses of the whole batch, as ``SumObjective.forward`` gives them."""

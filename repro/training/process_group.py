@@ -19,7 +19,7 @@ LONGEST_WAIT = timedelta(days=30)  # one process may encode much longer than ano
 
 
 def processes() -> int:
-    """How many processes train together; 1 where torch.distributed was not started."""
+    """The number of processes that train together; 1 where torch.distributed was not started."""
     return distributed.get_world_size() if distributed.is_initialized() else 1
 
 
@@ -57,12 +57,12 @@ def everybody_waits() -> None:
 
 
 def decided_by_first(decision: bool, device: torch.device) -> bool:
-    """What the process of rank 0 decided."""
+    """The decision of the process of rank 0, on every process."""
     if processes() == 1:
         return decision
-    said = torch.tensor(int(decision), device=device)
-    distributed.broadcast(said, 0)
-    return bool(said.item())
+    value = torch.tensor(int(decision), device=device)
+    distributed.broadcast(value, 0)
+    return bool(value.item())
 
 
 def gathered(vectors: torch.Tensor) -> torch.Tensor:
@@ -104,17 +104,20 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if processes() == 1 or not trained:
         return
-    own = torch.tensor([parameter.grad is not None for parameter in trained], dtype=torch.int32)
-    used = summed(own.to(trained[0].device))
-    for parameter, times in zip(trained, used.tolist(), strict=True):
-        if times and parameter.grad is None:
+    used_here = torch.tensor([parameter.grad is not None for parameter in trained], dtype=torch.int32)
+    used = summed(used_here.to(trained[0].device)).tolist()
+    gradients = []
+    for parameter in (parameter for parameter, times in zip(trained, used, strict=True) if times):
+        if parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
-    by_type: dict[torch.dtype, list[torch.Tensor]] = {}
-    for parameter in trained:
-        if parameter.grad is not None:
-            by_type.setdefault(parameter.grad.dtype, []).append(parameter.grad)
-    for gradients in by_type.values():
-        whole = torch.cat([gradient.flatten() for gradient in gradients])
-        distributed.all_reduce(whole)
-        for gradient, part in zip(gradients, whole.split([g.numel() for g in gradients]), strict=True):
-            gradient.copy_(part.view_as(gradient))
+        gradients.append(parameter.grad)
+    for dtype in dict.fromkeys(gradient.dtype for gradient in gradients):
+        _sum_in_place([gradient for gradient in gradients if gradient.dtype == dtype])
+
+
+def _sum_in_place(gradients: list[torch.Tensor]) -> None:
+    """Add up every process's gradients, all of one type, in a single message."""
+    whole = torch.cat([gradient.flatten() for gradient in gradients])
+    distributed.all_reduce(whole)
+    for gradient, part in zip(gradients, whole.split([g.numel() for g in gradients]), strict=True):
+        gradient.copy_(part.view_as(gradient))

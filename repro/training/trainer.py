@@ -200,7 +200,7 @@ class ObjectiveTrainer(Trainer):
 
 
 def _goes_by_length(objective: torch.nn.Module, examples) -> bool:
-    """Whether parts of a batch by length cost no more than the batch: other objectives encode them twice."""
+    """True where parts of a batch cost no more than the batch: other objectives encode them twice."""
     return isinstance(objective, SumObjective) and are_texts(examples.__getitems__([(0, 0)]))
 
 

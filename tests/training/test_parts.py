@@ -157,7 +157,7 @@ def test_a_batch_in_parts_ends_with_the_weights_of_the_whole(tmp_path, monkeypat
 @pytest.mark.parametrize("name", ["mlm", "in-batch"])
 def test_a_training_in_parts_has_the_precision_that_was_asked_for(tmp_path, monkeypatch, name):
     monkeypatch.setenv("REPRO_MICRO_BATCH", "3")
-    monkeypatch.setattr("repro.training.loop.check_precision", lambda precision: precision)  # it wants a GPU
+    monkeypatch.setattr("repro.nn.precision.check_precision", lambda precision: precision)  # it wants a GPU
     made, types = objective(name), set()
     before = {key: value.clone() for key, value in made.named_parameters()}
     for layer in made.modules():

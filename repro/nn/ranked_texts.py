@@ -1,0 +1,44 @@
+"""Examples of fine-tuning, a query with its passages each, as the arrays that an encoder reads."""
+
+from __future__ import annotations
+
+import torch
+
+from repro.errors import DataError
+from repro.nn.segment_pairs import passage_inputs
+from repro.nn.text import tokenised
+
+Tensors = dict[str, torch.Tensor]
+
+
+def ranked_texts(
+    tokenizer, examples: list[dict], *, query_length: int, passage_length: int, separator: str
+) -> Tensors:
+    """``query_`` and ``passage_`` inputs of Q queries, (Q, L), and all of their passages, (Q*P, L').
+
+    Args:
+        examples: ``{"query", "passages": [{"title", "text"}, …]}``, the positive first.
+        query_length, passage_length: in tokens, with [CLS] and [SEP].
+        separator: between title and text, or ``pair``.
+    """
+    passages = [passage for example in examples for passage in example["passages"]]
+    queries = tokenised(tokenizer, [example["query"] for example in examples], length=query_length)
+    inputs = passage_inputs(
+        tokenizer,
+        [passage["title"] for passage in passages],
+        [passage["text"] for passage in passages],
+        length=passage_length,
+        separator=separator,
+    )
+    return {f"query_{k}": v for k, v in queries.items()} | {f"passage_{k}": v for k, v in inputs.items()}
+
+
+def teacher_scores(examples: list[dict]) -> torch.Tensor:
+    """A re-ranker's ``scores`` of each example's passages, (Q, P) float32.
+
+    Raises:
+        DataError: the training set has no scores.
+    """
+    if any("scores" not in example for example in examples):
+        raise DataError("the training set has no scores to distil; score it with a re-ranker first")
+    return torch.tensor([example["scores"] for example in examples], dtype=torch.float32)
