@@ -9,6 +9,9 @@ from dataclasses import replace
 from repro import recipe
 
 TRAIN = "msmarco-passage/train/judged"
+OPTIONS = {
+    "temperature": 1.0, "similarity": "dot", "negatives": "own", "projector": "none", "projector_start": "new",
+}
 
 
 def words(request, *, depth):
@@ -23,7 +26,7 @@ def words(request, *, depth):
         max_grad_norm=1.0, precision="fp32", seed=1,
     )
     model = recipe.finetune(
-        bert, negatives, texts=texts, options={}, passages_per_query=2, optimisation=optimisation,
+        bert, negatives, texts=texts, options=OPTIONS, passages_per_query=2, optimisation=optimisation,
         objective=recipe.Objective("contrastive", 1, "repro.nn.bi_encoder:BiEncoderContrastive"),
     )
     texts = replace(texts, topics=recipe.queries(request.dataset))
