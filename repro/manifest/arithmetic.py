@@ -1,4 +1,4 @@
-"""What a table's own numbers imply: averages, deltas and bolds, recomputed from its cells."""
+"""Averages, deltas and bold numbers of a table, recomputed from its own cells."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from repro.manifest.schema import Table
 
 
 def disagreements(source: Paper) -> Iterator[tuple[str, str]]:
-    """Cells whose print does not follow from the rest of its table: pairs of cell id and what was found.
+    """Cells that do not follow from the rest of their table: pairs of cell id and what does not fit.
 
     A disagreement is an error of the transcription or of the paper; a paper's are readings of kind misprint.
     """
@@ -24,7 +24,7 @@ def disagreements(source: Paper) -> Iterator[tuple[str, str]]:
 
 
 def rounded(value: Decimal, decimals: int) -> set[Decimal]:
-    """The value at print's decimals under both usual roundings of a tie."""
+    """The value at so many decimals, under both usual roundings of a tie."""
     places = Decimal(1).scaleb(-decimals)
     return {value.quantize(places, rounding=mode) for mode in (ROUND_HALF_UP, ROUND_HALF_EVEN)}
 
@@ -58,7 +58,7 @@ def _bolds(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[s
     scopes: dict[tuple, list[Cell]] = {}
     for cell in cells.values():
         if cell.is_numeric:
-            scopes.setdefault(_scope(table, cell), []).append(cell)
+            scopes.setdefault(bold_scope(cell), []).append(cell)
     for members in scopes.values():
         if not any(c.printed.bold for c in members):
             continue
@@ -69,10 +69,7 @@ def _bolds(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[s
                 yield cell.id, f"{cell.printed.plain} is {state}, the best of its {table.bold} is {best}"
 
 
-def _scope(table: Table, cell: Cell) -> tuple:
-    return {
-        "group": (cell.column.id, cell.row.group),
-        "column": (cell.column.id,),
-        "row": (cell.row.id,),
-        "table": (),
-    }[table.bold]
+def bold_scope(cell: Cell) -> tuple:
+    """The cells that a bold number is the best of are those of its table with an equal scope."""
+    scopes = {"group": (cell.column.id, cell.row.group), "column": (cell.column.id,), "row": (cell.row.id,)}
+    return scopes.get(cell.table.bold, ())

@@ -28,29 +28,29 @@ class Cell:
 
     @cached_property
     def printed(self) -> printed.Printed:
-        """What is to be read in the printed string."""
+        """The printed string taken apart: number, decimals, marks, bold."""
         return printed.parse(self.text)
 
     @property
     def is_numeric(self) -> bool:
-        """Whether print gives a number here."""
+        """Whether the paper has a number here."""
         return self.printed.value is not None
 
     @property
     def role(self) -> str:
-        """ours, rerun or cited: the cell's own, or its provenance mark's, or its row's."""
+        """Who made the number: ours, rerun or cited, as the cell, its provenance mark or its row says."""
         marked = [self.table.marks[m].role for m in self.printed.marks if m in self.table.marks]
-        own = self.row.roles.get(self.column.id)
-        return own or next((role for role in marked if role), None) or self.row.role
+        of_cell = self.row.roles.get(self.column.id)
+        return of_cell or next((role for role in marked if role), None) or self.row.role
 
     @property
     def grade(self) -> str:
-        """A authors' run, B authors' checkpoint, P a public run or checkpoint by others, C mean only."""
+        """What is public: A authors' run, B authors' checkpoint, P others' run or checkpoint, C the mean."""
         return self.row.grades.get(self.column.id) or self.column.grade or self.row.grade
 
     @property
     def unit(self) -> str:
-        """fraction, percent, or what the column says."""
+        """The unit of the printed number: fraction, percent, or what the column says."""
         return self.column.unit or self.table.unit
 
     @property
@@ -60,7 +60,7 @@ class Cell:
 
     @property
     def options(self) -> dict:
-        """What the recipe is called with: the row's options, then the column's."""
+        """The options that the recipe is called with: the row's, then the column's."""
         return {**self.row.with_, **self.column.with_}
 
     def as_json(self) -> dict:
@@ -142,7 +142,7 @@ def figure_tables(source: Paper) -> tuple[Table, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """An exhibit and where it stands."""
+    """An exhibit with the paper and the table or figure that it belongs to."""
 
     paper: Paper
     owner: str
@@ -160,18 +160,18 @@ class Shown:
 
     @property
     def options(self) -> dict:
-        """What the recipe is called with."""
+        """The options that the recipe is called with."""
         return dict(self.exhibit.with_)
 
 
 def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[Shown]:
     """The exhibits of papers, or of all, in the tables and figures named (``4``, ``figure-3``), or in all."""
-    found = []
+    listed = []
     for source in [paper(name) for name in names or papers()]:
         places = [(t.id, t.exhibits) for t in source.manifest.tables]
         places += [(f"figure-{f.id}", f.exhibits) for f in source.manifest.figures]
-        found += [Shown(source, o, e) for o, group in places for e in group if not owners or o in owners]
-    return found
+        listed += [Shown(source, o, e) for o, group in places for e in group if not owners or o in owners]
+    return listed
 
 
 def figure_of(source: Paper, identifier: str) -> Figure:
@@ -199,24 +199,29 @@ def select(
     chosen = [_numeric(cell(identifier)) for identifier in cells]
     if cells and not (tables or rows):
         return _distinct(chosen)
-    for source in [paper(name) for name in names or papers()]:
-        picked = tuple(table_of(source, t) for t in tables) or (
-            *source.manifest.tables,
-            *figure_tables(source),
-        )
-        chosen += [c for c in cells_of(source, picked) if not rows or {c.row.id, c.row.system} & set(rows)]
-    for row in rows:
-        if not any(row in (c.row.id, c.row.system) for c in chosen):
-            known = dict.fromkeys(
-                r for c in select(names, tables=tables, rows=(), cells=()) for r in _names(c)
-            )
-            raise unknown("row in the selection", row, known)
-    found = _distinct([c for c in chosen if is_measured(c)])
-    if not found:
+    sources = [paper(name) for name in names or papers()]
+    chosen += _in_rows([c for source in sources for c in _in_tables(source, tables)], rows, chosen)
+    measured = _distinct([c for c in chosen if is_measured(c)])
+    if not measured:
         raise UsageError(
             "what is selected has no published number that could be measured; `repro show` prints it"
         )
-    return found
+    return measured
+
+
+def _in_tables(source: Paper, tables: tuple[str, ...]) -> list[Cell]:
+    every = (*source.manifest.tables, *figure_tables(source))
+    return cells_of(source, tuple(table_of(source, t) for t in tables) or every)
+
+
+def _in_rows(candidates: list[Cell], rows: tuple[str, ...], chosen: list[Cell]) -> list[Cell]:
+    """The candidates in the rows named, or all of them. Raises UsageError for a row that nothing is in."""
+    picked = [c for c in candidates if not rows or {c.row.id, c.row.system} & set(rows)]
+    for row in rows:
+        if not any(row in (c.row.id, c.row.system) for c in (*chosen, *picked)):
+            known = (name for c in candidates if is_measured(c) for name in (c.row.system, c.row.id))
+            raise unknown("row in the selection", row, dict.fromkeys(known))
+    return picked
 
 
 def is_measured(chosen: Cell) -> bool:
@@ -225,14 +230,10 @@ def is_measured(chosen: Cell) -> bool:
 
 
 def _numeric(chosen: Cell) -> Cell:
-    """The cell itself. Raises UsageError when print gives no measured number there."""
+    """The cell itself. Raises UsageError when the paper has no measured number there."""
     if not is_measured(chosen):
         raise UsageError(f"{chosen.id} prints {chosen.text!r}, which is no measured number")
     return chosen
-
-
-def _names(c: Cell) -> tuple[str, str]:
-    return c.row.system, c.row.id
 
 
 def _distinct(chosen: list[Cell]) -> list[Cell]:

@@ -70,8 +70,8 @@ _KNOWN = (
 )
 
 
-class Missing(Exception):
-    """A value is not there, so that the statement cannot be judged; says which."""
+class NoNumber(Exception):
+    """A number is not there, so that the statement cannot be judged; says which."""
 
 
 def fault(text: str) -> str | None:
@@ -81,22 +81,23 @@ def fault(text: str) -> str | None:
     except (SyntaxError, ValueError) as error:
         return f"{' '.join(text.split())!r} is not an expression: {getattr(error, 'msg', error)}"
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and (isinstance(node.value, bool) or not _plain(node.value)):
-            return f"{node.value!r} is neither a number nor a string"
-        if isinstance(node, ast.Name) and (node.id not in FUNCTIONS or id(node) not in called):
-            return f"there is no function {node.id!r}; known: {', '.join(sorted(FUNCTIONS))}"
-        if not isinstance(node, _KNOWN) or (isinstance(node, ast.keyword) and node.arg is None):
+    return next(filter(None, (_fault_of(node, called) for node in ast.walk(tree))), None)
+
+
+def _fault_of(node: ast.AST, called: set[int]) -> str | None:
+    """Why a part is none of the language; ``called`` are the ids of the names that are called."""
+    match node:
+        case ast.Constant(value=value) if isinstance(value, bool) or not isinstance(value, int | float | str):
+            return f"{value!r} is neither a number nor a string"
+        case ast.Name(id=name) if name not in FUNCTIONS or id(node) not in called:
+            return f"there is no function {name!r}; known: {', '.join(sorted(FUNCTIONS))}"
+        case ast.keyword(arg=None):
             return f"{ast.unparse(node)!r} is outside the language of claims"
-    return None
+    return None if isinstance(node, _KNOWN) else f"{ast.unparse(node)!r} is outside the language of claims"
 
 
 def _tree(text: str) -> ast.Expression:
     return ast.parse(" ".join(text.split()), mode="eval")  # on one line: YAML keeps the ends of indented ones
-
-
-def _plain(value) -> bool:
-    return isinstance(value, int | float | str)
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Evaluation:
     say: Callable[[str], None]
 
     def of(self, text: str):
-        """The value of an expression without fault. Raises Missing; what its functions raise passes."""
+        """The value of an expression without fault. Raises NoNumber; what its functions raise passes."""
         return self._value(_tree(text).body)
 
     def _value(self, node: ast.expr):
@@ -146,7 +147,7 @@ class Evaluation:
         for part in parts:
             try:
                 decided |= bool(self._value(part)) == decided_by
-            except Missing as reason:
+            except NoNumber as reason:
                 missing = missing or reason
         if missing and not decided:
             raise missing

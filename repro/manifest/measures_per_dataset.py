@@ -1,4 +1,4 @@
-"""Which measures a dataset is scored by in one go."""
+"""The measures that every run over a dataset is scored by, so that all tables share one evaluation."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from repro.manifest import yaml_file
 
 
 def measures(dataset: str, wanted: str) -> list[str]:
-    """Sorted names of what scores a run over ``dataset``: the measures of together.yaml and ``wanted``."""
+    """Sorted names of the measures that score a run over ``dataset``: those listed for it, and ``wanted``."""
     return sorted({*listed(dataset), wanted})
 
 
 def listed(dataset: str) -> tuple[str, ...]:
-    """The measures of together.yaml alone; none for a dataset that is not named there."""
-    return _together().get(dataset, ())
+    """The measures of measures_per_dataset.yaml; none for a dataset that it does not name."""
+    return _by_dataset().get(dataset, ())
 
 
 @functools.cache
-def _together() -> dict[str, tuple[str, ...]]:
+def _by_dataset() -> dict[str, tuple[str, ...]]:
     return yaml_file.read(Path(__file__).with_suffix(".yaml"), dict[str, tuple[str, ...]])

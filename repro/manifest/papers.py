@@ -43,10 +43,10 @@ class Paper:
     @functools.cached_property
     def shared_readings(self) -> dict[str, Reading]:
         """The readings, by id, of the packages that the manifest names under ``readings_of``."""
-        found: dict[str, Reading] = {}
+        shared: dict[str, Reading] = {}
         for package in self.manifest.readings_of:
-            found |= readings(Path(load(f"{package}:__file__")).with_name("readings.yaml"))
-        return found
+            shared |= readings(Path(load(f"{package}:__file__")).with_name("readings.yaml"))
+        return shared
 
     @functools.cached_property
     def claims(self) -> dict[str, Claim]:
@@ -64,15 +64,15 @@ def readings(path: Path) -> dict[str, Reading]:
 @functools.cache
 def papers() -> dict[str, Paper]:
     """All papers by name, those of this distribution first."""
-    found = {
+    known = {
         folder.name: Paper(folder.name, folder, f"papers.{folder.name}")
         for folder in sorted(ROOT.iterdir())
         if (folder / "cells.yaml").exists()
     }
     for entry in _entry_points():
-        if entry.name not in found:
-            found[entry.name] = Paper(entry.name, _package_folder(entry), entry.value)
-    return found
+        if entry.name not in known:
+            known[entry.name] = Paper(entry.name, _package_folder(entry), entry.value)
+    return known
 
 
 def _package_folder(entry) -> Path:

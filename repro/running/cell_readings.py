@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 
 from repro.datasets.catalog import dataset
@@ -50,33 +50,20 @@ class CellReadings:
 
         A reading that papers share is left out where nothing of this one rests on it.
         """
-        found: dict[str, list[str]] = {}
-        tables = (*source.manifest.tables, *figure_tables(source))
-        rows = groupby(cells_of(source, tables), key=lambda c: c.id.rpartition("/")[0])
-        groups = [(row, list(cells)) for row, cells in rows]
-        for place, cells in [*groups, *((shown.id, [shown]) for shown in exhibits((source.name,), ()))]:
-            resting = {cell.id: self._asked(cell, {}) for cell in cells}
-            for identifier in dict.fromkeys(k for asked in resting.values() for k in asked):
-                ids = [cell for cell, asked in resting.items() if identifier in asked]
-                found.setdefault(identifier, []).extend([place] if len(ids) == len(cells) else ids)
-        return {
-            k: [*found.get(k, ()), *reading.cells]
-            for k, reading in source.readings.items()
-            if k in found or k not in source.shared_readings
-        }
+        places: dict[str, list[str]] = {}
+        for place, cells in _rows(source):
+            asked = {cell.id: self._asked(cell, {}) for cell in cells}
+            for identifier in dict.fromkeys(chain.from_iterable(asked.values())):
+                ids = [cell for cell, readings in asked.items() if identifier in readings]
+                places.setdefault(identifier, []).extend([place] if len(ids) == len(cells) else ids)
+        concerned = [k for k in source.readings if k in places or k not in source.shared_readings]
+        return {k: [*places.get(k, ()), *source.readings[k].cells] for k in concerned}
 
     def _asked(self, cell: Cell | Shown, overrides: Mapping[str, str]) -> dict[str, Reading]:
         """What the recipe asks for, for every dataset behind the cell; nothing without a recipe."""
-        if isinstance(cell, Shown):
-            return self._call(cell, cell.exhibit.dataset or "", overrides)
         asked: dict[str, Reading] = {}
-        if cell.recipe and cell.column.dataset:
-            for member in dataset(cell.column.dataset).members or (cell.column.dataset,):
-                asked |= self._call(cell, member, overrides)
-        elif cell.column.mean_of:
-            row = (c for c in cells_of(cell.paper, (cell.table,)) if c.row.id == cell.row.id)
-            for part in (c for c in row if c.column.id in cell.column.mean_of):
-                asked |= self._asked(part, overrides)
+        for measured, identifier in _datasets(cell):
+            asked |= self._call(measured, identifier, overrides)
         return asked
 
     def _call(self, cell: Cell | Shown, identifier: str, overrides: Mapping[str, str]) -> dict[str, Reading]:
@@ -87,3 +74,25 @@ class CellReadings:
             recipe_function(cell, path)(Request(identifier, choices), **cell.options)
             self._calls[key] = {k: choices.readings[k] for k in choices.used}
         return self._calls[key]
+
+
+def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[Shown]]]:
+    """Every row of tables and figures with its cells, then every exhibit by itself."""
+    cells = cells_of(source, (*source.manifest.tables, *figure_tables(source)))
+    for row, of_row in groupby(cells, key=lambda c: c.id.rpartition("/")[0]):
+        yield row, list(of_row)
+    for shown in exhibits((source.name,), ()):
+        yield shown.id, [shown]
+
+
+def _datasets(cell: Cell | Shown) -> Iterator[tuple[Cell | Shown, str]]:
+    """The cells that a recipe measures, each with a dataset it is called for; an average has its parts'."""
+    if isinstance(cell, Shown):
+        yield cell, cell.exhibit.dataset or ""
+    elif cell.recipe and cell.column.dataset:
+        for member in dataset(cell.column.dataset).members or (cell.column.dataset,):
+            yield cell, member
+    else:
+        row = (c for c in cells_of(cell.paper, (cell.table,)) if c.row.id == cell.row.id)
+        for part in (c for c in row if c.column.id in cell.column.mean_of):
+            yield from _datasets(part)

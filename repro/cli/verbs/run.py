@@ -112,6 +112,6 @@ def _within(plan, store, budget: float | None, gpu: str | None):
     rates = throughput(store, gpu) if gpu or budget is not None else None
     plan.look(store)
     if budget is not None:
-        spent = keep_within(plan, budget, rates, elsewhere=gpu is not None)
+        spent = keep_within(plan, budget, rates, other_machine=gpu is not None)
         print(f"about {spent:,.2f} of {budget:g} {rates.unit} hours ({rates.basis})", file=sys.stderr)
     return rates

@@ -16,24 +16,24 @@ _SUCCESS = "Success@"  # printed under the name of recall; on nearly all queries
 def disagreements(sources: list[Paper], notes: Notes) -> list[Finding]:
     """A finding for every configuration, data set and measure whose printed values cannot be one number.
 
-    Fractions are compared as per cent. Whoever prints another number than the
-    makers of a system is in error; where nobody is its maker it is a doubt.
+    Fractions are compared as per cent. Whoever prints another number than the makers of a system is in error;
+    where nobody is its maker it is a doubt.
     """
-    found: dict[tuple[str, str, str], list[Cell]] = {}
+    alike: dict[tuple[str, str, str], list[Cell]] = {}
     for source in sources:
         for cell in numeric_cells(source):
             if cell.column.dataset and cell.column.measure:
                 key = notes.configuration(cell), cell.column.dataset, _measure(cell)
-                found.setdefault(key, []).append(cell)
+                alike.setdefault(key, []).append(cell)
     return [
         _finding(*key, cells)
-        for key, cells in found.items()
+        for key, cells in alike.items()
         if any(_differ(a, b) for a, b in combinations(cells, 2))
     ]
 
 
 def _measure(cell: Cell) -> str:
-    """The measure as print names it: success at k is printed as recall."""
+    """The measure as papers name it: success at k is printed as recall."""
     return cell.column.measure.replace(_SUCCESS, "R@")
 
 
@@ -51,14 +51,14 @@ def _interval(cell: Cell) -> tuple[Decimal, Decimal]:
 
 def _finding(configuration: str, dataset: str, measure: str, cells: list[Cell]) -> Finding:
     makers = [c for c in cells if c.role == "ours"]
-    wrong = [c for c in cells if any(_differ(c, m) for m in makers)] if makers else cells
+    wrong = next((c for c in cells if any(_differ(c, m) for m in makers)), cells[0])
     definitions = sorted({c.column.measure for c in cells})
     unlike = f"defined as {' and '.join(definitions)}" if len(definitions) > 1 else ""
-    quoted = bool(makers) or len({c.paper.name for c in cells}) == 1
+    is_error = bool(makers) or len({c.paper.name for c in cells}) == 1
     return Finding(
-        "error" if quoted else "doubt",
+        "error" if is_error else "doubt",
         "values",
-        wrong[0].paper.name,
+        wrong.paper.name,
         tuple(c.id for c in cells),
         tuple(c.printed.plain for c in cells),
         f"{configuration} has several values of {measure} on {dataset}",

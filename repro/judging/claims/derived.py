@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from repro.judging.claims.language import Language, has_number
+from repro.manifest.arithmetic import bold_scope
 from repro.manifest.cells import Cell, cells_of
-from repro.manifest.claim_expressions import Missing
+from repro.manifest.claim_expressions import NoNumber
 from repro.manifest.papers import Paper
 
 LEVEL = 0.05  # where a caption names no level
@@ -39,26 +40,20 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
                     yield c, [o for o in cells if o is not c and bold_scope(o) == bold_scope(c)]
 
 
-def bold_scope(cell: Cell) -> tuple:
-    """What a bold number is the best of: cells of equal scope."""
-    scopes = {"group": (cell.column.id, cell.row.group), "column": (cell.column.id,), "row": (cell.row.id,)}
-    return scopes.get(cell.table.bold, ())
-
-
 def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
     """In print: whether the number is above all it is marked over; measured: and every test says so.
 
-    Raises Missing where a number, or a test of what is measured, is not there.
+    Raises NoNumber where a number, or a test of what is measured, is not there.
     """
     if not over:
-        raise Missing("the paper has no such row beside it")
+        raise NoNumber("the paper has no such row beside it")
     if not language.holds([(cell, other) for other in over], "above"):
         return False
     if language.values.is_print:
         return True
     level = (cell.table.test and cell.table.test.level) or LEVEL
     if None in language.tests:
-        raise Missing(f"no test between its rows is stored; `repro compare {cell.paper.name}` computes it")
+        raise NoNumber(f"no test between its rows is stored; `repro compare {cell.paper.name}` computes it")
     weak = [p for p in language.tests if p > level]
     language.against.extend(f"p {p:.3g} is above {level}" for p in weak)
     return not weak

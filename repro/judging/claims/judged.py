@@ -12,7 +12,7 @@ from repro.judging.claims.places import Places
 from repro.judging.claims.values import Measured, Print, Values
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell
-from repro.manifest.claim_expressions import Evaluation, Missing
+from repro.manifest.claim_expressions import Evaluation, NoNumber
 from repro.manifest.claims_schema import Claim
 from repro.manifest.papers import Paper
 
@@ -21,7 +21,7 @@ HOLDS, FAILS, UNTESTED = "holds", "fails", "untested"
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the numbers say of a statement.
+    """Whether the numbers bear a statement out, and why.
 
     Attributes:
         state: holds, fails or untested.
@@ -41,7 +41,7 @@ class Statement:
     Attributes:
         id: ``paper/claim/id``, ``paper/table/mark/row/column/mark`` or ``paper/table/bold/row/column``.
         kind: claim, mark or bold.
-        decide: asks the language; True where it holds, raises Missing.
+        decide: asks the language; True where it holds, raises NoNumber.
         cells: the cells a mark or bold number is about, its own first; none for a sentence.
     """
 
@@ -57,12 +57,12 @@ class Statement:
     cells: tuple[Cell, ...] = ()
 
     def judge(self, values: Values, places: Places | None = None) -> Judgement:
-        """The judgement on these values. Raises ManifestError where an expression names what is not there."""
+        """Judge it on these values. Raises ManifestError where an expression names what is not there."""
         language = Language(places or Places(self.paper), values)
         try:
             state = HOLDS if self.decide(language) else FAILS
             why = _why(language, state)
-        except Missing as reason:
+        except NoNumber as reason:
             state, why = UNTESTED, str(reason)
         return Judgement(state, why, "" if values.is_print else _test(language, values))
 
@@ -143,15 +143,17 @@ def _head(cell: Cell) -> str:
 
 
 def _test(language: Language, values: Values) -> str:
-    found = [p for p in language.tests if p is not None]
-    told = "means only"
-    if found:
-        low, high = min(found), max(found)
-        told = f"p {low:.3g}" if low == high else f"p {low:.3g} to {high:.3g}"
-        told += f" ({len(found)} of {len(language.tests)} pairs)" if len(found) < len(language.tests) else ""
+    tested = [p for p in language.tests if p is not None]
+    text = "means only"
+    if tested:
+        low, high = min(tested), max(tested)
+        text = f"p {low:.3g}" if low == high else f"p {low:.3g} to {high:.3g}"
+        text += (
+            f" ({len(tested)} of {len(language.tests)} pairs)" if len(tested) < len(language.tests) else ""
+        )
     if isinstance(values, Measured) and any(values.is_modified(c) for c in language.used):
-        told += "; with substituted data"
-    return told
+        text += "; with substituted data"
+    return text
 
 
 @dataclass(frozen=True)
@@ -189,10 +191,8 @@ class Judged:
 
 def judged(sources: list[Paper], ours: Values, *, scale: str) -> list[Judged]:
     """Every statement of the papers, judged in print and on our values."""
-    found = []
-    for source in sources:
-        places = Places(source)
-        found += [
-            Judged(s, s.judge(Print(), places), s.judge(ours, places), scale) for s in statements(source)
-        ]
-    return found
+    return [
+        Judged(statement, statement.judge(Print(), places), statement.judge(ours, places), scale)
+        for places in map(Places, sources)
+        for statement in statements(places.paper)
+    ]

@@ -12,7 +12,7 @@ from decimal import Decimal
 from repro.errors import unknown
 from repro.judging.claims.orders import RELATIONS, Listed, Orders, has_number, listed
 from repro.manifest.arithmetic import rounded
-from repro.manifest.claim_expressions import FUNCTIONS, Missing, shown
+from repro.manifest.claim_expressions import FUNCTIONS, NoNumber, shown
 
 
 @dataclass
@@ -130,7 +130,7 @@ class Language(Orders):
             pairs = self._rivals(row, column, among)
             orders = [self.order(*pair) for pair in pairs]
             if not orders:
-                raise Missing(f"there is nothing to compare {row}/{column} with")
+                raise NoNumber(f"there is nothing to compare {row}/{column} with")
             equals = [pair[1].row.label for pair, order in zip(pairs, orders, strict=True) if order == 0]
             if min(orders) > 0:
                 ahead.append(column)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from repro.judging.claims.places import Places
 from repro.judging.claims.values import Values
 from repro.manifest.cells import Cell
-from repro.manifest.claim_expressions import Missing, shown
+from repro.manifest.claim_expressions import NoNumber, shown
 
 RELATIONS = {"above": lambda order: order > 0, "not_below": lambda order: order >= 0}
 Pair = tuple[Cell, Cell]
@@ -50,14 +50,14 @@ class Orders:
     def holds(self, pairs: list[Pair], relation: str) -> bool:
         """Whether the relation holds of all pairs; one that contradicts it decides, whatever is missing."""
         if not pairs:
-            raise Missing("there is nothing to compare with")
+            raise NoNumber("there is nothing to compare with")
         missing, holds = None, True
         for mine, theirs in pairs:
             try:
                 if not RELATIONS[relation](self.order(mine, theirs)):
                     self.against.append(f"{self._shown(mine)} beside {self._shown(theirs)}")
                     holds = False
-            except Missing as reason:
+            except NoNumber as reason:
                 missing = missing or reason
         if holds and missing:
             raise missing

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from repro.judging.compared import Comparison
 from repro.manifest.cells import Cell
-from repro.manifest.claim_expressions import Missing
+from repro.manifest.claim_expressions import NoNumber
 
 
 class Values(Protocol):
@@ -17,7 +17,7 @@ class Values(Protocol):
     is_print: bool
 
     def number(self, cell: Cell) -> Decimal | float:
-        """The value of a cell in print's unit. Raises Missing."""
+        """The value of a cell in print's unit. Raises NoNumber."""
 
     def p(self, one: Cell, other: Cell) -> float | None:
         """p of the test between two rows in one column, None without one."""
@@ -29,10 +29,10 @@ class Print:
     is_print = True
 
     def number(self, cell: Cell) -> Decimal:
-        """The printed number, of a bound the bound. Raises Missing at a dash or words."""
+        """The printed number, of a bound the bound. Raises NoNumber at a dash or words."""
         if cell.printed.value is None:
             what = "plots" if cell.table.kind == "figure" else "prints"
-            raise Missing(f"{cell.id} {what} no number")
+            raise NoNumber(f"{cell.id} {what} no number")
         return cell.printed.value
 
     def p(self, one: Cell, other: Cell) -> None:
@@ -56,9 +56,9 @@ class Measured:
         object.__setattr__(self, "_known", known)
 
     def number(self, cell: Cell) -> float:
-        """The mean over seeds. Raises Missing where nothing was measured."""
+        """The mean over seeds. Raises NoNumber where nothing was measured."""
         if cell.id not in self._known:
-            raise Missing(f"{cell.id} is not measured")
+            raise NoNumber(f"{cell.id} is not measured")
         return self._known[cell.id].measured
 
     def p(self, one: Cell, other: Cell) -> float | None:

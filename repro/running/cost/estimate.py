@@ -1,4 +1,4 @@
-"""What is missing of a plan, summed: hours, disk, downloads; and where a budget ends."""
+"""The cost of what a plan still has to run: hours, disk, downloads; and where a budget ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Estimate:
     throughput: Throughput | None
 
     def hours(self, nodes: Iterable[Node]) -> float | None:
-        """Of those nodes that are to run and whose work is known; None without a throughput."""
+        """Estimated hours to run ``nodes``, without those of unknown work; None without a throughput."""
         if self.throughput is None:
             return None
         works = [self.works[n.fingerprint] for n in nodes if n.fingerprint in self.works]
@@ -38,7 +38,7 @@ class Estimate:
 
     @cached_property
     def operations(self) -> float:
-        """Floating-point operations of what is to run."""
+        """Floating-point operations of all nodes to run."""
         return sum(w.operations for w in self.works.values())
 
     @cached_property
@@ -64,11 +64,11 @@ class Estimate:
     @cached_property
     def downloads(self) -> dict[tuple[str, int | None], int | None]:
         """Missing collections -> bytes, None where unknown; what splits of one archive share counts once."""
-        found = {}
+        sizes = {}
         for node in self._missing():
             if node.stage in PIECES and (entry := catalog().get(node.params["dataset"])):
-                found[entry.corpus_id if entry.size else entry.id, entry.size] = entry.size
-        return found
+                sizes[entry.corpus_id if entry.size else entry.id, entry.size] = entry.size
+        return sizes
 
     @cached_property
     def checkpoints(self) -> list[str]:
@@ -85,14 +85,16 @@ def estimate(plan: Plan, throughput: Throughput | None) -> Estimate:
     return Estimate(plan, nodes, {node.fingerprint: work(node) for node in nodes}, throughput)
 
 
-def keep_within(plan: Plan, hours: float, throughput: Throughput | None, *, elsewhere: bool = False) -> float:
+def keep_within(
+    plan: Plan, hours: float, throughput: Throughput | None, *, other_machine: bool = False
+) -> float:
     """Block the nodes that a budget of hours does not reach; returns the hours of what is left.
 
     Nodes are taken in the order in which they run, up to the first that would exceed the budget: no later
     one with a cost is taken, so that a larger budget only ever adds. What cannot run here costs nothing.
 
     Args:
-        elsewhere: hours are another machine's, which may have the GPU or Java that this one lacks.
+        other_machine: hours are another machine's, which may have the GPU or Java that this one lacks.
 
     Raises:
         UsageError: there is no throughput to tell hours from, or the budget is negative or not a number.
@@ -102,10 +104,10 @@ def keep_within(plan: Plan, hours: float, throughput: Throughput | None, *, else
     if throughput is None:
         remedy = "`repro calibrate` measures this machine, --gpu names another"
         raise UsageError(f"a budget needs a throughput: {remedy}")
-    found, spent, over = estimate(plan, throughput), 0.0, False
-    for node in found.nodes:
-        cost = throughput.hours(found.works[node.fingerprint])
-        if cost == 0 or any(not (elsewhere and o.of_machine) for o in plan.obstacles(node)):
+    estimated, spent, over = estimate(plan, throughput), 0.0, False
+    for node in estimated.nodes:
+        cost = throughput.hours(estimated.works[node.fingerprint])
+        if cost == 0 or any(not (other_machine and o.of_machine) for o in plan.obstacles(node)):
             continue
         over = over or cost is None or spent + cost > hours
         if over:

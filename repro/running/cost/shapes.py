@@ -41,7 +41,7 @@ BASE = Shape(12, 768, 3072, 30522)
 
 
 def shape(node: Node) -> Shape:
-    """Of a node that gives a model: from ``initialise``, or a checkpoint's config.json; else BERT-base's."""
+    """Sizes of the model that a node gives: from ``initialise`` or a config.json, else BERT-base's."""
     if node.stage == "initialise":
         sizes = (node.params[name] for name in ("layers", "hidden_size", "intermediate_size"))
         return Shape(*sizes, node.inputs["tokenizer"].params["size"])
@@ -69,7 +69,7 @@ def _lengths() -> dict:
 
 @functools.cache
 def documents(collection: str) -> int | None:
-    """How many documents a collection has, its parts' together; None where nobody counted them."""
+    """How many documents a collection and its parts have; None where nobody counted them."""
     entry = catalog().get(collection)
     if entry is None:
         return None
@@ -81,8 +81,8 @@ def documents(collection: str) -> int | None:
 def words(collection: str) -> float:
     """Words of a document of the collection, on average."""
     stated = _lengths()["words"]
-    found = [prefix for prefix in stated if f"{collection}/".startswith(f"{prefix}/")]
-    return stated[max(found, key=len)] if found else _lengths()["other"]
+    prefixes = [prefix for prefix in stated if f"{collection}/".startswith(f"{prefix}/")]
+    return stated[max(prefixes, key=len)] if prefixes else _lengths()["other"]
 
 
 @functools.cache
@@ -118,14 +118,13 @@ def rows(node: Node) -> float | None:
 
 
 def queries(node: Node) -> int | None:
-    """How many queries an artefact is about; of a training set that was sampled, the sample's."""
+    """How many queries an artefact is about; for a training set that was sampled, those of the sample."""
     nodes = walk([node])
     drawn = [n.params["queries"] for n in nodes if n.stage == "sample" and n.params.get("queries")]
-    named = [n.params["dataset"] for n in nodes if n.stage == "queries"]
-    named += [n.params["dataset"] for n in nodes if n.stage == "qrels"]
-    entry = catalog().get(named[-1]) if named else None
-    count = (entry.counts.get("queries") or entry.counts.get("qrels")) if entry else None
-    return min([*drawn, count]) if drawn and count else drawn[0] if drawn else count
+    named = [n.params["dataset"] for stage in ("queries", "qrels") for n in nodes if n.stage == stage]
+    counts = entry.counts if named and (entry := catalog().get(named[-1])) else {}
+    count = counts.get("queries") or counts.get("qrels")
+    return min([*drawn[: None if count else 1], *([count] if count else [])], default=None)
 
 
 def query_words() -> float:

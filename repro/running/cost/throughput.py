@@ -45,7 +45,7 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Of the named GPU, else as calibrated; None when neither was given.
+    """The rate of the named GPU, else that which was calibrated here; None when there is neither.
 
     Raises:
         UsageError: the GPU is not in the table, or the calibration cannot be read.
@@ -68,10 +68,10 @@ def calibration_file(store: Store) -> Path:
 
 def _calibrated(path: Path) -> Throughput:
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        training, inference = (float(said[kind]["flops_per_second"]) for kind in ("training", "encoding"))
-        unit = "GPU" if said["device"] == "cuda" else "CPU"
-        device, day = str(said["name"]), str(said["recorded"])[:10]
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        training, inference = (float(kept[kind]["flops_per_second"]) for kind in ("training", "encoding"))
+        unit = "GPU" if kept["device"] == "cuda" else "CPU"
+        device, day = str(kept["name"]), str(kept["recorded"])[:10]
         if not (training > 0 and inference > 0):
             raise ValueError("a throughput is not positive")
     except (OSError, ValueError, LookupError, TypeError) as error:

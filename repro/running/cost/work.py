@@ -24,7 +24,7 @@ CHARACTERS = 6  # bytes of a word with its space
 
 @dataclass(frozen=True)
 class Work:
-    """What a node takes: ``None`` where a count is missing that it depends on.
+    """Operations and bytes of a node; ``None`` where a count is missing that they depend on.
 
     Attributes:
         training, inference: floating-point operations.
@@ -90,9 +90,9 @@ def _finetune(node: Node) -> Work:
     stored = model.all_weights * NUMBER
     if steps is None:
         return Work(None, 0.0, stored)
-    together = "query_length" not in p  # a cross-encoder's passages begin with the query
-    query, passage = _pair(node, p["passage_length" if together else "query_length"], p["passage_length"])
-    if together:
+    joined = "query_length" not in p  # a cross-encoder's passages begin with the query
+    query, passage = _pair(node, p["passage_length" if joined else "query_length"], p["passage_length"])
+    if joined:
         query, passage = 0.0, min(p["passage_length"], query + passage)
     each = query * forward(model, query) + p["passages_per_query"] * passage * forward(model, passage)
     return Work(3 * steps * p["queries_per_batch"] * each, 0.0, stored)

@@ -37,11 +37,11 @@ class Ours:
         self.numbers, self.tests = numbers, dict(tests)
 
     def number(self, cell):
-        from repro.manifest.claim_expressions import Missing
+        from repro.manifest.claim_expressions import NoNumber
 
         path = f"{cell.row.id}/{cell.column.id}"
         if path not in self.numbers:
-            raise Missing(f"{path} is not measured")
+            raise NoNumber(f"{path} is not measured")
         return self.numbers[path]
 
     def p(self, one, other):

@@ -7,7 +7,7 @@ from repro.judging.claims.values import Measured
 from repro.judging.compared import Compared, Comparison
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import cell
-from repro.manifest.claim_expressions import Missing
+from repro.manifest.claim_expressions import NoNumber
 from repro.manifest.papers import paper
 from repro.store.results import Record
 
@@ -47,7 +47,7 @@ def test_there_is_no_test_across_columns_tables_or_rows_that_did_not_run():
     ids=["of an older graph", "of somebody else's run", "not recorded"],
 )
 def test_what_is_not_our_current_measurement_is_not_used(compared):
-    with pytest.raises(Missing, match="is not measured"):
+    with pytest.raises(NoNumber, match="is not measured"):
         _measured(compared).number(cell(MINE))
 
 

@@ -100,9 +100,9 @@ def test_what_this_machine_lacks_counts_where_hours_are_anothers_and_what_nobody
 
     whole = estimate(planned(), SLOW)
     everything = pytest.approx(whole.hours(whole.nodes))
-    assert keep_within(made(of_machine=True), 10**9, SLOW, elsewhere=True) == everything
+    assert keep_within(made(of_machine=True), 10**9, SLOW, other_machine=True) == everything
     here = keep_within(made(of_machine=True), 10**9, SLOW)
-    assert here == keep_within(made(), 10**9, SLOW, elsewhere=True) != everything
+    assert here == keep_within(made(), 10**9, SLOW, other_machine=True) != everything
 
 
 @pytest.mark.parametrize("hours", [-1, float("nan")])
