@@ -116,16 +116,10 @@ def _dataset(id: str, corpus_id: str, stated: Mapping) -> Dataset:
     """A Dataset from what the file states; a key that is no field of it is a TypeError."""
     facts = dict(stated)
     counts = {piece: facts.pop(piece) for piece in PIECES if piece in facts}
-    piece, short = facts.pop("piece", None), facts.pop("short", None)
-    judgements = facts.pop("judgements", "qrels")
+    short, judgements = facts.pop("short", None), facts.pop("judgements", "qrels")
+    pieces = _pieces(facts, judgements, is_corpus=id == corpus_id)
     if facts.get("members"):
-        pieces, facts["split"] = (), None
-    elif piece:
-        pieces = (piece,)
-    else:
-        has = {"documents": id == corpus_id, "queries": "split" in facts}
-        has["qrels"] = has["queries"] and judgements == "qrels"
-        pieces = tuple(piece for piece, present in has.items() if present)
+        facts["split"] = None
     if "documents" in pieces:
         facts.setdefault("file", f"{id}/corpus")
     facts["qrels"] = (short,) if short else ()
@@ -139,6 +133,18 @@ def _dataset(id: str, corpus_id: str, stated: Mapping) -> Dataset:
         judgements=judgements if "queries" in pieces else None,
         **facts,
     )
+
+
+def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]:
+    """The pieces that an entry has itself; takes the key ``piece`` out of its facts."""
+    piece = facts.pop("piece", None)
+    if facts.get("members"):
+        return ()
+    if piece:
+        return (piece,)
+    has_queries = "split" in facts
+    has = {"documents": is_corpus, "queries": has_queries, "qrels": has_queries and judgements == "qrels"}
+    return tuple(piece for piece, present in has.items() if present)
 
 
 def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:

@@ -39,13 +39,7 @@ def offer(id: str, *, library: str = "") -> Offer:
     """
     entry = dataset(id)
     wanted = [dataset(part) for part in entry.members or entry.parts] or [dataset(fetched_with(entry))]
-    if entry.source == "embedded":
-        raise UsageError(f"{id} is embedded and needs no fetching")
-    for one in wanted:
-        if one.source not in LIBRARIES:
-            raise BlockedError(f"{one.id} cannot be fetched ({one.licence})", one.how)
-    if library not in ("", "beir") or (library and not id.startswith("beir/")):
-        raise UsageError(f"{id} cannot be fetched with {library!r}; beir fetches what is called beir/…")
+    _check(entry, wanted, library)
     size = max((one.size for one in wanted if one.size), default=None)  # forums come in one archive
     description = f"{entry.title}: {describe_size(size)} to download; {entry.licence}"
 
@@ -53,6 +47,16 @@ def offer(id: str, *, library: str = "") -> Offer:
         return [path for one in wanted for path in _load(one, data_root, progress, library)]
 
     return Offer(id, description, size, entry.licence, load)
+
+
+def _check(entry: Dataset, wanted: list[Dataset], library: str) -> None:
+    if entry.source == "embedded":
+        raise UsageError(f"{entry.id} is embedded and needs no fetching")
+    for one in wanted:
+        if one.source not in LIBRARIES:
+            raise BlockedError(f"{one.id} cannot be fetched ({one.licence})", one.how)
+    if library not in ("", "beir") or (library and not entry.id.startswith("beir/")):
+        raise UsageError(f"{entry.id} cannot be fetched with {library!r}; beir fetches what is called beir/…")
 
 
 def _load(entry: Dataset, root: Path, progress: Progress, library: str) -> list[Path]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,21 +32,20 @@ class Listed(NamedTuple):
         retriever adds to those before it. Both as BEIR's train_msmarco_v3.py has them, but a positive is
         never a negative, margin or not. ``systems`` names the retrievers to take from. None is no limit.
         """
-        taken = dict.fromkeys((passage for passage, _ in self.positives), True)
-        highest = math.inf if margin is None else min(score for _, score in self.positives) - margin
+        taken = {passage for passage, _ in self.positives}
+        highest = self._highest(margin)
         passages: list[str] = []
         for system, items in self.systems.items():
-            if systems is not None and system not in systems:
-                continue
-            end = math.inf if per_system is None else len(passages) + per_system
-            for passage, score in items:
-                if len(passages) >= end:
-                    break
-                if passage in taken or (margin is not None and score > highest):
-                    continue
-                taken[passage] = True
-                passages.append(passage)
+            if systems is None or system in systems:
+                likely = (p for p, score in items if p not in taken and (highest is None or score <= highest))
+                new = list(islice(dict.fromkeys(likely), per_system))
+                taken.update(new)
+                passages += new
         return passages
+
+    def _highest(self, margin: float | None) -> float | None:
+        """The score above which a passage may well be relevant; None without a margin."""
+        return None if margin is None else min(score for _, score in self.positives) - margin
 
 
 def listed(path: Path, *, scored: bool) -> Iterator[Listed]:

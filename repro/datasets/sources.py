@@ -25,17 +25,9 @@ def locate(id: str, piece: str, data_root: Path | None, *, allow_download: bool 
     is a source too; without, only what is embedded or lies in the data folder. Raises UsageError for an
     unknown id and for a piece which the collection does not have.
     """
-    if piece not in PIECES:
-        raise unknown("piece", piece, PIECES)
-    entry = dataset(id)
-    if entry.members:
-        raise UsageError(f"{id} has no {piece}: it is the mean of {', '.join(entry.members)}")
-    if piece == "documents":
-        entry = dataset(entry.corpus_id)
-    if piece == "qrels" and entry.judgements == "answers":
-        return Source(entry.id, piece, "absent", version=entry.version)
+    entry = _entry(id, piece)
     if piece not in entry.pieces:
-        raise UsageError(f"{id} has no {piece}; it is a {entry.what}")
+        return Source(entry.id, piece, "absent", version=entry.version)
     if entry.parts:
         return _parts(entry, piece, data_root, allow_download)
     if entry.source == "embedded":
@@ -46,6 +38,20 @@ def locate(id: str, piece: str, data_root: Path | None, *, allow_download: bool 
     if source is None and allow_download and entry.source in LIBRARIES:
         return Source(entry.id, piece, "library", entry.source, version=entry.version)
     return source or _missing(entry, piece, data_root)
+
+
+def _entry(id: str, piece: str) -> Dataset:
+    """The entry that has the piece, or says that answers stand in for it. Raises UsageError without one."""
+    if piece not in PIECES:
+        raise unknown("piece", piece, PIECES)
+    entry = dataset(id)
+    if entry.members:
+        raise UsageError(f"{id} has no {piece}: it is the mean of {', '.join(entry.members)}")
+    if piece == "documents":
+        entry = dataset(entry.corpus_id)
+    if piece not in entry.pieces and (piece, entry.judgements) != ("qrels", "answers"):
+        raise UsageError(f"{id} has no {piece}; it is a {entry.what}")
+    return entry
 
 
 def describe_size(size: int | None) -> str:
@@ -76,10 +82,13 @@ def _candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[str, l
     """Yield formats and their files, all of which must be there, in order of preference."""
     if piece == "documents":
         yield "jsonl", [root / f"{entry.file}.jsonl"]
-    if piece in ("triples", "negatives"):
+    elif piece in ("triples", "negatives"):
         yield piece, [root / entry.file]
-    if piece not in ("queries", "qrels"):
-        return
+    else:
+        yield from _topic_candidates(entry, piece, root)
+
+
+def _topic_candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[str, list[Path]]]:
     folder = root / entry.corpus_id
     topics = [root / "topics" / f"topics.{name}.txt" for name in entry.topics]
     qrels = [root / "qrels" / f"qrels.{name}.txt" for name in entry.qrels]

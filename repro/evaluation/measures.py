@@ -84,9 +84,9 @@ def score(
     """
     wanted = {text: parse_measure(text) for text in measures}
     missing, ignored = coverage(run, qrels)
-    documents = {qid: [d for d, _ in run[qid]] for qid in qrels if qid in run}
-    if ignore_identical_ids:
-        documents = {qid: [d for d in ranking if d != qid] for qid, ranking in documents.items()}
+    documents = {
+        qid: _documents(run[qid], qid if ignore_identical_ids else None) for qid in qrels if qid in run
+    }
     # pytrec_eval counts grades into an array: below zero they would be written outside it
     grades = {qid: {d: max(grade, 0) for d, grade in judged.items()} for qid, judged in qrels.items()}
     with many_objects():
@@ -98,6 +98,10 @@ def score(
         missing=missing,
         ignored=ignored,
     )
+
+
+def _documents(ranking: Sequence[tuple[str, float]], ignored: str | None) -> list[str]:
+    return [document for document, _ in ranking if document != ignored]
 
 
 def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:
@@ -129,21 +133,22 @@ def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
     """
     import ir_measures
 
-    names = {}
-    for measure in measures:
-        level = {} if measure.name == "nDCG" else {"rel": measure.rel}
-        names[getattr(ir_measures, measure.name)(**level) @ measure.cutoff] = measure
     scores: dict[Measure, dict[str, float]] = {measure: {} for measure in measures}
-    for provider, chosen in (
-        (ir_measures.msmarco, [theirs for theirs, ours in names.items() if ours.name == "RR"]),
-        (ir_measures.pytrec_eval, [theirs for theirs, ours in names.items() if ours.name != "RR"]),
-    ):
-        if chosen:
-            depth = max(names[theirs].cutoff for theirs in chosen)
+    for provider, is_rr in ((ir_measures.msmarco, True), (ir_measures.pytrec_eval, False)):
+        names = {_ir_measure(measure): measure for measure in measures if (measure.name == "RR") == is_rr}
+        if names:
+            depth = max(measure.cutoff for measure in names.values())
             ranks = {q: by_rank(_to_last_hit(ranking[:depth], qrels[q])) for q, ranking in documents.items()}
-            for metric in provider.iter_calc(chosen, qrels, ranks):
+            for metric in provider.iter_calc(list(names), qrels, ranks):
                 scores[names[metric.measure]][metric.query_id] = float(metric.value)
     return scores
+
+
+def _ir_measure(measure: Measure):
+    import ir_measures
+
+    level = {} if measure.name == "nDCG" else {"rel": measure.rel}
+    return getattr(ir_measures, measure.name)(**level) @ measure.cutoff
 
 
 def _to_last_hit(documents: list[str], judged: Mapping[str, int]) -> list[str]:

@@ -83,11 +83,10 @@ def read_lines(path: Path, form: str | None = None) -> RunLines:
             continue
         where, fields = f"{path}:{number}", line.split()
         cut_off = strangers and not line.endswith("\n")
-        kind = _form(line, fields)
-        if kind is None or kind != (run.form or kind):
+        if _form(line, fields) not in ((run.form,) if run.form else (TREC, MS_MARCO)):
             raise DataError(f"{where}: {len(fields)} columns; {AGAIN if cut_off else _EXPECTED[run.form]}")
-        run.form = kind
-        if kind == TREC:
+        run.form = _form(line, fields)
+        if run.form == TREC:
             qid, document, score = _trec(fields, where)
             _note_tag(run, fields[5], where, cut_off=cut_off)
         else:

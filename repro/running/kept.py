@@ -64,10 +64,9 @@ def _unidentified(lineage: Lineage, plans: list[Plan]) -> set[str]:
     """Stored artefacts made from a source that a plan names and that is not at hand, with all below them."""
     absent = {_source(node.stage, node.params) for each in plans for node in _absent(each)}
     unidentified: set[str] = set()
-    for path in (path for stage in STAGES if absent for path in lineage.root.glob(f"{stage}/*")):
-        known = [one for one in lineage.below([path.name]) if lineage.describe(one)]
-        sources = (_source(lineage.describe(one)["stage"], lineage.describe(one)["params"]) for one in known)
-        if not absent.isdisjoint(sources):
+    for fingerprint in lineage.stored() if absent else ():
+        known = {one: about for one in lineage.below([fingerprint]) if (about := lineage.describe(one))}
+        if not absent.isdisjoint(_source(about["stage"], about["params"]) for about in known.values()):
             unidentified.update(known)
     return unidentified
 

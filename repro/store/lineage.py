@@ -17,6 +17,10 @@ class Lineage:
         self.root = root
         self._described: dict[str, dict] = {}
 
+    def stored(self) -> set[str]:
+        """The fingerprints of all artefacts in the store."""
+        return {path.name for stage in STAGES for path in self.root.glob(f"{stage}/*")}
+
     def describe(self, fingerprint: str) -> dict:
         """``stage``, ``params`` and ``inputs`` (name -> fingerprint or list of them); empty if unknown."""
         if fingerprint not in self._described:

@@ -74,9 +74,13 @@ def damage(path: Path) -> list[str]:
         return wrong
     files = recorded_files(path)
     wrong = [f"{name} {fault}" for name, (_, digest) in files.items() if (fault := _fault(path / name, digest))]
-    there = (p for p in sorted(path.rglob("*")) if p.is_symlink() or not p.is_dir())
-    names = (p.relative_to(path).as_posix() for p in there)  # a library that loads a folder might read them
-    return wrong + [f"{name} was added" for name in names if name not in files and name != RECORD]
+    # a library that loads a folder might read a file that was added
+    return wrong + [f"{name} was added" for name in _names(path) if name not in files and name != RECORD]
+
+
+def _names(path: Path) -> list[str]:
+    inside = (p for p in sorted(path.rglob("*")) if p.is_symlink() or not p.is_dir())
+    return [p.relative_to(path).as_posix() for p in inside]
 
 
 def _fault(file: Path, digest: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 
 import click
@@ -40,8 +41,6 @@ def command(names, everything, scales_, keep_days, dry_run, yes, store, results)
     notes go by their age. What a run asked for within --keep-days, what waits in Slurm's queue, what a
     running process builds, and what these read, stays.
     """
-    import math
-
     from repro.manifest.papers import paper, papers
     from repro.running.engines import slurm_jobs
     from repro.running.kept import kept
@@ -49,25 +48,32 @@ def command(names, everything, scales_, keep_days, dry_run, yes, store, results)
     from repro.running.workspace import Workspace
     from repro.store.leftovers import leftovers, remove_leftover
 
-    if not math.isfinite(keep_days):
-        raise UsageError(f"--keep-days is {keep_days}; give a number of days, 0 or more")
-    if yes and dry_run:
-        raise UsageError("--yes removes and --dry-run does not; give one of them")
-    if names and everything:
-        raise UsageError("give papers or --all, not both")
+    _check(names, everything, keep_days, dry_run, yes)
     workspace = Workspace.open(store, results)
     chosen = [paper(name) for name in names] or list(papers().values())
     needed, notices = kept(chosen, [scale(name) for name in scales_ or scales()], workspace)
     for notice in notices:
         print(notice, file=sys.stderr)
     items = leftovers(workspace.store, needed | slurm_jobs.waiting(workspace.store), keep_days=keep_days)
-    freed, went = 0, 0
-    for item in items:
-        gone = not yes or remove_leftover(workspace.store, item)
-        freed, went = freed + item.bytes * gone, went + gone
-        name = f"{item.path.parent.name}/{item.path.name.replace(item.fingerprint, item.fingerprint[:12])}"
-        print(f"{item.kind}: {name}, {item.bytes:,} bytes{'' if gone else '; in use, stays'}")
-    print(f"{went} {'removed' if yes else 'could go'}, {freed:,} bytes")
+    going = [item for item in items if _goes(item, not yes or remove_leftover(workspace.store, item))]
+    freed = sum(item.bytes for item in going)
+    print(f"{len(going)} {'removed' if yes else 'could go'}, {freed:,} bytes")
     if items and not yes:
         print("add --yes to remove them")
     return 0
+
+
+def _goes(item, gone: bool) -> bool:
+    """Print a line about an item; returns ``gone``."""
+    name = f"{item.path.parent.name}/{item.path.name.replace(item.fingerprint, item.fingerprint[:12])}"
+    print(f"{item.kind}: {name}, {item.bytes:,} bytes{'' if gone else '; in use, stays'}")
+    return gone
+
+
+def _check(names, everything, keep_days, dry_run, yes) -> None:
+    if not math.isfinite(keep_days):
+        raise UsageError(f"--keep-days is {keep_days}; give a number of days, 0 or more")
+    if yes and dry_run:
+        raise UsageError("--yes removes and --dry-run does not; give one of them")
+    if names and everything:
+        raise UsageError("give papers or --all, not both")
