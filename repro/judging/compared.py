@@ -12,18 +12,8 @@ from repro.running.requirements import Obstacle
 from repro.store.results import Record
 
 # of significance.json, for a pair of rows
-PAIRS = (
-    "difference",
-    "interval",
-    "effect_size",
-    "p",
-    "holm_student_p",
-    "permutation_p",
-    "holm_p",
-    "wins",
-    "ties",
-    "losses",
-)
+PAIRS = ("difference", "interval", "effect_size", "p", "holm_student_p", "permutation_p", "holm_p")
+PAIRS += ("wins", "ties", "losses")
 
 
 @dataclass(frozen=True)

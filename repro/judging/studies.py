@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
+from repro.evaluation.paired import holm
 from repro.graph import Node, walk
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
@@ -139,8 +140,8 @@ def _column_tests(rows: Mapping[str, Mapping], reference: str) -> dict[str, Agai
         r: seeds for r, seeds in rows.items() if r != reference and base and seeds.keys() == base.keys()
     }
     tests = {row: test for row, seeds in others.items() if (test := _against(seeds, base))}
-    corrected = holm({row: p for row, (_, _, p) in tests.items()})
-    return {row: Against(*test, corrected[row]) for row, test in tests.items()}
+    corrected = holm([p for _, _, p in tests.values()])
+    return {row: Against(*test, p) for (row, test), p in zip(tests.items(), corrected, strict=True)}
 
 
 def _against(ours: Mapping, base: Mapping) -> tuple[float, tuple[float, float], float] | None:
@@ -163,12 +164,3 @@ def _against(ours: Mapping, base: Mapping) -> tuple[float, tuple[float, float], 
         (float(interval.low), float(interval.high)),
         float(ttest_rel(mine, theirs).pvalue),
     )
-
-
-def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Holm's step-down adjustment (1979): the i-th smallest of m times m - i + 1, never falling, below 1."""
-    ordered, adjusted, least = sorted(p_values, key=p_values.get), {}, 0.0
-    for place, name in enumerate(ordered):
-        least = max(least, min(1.0, p_values[name] * (len(ordered) - place)))
-        adjusted[name] = least
-    return adjusted

@@ -52,19 +52,9 @@ class Verdict:
     def __post_init__(self):
         assert self.name in PASSES | FAILS | NEITHER, self.name
 
-    @property
-    def passed(self) -> bool | None:
-        """True for a pass, False for a failure, None where the question was not answered."""
-        return None if self.name in NEITHER else self.name in PASSES
-
 
 def verdict(
-    printed: Printed,
-    measured: Sequence[float],
-    *,
-    scale: str,
-    modified: bool,
-    tolerance: Tolerance | None,
+    printed: Printed, measured: Sequence[float], *, scale: str, modified: bool, tolerance: Tolerance | None
 ) -> Verdict:
     """Judge a printed number by our means, one per seed, in the paper's unit.
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from repro.errors import BlockedError, ReproError, StoreError, UsageError
-from repro.graph import Node, canonical, walk
+from repro.graph import Node, walk
 from repro.progress import Progress
 from repro.running.engines.site import Site
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
-from repro.store import Store, damage, translated
+from repro.store import Store, damage
 
 # What these make costs little, and what they are made from is at hand when they are asked for.
 MADE_AGAIN = ("compare", "imported_run")
@@ -78,9 +77,7 @@ def prepare(ends: Iterable[Node], store: Store, *, rebuild: bool) -> list[Node]:
     """
     ends = list(ends)
     needed = walk(ends, until=lambda node: _is_stored(node, store, rebuild))
-    every = walk(ends)
-    _forget_outdated(every, store)  # of stored nodes too: a child reads the notes of its inputs
-    store.remember(every)
+    store.remember(walk(ends))  # stored nodes too: a child reads the notes of its inputs
     return needed
 
 
@@ -118,18 +115,3 @@ def _is_stored(node: Node, store: Store, rebuild: bool) -> bool:
             raise StoreError(f"artefact {node} is damaged: {wrong}; {remedy}")
         store.discard(node)
     return state == "stored"
-
-
-def _forget_outdated(nodes: list[Node], store: Store) -> None:
-    """Drop notes of nodes whose data or code lie elsewhere now: that is no part of a fingerprint."""
-    for node in nodes:
-        note = store.root / "nodes" / f"{node.fingerprint}.json"
-        try:
-            outdated = json.loads(note.read_text())["params"] != json.loads(canonical(dict(node.params)))
-        except FileNotFoundError:
-            continue
-        except (OSError, ValueError, LookupError, TypeError):
-            outdated = True
-        if outdated:
-            with translated(store.root):
-                note.unlink(missing_ok=True)

@@ -20,7 +20,8 @@ FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 def remember(root: Path, nodes: Iterable[Node]) -> None:
     """Write a note of each node, so that ``remembered`` finds it by fingerprint.
 
-    A note that is there gets the time of now: what was asked for lately is not collected.
+    A note that is there gets the time of now: what was asked for lately is not collected. One that says
+    something else is replaced: where data or code lie is no part of a fingerprint, and may have changed.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -29,13 +30,13 @@ def remember(root: Path, nodes: Iterable[Node]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         fresh = {}
         for node in nodes:
-            path = folder / f"{node.fingerprint}.json"
-            if path.exists():
+            path, text = folder / f"{node.fingerprint}.json", json.dumps(_description(node))
+            if _text(path) == text:
                 with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's, or just going
                     os.utime(path)
                 continue
             fresh[path] = path.with_suffix(f".{os.getpid()}")
-            fresh[path].write_text(json.dumps(_description(node)))
+            fresh[path].write_text(text)
         with ThreadPoolExecutor(32) as pool:  # one by one, thousands wait for the disk half a minute
             list(pool.map(sync, fresh.values()))
         for path, scratch in fresh.items():
@@ -49,6 +50,13 @@ def remembered(root: Path, fingerprint: str) -> Node:
         problem = "several nodes begin with" if notes else "no plan run with this store has a node"
         raise UsageError(f"{problem} {fingerprint!r}; `repro plan … --json` lists fingerprints")
     return _read(root, notes[0].stem)
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text()
+    except (OSError, ValueError):
+        return None
 
 
 def _read(root: Path, fingerprint: str) -> Node:

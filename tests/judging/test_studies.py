@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from repro.judging.studies import Cost, Entry, _cost, _tested, holm
+from repro.judging.studies import Cost, Entry, _cost, _tested
 
 
 def _scores(rows):
@@ -13,13 +13,6 @@ def _scores(rows):
         (row, "c"): {s: {f"q{i}": float(x) for i, x in enumerate(values)} for s, values in seeds.items()}
         for row, seeds in rows.items()
     }
-
-
-def test_holm_is_the_step_down_rule_written_out():
-    given = {"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}
-    assert holm(given) == pytest.approx({"d": 0.02, "a": 0.03, "c": 0.06, "b": 0.06})
-    assert holm({"a": 0.9, "b": 0.8}) == {"b": 1.0, "a": 1.0}
-    assert holm({}) == {}
 
 
 def test_queries_are_the_means_of_their_seeds_and_tested_in_pairs():

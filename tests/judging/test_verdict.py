@@ -73,7 +73,7 @@ def test_with_fewer_than_three_seeds_the_tolerance_class_decides(measured, name)
 
 
 def test_higher_is_no_pass():
-    assert judge("34.2", 39.0).passed is False
+    assert judge("34.2", 39.0).name in FAILS
 
 
 def test_without_a_tolerance_only_equality_can_be_told():
@@ -132,7 +132,7 @@ def test_other_scales_and_modified_recipes_are_never_compared(measured):
         ("modified", judge("34.2", *measured, modified=True)),
     ):
         assert found.name == name
-        assert found.passed is None
+        assert found.name in NEITHER
         assert found.difference is None
         assert found.mean == pytest.approx(measured[0])
 
@@ -170,7 +170,6 @@ def test_every_verdict_passes_fails_or_does_neither():
     assert {"exact", "consistent", "within tolerance"} == PASSES
     assert {"lower", "higher", "failed"} == FAILS
     assert {"inconclusive", "modified", "scaled", "blocked", "not run"} == NEITHER
-    assert [Verdict(name, "").passed for name in ("exact", "failed", "blocked")] == [True, False, None]
     with pytest.raises(AssertionError):
         Verdict("OKish", "")
 
