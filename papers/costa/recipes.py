@@ -16,9 +16,8 @@ from repro.recipe.request import Request, Runs
 COSTA = Objective("costa", 1, "papers.costa.contrastive_spans:ContrastiveSpans")
 LENGTHS = {"query": 32, "passage": 128, "document": 512}  # §4.5.2
 SPANS = {"word": 5, "phrase": 5, "sentence": 5, "paragraph": 5}  # §4.5.1: 5 spans for each granularity
-TEMPERATURE = (
-    0.1  # τ, §4.5.1; §5.3 says 1 of its ablations (reading: ablation-temperature), Table 7 varies it
-)
+# τ, §4.5.1; the ablations of §5.3 take theirs from reading ablation-temperature, Table 7 from its rows
+TEMPERATURE = 0.1
 FEW_SPANS = dict.fromkeys(SPANS, 3)  # §5.3
 GRID = [(batch, rate) for batch in (4, 8, 16) for rate in (5e-6, 1e-5)]  # §5.5
 
@@ -89,18 +88,13 @@ def candidates_map(request: Request, *, encoder: str) -> Node:
     dataset = "msmarco-passage/trec-dl-2019/judged"  # reading: figure-3-query
     request = Request(dataset, request.choices, request.seed)
     tuning = _tuning(request, encoder)
-    how = request.reading("figure-3-training")
-    model = tuning.few_passages(_encoder(request, encoder), queries=1000, sample=0, **how)
+    ask, start = request.reading, _encoder(request, encoder)
+    model = tuning.few_passages(start, queries=1000, sample=0, **ask("figure-3-training"))
     run = tuning.passages().search(model, dataset, depth=1000)
     passages, topics = run.inputs["passages"], run.inputs["queries"]
-    if request.reading("figure-3-candidates") != "own":
-        run = recipe.bm25(
-            recipe.corpus("msmarco-passage"),
-            recipe.queries(dataset),
-            **request.reading("bm25-parameters"),
-            depth=1000,
-        )
-    grade = request.reading("trec-recall-grade")["passage"]
+    if ask("figure-3-candidates") != "own":
+        documents = recipe.corpus("msmarco-passage")
+        run = recipe.bm25(documents, recipe.queries(dataset), **ask("bm25-parameters"), depth=1000)
     return recipe.project(
         passages,
         topics,
@@ -108,8 +102,8 @@ def candidates_map(request: Request, *, encoder: str) -> Node:
         recipe.qrels(dataset),
         query="47923",
         candidates=100,
-        grade=grade,
-        **request.reading("t-sne-settings"),
+        grade=ask("trec-recall-grade")["passage"],
+        **ask("t-sne-settings"),
     )
 
 

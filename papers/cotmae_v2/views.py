@@ -78,32 +78,24 @@ class Views:
 
     def _options(self) -> dict[str, Any]:
         """Options of fine-tuning (§3.3): temperature 1 (§4.2), and the readings about the views there are."""
-        ask, encoding = self.request.reading, self._encoding()
-        options = encoding | {
-            "top_k": None,
-            "sparse_truncation": {"after": "saturation", "queries": False, "passages": False},
-            "flops_weight": {"queries": 0.0, "passages": 0.0, "ramp_steps": 0},
-            "flops_vectors": "before",
-            "dense_reduction": None,
+        ask, sparse = self.request.reading, "sparse" in self.views
+        reduced = "dense" in self.views and self.dimension < FULL_DIMENSION
+        no_penalty = {"queries": 0.0, "passages": 0.0, "ramp_steps": 0}
+        uncut = {"after": "saturation", "queries": False, "passages": False}
+        reduction = {"to": self.dimension, "by": ask("dense-reduction")} if reduced else None
+        return self._encoding() | {
+            "top_k": self.top_k if sparse else None,
+            "sparse_truncation": ask("sparse-truncation") if sparse else uncut,
+            "flops_weight": self._penalty() if sparse else no_penalty,
+            "flops_vectors": ask("flops-vectors") if sparse else "before",
+            "dense_reduction": reduction,
             "hybrid_similarity": self._terms(),
             "similarity": ask("similarity"),
-            "view_objective": "sum",
+            "view_objective": ask("view-objective") if len(self.views) > 1 else "sum",
             "contrastive_denominator": ask("contrastive-denominator"),
             "in_batch_negatives": ask("in-batch-negatives"),
             "temperature": 1.0,
         }
-        if "sparse" in self.views:
-            options |= {
-                "top_k": self.top_k,
-                "sparse_truncation": ask("sparse-truncation"),
-                "flops_weight": self._penalty(),
-                "flops_vectors": ask("flops-vectors"),
-            }
-        if "dense" in self.views and self.dimension < FULL_DIMENSION:
-            options["dense_reduction"] = {"to": self.dimension, "by": ask("dense-reduction")}
-        if len(self.views) > 1:
-            options["view_objective"] = ask("view-objective")
-        return options
 
     def _encoding(self) -> dict[str, Any]:
         """The views, and how the sparse one is made."""

@@ -120,15 +120,9 @@ def _contrast(request: Request, contrast: str) -> dict[str, Any]:
         "contrast_reduction": request.reading("contrastive-reduction"),
     }
     if contrast == "representation":
-        return (
-            options
-            | request.reading("representation-similarity")
-            | {
-                "weight": request.reading("representation-loss-weight"),
-                "divergence_scale": 1.0,
-                "normalisation": "sum",
-            }
-        )
+        weight = request.reading("representation-loss-weight")
+        options |= request.reading("representation-similarity")
+        return options | {"weight": weight, "divergence_scale": 1.0, "normalisation": "sum"}
     return options | {
         "weight": 0.1,
         "temperature": request.reading("contrastive-temperature"),

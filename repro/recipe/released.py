@@ -24,32 +24,23 @@ def ranked(
     passages: Node, topics: Node, *, models: tuple[Node, Node], conventions: Conventions, depth: int
 ) -> Node:
     """The ranking by released encoders of passages and queries, which may be one and the same."""
-    sides = {
-        "passages": (passages, conventions.passage_length, conventions.passage_prefix),
-        "queries": (topics, conventions.query_length, conventions.query_prefix),
-    }
-    encoded = [
-        _encoded(model, texts, conventions, kind=kind, length=length, prefix=prefix)
-        for model, (kind, (texts, length, prefix)) in zip(models, sides.items(), strict=True)
-    ]
-    if conventions.kind == "splade":
+    read = conventions
+    sides = (
+        ("passages", passages, read.passage_length, read.separator, read.passage_prefix),
+        ("queries", topics, read.query_length, "", read.query_prefix),
+    )
+    splade, encoded = read.kind == "splade", []
+    stage, view = ("encode_views", SPLADE_VIEW) if splade else ("encode", {"pooling": read.pooling})
+    for model, (kind, texts, length, separator, prefix) in zip(models, sides, strict=True):
+        params = {
+            "kind": kind,
+            "length": length,
+            "separator": separator,
+            "normalize": read.similarity == "cosine",
+            "precision": read.precision,
+            **({"prefix": prefix} if prefix else {}),
+        }
+        encoded.append(Node(stage, params | view, {"model": model, "texts": texts}))
+    if splade:
         return search_views(*encoded, depth=depth, terms=["sparse"], mode="exact", list_depth=None)
     return search(*encoded, depth=depth)
-
-
-def _encoded(
-    model: Node, texts: Node, conventions: Conventions, *, kind: str, length: int, prefix: str
-) -> Node:
-    params = {
-        "kind": kind,
-        "length": length,
-        "separator": conventions.separator if kind == "passages" else "",
-        "normalize": conventions.similarity == "cosine",
-        "precision": conventions.precision,
-    }
-    if prefix:
-        params["prefix"] = prefix
-    inputs = {"model": model, "texts": texts}
-    if conventions.kind == "splade":
-        return Node("encode_views", params | SPLADE_VIEW, inputs)
-    return Node("encode", params | {"pooling": conventions.pooling}, inputs)

@@ -152,7 +152,7 @@ class Scale:
     def _backbone(self) -> Node:
         """A BERT of this scale, trained by masked language modelling on this scale's text."""
         facts = self.facts.backbone
-        text = Node("corpus", {"dataset": facts.corpus})
+        text = recipe.corpus(facts.corpus)
         vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": text})
         blank = Node("initialise", dict(facts.initialise), {"tokenizer": vocabulary})
         length = int(facts.pretrain["length"])
@@ -184,35 +184,28 @@ class Scale:
     def _negatives(self, node: Node) -> Node:
         """BM25 negatives mined from this scale's collection, in place of a distributed file."""
         topics, depth = self.dataset(node.params["dataset"]), self.facts.caps["depth"]
-        per_query = self._value("per_query", node.params.get("per_query"))
-        params = {"depth": depth, "per_query": per_query, "seed": node.params.get("seed", 0)}
-        return Node("mine", params, {"run": self._bm25(topics), "qrels": Node("qrels", {"dataset": topics})})
+        per_query, seed = self._value("per_query", node.params.get("per_query")), node.params.get("seed", 0)
+        run = self._bm25(topics)
+        return recipe.mine(run, recipe.qrels(topics), depth=depth, per_query=per_query, seed=seed)
 
     def _examples(self, node: Node) -> Node:
         """Hard negatives of questions by BM25 and their answers: the stand-ins' judgements name none."""
         topics, depth = self.dataset(node.params["dataset"]), self.facts.caps["depth"]
-        run = self._bm25(topics)
-        documents, questions = run.inputs["index"].inputs["corpus"], run.inputs["queries"]
-        params = {
-            "depth": depth,
-            "per_query": self._value("per_query", depth),
-            "seed": 0,
-            "extra_positives": False,
-        }
-        inputs = {
-            "run": run,
-            "qrels": Node("qrels", {"dataset": topics}),
-            "queries": questions,
-            "corpus": documents,
-        }
-        return Node("mine_answers", params, inputs)
+        return recipe.mine_answers(
+            self._bm25(topics),
+            recipe.qrels(topics),
+            documents=recipe.corpus(_corpus(topics)),
+            topics=recipe.queries(topics),
+            depth=depth,
+            per_query=self._value("per_query", depth),
+            seed=0,
+            extra_positives=False,
+        )
 
     def _bm25(self, topics: str) -> Node:
         """The ranking of this scale's collection that negatives are taken from."""
-        documents = Node("corpus", {"dataset": _corpus(topics)})
-        index = Node("lucene_index", {"multifield": False}, {"corpus": documents})
-        inputs = {"index": index, "queries": Node("queries", {"dataset": topics})}
-        return Node("bm25", {**OFFICIAL_BM25, "depth": self.facts.caps["depth"]}, inputs)
+        documents, depth = recipe.corpus(_corpus(topics)), self.facts.caps["depth"]
+        return recipe.bm25(documents, recipe.queries(topics), **OFFICIAL_BM25, depth=depth)
 
 
 def _at_full(node: Node) -> Node:
