@@ -18,7 +18,7 @@ from repro.running.workspace import Workspace
 
 @dataclass(frozen=True)
 class Selection:
-    """What a command line selected, with the workspace it is carried out in."""
+    """The cells and exhibits that a command line selected, with the workspace to work in."""
 
     cells: list[Cell]
     exhibits: list[Shown]
@@ -140,13 +140,13 @@ def _seeds(text: str | None) -> tuple[int, ...]:
 
 
 def _readings(pairs: tuple[str, ...]) -> dict[str, str]:
-    found = {}
+    choices = {}
     for pair in pairs:
         identifier, equals, choice = pair.partition("=")
         if not equals:
             raise UsageError(f"--reading takes ID=CHOICE, not {pair!r}; `repro readings PAPER` lists both")
-        if found.setdefault(identifier.strip(), choice.strip()) != choice.strip():
+        if choices.setdefault(identifier.strip(), choice.strip()) != choice.strip():
             raise UsageError(
                 f"--reading gives {identifier.strip()!r} two choices; run the command once for each"
             )
-    return found
+    return choices

@@ -1,4 +1,4 @@
-"""What Slurm says of a plan's nodes, for people."""
+"""The Slurm jobs of a plan's nodes, on the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a comparison is shown, and the exit status it means."""
+"""A comparison on the terminal, and the exit status that follows from it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from repro.running.runner import Outcome
 
 
 def show_exhibits(plan: Plan, outcome: Outcome) -> None:
-    """What became of what is drawn rather than tabled, on standard error; nothing if there is none."""
+    """A line on standard error for every exhibit, which is drawn and not tabled: ready, blocked or failed."""
     for shown, node in plan.exhibits.items():
         if node.fingerprint in outcome.failed:
-            told = f"failed: {outcome.failed[node.fingerprint]}"
+            state = f"failed: {outcome.failed[node.fingerprint]}"
         elif outcome.blocked.get(node.fingerprint):
             first = outcome.blocked[node.fingerprint][0]
-            told = f"blocked: {first.cause}; {first.remedy}"
+            state = f"blocked: {first.cause}; {first.remedy}"
         else:
             words = f"repro figures {shown.paper.name} --{_option(shown)} --scale {plan.scale.name}"
-            told = f"ready: `{words}` draws it"
-        print(f"{told} [{shown.id}]", file=sys.stderr)
+            state = f"ready: `{words}` draws it"
+        print(f"{state} [{shown.id}]", file=sys.stderr)
 
 
 def _option(shown: Shown) -> str:
@@ -59,7 +59,7 @@ def summary(comparison: Comparison) -> str:
 
 
 def notices(comparison: Comparison) -> list[str]:
-    """What the reader should know or do: first obstacles with their remedy, failures, substitutes."""
+    """Sentences on obstacles, failures, imported runs and substitutes, each with the cells concerned."""
     lines: dict[str, list[str]] = {}
     for c in comparison.cells:
         if c.obstacles and not c.cell.column.mean_of:

@@ -12,6 +12,7 @@ from repro.errors import UsageError
 from repro.evaluation.foreign_runs import ForeignRun, read_foreign
 from repro.evaluation.measures import parse_measure
 from repro.evaluation.qrels import Qrels, read_qrels
+from repro.exchange.public_runs import cells_of_run, present, scorable_cells
 from repro.graph import Node, check_types
 from repro.judging.imported import SCALE, imported_verdict
 from repro.judging.verdict import Verdict
@@ -44,6 +45,15 @@ class Imported:
     def verdict(self) -> Verdict:
         """The verdict on the imported run alone."""
         return imported_verdict(self.cell, [self.record])
+
+    @property
+    def described(self) -> str:
+        """The facts of the file in one line."""
+        f, r = self.facts, self.record
+        return (
+            f"{r.origin['file']}: {f['form']}, {f['queries']} of {r.queries} judged queries ({r.missing} "
+            f"missing), {f['lines']} lines, depth {f['depth']}, {f['nudged']} scores moved to break ties"
+        )
 
     def as_json(self) -> dict:
         """The object that ``import-run --json`` prints."""
@@ -133,6 +143,21 @@ class Importer:
         record = replace(measured(measurement, SCALE, self.store), origin={**origin, "tag": tag})
         facts = self.store.record(measurement.runs[0])["facts"]
         return Imported(measurement.cell, record, facts, bool(self.results.append([record])))
+
+
+def import_public(importer: Importer, folder: Path) -> tuple[list[Imported], list[str]]:
+    """Import every public run of a folder; also returns sentences on what is left out."""
+    runs, absent = present(folder)
+    imported, notices = [], [f"not in {folder}: {run.file}" for run in absent]
+    every = scorable_cells()
+    for run in runs:
+        cells, deeper = cells_of_run(run, every)
+        notices += [f"left out: {cell.id} looks deeper than {run.file} goes ({run.depth})" for cell in deeper]
+        if cells:
+            imported += importer.add(folder / run.file, cells, source=run.described)
+        else:
+            notices.append(f"left out: {run.file}, as no paper prints {run.system} on {run.dataset}")
+    return imported, notices
 
 
 def _with_run(plan: Measurement, path: Path, digest: str) -> Measurement:

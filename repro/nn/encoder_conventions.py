@@ -12,6 +12,7 @@ from repro.errors import DataError, UsageError, check_known
 
 FILE = "repro.json"  # written by `repro export-encoder`
 MODULES = "sentence-transformers"  # the pooling of a directory whose modules.json says what follows
+NO_TITLES = "none"  # as a separator that is chosen
 CHOICES = {
     "kind": ("dense", "splade"),
     "pooling": ("cls", "mean", "pooler", MODULES),
@@ -102,6 +103,16 @@ def stated(folder: Path) -> tuple[Conventions, str]:
         return _stated(folder)
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise DataError(f"{folder}: one of its files does not hold what such files do ({error!r})") from None
+
+
+def stated_or_chosen(folder: Path, chosen: Mapping[str, Any]) -> tuple[Conventions, str]:
+    """As ``stated``, with every convention that is not None in ``chosen`` above it.
+
+    A separator ``none`` leaves titles out. Raises UsageError for a bad choice, and as ``stated``.
+    """
+    conventions, where = stated(folder)
+    conventions = conventions.but(chosen)
+    return replace(conventions, separator=None) if chosen["separator"] == NO_TITLES else conventions, where
 
 
 def _stated(folder: Path) -> tuple[Conventions, str]:

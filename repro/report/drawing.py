@@ -23,8 +23,8 @@ def draw_curves(compared: Sequence[Compared], folder: Path) -> Iterator[Path]:
         if any(c.measured is not None for c in points):
             path = folder / f"{name}-{identifier.replace('-', '')}.svg"
             figure, panels = _figure(points[0]), _panels(points)
-            told = [_note(points[0].scale, _readings(points)), *_tests(figure, panels)]
-            figures.curves(panels, path, note="; ".join(filter(None, told)))
+            notes = [_note(points[0].scale, _readings(points)), *_tests(figure, panels)]
+            figures.curves(panels, path, note="; ".join(filter(None, notes)))
             yield path
 
 
@@ -40,10 +40,10 @@ def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
     for panel in panels:
         if len(panel["series"]) == 2:
             first, second = ([point[1] for point in series["points"]] for series in panel["series"])
-            found = means.unpaired(first, second)
-            if found:
-                said = f"t({found.degrees}) = {found.statistic:.2f}, p = {found.p:.2g}, unpaired, two sides"
-                yield f"{panel['y_label']}, {' against '.join(s['label'] for s in panel['series'])}: {said}"
+            test = means.unpaired(first, second)
+            if test:
+                result = f"t({test.degrees}) = {test.statistic:.2f}, p = {test.p:.2g}, unpaired, two sides"
+                yield f"{panel['y_label']}, {' against '.join(s['label'] for s in panel['series'])}: {result}"
 
 
 def _panels(points: list[Compared]) -> list[dict]:
@@ -53,10 +53,10 @@ def _panels(points: list[Compared]) -> list[dict]:
     for column in table.columns:
         series = []
         for line in figure.lines:
-            found = [c for c in points if c.cell.column.id == column.id and c.cell.row.group == line.id]
-            drawn = [_point(c, line.over) for c in found if c.measured is not None]
-            if drawn:
-                series.append({"label": line.label, "points": drawn})
+            on_line = [c for c in points if (c.cell.column.id, c.cell.row.group) == (column.id, line.id)]
+            measured = [_point(c, line.over) for c in on_line if c.measured is not None]
+            if measured:
+                series.append({"label": line.label, "points": measured})
         panels.append(
             {"title": column.head[0], "x_label": figure.x or "", "y_label": column.head[-1], "series": series}
         )
@@ -108,6 +108,6 @@ def _readings(points: list[Compared]) -> dict[str, str]:
 
 
 def _note(scale: str, departures: dict[str, str]) -> str:
-    """What the face of a drawing says of how it was measured."""
-    told = [] if scale == "full" else [f"measured at scale {scale}"]
-    return "; ".join(told + [f"{reading}: {choice}" for reading, choice in sorted(departures.items())])
+    """The line on a drawing with its scale and the readings that are not the defaults."""
+    notes = [] if scale == "full" else [f"measured at scale {scale}"]
+    return "; ".join(notes + [f"{reading}: {choice}" for reading, choice in sorted(departures.items())])

@@ -31,7 +31,7 @@ ORDER = (
 
 
 def summary(comparison: Comparison, *, scale: str) -> str:
-    """What fails, cell by cell, and then how many cells of every table have which verdict."""
+    """The cells that fail, one a line, and then the counts of verdicts in every table."""
     failing = [c for c in comparison.cells if c.verdict.name in FAILS]
     note = "" if scale == "full" else " Only full scale is compared with the published numbers."
     lines = [
@@ -69,10 +69,12 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[Covered]]) -
         printed = [c for c in comparison.cells if c.cell.paper.name == name and c.cell.table.kind != "study"]
         if not printed:
             continue
-        given = [c.verdict.name for c in printed]
-        scales = ("tiny",), ("full", "full, imported")
-        measured = [sum(any(name in c.measured for name in names) for c in cells) for names in scales]
-        counts = [sum(v in names for v in given) for names in (PASSES, FAILS, ("inconclusive", "modified"))]
+        names = [c.verdict.name for c in printed]
+        scales = {"tiny"}, {"full", "full, imported"}
+        measured = [sum(not chosen.isdisjoint(c.measured) for c in cells) for chosen in scales]
+        counts = [
+            sum(name in kind for name in names) for kind in (PASSES, FAILS, ("inconclusive", "modified"))
+        ]
         manifest = printed[0].cell.paper.manifest
         title = f"{manifest.title} ({manifest.venue})"
         rows.append([f"`{name}`", title, str(len(cells)), *(_number(n) for n in (*measured, *counts))])

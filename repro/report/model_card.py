@@ -94,7 +94,7 @@ from sentence_transformers import SentenceTransformer
 
 model = SentenceTransformer("this directory")
 queries = model.encode(["a question"], prompt_name="query")
-passages = model.encode(["a title and a text, joined as said above"], prompt_name="document")
+passages = model.encode(["a title and a text, joined as stated above"], prompt_name="document")
 ```
 
 `repro evaluate --model "this directory" --table PAPER/N` scores it in the columns of a published table."""

@@ -31,7 +31,7 @@ def command(names, strict, as_json):
             table(
                 f"{name}: {_count(own)}",
                 ["severity", "kind", "places and values", "what does not fit"],
-                [[f.severity, f.kind, _places(f), _told(f)] for f in own],
+                [[f.severity, f.kind, _places(f), _misfit(f)] for f in own],
             )
         print(_count(findings))
     return int(strict and any(finding.severity == "error" for finding in findings))
@@ -54,8 +54,8 @@ def _places(finding) -> str:
     return "\n".join(f"{place} {value}".rstrip() for place, value in pairs)
 
 
-def _told(finding) -> str:
-    said = f"{finding.values[0]}. " if finding.kind == "claim" else ""
+def _misfit(finding) -> str:
+    claim = f"{finding.values[0]}. " if finding.kind == "claim" else ""
     first, *more = finding.says.split("; ") if finding.kind in ("claim", "bold") else (finding.says,)
-    said += f"{first}; and {len(more)} more, see --json" if more else first
-    return said + (f"\n= {finding.explanation}" if finding.explanation else "")
+    rest = f"; and {len(more)} more, see --json" if more else ""
+    return claim + first + rest + (f"\n= {finding.explanation}" if finding.explanation else "")

@@ -25,23 +25,23 @@ def command(store, as_json):
 
     opened = Store(Locations.resolve(store).store)
     make_writable(opened.root)
-    found = calibrate()
+    rates = calibrate()
     path = calibration_file(opened)
     with translated(opened.root):
         scratch = path.with_suffix(".new")
-        scratch.write_text(json.dumps(found, indent=1) + "\n")
+        scratch.write_text(json.dumps(rates, indent=1) + "\n")
         scratch.replace(path)
     if as_json:
-        return emit_json(found)
-    model, peak = found["model"], found["matrix_product_flops_per_second"]
+        return emit_json(rates)
+    model, peak = rates["model"], rates["matrix_product_flops_per_second"]
     print(
-        f"{found['name']}, {found['precision']}; BERT of {model['layers']} layers, "
+        f"{rates['name']}, {rates['precision']}; BERT of {model['layers']} layers, "
         f"width {model['hidden_size']}, texts of {model['length']} tokens"
     )
     for kind in ("training", "encoding"):
-        rate = found[kind]["flops_per_second"]
+        rate = rates[kind]["flops_per_second"]
         print(
-            f"{kind}: {found[kind]['tokens_per_second']:,.0f} tokens/s, {rate / 1e9:,.0f} GFLOP/s, "
+            f"{kind}: {rates[kind]['tokens_per_second']:,.0f} tokens/s, {rate / 1e9:,.0f} GFLOP/s, "
             f"{rate / peak:.0%} of the matrix product's"
         )
     print(f"matrix product: {peak / 1e9:,.0f} GFLOP/s")

@@ -18,15 +18,15 @@ def command(store, as_json):
     from repro.machine import survey
 
     folders = Locations.resolve(store)
-    found = survey(folders.store, folders.data)
-    missing = [c.name for c in found if c.state == "missing"]
+    components = survey(folders.store, folders.data)
+    missing = [c.name for c in components if c.state == "missing"]
     if as_json:
-        emit_json([asdict(component) for component in found])
+        emit_json([asdict(component) for component in components])
     else:
         table(
             "this machine",
             ["", "component", "what there is", "what to do"],
-            [[c.state, c.name, c.detail, c.remedy or ""] for c in found],
+            [[c.state, c.name, c.detail, c.remedy or ""] for c in components],
         )
         print(f"missing: {', '.join(missing)}" if missing else "nothing is missing")
     return 4 if missing else 0

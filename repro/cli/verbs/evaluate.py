@@ -7,19 +7,6 @@ import click
 from repro.errors import UsageError
 from repro.nn.encoder_conventions import CHOICES
 
-OPTIONS = (
-    "pooling",
-    "similarity",
-    "query_length",
-    "passage_length",
-    "separator",
-    "query_prefix",
-    "passage_prefix",
-    "kind",
-    "precision",
-)
-NO_TITLES = "none"  # as a separator
-
 
 @click.command(
     "evaluate",
@@ -61,7 +48,7 @@ Examples:
 )
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
-def command(run, dataset, measures, model, query_model, table, columns, scale_name, store, as_json, **given):
+def command(run, dataset, measures, model, query_model, table, columns, scale_name, store, as_json, **chosen):
     """Score a TREC run, or an encoder in the columns of a published table.
 
     An encoder goes through the suite's own encoding, search and scoring. How it reads texts is taken from its
@@ -70,14 +57,14 @@ def command(run, dataset, measures, model, query_model, table, columns, scale_na
     if (run is None) == (model is None):
         raise UsageError("give a RUN with --dataset, or --model with --table, and not both")
     if run is not None:
-        if table or columns or query_model or any(value is not None for value in given.values()):
+        if table or columns or query_model or any(value is not None for value in chosen.values()):
             raise UsageError("a RUN is scored by --dataset and --measure alone")
         return _run(run, dataset, measures, as_json)
     if dataset or measures:
         raise UsageError("an encoder is scored by a --table's datasets and measures; leave these options out")
     if not table:
         raise UsageError("an encoder needs the --table whose columns it is scored in, as PAPER/N")
-    _model((model, query_model or model), given, table, columns, scale_name, store, as_json)
+    _model((model, query_model or model), chosen, table, columns, scale_name, store, as_json)
 
 
 def _run(run: str, dataset: str | None, measures: tuple[str, ...], as_json: bool) -> None:
@@ -106,26 +93,21 @@ def _flat(scores: dict):
         yield from _flat(value) if isinstance(value, dict) else ((name, value),)
 
 
-def _model(names, given: dict, table: str, columns, scale_name: str, store: str | None, as_json: bool):
+def _model(names, chosen: dict, table: str, columns, scale_name: str, store: str | None, as_json: bool):
     import sys
 
     from repro.cli.printing import emit_json
     from repro.cli.printing import table as printed
     from repro.exchange.user_encoder import UserEncoder
     from repro.exchange.user_encoder_scores import scores_on_table
-    from repro.nn.encoder_conventions import stated
+    from repro.nn.encoder_conventions import stated_or_chosen
     from repro.progress import TerminalProgress
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
 
     at, workspace = scale(scale_name), Workspace.open(store)
     models = tuple(UserEncoder.find(name, workspace.data) for name in names)
-    conventions, where = stated(models[0].folder)
-    conventions = conventions.but({name: given[name] for name in OPTIONS})
-    if given["separator"] == NO_TITLES:
-        from dataclasses import replace
-
-        conventions = replace(conventions, separator=None)
+    conventions, where = stated_or_chosen(models[0].folder, chosen)
     print(f"{names[0]}: {_described(conventions)} ({where}; options above that)", file=sys.stderr)
     scored, left_out = scores_on_table(
         models,

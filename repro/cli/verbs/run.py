@@ -53,11 +53,11 @@ def command(selection, engine, jobs, gpus_per_stage, site, budget, gpu, dry_run,
     """Measure the selected cells and compare them with the published numbers.
 
     Runs what is missing from the store, records what was measured, prints the tables. Killed anywhere, the
-    same command continues. What cannot run here is told with the way to get it, and holds back nothing else.
+    same command continues. What cannot run here is named with the way to get it, and holds back nothing else.
     On Slurm it submits what is neither stored nor queued; the same command, later, prints what came of it.
     """
     from repro.cli import verdicts
-    from repro.cli.verbs.plan import show_plan
+    from repro.cli.plans import show_plan
 
     options = _options(engine, jobs, gpus_per_stage, site, rebuild)
     plan, store = selection.plan(), selection.workspace.store
@@ -90,7 +90,7 @@ def command(selection, engine, jobs, gpus_per_stage, site, budget, gpu, dry_run,
 
 
 def _options(engine: str, jobs: int | None, gpus: int | None, site: str | None, rebuild: bool) -> Options:
-    """What the command line says to the engine. Raises UsageError for an option of another engine."""
+    """The options of an engine. Raises UsageError for an option of another engine."""
     for option, value, owner in (
         ("--jobs", jobs, "local"),
         ("--gpus-per-stage", gpus, "local"),
@@ -105,7 +105,7 @@ def _options(engine: str, jobs: int | None, gpus: int | None, site: str | None, 
 
 
 def _within(plan, store, budget: float | None, gpu: str | None):
-    """What hours are told from; the plan has looked at the store, a budget has blocked the rest."""
+    """The throughput that hours follow from; looks at the store, and blocks the nodes beyond a budget."""
     from repro.running.cost.estimate import keep_within
     from repro.running.cost.throughput import throughput
 

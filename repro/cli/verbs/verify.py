@@ -22,10 +22,10 @@ def command(store, rebuild):
     from repro.store.leftovers import remove_damaged
 
     opened = Store(Locations.resolve(store).store)
-    found = sorted(p for p in opened.root.glob("*/*") if len(p.name) == 64)
+    artefacts = sorted(p for p in opened.root.glob("*/*") if len(p.name) == 64)
     bad = removed = 0
-    with TerminalProgress().task("artefacts read", total=len(found)) as advance:
-        for path in found:
+    with TerminalProgress().task("artefacts read", total=len(artefacts)) as advance:
+        for path in artefacts:
             wrong = damage(path)
             advance()
             if wrong:
@@ -34,14 +34,14 @@ def command(store, rebuild):
                 removed += gone
                 print(f"damaged: {path.parent.name}/{path.name[:12]}: {'; '.join(wrong)}{stays}")
     all_gone = " and removed" if bad and removed == bad else f", {removed} removed" if rebuild and bad else ""
-    print(f"{len(found)} artefacts read, {bad} damaged{all_gone}")
+    print(f"{len(artefacts)} artefacts read, {bad} damaged{all_gone}")
     if bad and not rebuild:
         print("run `repro verify --rebuild` to remove them; the next run builds them again")
     return 0 if removed == bad else 2
 
 
 def _removed(store, path, remove_damaged) -> tuple[bool, str]:
-    """Whether it went and, where it stays, why."""
+    """Remove one artefact; returns whether it is gone and, where it stays, the reason."""
     if path.parent.name == "imported_run":
         return False, "; it stays: `repro import-run` with its file makes it again"
     if remove_damaged(store, path):

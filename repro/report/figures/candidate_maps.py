@@ -42,7 +42,7 @@ def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> Non
 
 
 def _about(exhibits: Sequence[dict]) -> tuple[str, str]:
-    """Of which query, how projected, and what the AUC is of; what the exhibits do not say is left out."""
+    """The notes below the maps: the query, the projection and the AUC, as far as the exhibits state them."""
     queries = sorted({exhibit["query"] for exhibit in exhibits if "query" in exhibit})
     perplexities = sorted({exhibit["perplexity"] for exhibit in exhibits if "perplexity" in exhibit})
     named = [f"query {', '.join(queries)}"] if queries else []

@@ -1,4 +1,4 @@
-"""What the charts share: size, type, palette, the small print, and the two files written for each."""
+"""Size, type, palette and small print of all charts, and the two files written for each."""
 
 from __future__ import annotations
 
@@ -70,16 +70,16 @@ def legend(figure, *, handle_length: float) -> None:
     Args:
         handle_length: of a line or marker beside its name, in letters' heights.
     """
-    found: dict[str, object] = {}
+    handles: dict[str, object] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    if found:
+            handles.setdefault(label, handle)
+    if handles:
         figure.legend(
-            list(found.values()),
-            list(found),
+            list(handles.values()),
+            list(handles),
             loc="outside upper center",
-            ncols=min(len(found), 3),
+            ncols=min(len(handles), 3),
             frameon=False,
             handlelength=handle_length,
             handletextpad=0.5,

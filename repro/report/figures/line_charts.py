@@ -16,7 +16,7 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
 
     Args:
         panels: {"title", "x_label", "y_label", "series": [{"label", "points": [(x, y, low, high), …]}]}. A
-            series of one point with x None is a level line; low and high, where given, are drawn as a band.
+            series of one point with x None is a level line; low and high, if not None, are drawn as a band.
             The x-axis is logarithmic where it spans a decade or more.
         path: of the SVG; the numbers go into a .csv of the same name.
         note: small print on the face of it; empty for none.
@@ -64,7 +64,7 @@ def _series(axes, series: dict, number: int) -> None:
 
 
 def _title(panel: dict, letters: int) -> str:
-    """What is measured above its measure, in lines that fit a panel: an axis label would cost it width."""
+    """The label of the y-axis as a title, in lines that fit a panel: at the axis it would cost it width."""
     return "\n".join([*textwrap.wrap(panel["title"], letters), panel["y_label"]])
 
 

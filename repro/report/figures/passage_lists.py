@@ -47,8 +47,8 @@ def _table(labels: Sequence[str], entries: Sequence[dict]) -> str:
     depth = max(len(entry["passages"]) for entry in entries)
     lines = [_line("rank", *map(_plain, labels)), _line("--:", *["---"] * len(labels))]
     for place in range(depth):
-        found = [entry["passages"][place : place + 1] for entry in entries]
-        lines.append(_line(str(place + 1), *(_cell(*passage) for passage in found)))
+        passages = (entry["passages"][place : place + 1] for entry in entries)
+        lines.append(_line(str(place + 1), *(_cell(*passage) for passage in passages)))
     return "\n".join(lines)
 
 

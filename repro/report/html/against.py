@@ -1,4 +1,4 @@
-"""Whether the order of rows and the gains over the authors' own baselines are the paper's."""
+"""The order of rows, and the gains over the authors' own baselines, held against the paper's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from repro.report.grid import label_in_full
 from repro.report.html.elements import Markup, el
 
 
-def against_print(printed: Table, compared: Sequence[Compared]) -> Markup | None:
+def against_paper(printed: Table, compared: Sequence[Compared]) -> Markup | None:
     """A line for every column and gain that can be compared; None where none can."""
     heads = {c.id: " ".join(c.head) or c.id for c in printed.columns}
     labels = {row.id: label_in_full(printed, row) for row in printed.rows}
@@ -19,15 +19,17 @@ def against_print(printed: Table, compared: Sequence[Compared]) -> Markup | None
         f"{heads[column]}: order of {rows} rows, Kendall's tau-b {tau:.2f}"
         for column, (tau, rows) in orders(compared).items()
     ]
-    for found in effects(compared):
-        lines.append(f"{heads[found.column]}: {labels[found.row]} over {labels[found.over]}, {_gain(found)}")
+    for effect in effects(compared):
+        lines.append(
+            f"{heads[effect.column]}: {labels[effect.row]} over {labels[effect.over]}, {_gain(effect)}"
+        )
     if not lines:
         return None
-    told = "Against the published numbers (an effect ratio of 1 and a ΔRI of 0 are the published gain):"
-    return el("div", el("p", told), el("ul", [el("li", line) for line in lines]), class_="notes")
+    about = "Against the published numbers (an effect ratio of 1 and a ΔRI of 0 are the published gain):"
+    return el("div", el("p", about), el("ul", [el("li", line) for line in lines]), class_="notes")
 
 
-def _gain(found: Effect) -> str:
-    ratio = "–" if found.effect_ratio is None else f"{found.effect_ratio:.2f}"
-    relative = "" if found.delta_ri is None else f", ΔRI {found.delta_ri:+.3f}"
+def _gain(effect: Effect) -> str:
+    ratio = "–" if effect.effect_ratio is None else f"{effect.effect_ratio:.2f}"
+    relative = "" if effect.delta_ri is None else f", ΔRI {effect.delta_ri:+.3f}"
     return f"effect ratio {ratio}{relative}"

@@ -50,7 +50,7 @@ def plain_table(
 
 def identifier(*parts: str) -> str:
     """An id for an element, and what follows # in a link to it: parts joined by slashes like a cell's."""
-    return "/".join(re.sub(r"[^A-Za-z0-9_.-]", lambda found: f"_{ord(found[0]):x}_", part) for part in parts)
+    return "/".join(re.sub(r"[^A-Za-z0-9_.-]", lambda match: f"_{ord(match[0]):x}_", part) for part in parts)
 
 
 def _html(content: Content) -> str:

@@ -49,11 +49,11 @@ def overview(report: Report) -> Markup:
 def _meaning(report: Report) -> Markup:
     if report.scale == "full":
         return el("p", "Measured at the papers' own scale, and judged against their numbers.", class_="lead")
-    told = (
+    about = (
         f"Measured at scale {report.scale}: every recipe ran from end to end, at a fraction of its cost. "
         "These numbers neither confirm nor refute the published ones."
     )
-    return el("p", told, class_="lead")
+    return el("p", about, class_="lead")
 
 
 def _numbers(report: Report) -> Markup:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from repro.judging.compared import Comparison
 from repro.manifest.schema import Figure, Table
-from repro.report.html.against import against_print
+from repro.report.html.against import against_paper
 from repro.report.html.elements import Content, Markup, el, identifier
-from repro.report.html.scatter import drawn
+from repro.report.html.scatter import drawing
 from repro.report.html.sections import Part
 from repro.report.html.sources import citation, cited, datasets
 from repro.report.html.statements import audit, claims, readings
@@ -74,7 +74,7 @@ def _table(part: Part, printed: Table, comparison: Comparison) -> Markup:
         body = (
             table(part.paper, printed, compared, comparison),
             notes(printed),
-            against_print(printed, compared),
+            against_paper(printed, compared),
         )
     else:
         body = examples(printed), notes(printed)
@@ -114,8 +114,8 @@ def _drawings(part: Part, owner: str, about: str) -> list[Content]:
 
 
 def _scatters(part: Part, table_id: str) -> Iterator[Markup]:
-    found: Sequence = part.scatters.get(table_id, ())
-    if found:
-        first = found[0]
-        told = f"Query by query: {first.measure}, upwards, against {first.reference}, to the right"
-        yield el("details", el("summary", told), el("div", [drawn(one) for one in found], class_="multiples"))
+    scatters: Sequence = part.scatters.get(table_id, ())
+    if scatters:
+        first = scatters[0]
+        about = f"Query by query: {first.measure}, upwards, against {first.reference}, to the right"
+        yield el("details", el("summary", about), el("div", map(drawing, scatters), class_="multiples"))

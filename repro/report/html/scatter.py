@@ -28,8 +28,8 @@ class Scatter:
     queries: int
 
     @property
-    def said(self) -> str:
-        """On how many of the queries drawn the row is above, equal, below."""
+    def outcomes(self) -> str:
+        """The numbers of drawn queries on which the row is above, equal and below."""
         above = sum(y > x for x, y in self.points)
         equal = sum(y == x for x, y in self.points)
         return f"{above} above, {equal} equal, {len(self.points) - above - equal} below"
@@ -48,8 +48,8 @@ def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
             tables[m.cell.table.id] = m.cell.table
             columns = stored.setdefault(m.cell.table.id, {})
             columns.setdefault(m.cell.column.id, {}).setdefault(m.cell.row.id, m)
-    found = {name: list(_of_table(tables[name], columns, store)) for name, columns in stored.items()}
-    return {name: drawn for name, drawn in found.items() if drawn}
+    by_table = {name: list(_of_table(tables[name], columns, store)) for name, columns in stored.items()}
+    return {name: rows for name, rows in by_table.items() if rows}
 
 
 def _of_table(table: Table, columns: Mapping, store: Store) -> Iterator[Scatter]:
@@ -66,8 +66,8 @@ def _of_table(table: Table, columns: Mapping, store: Store) -> Iterator[Scatter]
 
 
 def _scores(m: Measurement, store: Store) -> dict[str, float]:
-    found = read_json(store.path(m.parts[0]) / "scores.json")
-    return dict(zip(found["queries"], found["measures"][m.measure], strict=True))
+    scores = read_json(store.path(m.parts[0]) / "scores.json")
+    return dict(zip(scores["queries"], scores["measures"][m.measure], strict=True))
 
 
 def _scatter(row: str, reference: str, measure: str, ours: Mapping, base: Mapping) -> Scatter:
@@ -77,10 +77,10 @@ def _scatter(row: str, reference: str, measure: str, ours: Mapping, base: Mappin
     return Scatter(row, reference, measure, points, len(shared))
 
 
-def drawn(found: Scatter) -> Markup:
+def drawing(scatter: Scatter) -> Markup:
     """The drawing with its words: above the diagonal the row is better."""
-    most = max([1e-9, *(v for point in found.points for v in point)])
-    title = f"{found.row} against {found.reference}, {found.measure} by query: {found.said}"
+    most = max([1e-9, *(v for point in scatter.points for v in point)])
+    title = f"{scatter.row} against {scatter.reference}, {scatter.measure} by query: {scatter.outcomes}"
     edge = SIDE - PAD
     frame = [
         el("rect", x=PAD, y=PAD, width=SIDE - 2 * PAD, height=SIDE - 2 * PAD, class_="frame"),
@@ -90,14 +90,16 @@ def drawn(found: Scatter) -> Markup:
         "svg",
         el("title", title),
         frame,
-        _dots(found.points, most),
+        _dots(scatter.points, most),
         viewBox=f"0 0 {SIDE} {SIDE}",
         class_="scatter",
         role="img",
         aria_label=title,
     )
-    of = f"{len(found.points)} of {found.queries} queries" if len(found.points) < found.queries else ""
-    words = el("figcaption", el("b", found.row), el("br"), found.said, el("br") if of else None, of)
+    of = (
+        f"{len(scatter.points)} of {scatter.queries} queries" if len(scatter.points) < scatter.queries else ""
+    )
+    words = el("figcaption", el("b", scatter.row), el("br"), scatter.outcomes, el("br") if of else None, of)
     return el("figure", svg, words, class_="small")
 
 

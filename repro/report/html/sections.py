@@ -57,7 +57,7 @@ class Part:
 
     @property
     def counts(self) -> Counter:
-        """How often each verdict was given."""
+        """Verdict -> how many cells have it."""
         return Counter(c.verdict.name for c in self.compared)
 
 
@@ -109,22 +109,22 @@ def drawings(folder: Path, source: Paper) -> dict[str, list[Path]]:
     """The drawings and views of a paper at one scale, by the table or figure they belong to."""
     owners = {f"table{t.id}": t.id for t in source.manifest.tables}
     owners |= {f"figure{f.id}": f"figure-{f.id}" for f in source.manifest.figures}
-    found: dict[str, list[Path]] = {}
+    by_owner: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         paper, _, place = path.stem.partition("-")
         owner = owners.get(place.partition("-")[0])
         if paper == source.name and owner and path.suffix in DRAWN:
-            found.setdefault(owner, []).append(path)
-    return found
+            by_owner.setdefault(owner, []).append(path)
+    return by_owner
 
 
 def studies(plan: Plan, store: Store, source: Paper) -> dict[str, Study]:
     """The paper's tables of kind study, where something of them is stored."""
-    found = {}
+    tables = {}
     for table in source.manifest.tables:
         if table.kind == "study":
             own = plan.of_table(source.name, table.id)
             measured = entries(own, store, reference=table.delta_from)
             if measured:
-                found[table.id] = Study(measured, costs(own, store))
-    return found
+                tables[table.id] = Study(measured, costs(own, store))
+    return tables

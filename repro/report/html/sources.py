@@ -41,7 +41,7 @@ def datasets(source: Paper, scale: str) -> Markup:
 
 
 def citation(source: Paper) -> Markup:
-    """How to cite the paper whose numbers these are."""
+    """A BibTeX entry of the paper whose numbers these are."""
     m = source.manifest
     facts = [
         ("title", m.title),

@@ -104,7 +104,7 @@ def _ours(c: Compared) -> Markup:
 
 
 def notes(printed: Table) -> Markup:
-    """What marks mean and what the caption says of tests, in the manifest's words."""
+    """The meaning of marks, and the test that the caption names, in the manifest's words."""
     items = [el("li", el("b", character), " ", meaning(mark)) for character, mark in printed.marks.items()]
     if printed.test:
         sides = {1: "one-sided ", 2: "two-sided "}.get(printed.test.sides, "")
@@ -120,9 +120,9 @@ def examples(printed: Table) -> Markup:
     words = {True: "relevant", False: "not relevant", None: ""}
     lines = []
     for entry in printed.entries:
-        told = [
+        facts = [
             (s.system, f"rank {s.rank}" if s.rank is not None else "", words[s.relevant]) for s in entry.shown
         ]
-        answers = [el("div", ", ".join(filter(None, facts))) for facts in told if any(facts[1:])]
+        answers = [el("div", ", ".join(filter(None, system))) for system in facts if any(system[1:])]
         lines.append(el("li", el("b", entry.query or entry.note), answers))
     return el("div", el("p", printed.about), el("ul", lines, class_="notes"))

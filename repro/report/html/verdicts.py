@@ -1,4 +1,4 @@
-"""Verdicts on a page: a sign and a colour each, so that neither has to be told from the other."""
+"""Verdicts on a page: a sign and a colour each, so that either alone tells them apart."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from repro.report.html.elements import Markup, el
 
-# name -> class of colours, sign, what it says
+# name -> class of colours, sign, meaning
 VERDICTS = {
     "exact": ("pass", "=", "equal to the published number at its decimals"),
     "consistent": ("pass", "≈", "the published number lies in the prediction interval of our seeds"),
@@ -54,18 +54,18 @@ def bar(counts: Mapping[str, int], *, label: str) -> Markup:
     words = [el("li", sign(name), f" {counts[name]} {name}", class_=tone(name)) for name in present]
     return el(
         "div",
-        el("div", parts, class_="bar", role="img", aria_label=f"{label}: {said(counts)}"),
+        el("div", parts, class_="bar", role="img", aria_label=f"{label}: {in_words(counts)}"),
         el("ul", words, class_="counts"),
         class_="verdicts",
     )
 
 
-def said(counts: Mapping[str, int]) -> str:
+def in_words(counts: Mapping[str, int]) -> str:
     """``3 exact, 2 lower``, in the order of the verdicts."""
     return ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts.get(name)) or "no cells"
 
 
 def legend() -> Markup:
-    """What every sign means."""
+    """Every sign with its meaning."""
     items = [el("div", el("dt", badge(name)), el("dd", what)) for name, (_, _, what) in VERDICTS.items()]
     return el("dl", items, class_="legend")

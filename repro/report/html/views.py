@@ -57,11 +57,11 @@ def _cell(text: str) -> Content:
     """A bold title if there is one, the text, and below it what is known of it."""
     passage, _, about = text.partition("<br>")
     title = re.match(r"\*\*(.*?)(?<!\\)\*\* ", passage)
-    told = el("div", _words(about.strip("*")), class_="fine") if about else None
+    details = el("div", _words(about.strip("*")), class_="fine") if about else None
     return (
         el("b", _words(title[1]), " ") if title else None,
         _words(passage[title.end() if title else 0 :]),
-        told,
+        details,
     )
 
 

@@ -4,7 +4,7 @@ import json
 from types import SimpleNamespace
 
 from repro.manifest.papers import paper
-from repro.report.html.scatter import MOST_QUERIES, Scatter, drawn, scatters
+from repro.report.html.scatter import MOST_QUERIES, Scatter, drawing, scatters
 from repro.report.html.sections import drawings
 from tests.report.html.toy import report
 
@@ -47,13 +47,13 @@ def test_many_queries_are_thinned_evenly_and_said_so(tmp_path):
     store = _Store(tmp_path, **{"g.x": values, "g.y": values})
     [found] = scatters(_plan("g.x", "g.y"), store, "toy")["1"]
     assert found.queries == 1000 and 300 < len(found.points) <= MOST_QUERIES
-    assert f"{len(found.points)} of 1000 queries" in drawn(found)
-    assert found.said == f"0 above, {len(found.points)} equal, 0 below"
+    assert f"{len(found.points)} of 1000 queries" in drawing(found)
+    assert found.outcomes == f"0 above, {len(found.points)} equal, 0 below"
 
 
 def test_equal_points_are_one_larger_dot():
-    one = drawn(Scatter("Y", "X", "RR@10", ((1.0, 1.0),), 1))
-    many = drawn(Scatter("Y", "X", "RR@10", ((1.0, 1.0),) * 9, 9))
+    one = drawing(Scatter("Y", "X", "RR@10", ((1.0, 1.0),), 1))
+    many = drawing(Scatter("Y", "X", "RR@10", ((1.0, 1.0),) * 9, 9))
     assert one.count("<circle") == many.count("<circle") == 1
     assert 'r="2.1"' in one and 'r="3.1"' in many
 

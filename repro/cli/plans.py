@@ -1,12 +1,59 @@
-"""What a plan costs, for people."""
+"""A plan and its cost on the terminal."""
 
 from __future__ import annotations
 
+from repro.cli.printing import emit_json, table
 from repro.graph import Node
-from repro.running.cost.estimate import Estimate
+from repro.running.cost.estimate import Estimate, estimate
+from repro.running.runner import describe
 from repro.stage_table import STAGES
 
 GB = 1e9
+
+
+def show_plan(plan, rates, as_json: bool) -> int:
+    """Print a plan that has looked at a store; exit status 4 when something is blocked.
+
+    Args:
+        rates: a Throughput that hours follow from, or None.
+    """
+    needed = {node.fingerprint for node in plan.needed()}
+    rows = [_row(plan, node, needed=node.fingerprint in needed) for node in plan.nodes]
+    if as_json:
+        emit_json(rows)
+    else:
+        shown = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
+        _list(f"{len(plan.measurements)} measurements at scale {plan.scale.name}", shown)
+        for text in dict.fromkeys(f"{o['cause']}; {o['remedy']}" for r in rows for o in r["blocked"]):
+            print(f"blocked: {text}")
+        unplanned = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
+        print(
+            f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, "
+            f"{len(needed)} to run; {unplanned} cells have no recipe yet"
+        )
+        show_cost(estimate(plan, rates))
+    return 4 if any(r["state"] == "blocked" for r in rows) else 0
+
+
+def _row(plan, node: Node, *, needed: bool) -> dict:
+    obstacles, state = plan.obstacles(node), plan.states[node.fingerprint]
+    return {
+        "stage": node.stage,
+        "fingerprint": node.fingerprint,
+        "what": describe(node),
+        "state": "blocked" if obstacles and state != "stored" else state,
+        "needed": needed,
+        "params": dict(node.params),
+        "blocked": [{"cause": o.cause, "remedy": o.remedy} for o in obstacles],
+    }
+
+
+def _list(title: str, rows: list[list[str]]) -> None:
+    """A line a node in columns: there are thousands, and a table that measures cells would take long."""
+    head = ["state", "node", "blocked by"]
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(2)]
+    lines = [f" {row[0]:{widths[0]}}   {row[1]:{widths[1]}}   {row[2]}".rstrip() for row in [head, *rows]]
+    print("\n".join([title, "", lines[0], f" {'─' * (sum(widths) + 3 + len(head[2]))}", *lines[1:], ""]))
 
 
 def show_cost(cost: Estimate) -> None:
@@ -40,7 +87,6 @@ def _work(cost: Estimate) -> str:
 
 
 def _papers(cost: Estimate) -> None:
-    from repro.cli.printing import table
     from repro.manifest.papers import paper
     from repro.running.cost.stated import stated
 
