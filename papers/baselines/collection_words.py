@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import DataError, unknown
+from repro.errors import DataError, check_known
 from repro.nn.words import Words
 
 COUNTS = ("collection-frequency", "document-frequency")
@@ -54,10 +54,8 @@ class CollectionWords:
             UsageError: unknown names.
             DataError: the counts are missing, or of another vocabulary.
         """
-        if counts not in COUNTS:
-            raise unknown("count of words", counts, COUNTS)
-        if word_counts not in WORD_COUNTS:
-            raise unknown("count of words in pieces", word_counts, WORD_COUNTS)
+        check_known("count of words", counts, valid=COUNTS)
+        check_known("count of words in pieces", word_counts, valid=WORD_COUNTS)
         occurrences, texts = _read(statistics, COUNTS[0], words), _texts(statistics)
         chosen = occurrences if counts == COUNTS[0] else _read(statistics, counts, words)
         alone = np.flatnonzero(words.alone)

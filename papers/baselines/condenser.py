@@ -10,7 +10,7 @@ from torch import nn
 
 from papers.baselines.segments import pair_segments, segments_for
 from papers.baselines.whole_words import WholeWords, covered
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known
 from repro.nn.bottleneck_decoder import BottleneckDecoder
 from repro.nn.checkpoint import save_model
 from repro.nn.padding import padded
@@ -57,8 +57,7 @@ class Condenser(nn.Module):
         seed: int,
     ):
         super().__init__()
-        if unit not in UNITS:
-            raise unknown("masking unit", unit, UNITS)
+        check_known("masking unit", unit, valid=UNITS)
         if not 0 <= early_share < 1:
             raise UsageError(f"an early share of {early_share!r} leaves no late layer; give one in 0..1")
         self.encoder, self.tokenizer = model, tokenizer

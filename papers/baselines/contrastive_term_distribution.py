@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import torch
 
-from repro.errors import unknown
+from repro.errors import check_known
 
 CONTRASTS = ("cross-entropy", "difference")
 
 
 def check_contrast(contrast: str) -> str:
     """Return ``contrast`` unchanged. Raises UsageError unless it is one of CONTRASTS."""
-    if contrast not in CONTRASTS:
-        raise unknown("contrast of distributions", contrast, CONTRASTS)
+    check_known("contrast of distributions", contrast, valid=CONTRASTS)
     return contrast
 
 

@@ -17,7 +17,7 @@ from papers.baselines.contrastive_term_distribution import (
 )
 from papers.baselines.word_set_preference import PreferenceLoss
 from papers.baselines.word_sets import RESAMPLINGS, SetSampling, set_arrays
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known
 from repro.nn.checkpoint import save_model
 from repro.nn.masking import masked_texts
 from repro.nn.padding import padded
@@ -92,10 +92,8 @@ class ContrastiveTermWords(nn.Module):
         seed: int,
     ):
         super().__init__()
-        if resample not in RESAMPLINGS:
-            raise unknown("resampling", resample, RESAMPLINGS)
-        if pieces not in PIECES:
-            raise unknown("attention of a word in pieces", pieces, PIECES)
+        check_known("resampling", resample, valid=RESAMPLINGS)
+        check_known("attention of a word in pieces", pieces, valid=PIECES)
         if temperature <= 0:
             raise UsageError(f"the temperature is {temperature}; give a number above 0")
         self.encoder, self.tokenizer = model, tokenizer

@@ -14,7 +14,8 @@ from repro.nn.dropout import set_dropout
 from repro.nn.masking import masked_texts
 from repro.nn.projector import Projector
 from repro.nn.similarity import check_similarity
-from repro.nn.token_cross_entropy import IGNORED, mlm_loss, mlm_rows, token_cross_entropy
+from repro.nn.token_cross_entropy import IGNORED, mlm_loss
+from repro.nn.token_cross_entropy_chunked import mlm_rows
 
 
 class DropoutContrast(nn.Module):
@@ -53,12 +54,7 @@ class DropoutContrast(nn.Module):
         super().__init__()
         set_dropout(model, dropout)
         self.encoder, self.tokenizer = model, tokenizer
-        self.projector = Projector(
-            model.config.hidden_size,
-            architecture=projector,
-            layers=1,
-            initializer_range=model.config.initializer_range,
-        )
+        self.projector = Projector.of(model.config, projector)
         self.temperature, self.similarity = temperature, check_similarity(similarity)
         self.mlm, self.length, self.seed = mlm, length, seed
 
@@ -85,10 +81,8 @@ class DropoutContrast(nn.Module):
             vectors = self.projector(self._hidden(twice["clean_ids"], twice)[:, 0])  # (2N, H)
             represented["first"], represented["second"] = vectors.chunk(2)
         if mlm and self.mlm:
-            labels = batch["labels"]
-            masked = labels != IGNORED
-            logits = self.encoder.cls(self._hidden(batch["masked_ids"], batch)[masked])  # (M, V)
-            represented |= mlm_rows(token_cross_entropy(logits, labels[masked], reduction="sum"), labels)
+            hidden = self._hidden(batch["masked_ids"], batch)  # (N, L, H)
+            represented |= mlm_rows(hidden, self.encoder.cls, batch["labels"])
         return represented
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -16,7 +16,8 @@ from repro.nn.heads import with_head
 from repro.nn.masking import masked_texts
 from repro.nn.padding import padded
 from repro.nn.similarity import check_similarity
-from repro.nn.token_cross_entropy import IGNORED, mlm_loss, mlm_rows, token_cross_entropy
+from repro.nn.token_cross_entropy import mlm_loss
+from repro.nn.token_cross_entropy_chunked import mlm_rows
 
 SENTENCES, MASKS = 0, 1  # streams of random numbers
 SHORT_TEXTS = ("whole", "drop")
@@ -127,10 +128,7 @@ class InverseCloze(nn.Module):
         """``mlm_rows`` of a part of a batch and, with ``contrast``, ``queries`` and ``contexts``, (P, H), of
         its P texts in L_ICT."""
         hidden = self._hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
-        labels, paired = batch["labels"], batch["paired"]
-        masked = labels != IGNORED
-        logits = self.encoder.cls(hidden[masked])  # (M, V): only where something is predicted
-        represented = mlm_rows(token_cross_entropy(logits, labels[masked], reduction="sum"), labels)
+        paired, represented = batch["paired"], mlm_rows(hidden, self.encoder.cls, batch["labels"])
         if contrast:
             if self.apart:
                 hidden = self._hidden(batch["context_ids"], batch["context_attention_mask"])

@@ -7,7 +7,7 @@ from pathlib import Path
 from papers.baselines.ms_marco import score_columns
 from papers.baselines.two_stage import TITLED, marco_passages
 from repro import recipe
-from repro.errors import unknown
+from repro.errors import check_known
 from repro.graph import Node
 from repro.manifest.released import Released, released
 from repro.nn.encoder_conventions import Conventions
@@ -27,8 +27,7 @@ def retriever(request: Request, *, system: str, recall: str | None = None) -> No
     Raises UsageError for a system that has no entry.
     """
     entries = released(FILE)
-    if system not in entries:
-        raise unknown("released encoder", system, entries)
+    check_known("released encoder", system, valid=entries)
     entry = entries[system]
     score_columns(request, recall)
     if request.collection.startswith("beir/") and "dense-identical-ids" in request.choices.readings:

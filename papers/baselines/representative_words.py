@@ -11,7 +11,7 @@ from torch import nn
 from papers.baselines.collection_words import CollectionWords
 from papers.baselines.word_set_preference import PreferenceLoss
 from papers.baselines.word_sets import RESAMPLINGS, SetSampling, set_arrays
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known, unknown
 from repro.nn.checkpoint import save_model
 from repro.nn.masking import masked_texts
 from repro.nn.words import Words, distinct
@@ -88,8 +88,7 @@ class RepresentativeWords(nn.Module):
         seed: int,
     ):
         super().__init__()
-        if resample not in RESAMPLINGS:
-            raise unknown("resampling", resample, RESAMPLINGS)
+        check_known("resampling", resample, valid=RESAMPLINGS)
         self.encoder, self.tokenizer = model, tokenizer
         self.loss = PreferenceLoss(similarity, scores, margin, weight, contrastive_input, mlm_reduction)
         self.sampling = SetSampling(pairs, set_size_mean, set_size, repeats)

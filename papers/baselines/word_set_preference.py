@@ -7,7 +7,7 @@ import dataclasses
 import torch
 from torch import nn
 
-from repro.errors import unknown
+from repro.errors import check_known
 from repro.nn.contrastive import own_scores
 from repro.nn.similarity import check_similarity
 from repro.nn.token_cross_entropy import IGNORED, divisor, token_cross_entropy
@@ -38,12 +38,9 @@ class PreferenceLoss:
 
     def __post_init__(self):
         check_similarity(self.similarity)
-        if self.scores not in SCORES:
-            raise unknown("kind of preference scores", self.scores, SCORES)
-        if self.contrastive_input not in INPUTS:
-            raise unknown("contrastive input", self.contrastive_input, INPUTS)
-        if self.mlm_reduction not in ("mean", "sum"):
-            raise unknown("reduction", self.mlm_reduction, ("mean", "sum"))
+        check_known("kind of preference scores", self.scores, valid=SCORES)
+        check_known("contrastive input", self.contrastive_input, valid=INPUTS)
+        check_known("reduction", self.mlm_reduction, valid=("mean", "sum"))
 
     def of(self, encoder: nn.Module, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``mlm`` and ``preference``, weighted; absent where the batch has nothing for them.

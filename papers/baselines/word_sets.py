@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known
 from repro.nn.padding import padded
 
 SIZES = ("positive", "plus-one")
@@ -35,8 +35,7 @@ class SetSampling:
     repeats: bool
 
     def __post_init__(self):
-        if self.size not in SIZES:
-            raise unknown("size of a word set", self.size, SIZES)
+        check_known("size of a word set", self.size, valid=SIZES)
         if self.pairs < 1:
             raise UsageError(f"there are {self.pairs} pairs of word sets for a text; give at least 1")
         if not 0 < self.size_mean < math.inf:

@@ -18,7 +18,8 @@ from repro.nn.masking import masked_texts
 from repro.nn.pooling import span_means
 from repro.nn.projector import Projector
 from repro.nn.similarity import check_similarity
-from repro.nn.token_cross_entropy import IGNORED, mlm_loss, mlm_rows, token_cross_entropy
+from repro.nn.token_cross_entropy import mlm_loss
+from repro.nn.token_cross_entropy_chunked import mlm_rows
 from repro.nn.words import Words
 
 SPANS, MASKS = 0, 1  # streams of random numbers
@@ -97,12 +98,7 @@ class ContrastiveSpans(BatchLoss):
         check_known("treatment of short texts", short_text, valid=SHORT_TEXTS)
         check_known("reduction", reduction, valid=("mean", "sum"))
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
-        self.projector = Projector(
-            model.config.hidden_size,
-            architecture=projector,
-            layers=projector_layers,
-            initializer_range=model.config.initializer_range,
-        )
+        self.projector = Projector.of(model.config, projector, layers=projector_layers)
         self.temperature, self.weight, self.reduction = temperature, weight, reduction
         self.similarity, self.clean = check_similarity(similarity), contrastive_input == "clean"
         self.spans_reach_sep = spans_reach_sep
@@ -139,12 +135,10 @@ class ContrastiveSpans(BatchLoss):
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``mlm_rows`` and, by Eqs. 6 and 7, ``texts``, (N, H), and ``spans``, (N, S, H), with their mask."""
         hidden = self._hidden(batch["masked_ids"], batch)  # (N, L, H)
-        masked = batch["labels"] != IGNORED
-        logits = self.encoder.cls(hidden[masked])  # (M, V): the vocabulary only where something is predicted
-        mlm = token_cross_entropy(logits, batch["labels"][masked], reduction="sum")
+        mlm = mlm_rows(hidden, self.encoder.cls, batch["labels"])
         if self.clean and batch["span_mask"].any():
             hidden = self._hidden(batch["clean_ids"], batch)
-        return mlm_rows(mlm, batch["labels"]) | {
+        return mlm | {
             "texts": self.projector(hidden[:, 0]),  # Eqs. 5-6
             "spans": span_means(hidden, batch["spans"]),  # Eq. 7
             "span_mask": batch["span_mask"],

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from repro.errors import DataError, unknown
+from repro.errors import DataError, check_known
 
 LAYOUTS = ("mlm-head", "norm-last")
 STARTS = ("new", "mlm-head", "tied")
@@ -30,8 +30,7 @@ class MLPDecoder(nn.Module):
 
     def __init__(self, config, *, layout: str):
         super().__init__()
-        if layout not in LAYOUTS:
-            raise unknown("order of the decoder's layers", layout, LAYOUTS)
+        check_known("order of the decoder's layers", layout, valid=LAYOUTS)
         self.layout = layout
         self.dense = nn.Linear(config.hidden_size, config.hidden_size)
         normed = config.vocab_size if layout == "norm-last" else config.hidden_size
@@ -67,8 +66,7 @@ def starting_decoder(model: nn.Module, *, layout: str, start: str) -> MLPDecoder
             norm over the scores, which that head has not; or ``tied``, new but for its output matrix, which
             is that of the embeddings itself.
     """
-    if start not in STARTS:
-        raise unknown("start of the decoder", start, STARTS)
+    check_known("start of the decoder", start, valid=STARTS)
     decoder = MLPDecoder(model.config, layout=layout)
     words = model.base_model.embeddings.word_embeddings.weight  # (V, H)
     if start == "mlm-head":

@@ -24,8 +24,8 @@ from repro.nn.checkpoint import save_model
 from repro.nn.heads import with_head
 from repro.nn.masking import masked_texts
 from repro.nn.similarity import check_similarity
-from repro.nn.token_cross_entropy import IGNORED, mlm_loss, mlm_rows
-from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
+from repro.nn.token_cross_entropy import mlm_loss
+from repro.nn.token_cross_entropy_chunked import mlm_rows
 
 CONTRASTS = ("distribution", "representation", "none")
 TARGETS = {"original": "clean_ids", "masked": "masked_ids"}
@@ -147,7 +147,7 @@ class DiscriminativeAutoencoder(BatchLoss):
         encoded = self.encoder.base_model(batch["masked_ids"], attention_mask=batch["attention_mask"])
         hidden = encoded.last_hidden_state  # (2m, L, H)
         counted = len(hidden) // self.made * self.predicted  # m or 2m: first versions come first
-        represented = self._mlm(hidden[:counted], batch["labels"][:counted])
+        represented = mlm_rows(hidden[:counted], self.encoder.cls, batch["labels"][:counted], chunk=ROWS)
         h_cls = hidden[:, 0]  # (2m, H), Eq. 1
         z = self.decoder(h_cls if self.contrast == "distribution" else h_cls[:counted])  # (., V), Eq. 2
         y = word_labels(
@@ -182,13 +182,6 @@ class DiscriminativeAutoencoder(BatchLoss):
         """The encoder with its masked-language head, and the decoder beside it."""
         save_model(self.encoder, self.tokenizer, folder)
         self.decoder.save(folder)
-
-    def _mlm(self, hidden: torch.Tensor, labels: torch.Tensor) -> dict[str, torch.Tensor]:
-        masked = labels != IGNORED
-        total = chunked_token_cross_entropy(
-            hidden[masked], self.encoder.cls, labels[masked], reduction="sum", chunk=ROWS
-        )
-        return mlm_rows(total, labels)
 
     def _contrast(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
         if self.contrast == "representation":

@@ -8,7 +8,7 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known
 from repro.nn.similarity import similarities
 
 NORMALISATIONS = ("sum", "softmax")
@@ -23,8 +23,7 @@ def word_distributions(z: torch.Tensor, *, normalisation: str) -> torch.Tensor:
     Reading ``distribution-normalisation``: ``sum``, the sigmoid outputs of Eq. 3 divided by their sum, or
     ``softmax`` of the scores.
     """
-    if normalisation not in NORMALISATIONS:
-        raise unknown("normalisation", normalisation, NORMALISATIONS)
+    check_known("normalisation", normalisation, valid=NORMALISATIONS)
     z = z.to(torch.promote_types(z.dtype, torch.float32))
     with torch.autocast(z.device.type, enabled=False):
         # s / sum s = exp(log s) / sum exp(log s), which stays defined where every sigmoid is 0 in float32
@@ -135,8 +134,7 @@ def version_contrast(
         direction: ``both`` or ``first``.
         reduction: ``mean`` or ``sum``.
     """
-    if direction not in DIRECTIONS:
-        raise unknown("direction of the contrast", direction, DIRECTIONS)
+    check_known("direction of the contrast", direction, valid=DIRECTIONS)
     if temperature <= 0:
         raise UsageError(f"the temperature is {temperature}; give a number above 0")
     assert reduction in ("mean", "sum"), reduction

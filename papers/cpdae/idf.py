@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from repro.errors import DataError, UsageError, unknown
+from repro.errors import DataError, UsageError, check_known
 
 FORMULAS = ("smooth",)
 
@@ -40,8 +40,7 @@ def idf_weights(statistics: Path, *, idf: str, normalise: bool, vocabulary_size:
     Raises:
         DataError: the counts cannot be read or are of another vocabulary.
     """
-    if idf not in FORMULAS:
-        raise unknown("idf", idf, FORMULAS)
+    check_known("idf", idf, valid=FORMULAS)
     try:
         frequency = np.load(statistics / "document_frequency.npy").astype(np.float64)  # (V,)
         texts = json.loads((statistics / "counts.json").read_text(encoding="utf-8"))["texts"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.nn import functional
 
-from repro.errors import unknown
+from repro.errors import check_known
 
 SECOND_TERMS = ("binary", "printed")
 REDUCTIONS = ("sum", "mean")
@@ -42,8 +42,7 @@ def text_losses(
         weights: w, (V,); None for 1.
         both_terms: whether w weighs words that do not occur too (reading ``idf-weights``).
     """
-    if second_term not in SECOND_TERMS:
-        raise unknown("second term of Eq. 4", second_term, SECOND_TERMS)
+    check_known("second term of Eq. 4", second_term, valid=SECOND_TERMS)
     z = z.to(torch.promote_types(z.dtype, torch.float32))
     with torch.autocast(z.device.type, enabled=False):
         signs = torch.where(y.bool(), 1.0, -1.0) if second_term == "binary" else 1.0
@@ -58,8 +57,7 @@ def text_mean(sums: torch.Tensor, *, reduction: str, vocabulary_size: int) -> to
 
     ``reduction`` is over the vocabulary: ``sum`` or ``mean``.
     """
-    if reduction not in REDUCTIONS:
-        raise unknown("reduction of the reconstruction", reduction, REDUCTIONS)
+    check_known("reduction of the reconstruction", reduction, valid=REDUCTIONS)
     return sums.mean() / vocabulary_size if reduction == "mean" else sums.mean()
 
 

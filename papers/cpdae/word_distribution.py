@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from repro.errors import ReproError, unknown
+from repro.errors import ReproError, check_known
 from repro.report.figures import shaded_text
 
 SHOWN = ("sigmoid", "largest", "sum")
@@ -35,8 +35,7 @@ def view(folder: Path, text: str, *, shown: str, length: int) -> list[tuple[str,
     from papers.cpdae.decoder import saved_decoder
     from repro.nn.checkpoint import check_length, load_encoder, load_tokenizer
 
-    if shown not in SHOWN:
-        raise unknown("way to show a distribution", shown, SHOWN)
+    check_known("way to show a distribution", shown, valid=SHOWN)
     tokenizer, encoder = load_tokenizer(folder), load_encoder(folder).eval()
     decoder = saved_decoder(folder, encoder.config).eval()
     check_length(encoder, length)

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from papers.baselines.segments import segments_for
-from repro.errors import unknown
+from repro.errors import check_known
 from repro.nn.bottleneck_decoder import BottleneckDecoder
 
 SEGMENTS = ("zeros", "pair")
@@ -33,10 +33,8 @@ class EncoderDecoder(nn.Module):
 
     def __init__(self, model: nn.Module, *, layers: int, segments: str, slot: str, shared_head: bool):
         super().__init__()
-        if segments not in SEGMENTS:
-            raise unknown("segments of the decoder", segments, SEGMENTS)
-        if slot not in SLOTS:
-            raise unknown("slot of the bottleneck", slot, SLOTS)
+        check_known("segments of the decoder", segments, valid=SEGMENTS)
+        check_known("slot of the bottleneck", slot, valid=SLOTS)
         self.encoder = model
         self.decoder = BottleneckDecoder.from_last_layers(model, layers=layers)
         self.paired, self.prepends, self.shared = segments == "pair", slot == "prepend", shared_head

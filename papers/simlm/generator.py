@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from papers.baselines.segments import segments_for
-from repro.errors import DataError, UsageError, unknown
+from repro.errors import DataError, UsageError, check_known
 from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
 from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
 
@@ -35,10 +35,8 @@ class Generator(nn.Module):
 
     def __init__(self, model: nn.Module, *, training: str, dropout: bool, draws: str):
         super().__init__()
-        if training not in TRAININGS:
-            raise unknown("training of the generator", training, TRAININGS)
-        if draws not in DRAWS:
-            raise unknown("way to draw replacements", draws, DRAWS)
+        check_known("training of the generator", training, valid=TRAININGS)
+        check_known("way to draw replacements", draws, valid=DRAWS)
         self.model = type(model)(model.config) if training == "joint-from-random" else model
         self.learns, self.dropout, self.shared = training != "frozen", dropout, draws == "shared"
         if not self.learns:

@@ -10,7 +10,7 @@ import torch
 
 from papers.baselines.segments import pair_segments
 from papers.baselines.whole_words import WholeWords, covered
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known
 from repro.nn.padding import padded
 
 UNITS = ("whole-word", "bernoulli")
@@ -43,10 +43,8 @@ class Masks:
     random: float
 
     def __post_init__(self):
-        if self.unit not in UNITS:
-            raise unknown("masking unit", self.unit, UNITS)
-        if self.superset not in SUPERSETS:
-            raise unknown("way to a decoder's mask", self.superset, SUPERSETS)
+        check_known("masking unit", self.unit, valid=UNITS)
+        check_known("way to a decoder's mask", self.superset, valid=SUPERSETS)
         if not 0 <= self.encoder_rate <= self.decoder_rate <= 1:
             raise UsageError(
                 f"the encoder's rate {self.encoder_rate!r} and the decoder's {self.decoder_rate!r} have to be"

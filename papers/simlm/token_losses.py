@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch.nn import functional
 
-from repro.errors import unknown
+from repro.errors import check_known
 from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
 
 PER = ("batch", "text")
@@ -16,8 +16,7 @@ CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at 
 
 def check_per(per: str) -> str:
     """Return ``per`` unchanged. Raises UsageError unless it is one of PER."""
-    if per not in PER:
-        raise unknown("mean of token losses", per, PER)
+    check_known("mean of token losses", per, valid=PER)
     return per
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from repro.errors import unknown
+from repro.errors import check_known
 from repro.nn.batch_loss import BatchLoss
 from repro.nn.checkpoint import load_encoder, save_model
 from repro.nn.contrastive import check_negatives, contrastive
@@ -61,14 +61,8 @@ class BiEncoderContrastive(BatchLoss):
         start: Path,
     ):
         super().__init__()
-        if projector_start not in PROJECTOR_STARTS:
-            raise unknown("projector start", projector_start, PROJECTOR_STARTS)
-        head = Projector(
-            model.config.hidden_size,
-            architecture=projector,
-            layers=1,
-            initializer_range=model.config.initializer_range,
-        )
+        check_known("projector start", projector_start, valid=PROJECTOR_STARTS)
+        head = Projector.of(model.config, projector)
         saved, encodes = saved_projector(start) or (None, False)
         wanted = encodes or projector_start == "pre-trained"
         if wanted and saved is not None and saved.architecture == projector:

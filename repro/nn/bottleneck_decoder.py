@@ -7,7 +7,7 @@ import copy
 import torch
 from torch import nn
 
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known
 
 ATTENTIONS = ("full", "causal")
 
@@ -34,8 +34,7 @@ class BottleneckDecoder(nn.Module):
         sees_first: bool = True,
     ):
         super().__init__()
-        if attention not in ATTENTIONS:
-            raise unknown("attention of a decoder", attention, ATTENTIONS)
+        check_known("attention of a decoder", attention, valid=ATTENTIONS)
         if window is not None and window < 1:
             raise UsageError(f"a window of {window} positions shows nothing; give at least 1")
         self.layers = nn.ModuleList(layers)

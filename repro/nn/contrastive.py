@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.nn import functional
 
-from repro.errors import unknown
+from repro.errors import check_known
 from repro.nn.similarity import similarities
 
 NEGATIVES = ("in-batch", "own", "pairwise")
@@ -13,8 +13,7 @@ NEGATIVES = ("in-batch", "own", "pairwise")
 
 def check_negatives(negatives: str) -> str:
     """Return ``negatives`` unchanged. Raises UsageError unless it is one of NEGATIVES."""
-    if negatives not in NEGATIVES:
-        raise unknown("treatment of negatives", negatives, NEGATIVES)
+    check_known("treatment of negatives", negatives, valid=NEGATIVES)
     return negatives
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from repro.errors import DataError, UsageError, unknown
+from repro.errors import DataError, UsageError, check_known
 from repro.nn.checkpoint import quiet, save_model
 from repro.nn.divergence import divergence
 from repro.nn.length_buckets import in_buckets
@@ -86,8 +86,7 @@ class CrossEncoder(nn.Module):
         separator: str,
     ):
         super().__init__()
-        if regulariser not in REGULARISERS:
-            raise unknown("regulariser", regulariser, REGULARISERS)
+        check_known("regulariser", regulariser, valid=REGULARISERS)
         if trained_passages < 2:
             raise UsageError(f"{trained_passages} passages leave the positive no negative; give 2 or more")
         self.model, self.tokenizer = model, tokenizer

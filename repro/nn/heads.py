@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from repro.errors import unknown
+from repro.errors import check_known
 
 HEADS = ("checkpoint", "new")
 
@@ -15,8 +15,7 @@ def with_head(model: nn.Module, head: str) -> nn.Module:
     What the head shares with the embeddings stays as it is: BERT's output matrix is not drawn again, its
     dense layer, LayerNorm and bias are. From torch's generator.
     """
-    if head not in HEADS:
-        raise unknown("start of the masked-language head", head, HEADS)
+    check_known("start of the masked-language head", head, valid=HEADS)
     if head == "new":
         shared = {id(parameter) for parameter in model.base_model.parameters()}
         for module in model.cls.modules():

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import torch
 
-from repro.errors import unknown
+from repro.errors import check_known
 
 POOLINGS = ("cls", "mean")
 
 
 def check_pooling(pooling: str) -> str:
     """Return ``pooling`` unchanged. Raises UsageError unless it is one of POOLINGS."""
-    if pooling not in POOLINGS:
-        raise unknown("pooling", pooling, POOLINGS)
+    check_known("pooling", pooling, valid=POOLINGS)
     return pooling
 
 

@@ -6,7 +6,7 @@ import contextlib
 
 import torch
 
-from repro.errors import BlockedError, unknown
+from repro.errors import BlockedError, check_known
 from repro.machine.launcher import local_rank
 
 PRECISIONS = ("fp32", "fp16", "bf16")
@@ -26,8 +26,7 @@ def check_precision(precision: str) -> str:
         UsageError: no such precision.
         BlockedError: half precision without a GPU; it would be another experiment to run it in fp32 silently.
     """
-    if precision not in PRECISIONS:
-        raise unknown("precision", precision, PRECISIONS)
+    check_known("precision", precision, valid=PRECISIONS)
     if precision != "fp32" and not torch.cuda.is_available():
         raise BlockedError(
             f"precision {precision!r} needs a CUDA GPU and none is visible",

@@ -10,7 +10,7 @@ from safetensors.torch import safe_open, save_file
 from torch import nn
 from torch.nn import functional
 
-from repro.errors import unknown
+from repro.errors import check_known, unknown
 
 PROJECTORS = ("nonlinear", "linear", "none")
 FILE = "projector.safetensors"
@@ -26,8 +26,7 @@ class Projector(nn.Module):
 
     def __init__(self, hidden_size: int, *, architecture: str, layers: int, initializer_range: float):
         super().__init__()
-        if architecture not in PROJECTORS:
-            raise unknown("projector", architecture, PROJECTORS)
+        check_known("projector", architecture, valid=PROJECTORS)
         if layers not in (1, 2):
             raise unknown("number of projector layers", str(layers), ("1", "2"))
         self.architecture = architecture
@@ -36,6 +35,12 @@ class Projector(nn.Module):
             self.inner = _linear(hidden_size, initializer_range)
         if architecture != "none":
             self.dense = _linear(hidden_size, initializer_range)
+
+    @classmethod
+    def of(cls, config, architecture: str, *, layers: int = 1) -> Projector:
+        """A new one for an encoder of this configuration."""
+        how = {"layers": layers, "initializer_range": config.initializer_range}
+        return cls(config.hidden_size, architecture=architecture, **how)
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
         """(..., H) to (..., H)."""

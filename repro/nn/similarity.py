@@ -5,15 +5,14 @@ from __future__ import annotations
 import torch
 from torch.nn import functional
 
-from repro.errors import unknown
+from repro.errors import check_known
 
 SIMILARITIES = ("dot", "cosine")
 
 
 def check_similarity(similarity: str) -> str:
     """Return ``similarity`` unchanged. Raises UsageError unless it is one of SIMILARITIES."""
-    if similarity not in SIMILARITIES:
-        raise unknown("similarity", similarity, SIMILARITIES)
+    check_known("similarity", similarity, valid=SIMILARITIES)
     return similarity
 
 

@@ -33,12 +33,6 @@ def divisor(labels: torch.Tensor, *, reduction: str) -> int | None:
     return int((labels != IGNORED).sum()) if reduction == "mean" else None
 
 
-def mlm_rows(total: torch.Tensor, labels: torch.Tensor) -> Tensors:
-    """A part of a batch for ``mlm_loss``: ``mlm``, the summed loss of its labelled tokens, and ``masked``,
-    their number; (1,) each."""
-    return {"mlm": total.view(1), "masked": (labels != IGNORED).sum().view(1)}
-
-
 def mlm_loss(rows: Tensors, *, reduction: str) -> Tensors:
     """``mlm`` over all parts whose ``mlm_rows`` there are; nothing where no token is labelled."""
     masked = rows["masked"].sum() if "masked" in rows else 0

@@ -87,17 +87,11 @@ def _lineage(module: str, name: str) -> Iterator[ast.ClassDef]:
 def _parsed(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
     """A module's syntax tree, and where the names come from that it imports."""
     try:
-        source = Path(importlib.util.find_spec(module).origin)
+        tree = ast.parse(Path(importlib.util.find_spec(module).origin).read_text(encoding="utf-8"))
     except (ModuleNotFoundError, AttributeError, ValueError, TypeError):
         raise UsageError(f"there is no module {module!r} to find an objective in") from None
-    tree = ast.parse(source.read_text(encoding="utf-8"))
-    imported = {
-        alias.asname or alias.name: (statement.module, alias.name)
-        for statement in tree.body
-        if isinstance(statement, ast.ImportFrom)
-        for alias in statement.names
-    }
-    return tree, imported
+    imports = [statement for statement in tree.body if isinstance(statement, ast.ImportFrom)]
+    return tree, {a.asname or a.name: (where.module, a.name) for where in imports for a in where.names}
 
 
 def _keywords(arguments: ast.arguments) -> dict[str, bool]:

@@ -56,22 +56,16 @@ def train(
         StageError: a loss is not finite.
         UsageError: a batch cannot be shared among so many processes.
     """
-    started, steps, checkpoints = time.monotonic(), optimisation.steps(len(examples)), out / "checkpoints"
+    started, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / "train_log.jsonl"
+    checkpoints = out / "checkpoints"
     hf = arguments(optimisation, checkpoints, steps=steps)  # joins the other processes, if there are any
-    order = BatchOrder(
-        len(examples),
-        batch_size=optimisation.batch_size,
-        steps=steps,
-        seed=optimisation.seed,
-        rank=rank(),
-        processes=processes(),
-    )
+    share = {"rank": rank(), "processes": processes(), "seed": optimisation.seed}
     trainer = ObjectiveTrainer(
         objective,
         hf,
         examples,
-        order,
-        log=out / "train_log.jsonl",
+        BatchOrder(len(examples), batch_size=optimisation.batch_size, steps=steps, **share),
+        log=log,
         resumed=_last_checkpoint(checkpoints, steps),
         schedule=optimisation.schedule,
         execution=execution,
@@ -87,7 +81,7 @@ def train(
         "steps": steps,
         "epochs": steps * optimisation.batch_size / len(examples),
         "examples": len(examples),
-        "losses": _last_losses(out / "train_log.jsonl"),
+        "losses": _last_losses(log),
         "seconds": round(time.monotonic() - started, 1),
         **trainer.flops.facts(steps * processes()),
     }

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -82,5 +82,4 @@ def _check_schedule(schedule: str) -> None:
     from repro.training.schedules import SCHEDULES
 
     names = [*(kind.value for kind in SchedulerType), *SCHEDULES]
-    if schedule not in names:
-        raise unknown("schedule", schedule, names)
+    check_known("schedule", schedule, valid=names)
