@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
-from repro.datasets import document_files, judgement_files, negative_files, topic_files, triple_files
+from repro.datasets import (
+    document_files,
+    judgement_files,
+    libraries,
+    negative_files,
+    topic_files,
+    triple_files,
+)
 from repro.datasets.catalog import dataset
 from repro.datasets.negative_files import Listed
 from repro.datasets.records import Document, Judgement, Query
@@ -25,12 +34,12 @@ def documents(source: Source) -> Iterator[Document]:
         for number, part in enumerate(source.parts, 1):
             yield from (document._replace(id=f"{number}:{document.id}") for document in documents(part))
         return
-    yield from counted(_documents(source), source)
+    yield from counted(_records(source, "documents", document_files.documents), source)
 
 
 def queries(source: Source) -> list[Query]:
     """Queries of one split in the order of the source. Raises DataError as ``documents`` does."""
-    return list(counted(_queries(source), source))
+    return list(counted(_records(source, "queries", partial(_queries_of_file, source)), source))
 
 
 def judgements(source: Source) -> list[Judgement]:
@@ -43,12 +52,15 @@ def judgements(source: Source) -> list[Judgement]:
 
 def judgement_rows(source: Source) -> Iterator[Judgement]:
     """Judgements row by row, repeated ones included: so the collections' makers count them, and so do we."""
-    return counted(_judgements(source), source)
+    if source.kind == "absent":
+        return counted((), source)
+    read = partial(judgement_files.judgements, format=source.format)
+    return counted(_records(source, "judgements", read), source)
 
 
 def triples(source: Source) -> Iterator[tuple[str, str, str]]:
     """Query, relevant and irrelevant document ids, row by row. Raises DataError as ``documents`` does."""
-    return counted(_triples(source), source)
+    return counted(_records(source, "triples", triple_files.triples), source)
 
 
 def negatives(source: Source, *, scored: bool = False) -> Iterator[Listed]:
@@ -56,7 +68,8 @@ def negatives(source: Source, *, scored: bool = False) -> Iterator[Listed]:
 
     ``scored`` refuses passages without a cross-encoder's score.
     """
-    return counted(_negatives(source, scored), source)
+    file = libraries.linked_file(source.dataset) if source.kind == "library" else source.files[0]
+    return counted(negative_files.listed(file, scored=scored), source)
 
 
 def counted(records: Iterable[T], source: Source) -> Iterator[T]:
@@ -74,66 +87,27 @@ def counted(records: Iterable[T], source: Source) -> Iterator[T]:
         )
 
 
-def _documents(source: Source) -> Iterable[Document]:
+def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> Iterable[T]:
+    """Records of an embedded collection, of a library, or of the source's first file, as ``read`` reads it.
+
+    ``kind`` is the name of the function that gives them in ``tiny`` and in ``libraries``.
+    """
     if source.kind == "embedded":
         from repro.datasets import tiny
 
-        return tiny.documents(source.dataset)
+        entry = dataset(source.dataset)
+        split = () if kind == "documents" else (entry.split or "",)
+        return getattr(tiny, kind)(entry.corpus_id, *split)
     if source.kind == "library":
-        from repro.datasets import libraries
-
-        return libraries.documents(source.dataset)
-    return document_files.documents(source.files[0])
+        return getattr(libraries, kind)(source.dataset)
+    return read(source.files[0])
 
 
-def _queries(source: Source) -> Iterable[Query]:
-    if source.kind == "embedded":
-        from repro.datasets import tiny
-
-        return tiny.queries(*_corpus_and_split(source))
-    if source.kind == "library":
-        from repro.datasets import libraries
-
-        return libraries.queries(source.dataset)
-    file, *judged = source.files
-    every = topic_files.queries(file, source.format)
+def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
+    """Queries of a file; of a split's only those that its judgements, in a second file, are about."""
+    queries, judged = topic_files.queries(file, source.format), source.files[1:]
     if not judged:
-        return every
+        return queries
     format = "beir" if source.format == "beir" else "trec"
     wanted = {judgement.query for judgement in judgement_files.judgements(judged[0], format)}
-    return topic_files.split_of(every, wanted, file, judged[0])
-
-
-def _judgements(source: Source) -> Iterable[Judgement]:
-    if source.kind == "absent":
-        return ()
-    if source.kind == "embedded":
-        from repro.datasets import tiny
-
-        return tiny.judgements(*_corpus_and_split(source))
-    if source.kind == "library":
-        from repro.datasets import libraries
-
-        return libraries.judgements(source.dataset)
-    return judgement_files.judgements(source.files[0], source.format)
-
-
-def _triples(source: Source) -> Iterable[tuple[str, str, str]]:
-    if source.kind == "library":
-        from repro.datasets import libraries
-
-        return libraries.triples(source.dataset)
-    return triple_files.triples(source.files[0])
-
-
-def _negatives(source: Source, scored: bool) -> Iterable[Listed]:
-    if source.kind == "library":
-        from repro.datasets import libraries
-
-        return negative_files.listed(libraries.linked_file(source.dataset), scored=scored)
-    return negative_files.listed(source.files[0], scored=scored)
-
-
-def _corpus_and_split(source: Source) -> tuple[str, str]:
-    entry = dataset(source.dataset)
-    return entry.corpus_id, entry.split or ""
+    return topic_files.split_of(queries, wanted, file, judged[0])

@@ -1,4 +1,4 @@
-"""What a launcher such as torchrun, or srun with its variables, says of this process."""
+"""Reads the number and place of this process from the variables of a launcher such as torchrun."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def launched_processes() -> int:
-    """How many processes were started together; 1 without a launcher."""
+    """The number of processes that a launcher started for one stage; 1 without a launcher."""
     return int(os.environ.get("WORLD_SIZE", 1))
 
 
@@ -16,5 +16,5 @@ def launched_rank() -> int:
 
 
 def local_rank() -> int:
-    """Its number among those of its machine, from 0."""
+    """This process' number among those of its machine, from 0."""
     return int(os.environ.get("LOCAL_RANK", 0))
