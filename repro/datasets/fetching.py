@@ -21,13 +21,12 @@ from repro.progress import Progress
 
 @dataclass(frozen=True)
 class Offer:
-    """A download that an id stands for: to be shown, and agreed to, before ``load(data_root, progress)``."""
+    """A download, to be shown and agreed to before ``load(data_root, progress)``."""
 
-    id: str
     description: str
-    size: int | None
-    licence: str
     load: Callable[[Path, Progress], list[Path]]
+    size: int | None = None
+    licence: str = ""
 
 
 def offer(id: str, *, library: str = "") -> Offer:
@@ -46,7 +45,7 @@ def offer(id: str, *, library: str = "") -> Offer:
     def load(data_root: Path, progress: Progress) -> list[Path]:
         return [path for one in wanted for path in _load(one, data_root, progress, library)]
 
-    return Offer(id, description, size, entry.licence, load)
+    return Offer(description, load, size, entry.licence)
 
 
 def _check(entry: Dataset, wanted: list[Dataset], library: str) -> None:

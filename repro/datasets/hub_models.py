@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
+from repro.datasets.fetching import Offer
 from repro.errors import BlockedError, UsageError
 from repro.progress import Progress
 
 _NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
 PICKLE = "pytorch_model.bin"  # where nothing else is; read as tensors alone
 SUFFIXES = (".json", ".txt", ".safetensors", ".model")
-
-
-@dataclass(frozen=True)
-class Offer:
-    """A download of a model, to be shown before ``load(data_root, progress)``."""
-
-    description: str
-    load: Callable[[Path, Progress], list[Path]]
 
 
 def offer(name: str, *, revision: str = "main") -> Offer:

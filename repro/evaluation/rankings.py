@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
 from repro.errors import DataError
+from repro.evaluation.runs import read_score
 from repro.evaluation.text_lines import numbered_lines
 
 
@@ -29,15 +29,5 @@ def rankings(path: Path) -> Iterator[tuple[str, list[str], list[float]]]:
             if len(line) != 6 or line[3] != str(len(documents) + 1):
                 raise DataError(f"{path}:{number}: not line {len(documents) + 1} of the ranking of {query!r}")
             documents.append(line[2])
-            scores.append(_number(line[4], path, number))
+            scores.append(read_score(line[4], f"{path}:{number}"))
         yield query, documents, scores
-
-
-def _number(text: str, path: Path, number: int) -> float:
-    try:
-        score = float(text)
-    except ValueError:
-        score = math.nan
-    if not math.isfinite(score):
-        raise DataError(f"{path}:{number}: the score {text!r} is no finite number")
-    return score

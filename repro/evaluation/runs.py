@@ -107,13 +107,18 @@ def _trec(fields: list[str], where: str) -> tuple[str, str, float]:
     qid, _, document, rank, text, _ = fields
     if not rank.isdecimal():
         raise DataError(f"{where}: the rank {rank!r} is no whole number")
+    return qid, document, read_score(text, where)
+
+
+def read_score(text: str, where: str) -> float:
+    """The score that a column of a TREC run states. Raises DataError for none, nan, inf, 1e39 or 1_0."""
     try:
         score = float(text)
     except ValueError:
         score = np.nan
-    if "_" in text or not -_LARGEST <= score <= _LARGEST:  # nan, inf, 1e39, 1_0
+    if "_" in text or not -_LARGEST <= score <= _LARGEST:
         raise DataError(f"{where}: the score {text!r} is no finite float32 number")
-    return qid, document, score
+    return score
 
 
 def _note_tag(run: RunLines, tag: str, where: str, *, cut_off: bool) -> None:
