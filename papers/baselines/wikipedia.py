@@ -44,9 +44,8 @@ def pretrained(
     counts: bool = False,
 ) -> Node:
     """BERT trained further by an objective; ``counts`` gives it the corpus's term statistics."""
-    ask, start, tokens = request.reading, bert(request), chunks(request, length=length)
+    ask, tokens = request.reading, chunks(request, length=length)
     return recipe.pretrain(
-        start,
         tokens,
         objective=objective,
         options=options,
@@ -60,6 +59,5 @@ def pretrained(
             precision=ask("pretraining-precision"),
             seed=ask("pretraining-seed"),
         ),
-        length=length,
-        statistics=recipe.term_statistics(tokens, model=start) if counts else None,
+        statistics=recipe.term_statistics(tokens, model=bert(request)) if counts else None,
     )

@@ -131,10 +131,10 @@ def _pretrained(
     seed: int | None,
 ) -> Node:
     """BERT trained further, with a linear schedule and warm-up over a tenth of the steps (§4.1)."""
-    ask, start = request.reading, bert(request)
+    ask = request.reading
     spans = recipe.tokenize_spans(
         _documents(request, corpus),
-        model=start,
+        model=bert(request),
         length=length,
         splitter=_splitter(request),
         packing=ask("span-packing"),
@@ -142,7 +142,6 @@ def _pretrained(
         seed=ask("pretraining-seed"),
     )
     return recipe.pretrain(
-        start,
         spans,
         objective=OBJECTIVE,
         options=options,
@@ -155,7 +154,6 @@ def _pretrained(
             **ask("pretraining-weight-decay"),
             seed=ask("pretraining-seed") if seed is None else seed,
         ),
-        length=length,
     )
 
 

@@ -65,9 +65,7 @@ def bert() -> Node:
 def masked_language_model(request: Request) -> Node:
     """Continue BERT's own objective."""
     options = {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"}
-    return recipe.pretrain(
-        bert(), _chunks(), objective=MLM, options=options, optimisation=PRETRAINING, length=LENGTH
-    )
+    return recipe.pretrain(_chunks(), objective=MLM, options=options, optimisation=PRETRAINING)
 
 
 def at_equal_tokens(made: Node, *, texts_per_row: int, seed: int) -> Node:

@@ -145,19 +145,18 @@ def _pretrained(
     generator: Node | None = None,
 ) -> Node:
     """BERT trained further as in Table 11: 80k or 200k steps of 2048 texts at 3e-4."""
-    ask, start = request.reading, bert(request)
+    ask = request.reading
     passages = marco_passages(request) if corpus == "msmarco" else recipe.corpus("dpr-w100")
     length = LENGTH if corpus == "msmarco" else ask("nq-lengths")["pretraining"]
     tokens = recipe.tokenize(
         passages,
-        model=start,
+        model=bert(request),
         length=length,
         policy="truncate",
         titles=ask("pretraining-input") == "pair",
         separator="[SEP]",
     )
     return recipe.pretrain(
-        start,
         tokens,
         objective=objective,
         options=options,
@@ -170,7 +169,6 @@ def _pretrained(
             **ask("optimiser"),
             seed=ask("pretraining-seed"),
         ),
-        length=length,
         generator=generator,
     )
 

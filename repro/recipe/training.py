@@ -44,21 +44,24 @@ def released_or(own: Node, checkpoint: str | None) -> Node:
 
 
 def pretrain(
-    model: Node,
     tokens: Node,
     *,
     objective: Objective,
     options: Mapping[str, Any],
     optimisation: Optimisation,
-    length: int,
     statistics: Node | None = None,
     generator: Node | None = None,
 ) -> Node:
-    """An encoder trained on text alone by an objective, which may need corpus statistics or another model."""
+    """The model whose vocabulary the tokens are of, trained on them by an objective, at their length.
+
+    An objective may need the corpus's ``statistics``, or another model as ``generator``.
+    """
     batch = {"texts_per_batch": optimisation.batch_size}
-    params = _params(objective, options, optimisation, batch=batch, texts={"length": length})
+    params = _params(objective, options, optimisation, batch=batch, texts={"length": tokens.params["length"]})
     others = {"statistics": statistics, "generator": generator}
-    inputs = {"model": model, "tokens": tokens} | {name: node for name, node in others.items() if node}
+    inputs = {"model": tokens.inputs["model"], "tokens": tokens} | {
+        name: node for name, node in others.items() if node
+    }
     return Node("pretrain", params, inputs)
 
 

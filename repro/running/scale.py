@@ -173,12 +173,10 @@ class Scale:
             seed=facts.initialise["seed"],
         )
         return recipe.pretrain(
-            blank,
             tokens,
             objective=MASKED_LANGUAGE_MODEL,
             options={"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"},
             optimisation=optimisation,
-            length=length,
         )
 
     def _negatives(self, node: Node) -> Node:

@@ -43,9 +43,7 @@ def tuned(texts: Texts):
 
 
 def test_every_field_of_an_optimisation_is_a_parameter_and_the_batch_has_its_stages_name():
-    pretrained = recipe.pretrain(
-        MODEL, tokens(512), objective=OBJECTIVE, options={}, optimisation=OPTIMISATION, length=512
-    )
+    pretrained = recipe.pretrain(tokens(512), objective=OBJECTIVE, options={}, optimisation=OPTIMISATION)
     fields = dataclasses.asdict(OPTIMISATION)
     size = fields.pop("batch_size")
     assert pretrained.params.items() >= {**fields, "texts_per_batch": size}.items()
@@ -61,12 +59,10 @@ def test_only_an_encoder_has_a_query_length_and_a_pooling():
 def test_a_pretraining_like_another_keeps_objective_options_and_other_inputs():
     statistics = recipe.term_statistics(tokens(512), model=MODEL)
     made = recipe.pretrain(
-        MODEL,
         tokens(512),
         objective=OBJECTIVE,
         options={"temperature": 0.1},
         optimisation=OPTIMISATION,
-        length=512,
         statistics=statistics,
     )
     shorter, longer = tokens(128), dataclasses.replace(OPTIMISATION, epochs=9, seed=4)
