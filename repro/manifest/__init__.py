@@ -1,1 +1,1 @@
-"""What the papers print: cells, readings and the checks that keep both honest."""
+"""Papers as data: their published cells, readings and claims, and the checks that keep them honest."""

@@ -102,12 +102,12 @@ def _tree(text: str) -> ast.Expression:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What an expression is worth.
+    """Computes the value of an expression.
 
     Attributes:
         functions: the language's functions by name.
         number: a written number in the kind of the values, Decimal or float.
-        say: told of every comparison that fails.
+        say: called with every comparison that fails.
     """
 
     functions: Mapping[str, Callable]

@@ -18,7 +18,7 @@ _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 class Claim(Identified):
     """A sentence of the text, restated, with what its cells must satisfy.
 
-    ``about`` names the tables whose cells it uses; ``note`` is what is known where print fails it.
+    ``about`` names the tables whose cells it uses; ``note`` says how the paper's own numbers fail it.
     """
 
     where: str

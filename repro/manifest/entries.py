@@ -7,24 +7,14 @@ from collections.abc import Iterator
 from repro.manifest.cells import cells_of
 from repro.manifest.papers import Paper
 
-_EMPTY = {
-    "group": None,
-    "row": None,
-    "label": None,
-    "column": None,
+_PLACE, _NUMBER = (
+    "group row label column head dataset measure",
+    "printed value decimals unit bold marks delta",
+)
+_EMPTY = dict.fromkeys(f"{_PLACE} {_NUMBER} role grade recipe".split()) | {
     "head": [],
-    "dataset": None,
-    "measure": None,
     "printed": "",
-    "value": None,
-    "decimals": None,
-    "unit": None,
-    "bold": None,
     "marks": "",
-    "delta": None,
-    "role": None,
-    "grade": None,
-    "recipe": None,
 }
 
 

@@ -1,4 +1,4 @@
-"""Printed cells: the string a paper prints, and what is to be read in it."""
+"""Parses the string of a printed cell: number, decimals, bold, marks."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Printed:
 
     Attributes:
         text: the string in the manifest, unchanged.
-        value: the number it states, in print's unit; None for a dash or words.
+        value: the number it states, in the paper's unit; None for a dash or words.
         decimals: digits after the point as printed, trailing zeros included; None without a number.
         marks: the footnote marks behind the number, in printed order.
         bold: whether the transcription marks the cell bold.
-        bound: ``>`` or ``<`` where print gives a bound and not a value.
+        bound: ``>`` or ``<`` where the paper gives a bound and not a value.
         delta: the difference printed in parentheses, None without one.
     """
 
@@ -42,7 +42,7 @@ class Printed:
 
     @property
     def is_dash(self) -> bool:
-        """Print says the number is not available or not applicable."""
+        """True where the paper says that the number is not available or not applicable."""
         return self.text.strip() in DASHES
 
     @property

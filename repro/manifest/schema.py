@@ -44,7 +44,7 @@ class Significance(_Strict):
 
 
 class Mark(_Strict):
-    """What a footnote mark says: better than some rows, taken from somewhere, or a property of the row."""
+    """The meaning of a footnote mark: better than some rows, taken from somewhere, a property of the row."""
 
     means: Literal["significant", "source", "property"]
     over: tuple[str, ...] = ()
@@ -104,8 +104,8 @@ class Row(Identified):
         return self.id.rpartition(".")[2]
 
 
-class Shown(_Strict):
-    """Which rank and relevance print shows for one system of an example."""
+class ExampleRank(_Strict):
+    """The rank and relevance that one system has in a printed example."""
 
     system: str
     rank: int | None = None
@@ -117,7 +117,7 @@ class Example(_Strict):
     """One printed example: the query is kept, the passages are not."""
 
     query: str = ""
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[ExampleRank, ...] = ()
     note: str = ""
 
 
@@ -131,7 +131,7 @@ class Exhibit(Identified):
 
 
 class Table(Identified):
-    """One printed table. Rows are always systems; ``transposed`` says print has them as columns.
+    """One printed table. Rows are always systems; ``transposed`` says that the paper has them as columns.
 
     A table of kind ``study`` is the suite's own: nothing is printed, and its rows may leave ``cells`` out.
     """
@@ -189,7 +189,7 @@ class Figure(Identified):
         return bool(self.lines or self.exhibits)
 
     def as_table(self) -> Table:
-        """Its points as cells of a table: a row for every line and place on the x-axis, print unknown."""
+        """Its points as cells of a table: a row for every line and place on the x-axis, unpublished."""
         rows = [
             Row.model_validate(
                 {
@@ -256,7 +256,7 @@ class Reading(Identified):
 
 
 def faults(manifest: Manifest) -> Iterator[tuple[tuple, str]]:
-    """What no single field can tell: pairs of a location in the document and what is wrong there."""
+    """Faults that no single field can tell: pairs of a location in the document and what is wrong there."""
     for name, items in (("table", manifest.tables), ("figure", manifest.figures)):
         yield from _twice(name, items, (f"{name}s",))
     for number, table in enumerate(manifest.tables):

@@ -82,7 +82,7 @@ def read(
 
 @functools.lru_cache(maxsize=64)
 def _loaded(text: str, loader: type[_Loader]) -> Any:
-    """What a text says: many recipes ask for the same few files. Not to be changed, as it is kept."""
+    """The data of a YAML text, kept because many recipes ask for the same few files; not to be changed."""
     return yaml.load(text, loader)  # _Loader is a safe one: plain values only
 
 
@@ -114,10 +114,10 @@ def _line(text: str, location: tuple[str | int, ...]) -> int:
         if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
             node = node.value[part]
         elif isinstance(node, yaml.MappingNode):
-            found = [value for key, value in node.value if key.value == str(part)]
-            if not found:
+            values = [value for key, value in node.value if key.value == str(part)]
+            if not values:
                 break
-            node = found[0]
+            node = values[0]
         else:
             break
     return node.start_mark.line + 1 if node else 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from repro.judging.claims.judged import FAILS, statements
 from repro.judging.claims.places import Places
-from repro.judging.claims.values import Print
+from repro.judging.claims.values import Published
 from repro.manifest.claims_schema import Claim
 from repro.manifest.papers import papers
 
@@ -19,4 +19,4 @@ def contradicted_in_print(name: str) -> set[str]:
     places = Places(papers()[name])
     spoken = [s for s in statements(papers()[name]) if s.kind == "claim"]
     assert len(spoken) == len(sentences(name))
-    return {s.id.rpartition("/")[2] for s in spoken if s.judge(Print(), places).state == FAILS}
+    return {s.id.rpartition("/")[2] for s in spoken if s.judge(Published(), places).state == FAILS}

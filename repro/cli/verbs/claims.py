@@ -48,13 +48,13 @@ def command(names, scale_name, failing, marks, store, results, as_json):
 def _show(name: str, own, scale_name: str, *, each: bool) -> None:
     from repro.cli.printing import table
 
-    shown = [j for j in own if each or j.statement.kind == "claim" or j.print.state == "fails"]
+    shown = [j for j in own if each or j.statement.kind == "claim" or j.published.state == "fails"]
     rows = [
         [
             j.statement.id.removeprefix(f"{name}/"),
             j.statement.where,
             _says(j),
-            _judgement(j.print),
+            _judgement(j.published),
             _judgement(j.ours),
         ]
         for j in shown
@@ -68,7 +68,7 @@ def _folded(name: str, rest) -> list[list[str]]:
     """Marks and bold numbers that the paper does not contradict, a line for those of a table judged alike."""
     groups: dict[tuple, list] = {}
     for j in rest:
-        kind = j.statement.kind, j.statement.where, j.print.state, j.ours.state
+        kind = j.statement.kind, j.statement.where, j.published.state, j.ours.state
         groups.setdefault(kind, []).append(j)
     return [
         [f"{members[0].statement.tables[0]}/{kind}/…", where, f"{len(members)} {_noun(kind, members)}", a, b]
@@ -94,7 +94,7 @@ def _judgement(judgement) -> str:
 
 
 def _count(own, scale_name: str) -> str:
-    printed = Counter(j.print.state for j in own)
+    printed = Counter(j.published.state for j in own)
     ours = Counter(j.ours.state for j in own)
     return f"{len(own)} statements; in the paper: {_parts(printed)}; ours at {scale_name}: {_parts(ours)}"
 

@@ -1,1 +1,1 @@
-"""What print alone shows: numbers that do not follow, disagree, or contradict the sentences about them."""
+"""Faults that papers show by themselves: numbers that do not follow, disagree, or contradict a sentence."""

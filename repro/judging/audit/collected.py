@@ -10,7 +10,7 @@ from repro.manifest.papers import Paper, papers
 
 
 def audit(sources: list[Paper]) -> list[Finding]:
-    """What does not fit in these papers, and between them and all others, in a fixed order.
+    """Find what does not fit in these papers, and between them and all others, in a fixed order.
 
     Raises ManifestError where a manifest, claims.yaml or audit.yaml is broken.
     """

@@ -9,10 +9,10 @@ SEVERITIES = ("error", "doubt", "note")
 
 @dataclass(frozen=True)
 class Finding:
-    """Something in print that does not fit.
+    """Something in a paper that does not fit.
 
     Attributes:
-        severity: error (print contradicts itself or the printed source it quotes), doubt (one of two must be
+        severity: error (a paper contradicts itself or a source that it quotes), doubt (one of two must be
             wrong, or a difference has another cause), note (worth knowing, nobody's mistake).
         kind: average, delta, bold, tie, claim, mark, values, misprint, conflict.
         paper: where it is to be mended.
@@ -52,5 +52,5 @@ class Finding:
 
 
 def ordered(findings: list[Finding]) -> list[Finding]:
-    """By paper, severity, kind and place."""
+    """The findings by paper, severity, kind and place."""
     return sorted(findings, key=lambda f: (f.paper, SEVERITIES.index(f.severity), f.kind, f.places, f.says))

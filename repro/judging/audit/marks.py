@@ -81,5 +81,5 @@ def _lead(own: Cell, over: list[Cell]) -> Decimal | None:
 
 
 def _is_tested(cell: Cell) -> bool:
-    """Whether print marks anything in this cell's row, so that it was put to the test."""
+    """Whether anything in this cell's row has a mark, so that it was put to the test."""
     return any(parse(text).marks for text in cell.row.cells)

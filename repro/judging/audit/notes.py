@@ -16,7 +16,7 @@ class _Strict(BaseModel):
 
 
 class Explanation(_Strict):
-    """What is known of a finding; each of ``at`` must begin one of its places (a row, a cell, a claim)."""
+    """An explanation of a finding; each of ``at`` must begin one of its places (a row, a cell, a claim)."""
 
     at: tuple[str, ...]
     why: str
@@ -29,16 +29,18 @@ class Notes(_Strict):
     explanations: tuple[Explanation, ...] = ()
 
     def configuration(self, cell: Cell) -> str:
-        """What the cell was measured on; a cited row's is its system, any other's its own unless named."""
+        """The name of what was measured; a cited row's is its system, any other's its own unless named."""
         named = {path: name for name, paths in self.configurations.items() for path in paths}
         row = cell.id.rpartition("/")[0]
-        own = cell.row.system if cell.role == "cited" else cell.id
-        return named.get(cell.id) or named.get(row) or own
+        unnamed = cell.row.system if cell.role == "cited" else cell.id
+        return named.get(cell.id) or named.get(row) or unnamed
 
     def explanation(self, places: tuple[str, ...]) -> str:
-        """What is known of a finding at these places: joined where several apply."""
-        found = [e.why for e in self.explanations if all(any(_within(p, at) for p in places) for at in e.at)]
-        return "; ".join(found)
+        """The explanations of a finding at these places, joined."""
+        reasons = [
+            e.why for e in self.explanations if all(any(_within(p, at) for p in places) for at in e.at)
+        ]
+        return "; ".join(reasons)
 
 
 def notes() -> Notes:

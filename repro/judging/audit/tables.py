@@ -1,4 +1,4 @@
-"""What a paper's own tables say against each other, and against the sentences about them."""
+"""Contradictions between a paper's own tables, and between them and the sentences about them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from repro.judging.audit.marks import unmarked_leads, unsupported_marks
 from repro.judging.claims.derived import bolds
 from repro.judging.claims.judged import FAILS, Statement, statements
 from repro.judging.claims.places import Places
-from repro.judging.claims.values import Print
+from repro.judging.claims.values import Published
 from repro.manifest import arithmetic
 from repro.manifest.cells import cell
 from repro.manifest.papers import Paper
@@ -17,7 +17,7 @@ from repro.manifest.schema import Reading
 
 
 def findings(source: Paper) -> Iterator[Finding]:
-    """Everything but what other papers print."""
+    """Everything that a paper shows by itself, without the numbers of others."""
     yield from _sums(source)
     yield from _statements(source)
     yield from _ties(source)
@@ -40,7 +40,7 @@ def _sums(source: Paper) -> Iterator[Finding]:
 def _statements(source: Paper) -> Iterator[Finding]:
     places = Places(source)
     for statement in statements(source):
-        judgement = statement.judge(Print(), places)
+        judgement = statement.judge(Published(), places)
         if judgement.state == FAILS:
             yield Finding(
                 "error",

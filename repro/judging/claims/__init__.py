@@ -1,1 +1,1 @@
-"""What papers state and cells can confirm: judged in print first, then in our measurements."""
+"""Statements that cells can confirm, judged by the paper's own numbers first, then by our measurements."""

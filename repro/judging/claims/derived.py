@@ -41,7 +41,7 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 
 
 def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
-    """In print: whether the number is above all it is marked over; measured: and every test says so.
+    """True where the number is above all it is marked over and, for our numbers, every test says so.
 
     Raises NoNumber where a number, or a test of what is measured, is not there.
     """
@@ -49,7 +49,7 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
         raise NoNumber("the paper has no such row beside it")
     if not language.holds([(cell, other) for other in over], "above"):
         return False
-    if language.values.is_print:
+    if language.values.is_published:
         return True
     level = (cell.table.test and cell.table.test.level) or LEVEL
     if None in language.tests:

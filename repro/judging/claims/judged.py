@@ -1,4 +1,4 @@
-"""Every statement of a paper with its judgement in print and in our measurements."""
+"""Statements of papers, each judged by the paper's own numbers and by our measurements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from repro.errors import UsageError
 from repro.judging.claims.derived import bolds, mark_holds, marks
 from repro.judging.claims.language import Language
 from repro.judging.claims.places import Places
-from repro.judging.claims.values import Measured, Print, Values
+from repro.judging.claims.values import Measured, Published, Values
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell
 from repro.manifest.claim_expressions import Evaluation, NoNumber
@@ -26,7 +26,7 @@ class Judgement:
     Attributes:
         state: holds, fails or untested.
         why: the cells or numbers that decide it; empty where every comparison holds.
-        test: which tests between rows there are behind it; empty in print.
+        test: which tests between rows there are behind it; empty for published numbers.
     """
 
     state: str
@@ -64,11 +64,11 @@ class Statement:
             why = _why(language, state)
         except NoNumber as reason:
             state, why = UNTESTED, str(reason)
-        return Judgement(state, why, "" if values.is_print else _test(language, values))
+        return Judgement(state, why, "" if values.is_published else _test(language, values))
 
 
 def _why(language: Language, state: str) -> str:
-    """What contradicts it, then the numbers it is about which that does not tell already."""
+    """The cells that contradict a statement that fails, then the other numbers that it is about."""
     against = "; ".join(dict.fromkeys(language.against)) if state == FAILS else ""
     return "; ".join(dict.fromkeys(filter(None, [against, *(s for s in language.seen if s not in against)])))
 
@@ -161,14 +161,14 @@ class Judged:
     """A statement judged twice; ``scale`` is that of our measurements."""
 
     statement: Statement
-    print: Judgement
+    published: Judgement
     ours: Judgement
     scale: str
 
     @property
     def fails(self) -> bool:
-        """Whether print or our measurements contradict it."""
-        return FAILS in (self.print.state, self.ours.state)
+        """Whether the paper's own numbers or our measurements contradict it."""
+        return FAILS in (self.published.state, self.ours.state)
 
     def as_json(self) -> dict:
         """The object that ``repro claims --json`` prints."""
@@ -182,7 +182,7 @@ class Judged:
             "says": s.says,
             "expect": " ".join(s.expect.split()),
             "note": s.note,
-            "print": {"state": self.print.state, "why": self.print.why},
+            "print": {"state": self.published.state, "why": self.published.why},
             "ours": {"state": self.ours.state, "why": self.ours.why, "test": self.ours.test},
             "scale": self.scale,
             "says_of_print": self.scale == "full",
@@ -190,9 +190,9 @@ class Judged:
 
 
 def judged(sources: list[Paper], ours: Values, *, scale: str) -> list[Judged]:
-    """Every statement of the papers, judged in print and on our values."""
+    """Every statement of the papers, judged by their own numbers and by ours."""
     return [
-        Judged(statement, statement.judge(Print(), places), statement.judge(ours, places), scale)
+        Judged(statement, statement.judge(Published(), places), statement.judge(ours, places), scale)
         for places in map(Places, sources)
         for statement in statements(places.paper)
     ]

@@ -1,4 +1,4 @@
-"""The functions that ``expect`` may call, on the values of print or of our measurements.
+"""The functions that ``expect`` may call, on published or on our own numbers.
 
 Relations tell the cells that contradict them, and the tests between the rows they compared.
 """
@@ -20,16 +20,16 @@ class Language(Orders):
     """The functions for one statement, with what they saw."""
 
     def functions(self) -> dict[str, Callable]:
-        """By the names of the language."""
-        own = FUNCTIONS - {"rows", "columns"}
-        return {name: getattr(self, name) for name in own} | {
+        """The functions by their names in the language."""
+        methods = FUNCTIONS - {"rows", "columns"}
+        return {name: getattr(self, name) for name in methods} | {
             "rows": self.places.rows,
             "columns": self.places.columns,
         }
 
     def number(self, text: str) -> Decimal | float:
         """A written number in the values' kind."""
-        return Decimal(text) if self.values.is_print else float(text)
+        return Decimal(text) if self.values.is_published else float(text)
 
     # numbers
 
@@ -53,7 +53,7 @@ class Language(Orders):
         """Whether x at the text's decimals is the text, measured: x within half a unit."""
         target = Decimal(text)
         decimals = max(0, -target.as_tuple().exponent)
-        if self.values.is_print:
+        if self.values.is_published:
             holds = target in rounded(Decimal(x), decimals)
         else:
             holds = abs(x - float(target)) <= 0.5 * 10**-decimals

@@ -42,7 +42,7 @@ class Orders:
         return [(self.places.cell(f"{a}/{c}"), self.places.cell(f"{b}/{c}")) for c in listed(columns)]
 
     def _rivals(self, row: str, columns: Listed, among: list[str] | None) -> list[Pair]:
-        """The row's cells beside those of the others in which print has a number."""
+        """The row's cells beside those of the others in which the paper has a number."""
         rows = self.places.rows(self.places.table_path(row)) if among is None else among
         pairs = [pair for other in rows if other != row for pair in self._pairs(row, other, columns)]
         return [(mine, theirs) for mine, theirs in pairs if has_number(theirs)]
@@ -71,12 +71,12 @@ class Orders:
         return -sign if mine.column.kind == "index-size" or mine.unit == "GB" else sign
 
     def _shown(self, cell: Cell) -> str:
-        number = cell.printed.plain if self.values.is_print else shown(self.values.number(cell))
+        number = cell.printed.plain if self.values.is_published else shown(self.values.number(cell))
         return f"{cell.table.id}/{cell.row.id}/{cell.column.id} {number}"
 
 
 def has_number(cell: Cell) -> bool:
-    """Whether print has a number here or, in a figure or study, a place for one."""
+    """Whether the paper has a number here or, in a figure or study, a place for one."""
     return cell.is_numeric or cell.table.kind in ("figure", "study")
 
 

@@ -9,7 +9,7 @@ from repro.manifest.schema import Table
 
 
 class Places:
-    """What the paths in the claims of one paper name."""
+    """Finds cells, rows and columns by the paths that the claims of one paper use."""
 
     def __init__(self, source: Paper):
         self.paper = source

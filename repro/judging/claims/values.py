@@ -1,4 +1,4 @@
-"""Where a claim takes its numbers: from print, or from what we measured at one scale."""
+"""The numbers a claim is judged by: those that the paper published, or ours of one scale."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from repro.manifest.claim_expressions import NoNumber
 
 
 class Values(Protocol):
-    """What a statement is judged on; ``is_print`` decides what equality with a rounded number means."""
+    """Numbers to judge by; ``is_published`` decides what equality with a rounded number means."""
 
-    is_print: bool
+    is_published: bool
 
     def number(self, cell: Cell) -> Decimal | float:
-        """The value of a cell in print's unit. Raises NoNumber."""
+        """The value of a cell in the paper's unit. Raises NoNumber."""
 
     def p(self, one: Cell, other: Cell) -> float | None:
         """p of the test between two rows in one column, None without one."""
 
 
-class Print:
-    """The numbers as printed."""
+class Published:
+    """The numbers that the paper published."""
 
-    is_print = True
+    is_published = True
 
     def number(self, cell: Cell) -> Decimal:
         """The printed number, of a bound the bound. Raises NoNumber at a dash or words."""
@@ -36,7 +36,7 @@ class Print:
         return cell.printed.value
 
     def p(self, one: Cell, other: Cell) -> None:
-        """None: print holds no scores by query."""
+        """None: papers publish no scores by query."""
         return None
 
 
@@ -48,7 +48,7 @@ class Measured:
     """
 
     comparison: Comparison
-    is_print: bool = field(default=False, init=False)
+    is_published: bool = field(default=False, init=False)
 
     def __post_init__(self):
         known = {c.cell.id: c for c in self.comparison.cells if c.current and c.records}
@@ -72,5 +72,5 @@ class Measured:
         return found["p"][found["names"].index(one.row.id)][found["names"].index(other.row.id)]
 
     def is_modified(self, cell: Cell) -> bool:
-        """Whether a substitute for the original data went into the number."""
+        """True where a substitute for the original data went into the number."""
         return cell.id in self._known and self._known[cell.id].verdict.name == "modified"

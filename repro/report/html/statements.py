@@ -23,11 +23,11 @@ def claims(part: Part, scale: str) -> Markup | None:
     if not part.statements:
         return None
     full = scale == "full"
-    ordered = sorted(part.statements, key=lambda j: FAILS not in (j.print.state, full and j.ours.state))
+    ordered = sorted(part.statements, key=lambda j: FAILS not in (j.published.state, full and j.ours.state))
     texts, others = ([j for j in ordered if (j.statement.kind == "claim") is text] for text in (True, False))
     in_paper, in_ours = (
         sum(judgement.state == HOLDS for judgement in judgements)
-        for judgements in zip(*((j.print, j.ours) for j in ordered), strict=True)
+        for judgements in zip(*((j.published, j.ours) for j in ordered), strict=True)
     )
     held = f"{in_paper} hold in the paper's own numbers, {in_ours} in ours"
     note = "." if full else f" (scale {scale}: that says nothing of the paper)."
@@ -48,12 +48,12 @@ def _list(statements: Sequence[Judged], scale: str) -> Markup:
 
 def _statement(j: Judged, scale: str) -> Markup:
     kind = "" if scale == "full" or j.ours.state == UNTESTED else "scaled"
-    judgements = (("paper", j.print), ("ours", j.ours))
+    judgements = (("paper", j.published), ("ours", j.ours))
     whys = [(name, "; ".join(filter(None, (judged.why, judged.test)))) for name, judged in judgements]
     return el(
         "li",
         el("p", j.statement.says, " ", el("span", j.statement.where, class_="fine")),
-        el("p", _state("paper", j.print.state), _state("ours", j.ours.state, kind=kind)),
+        el("p", _state("paper", j.published.state), _state("ours", j.ours.state, kind=kind)),
         [el("p", f"{name}: {_cut(why)}", class_="fine") for name, why in whys if why],
         id=identifier("statement", *j.statement.id.split("/")),
     )

@@ -1,4 +1,4 @@
-"""How fast this machine trains and encodes with a BERT, and how fast it multiplies matrices."""
+"""Measures how fast this machine trains and encodes with a BERT, and multiplies matrices."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def _text_length(node: Node) -> float:
 
 
 def _steps(node: Node, examples: float | None, batch: int) -> float | None:
-    """As ``repro.training.optimisation.Optimisation.steps``."""
+    """Steps of a training, counted as ``repro.training.optimisation.Optimisation.steps`` does."""
     wanted = [node.params["max_steps"]] if node.params["max_steps"] is not None else []
     if node.params["epochs"] is not None and examples is not None:
         wanted.append(math.ceil(node.params["epochs"] * math.ceil(examples / batch)))

@@ -4,7 +4,7 @@ import pytest
 
 from repro.errors import ManifestError
 from repro.judging.claims.judged import judged, statements
-from repro.judging.claims.values import Print
+from repro.judging.claims.values import Published
 from repro.manifest import papers as at_hand
 from repro.manifest.papers import Paper
 
@@ -31,7 +31,7 @@ tables:
 class Ours:
     """Measurements by cell, tests by pair of rows."""
 
-    is_print = False
+    is_published = False
 
     def __init__(self, numbers, tests=()):
         self.numbers, self.tests = numbers, dict(tests)
@@ -67,7 +67,7 @@ def made(tmp_path):
 
 def _claim(paper: Paper, values=None):
     [statement] = [s for s in statements(paper) if s.kind == "claim"]
-    return statement.judge(values or Print())
+    return statement.judge(values or Published())
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def _derived(paper, values):
 
 
 def test_marks_and_bold_numbers_are_claims_with_ids(made):
-    print_ = _derived(made(), Print())
+    print_ = _derived(made(), Published())
     assert {identifier: j.state for identifier, j in print_.items()} == {
         "made/1/mark/b/x/*": "holds",
         "made/1/mark/c/x/*": "holds",
@@ -168,7 +168,7 @@ def test_a_mark_of_ours_needs_the_order_and_the_test(made, numbers, p, state):
 
 def test_a_mark_whose_row_is_not_above_fails_in_print(made):
     below = made(cells=CELLS.replace("0.31*", "0.29*"))
-    assert _derived(below, Print())["made/1/mark/c/x/*"].state == "fails"
+    assert _derived(below, Published())["made/1/mark/c/x/*"].state == "fails"
 
 
 def test_unknown_bold_is_no_claim(made):
@@ -194,7 +194,7 @@ def test_unknown_bold_is_no_claim(made):
 )
 def test_a_mistake_in_an_expression_is_named_with_file_and_line(made, expect, reason):
     with pytest.raises(ManifestError) as error:
-        judged([made(expect)], Print(), scale="full")
+        judged([made(expect)], Published(), scale="full")
     assert "claims.yaml:2: claims.0.expect" in str(error.value) and reason in str(error.value)
 
 

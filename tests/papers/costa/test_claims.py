@@ -1,7 +1,7 @@
 """What the text of COSTA states, beside its own tables."""
 
 from repro.judging.claims.judged import statements
-from repro.judging.claims.values import Print
+from repro.judging.claims.values import Published
 from repro.manifest.papers import paper
 
 FAILING = {
@@ -17,7 +17,7 @@ UNTESTED = {"above-seed-with-few-queries", "above-bm25-with-two-thousand-queries
 
 
 def _states(kind):
-    return {s.id: s.judge(Print()) for s in statements(paper("costa")) if s.kind == kind}
+    return {s.id: s.judge(Published()) for s in statements(paper("costa")) if s.kind == kind}
 
 
 def test_print_contradicts_seven_sentences_and_leaves_figure_4_open():
