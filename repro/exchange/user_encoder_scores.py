@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known
 from repro.exchange.user_encoder import UserEncoder
 from repro.graph import Node
 from repro.manifest.cells import Cell, cells_of, table_of
@@ -116,18 +116,12 @@ def _columns(table: str, wanted: tuple[str, ...]) -> tuple[dict[str, list[Cell]]
     The columns that a wanted average is taken over are wanted too; without wanted ones, all are.
     """
     every = _cells_by_column(table)
-    for column in wanted:
-        if column not in every:
-            raise unknown(f"column of {table}", column, every)
+    check_known(f"column of {table}", *wanted, valid=every)
     chosen = {column: cells for column, cells in every.items() if column in (wanted or every)}
     averages = [cells for cells in chosen.values() if cells[0].column.mean_of]
-    averaged = {member for cells in averages for member in cells[0].column.mean_of}
-    measuring = {
-        column: cells
-        for column, cells in every.items()
-        if (column in chosen or column in averaged) and cells[0].column.dataset and cells[0].column.measure
-    }
-    return measuring, averages
+    needed = set(chosen).union(*(cells[0].column.mean_of for cells in averages))
+    columns = {name: cells[0].column for name, cells in every.items() if name in needed}
+    return {n: every[n] for n, column in columns.items() if column.dataset and column.measure}, averages
 
 
 def _cells_by_column(table: str) -> Mapping[str, list[Cell]]:

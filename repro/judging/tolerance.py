@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 
-from repro.errors import unknown
+from repro.errors import check_known
 
 UNITS = {"fraction": Decimal(1), "percent": Decimal(100)}
 DEFAULT = "retrained"  # how this suite makes a row unless the manifest says otherwise
@@ -36,8 +36,7 @@ def tolerance(name: str | None, measure: str | None, unit: str) -> Tolerance | N
     """
     name = name or DEFAULT
     classes = _classes()
-    if name not in classes:
-        raise unknown("tolerance class", name, classes)
+    check_known("tolerance class", name, valid=classes)
     family = (measure or "").partition("@")[0].partition("(")[0]
     entry = classes[name].get(family)
     if entry is None or unit not in UNITS:

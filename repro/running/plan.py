@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known
 from repro.graph import Node, walk
 from repro.manifest.cells import Cell, Shown, cells_of
 from repro.manifest.papers import Paper
@@ -133,11 +133,9 @@ def _check_overrides(overrides: Mapping[str, str], sources: Iterable[Paper]) -> 
     known: dict[str, Reading] = {}
     for source in sources:
         known |= source.readings
+    check_known("reading of the selected papers", *overrides, valid=known)
     for identifier, choice in overrides.items():
-        if identifier not in known:
-            raise unknown("reading of the selected papers", identifier, known)
-        if choice not in known[identifier].choices:
-            raise unknown(f"choice of reading {identifier!r}", choice, known[identifier].choices)
+        check_known(f"choice of reading {identifier!r}", choice, valid=known[identifier].choices)
 
 
 def _check_overrides_matter(overrides: Mapping[str, str], asked_for: set[str]) -> None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from repro import recipe
 from repro.datasets.catalog import catalog
 from repro.datasets.catalog import dataset as catalogued
-from repro.errors import unknown
+from repro.errors import check_known
 from repro.graph import Node, rewrite
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper, papers
@@ -273,7 +273,5 @@ def _inherited(fact: _Facts, facts: Mapping[str, _Facts]) -> _Facts:
 
 def scale(name: str) -> Scale:
     """The scale of that name. Raises UsageError naming the right ones."""
-    try:
-        return scales()[name]
-    except KeyError:
-        raise unknown("scale", name, scales()) from None
+    check_known("scale", name, valid=scales())
+    return scales()[name]
