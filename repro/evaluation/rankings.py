@@ -7,8 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from repro.errors import DataError
-from repro.evaluation.runs import read_score
-from repro.evaluation.text_lines import numbered_lines
+from repro.evaluation.text_lines import numbered_lines, read_score
 
 
 def rankings(path: Path) -> Iterator[tuple[str, list[str], list[float]]]:

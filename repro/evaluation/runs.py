@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from repro.errors import DataError
-from repro.evaluation.text_lines import many_objects, numbered_lines, opened
+from repro.evaluation.text_lines import LARGEST_SCORE, many_objects, numbered_lines, opened, read_score
 
 TREC, MS_MARCO = "TREC", "MS MARCO"
 Run = dict[str, list[tuple[str, float]]]
@@ -27,7 +27,6 @@ _EXPECTED = {
 }
 AGAIN = "the last line looks cut off; get the file again"
 _PLAIN = bytes([10, *range(32, 127)])  # one space between columns, and nothing that only looks like one
-_LARGEST = float(np.finfo(np.float32).max)
 _LARGEST_RANK = 2**24  # up to here a rank is exact as a float32 score
 
 
@@ -110,17 +109,6 @@ def _trec(fields: list[str], where: str) -> tuple[str, str, float]:
     return qid, document, read_score(text, where)
 
 
-def read_score(text: str, where: str) -> float:
-    """The score that a column of a TREC run states. Raises DataError for none, nan, inf, 1e39 or 1_0."""
-    try:
-        score = float(text)
-    except ValueError:
-        score = np.nan
-    if "_" in text or not -_LARGEST <= score <= _LARGEST:
-        raise DataError(f"{where}: the score {text!r} is no finite float32 number")
-    return score
-
-
 def _note_tag(run: RunLines, tag: str, where: str, *, cut_off: bool) -> None:
     if cut_off and run.last_tag not in (None, tag):
         reason = f"the tag {tag!r} is not {run.last_tag!r} and the line has no end"
@@ -196,7 +184,7 @@ def _columns(data: bytes):
     )
     scores = table["score"].to_numpy()
     sound = (
-        (np.abs(scores) <= _LARGEST).all()  # nan is not
+        (np.abs(scores) <= LARGEST_SCORE).all()  # nan is not
         and pc.all(pc.ascii_is_decimal(table["rank"])).as_py()
         and not any(pc.any(pc.equal(table[name], "")).as_py() for name in _COLUMNS if name != "score")
     )

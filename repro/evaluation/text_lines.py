@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import gc
 import gzip
+import math
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 from repro.errors import DataError
+
+LARGEST_SCORE = (2 - 2**-23) * 2.0**127  # the largest finite float32
 
 
 @contextlib.contextmanager
@@ -48,3 +51,14 @@ def opened(path: Path) -> IO[str]:
     with open(path, "rb") as file:
         zipped = file.read(2) == b"\x1f\x8b"
     return (gzip.open if zipped else open)(path, "rt", encoding="utf-8")
+
+
+def read_score(text: str, where: str) -> float:
+    """The score that a column of a TREC run states. Raises DataError for none, nan, inf, 1e39 or 1_0."""
+    try:
+        score = float(text)
+    except ValueError:
+        score = math.nan
+    if "_" in text or not -LARGEST_SCORE <= score <= LARGEST_SCORE:
+        raise DataError(f"{where}: the score {text!r} is no finite float32 number")
+    return score

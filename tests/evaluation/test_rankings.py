@@ -25,7 +25,7 @@ def test_an_empty_run_has_no_rankings(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ("q Q0 d 1 nan t\n", "run.trec:1: the score 'nan' is no finite number"),
+        ("q Q0 d 1 nan t\n", "run.trec:1: the score 'nan' is no finite float32 number"),
         ("q Q0 d 1 1 t\nq Q0 e 1 1 t\n", "run.trec:2: not line 2 of the ranking of 'q'"),
         ("q Q0 d 1 1 t\np Q0 d 1 1 t\nq Q0 e 1 1 t\n", "the lines of query 'q' do not stand together"),
         ("\n", "run.trec:1: not line 1"),
