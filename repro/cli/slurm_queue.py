@@ -6,24 +6,24 @@ from collections import Counter
 
 
 def tell_jobs(plan, store) -> None:
-    """A line of how many jobs of what is not stored are queued, running or over, and one a failure."""
+    """Print how many jobs of nodes that are not stored are queued, running or over, and a line a failure."""
     from repro.errors import UsageError
     from repro.running.engines.slurm_jobs import jobs, log
     from repro.running.runner import describe
 
     missing = [node for node in plan.nodes if plan.states[node.fingerprint] != "stored"]
     try:
-        found = jobs(store, missing)
+        by_node = jobs(store, missing)
     except UsageError as error:
         print(error)
         return
-    if not found:
+    if not by_node:
         return
-    counts = Counter(job.state for job in found.values())
-    words = ("running", "queued", "failed", "cancelled", "done")
-    parts = [f"{counts[word]} {word}" for word in words if counts[word]]
-    print(f"Slurm jobs of nodes that are not stored: {', '.join(parts)}")
+    counts = Counter(job.state for job in by_node.values())
+    states = ("running", "queued", "failed", "cancelled", "done")
+    in_words = ", ".join(f"{counts[state]} {state}" for state in states if counts[state])
+    print(f"Slurm jobs of nodes that are not stored: {in_words}")
     for node in missing:
-        job = found.get(node.fingerprint)
+        job = by_node.get(node.fingerprint)
         if job and job.state in ("failed", "done"):
             print(f"failed: {describe(node)}: job {job.id} is {job.slurm} (log: {log(store, node)})")

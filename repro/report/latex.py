@@ -100,21 +100,28 @@ def _label(grid: Grid[Compared], head: Head, label: str) -> str:
 
 
 def _body(grid: Grid[Compared], comparison: Comparison) -> Iterator[_Line]:
-    """Published, ours, difference and interval under each other, as far as a line has something to say."""
     for heading, heads in grid.blocks:
         if heading:
             yield _Line(rf"\textit{{{escape(heading)}}}")
         for head in heads:
             cells = grid.line(head)
             yield _Line(_label(grid, head, head.label), "published", [_printed(c) for c in cells])
-            measured = {
-                "ours": [_ours(c, comparison, grid.letters) for c in cells],
-                r"$\Delta$": [_difference(c) for c in cells],
-                r"$\pm$": [_interval(c) for c in cells],
-            }
             if any(c and c.measured is not None for c in cells):
-                lines = (_Line("", kind, entries) for kind, entries in measured.items())
-                yield from (line for line in lines if any(e.code for e in line.entries))
+                yield from _measured(cells, comparison, grid.letters)
+
+
+def _measured(
+    cells: Sequence[Compared | None], comparison: Comparison, letters: dict[str, str]
+) -> Iterator[_Line]:
+    """Ours, difference and interval under each other, those that say something."""
+    kinds = {
+        "ours": [_ours(c, comparison, letters) for c in cells],
+        r"$\Delta$": [_difference(c) for c in cells],
+        r"$\pm$": [_interval(c) for c in cells],
+    }
+    for kind, entries in kinds.items():
+        if any(entry.code for entry in entries):
+            yield _Line("", kind, entries)
 
 
 def _printed(c: Compared | None) -> Entry:
@@ -180,14 +187,15 @@ def _notes(table: Table, cells: Sequence[Compared], comparison: Comparison) -> s
     used = {c.verdict.name for c in cells if c.measured is not None}
     signs = [f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used]
     notes = [f"Ours: {', '.join(signs)}." if signs else "Nothing of it was measured."]
-    if any(c.verdict.difference is not None for c in cells):
-        notes.append(r"$\Delta$: ours minus the published number.")
-    if "scaled" in used:
-        notes.append("Scaled numbers are not comparable with the published ones.")
-    if any(len(c.records) > 1 for c in cells):
-        notes.append(r"$\pm$: half the 95\,\% prediction interval over seeds.")
-    if any(comparison.betters(c) for c in cells):
-        notes.append(r"Raised letters: rows that ours beats (paired two-sided $t$-test, $p\le 0.05$).")
+    conditional = {
+        r"$\Delta$: ours minus the published number.": any(c.verdict.difference is not None for c in cells),
+        "Scaled numbers are not comparable with the published ones.": "scaled" in used,
+        r"$\pm$: half the 95\,\% prediction interval over seeds.": any(len(c.records) > 1 for c in cells),
+        r"Raised letters: rows that ours beats (paired two-sided $t$-test, $p\le 0.05$).": any(
+            map(comparison.betters, cells)
+        ),
+    }
+    notes += [note for note, applies in conditional.items() if applies]
     notes += [f"{escape(sign)} in the paper: {escape(_meaning(mark))}." for sign, mark in table.marks.items()]
     return " ".join(notes)
 

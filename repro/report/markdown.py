@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -42,17 +43,21 @@ def summary(comparison: Comparison, *, scale: str) -> str:
     ]
     if failing:
         lines += table(["cell", "published", "ours", "verdict", "why"], [_failing(c) for c in failing])
+    return "\n".join([*lines, *_counts(comparison)])
+
+
+def _counts(comparison: Comparison) -> list[str]:
+    """A line for every table, those with most failures first."""
     present = [name for name in ORDER if comparison.counts()[name]]
-    counted: dict[tuple[str, str], dict[str, int]] = {}
+    counted: dict[tuple[str, str], Counter[str]] = {}
     for c in comparison.cells:
-        counts = counted.setdefault((c.cell.paper.name, c.cell.table.id), {})
-        counts[c.verdict.name] = counts.get(c.verdict.name, 0) + 1
-    ordered = sorted(counted.items(), key=lambda pair: -sum(pair[1].get(name, 0) for name in FAILS))
+        counted.setdefault((c.cell.paper.name, c.cell.table.id), Counter())[c.verdict.name] += 1
+    ordered = sorted(counted.items(), key=lambda pair: -sum(pair[1][name] for name in FAILS))
     rows = [
-        [paper, identifier, str(sum(counts.values())), *(_number(counts.get(name, 0)) for name in present)]
-        for (paper, identifier), counts in ordered
+        [*names, str(counts.total()), *(_number(counts[name]) for name in present)]
+        for names, counts in ordered
     ]
-    return "\n".join([*lines, *table(["paper", "table", "cells", *present], rows)])
+    return table(["paper", "table", "cells", *present], rows)
 
 
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[Covered]]) -> str:

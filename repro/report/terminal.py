@@ -109,8 +109,7 @@ def against_paper(cells: Sequence[Compared], grid: Grid) -> Group | None:
     labels = {row.id: row.label for row in grid.rows}
     view = _view(["", *(head.label for head in column_heads(grid.columns))])
     if taus:
-        columns = [taus.get(c.id) for c in grid.columns]
-        view.add_row("order of rows, tau", *(f"{t[0]:.2f} ({t[1]} rows)" if t else "" for t in columns))
+        view.add_row("order of rows, tau", *(_order(taus.get(c.id)) for c in grid.columns))
     for row, over in dict.fromkeys((e.row, e.over) for e in gains):
         by_column = {e.column: _gain(e) for e in gains if (e.row, e.over) == (row, over)}
         values = [by_column.get(c.id, "") for c in grid.columns]
@@ -119,6 +118,10 @@ def against_paper(cells: Sequence[Compared], grid: Grid) -> Group | None:
         "against the published numbers: Kendall's tau-b; effect ratio (1 = the published gain), delta RI (0)",
         view,
     )
+
+
+def _order(tau: tuple[float, int] | None) -> str:
+    return f"{tau[0]:.2f} ({tau[1]} rows)" if tau else ""
 
 
 def _gain(effect: Effect) -> str:

@@ -23,23 +23,16 @@ def command(names, as_json, as_csv, all_kinds):
 
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude each other")
-    sources = [paper(name) for name in names or papers()]
-    rows = [
-        row
-        for s in sources
-        for row in (every_entry(s) if all_kinds else (c.as_json() for c in numeric_cells(s)))
-    ]
+    entries = every_entry if all_kinds else lambda source: (c.as_json() for c in numeric_cells(source))
+    rows = [row for name in names or papers() for row in entries(paper(name))]
     if as_json:
         return emit_json(rows)
     if as_csv:
         return _csv(rows)
-    shown = [
-        [r["id"], r["printed"], r["dataset"] or "", r["measure"] or "", r["role"] or "", r["recipe"] or "–"]
-        for r in rows
-    ]
-    table(
-        f"{len(rows)} cells", ["cell", "published", "dataset", "measure", "role", "recipe"], shown, right=(1,)
-    )
+    keys = ("id", "printed", "dataset", "measure", "role")
+    shown = [[*(r[key] or "" for key in keys), r["recipe"] or "–"] for r in rows]
+    head = ["cell", "published", "dataset", "measure", "role", "recipe"]
+    table(f"{len(rows)} cells", head, shown, right=(1,))
 
 
 def _csv(rows: list[dict]) -> None:

@@ -95,23 +95,23 @@ def _runs(selection, runs: tuple[str, ...], strict: bool, as_json: bool) -> None
             print(sentence, file=sys.stderr)
 
 
-def _notices(given) -> list[str]:
-    scores, said = given.scores, []
+def _notices(scored) -> list[str]:
+    scores, notices = scored.scores, []
     if scores.missing or scores.ignored:
-        said.append(
-            f"{given.path}: {len(scores.missing)} of {len(scores.queries)} judged queries are missing and "
+        notices.append(
+            f"{scored.path}: {len(scores.missing)} of {len(scores.queries)} judged queries are missing and "
             f"count as 0; {scores.ignored} others are not judged"
         )
-    if given.pair is None:
-        make = f"`repro run --cell {given.cell.id} --scale {given.scale}` makes it"
-        said.append(f"{given.cell.id}: no run of ours is stored; {make}")
-    return said
+    if scored.pair is None:
+        make = f"`repro run --cell {scored.cell.id} --scale {scored.scale}` makes it"
+        notices.append(f"{scored.cell.id}: no run of ours is stored; {make}")
+    return notices
 
 
-def _numbers(given) -> list[str]:
+def _numbers(scored) -> list[str]:
     from repro.report.grid import rounded
 
-    pair, own = given.pair, rounded(given.value, given.cell)
+    pair, own = scored.pair, rounded(scored.value, scored.cell)
     if pair is None:
         return [own, *[""] * 9]
     low, high = pair["interval"] or (None, None)
@@ -119,7 +119,7 @@ def _numbers(given) -> list[str]:
     outcomes = "/".join(str(pair[key]) for key in ("wins", "ties", "losses"))
     numbers = [_number(pair[key]) for key in ("p", "permutation_p", "effect_size")]
     alike = [_number(pair[key]) for key in ("rmse", "kendall_union", "rank_biased_overlap")]
-    return [own, rounded(pair["value"], given.cell), interval, *numbers, outcomes, *alike]
+    return [own, rounded(pair["value"], scored.cell), interval, *numbers, outcomes, *alike]
 
 
 def _number(value: float | None) -> str:

@@ -25,8 +25,8 @@ def command(what, tables, figures, as_json):
         if tables or figures:
             raise UsageError("a cell is named by its path alone; leave --table and --figure out")
         return _cell(what, as_json)
-    from repro.cli.printing import console, emit_json
-    from repro.manifest.cells import cells_of, figure_of, table_of
+    from repro.cli.printing import emit_json
+    from repro.manifest.cells import figure_of, table_of
     from repro.manifest.papers import paper
 
     source = paper(what)
@@ -36,23 +36,27 @@ def command(what, tables, figures, as_json):
         shown, plotted = list(source.manifest.tables), list(source.manifest.figures)
     if as_json:
         return emit_json([item.model_dump(mode="json", by_alias=True) for item in [*shown, *plotted]])
-    from repro.report.grid import meaning
-    from repro.report.terminal import printed_table
-
-    out = console()
     for table in shown:
-        if table.entries:
-            _examples(source.name, table)
-        else:
-            out.print(printed_table(source.name, table, cells_of(source, (table,))))
-            for sign, mark in table.marks.items():
-                print(f"{sign} {meaning(mark)}")
+        _table(source, table)
     for figure in plotted:
         print(f"{source.name} figure {figure.id}: {figure.about}\n  x: {figure.x}\n  y: {figure.y}")
         for line in figure.series:
             print(f"  series: {line}")
         for name, value in figure.settings.items():
             print(f"  {name}: {value}")
+
+
+def _table(source, table) -> None:
+    from repro.cli.printing import console
+    from repro.manifest.cells import cells_of
+    from repro.report.grid import meaning
+    from repro.report.terminal import printed_table
+
+    if table.entries:
+        return _examples(source.name, table)
+    console().print(printed_table(source.name, table, cells_of(source, (table,))))
+    for sign, mark in table.marks.items():
+        print(f"{sign} {meaning(mark)}")
 
 
 def _examples(name: str, table) -> None:
@@ -70,16 +74,16 @@ def _cell(identifier: str, as_json: bool) -> None:
     from repro.manifest.cells import cell
     from repro.running.cell_readings import CellReadings
 
-    found = cell(identifier)
+    chosen = cell(identifier)
     known = CellReadings(Locations.resolve().data)
-    readings, more = known.of(found), known.under_other_choices(found)
-    facts = found.as_json()
-    facts["options"] = found.options
+    readings, more = known.of(chosen), known.under_other_choices(chosen)
+    facts = chosen.as_json()
+    facts["options"] = chosen.options
     facts["readings"] = list(readings)
     facts["readings under other choices"] = list(more)
-    facts["note"] = found.row.note or found.column.note
-    if found.column.dataset:
-        facts |= _dataset(found.column.dataset)
+    facts["note"] = chosen.row.note or chosen.column.note
+    if chosen.column.dataset:
+        facts |= _dataset(chosen.column.dataset)
     if as_json:
         return emit_json(facts)
     for name, value in facts.items():
