@@ -22,17 +22,21 @@ def show_plan(plan, rates, as_json: bool) -> int:
     if as_json:
         emit_json(rows)
     else:
-        shown = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
-        _list(f"{len(plan.measurements)} measurements at scale {plan.scale.name}", shown)
-        for text in dict.fromkeys(f"{o['cause']}; {o['remedy']}" for r in rows for o in r["blocked"]):
-            print(f"blocked: {text}")
-        unplanned = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
-        print(
-            f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, "
-            f"{len(needed)} to run; {unplanned} cells have no recipe yet"
-        )
+        _print(plan, rows)
         show_cost(estimate(plan, rates))
     return 4 if any(r["state"] == "blocked" for r in rows) else 0
+
+
+def _print(plan, rows: list[dict]) -> None:
+    shown = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
+    _list(f"{len(plan.measurements)} measurements at scale {plan.scale.name}", shown)
+    for text in dict.fromkeys(f"{o['cause']}; {o['remedy']}" for r in rows for o in r["blocked"]):
+        print(f"blocked: {text}")
+    unplanned = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
+    print(
+        f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, "
+        f"{sum(r['needed'] for r in rows)} to run; {unplanned} cells have no recipe yet"
+    )
 
 
 def _row(plan, node: Node, *, needed: bool) -> dict:

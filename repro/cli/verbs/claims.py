@@ -35,10 +35,12 @@ def command(names, scale_name, failing, marks, store, results, as_json):
     shown = [j for j in judged if j.fails or not failing]
     if as_json:
         return emit_json([j.as_json() for j in shown])
-    for source in sources:
-        own = [j for j in shown if j.statement.paper is source]
-        if own:
-            _show(source.name, own, scale_name, each=marks)
+    _print(shown, scale_name, failing=failing, each=marks)
+
+
+def _print(shown, scale_name: str, *, failing: bool, each: bool) -> None:
+    for name in dict.fromkeys(j.statement.paper.name for j in shown):
+        _show(name, [j for j in shown if j.statement.paper.name == name], scale_name, each=each)
     if not shown:
         print("nothing is contradicted" if failing else "the papers state nothing that cells can confirm")
     elif scale_name != "full":

@@ -39,11 +39,15 @@ def command(what, tables, figures, as_json):
     for table in shown:
         _table(source, table)
     for figure in plotted:
-        print(f"{source.name} figure {figure.id}: {figure.about}\n  x: {figure.x}\n  y: {figure.y}")
-        for line in figure.series:
-            print(f"  series: {line}")
-        for name, value in figure.settings.items():
-            print(f"  {name}: {value}")
+        _figure(source.name, figure)
+
+
+def _figure(name: str, figure) -> None:
+    print(f"{name} figure {figure.id}: {figure.about}\n  x: {figure.x}\n  y: {figure.y}")
+    for line in figure.series:
+        print(f"  series: {line}")
+    for setting, value in figure.settings.items():
+        print(f"  {setting}: {value}")
 
 
 def _table(source, table) -> None:

@@ -33,8 +33,8 @@ def command(store, rebuild):
                 gone, stays = _removed(opened, path, remove_damaged) if rebuild else (False, "")
                 removed += gone
                 print(f"damaged: {path.parent.name}/{path.name[:12]}: {'; '.join(wrong)}{stays}")
-    all_gone = " and removed" if bad and removed == bad else f", {removed} removed" if rebuild and bad else ""
-    print(f"{len(artefacts)} artefacts read, {bad} damaged{all_gone}")
+    outcome = (" and removed" if removed == bad else f", {removed} removed") if rebuild and bad else ""
+    print(f"{len(artefacts)} artefacts read, {bad} damaged{outcome}")
     if bad and not rebuild:
         print("run `repro verify --rebuild` to remove them; the next run builds them again")
     return 0 if removed == bad else 2

@@ -34,13 +34,17 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
         legend(figure, handle_length=2.2)
         bands = "bands: lowest to highest" if _has_bands(panels) else ""
         foot(figure, below.pop() if len(below) == 1 else "", bands, note)
-    rows = [
+    write_csv(path, ("panel", "measure", "series", "x", "y", "low", "high"), _rows(panels))
+
+
+def _rows(panels: Sequence[dict]) -> list[tuple]:
+    """A line for every point, as the CSV has it."""
+    return [
         (panel["title"], panel["y_label"], series["label"], *point)
         for panel in panels
         for series in panel["series"]
         for point in series["points"]
     ]
-    write_csv(path, ("panel", "measure", "series", "x", "y", "low", "high"), rows)
 
 
 def _series(axes, series: dict, number: int) -> None:

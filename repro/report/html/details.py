@@ -117,6 +117,10 @@ def _ours(c: Compared) -> Iterator[Markup]:
         yield _fact("difference", f"{c.verdict.difference:+.4g}{width}")
     if c.records and not c.current:
         yield _fact("outdated", "the recipe has changed since this was measured")
+    yield from _blocked(c)
+
+
+def _blocked(c: Compared) -> Iterator[Markup]:
     for obstacle in c.obstacles[:MOST_OBSTACLES]:
         yield _fact("blocked", f"{obstacle.cause}; {obstacle.remedy}")
     if len(c.obstacles) > MOST_OBSTACLES:
