@@ -16,6 +16,7 @@ from repro.nn.view_encoder import load_view_encoder
 from repro.stages import encode, encode_views, finetune, index_size, search_views
 from tests.killed import check_killed_and_continued
 from tests.nn.test_multi_view_bi_encoder import OPTIONS, POSITIONS, TEACHER, strong_model
+from tests.stage_inputs import fine_tuning
 from tests.tiny_models import tiny_tokenizer
 
 HOW = {"sparse_positions": POSITIONS, "vocabulary_head": "transform"}
@@ -233,35 +234,14 @@ OBJECTIVE = {
 
 
 def tuning(**changes):
-    taken = ("query_length", "passage_length", "separator")
-    given = {
-        "objective": OBJECTIVE,
-        "options": {name: value for name, value in OPTIONS.items() if name not in taken}
-        | {
-            "top_k": 30,
-            "flops_weight": {"queries": 0.02, "passages": 0.02, "ramp_steps": 10},
-            "dense_reduction": {"to": 24, "by": "linear"},
-            "in_batch_negatives": "own",
-        }
-        | changes,
-        "queries_per_batch": 5,
-        "passages_per_query": 4,
-        "epochs": 30,
-        "max_steps": None,
-        "learning_rate": 2e-3,
-        "warmup_ratio": 0.0,
-        "warmup_steps": 0,
-        "schedule": "linear",
-        "weight_decay": 0.0,
-        "max_grad_norm": 1.0,
-        "precision": "fp32",
-        "query_length": 12,
-        "passage_length": 32,
-        "separator": "[SEP]",
-        "pooling": "cls",
-        "seed": 42,
+    options = OPTIONS | {
+        "top_k": 30,
+        "flops_weight": {"queries": 0.02, "passages": 0.02, "ramp_steps": 10},
+        "dense_reduction": {"to": 24, "by": "linear"},
+        "in_batch_negatives": "own",
     }
-    return given
+    given = {"queries_per_batch": 5, "epochs": 30, "learning_rate": 2e-3, "warmup_ratio": 0.0}
+    return fine_tuning(**OBJECTIVE, options=options | changes, **given)
 
 
 def logged(folder, name):

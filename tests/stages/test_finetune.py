@@ -12,40 +12,24 @@ from repro.nn.projector import Projector, saved_projector
 from repro.stages import finetune
 from repro.stages.finetune import Groups
 from tests.killed import check_killed_and_continued
+from tests.stage_inputs import fine_tuning
 from tests.stages.conftest import save_training_set
 from tests.tiny_models import save_tiny_model, tiny_tokenizer
 
 CONTRASTIVE = {"name": "contrastive", "version": 1, "path": "repro.nn.bi_encoder:BiEncoderContrastive"}
 
 
-def params(**changes):
-    given = {
-        "objective": CONTRASTIVE,
-        "options": {
-            "temperature": 1.0,
-            "similarity": "dot",
-            "negatives": "in-batch",
-            "projector": "none",
-            "projector_start": "pre-trained",
-        },
-        "queries_per_batch": 4,
-        "passages_per_query": 4,
-        "epochs": 3,
-        "max_steps": None,
-        "learning_rate": 1e-3,
-        "warmup_ratio": 0.1,
-        "warmup_steps": 0,
-        "schedule": "linear",
-        "weight_decay": 0.0,
-        "max_grad_norm": 1.0,
-        "precision": "fp32",
-        "query_length": 12,
-        "passage_length": 32,
-        "separator": "[SEP]",
-        "pooling": "cls",
-        "seed": 42,
-    }
-    return given | changes
+OPTIONS = {
+    "temperature": 1.0,
+    "similarity": "dot",
+    "negatives": "in-batch",
+    "projector": "none",
+    "projector_start": "pre-trained",
+}
+
+
+def params(*, options=OPTIONS, **changes):
+    return fine_tuning(**CONTRASTIVE, options=options, **changes)
 
 
 @pytest.fixture

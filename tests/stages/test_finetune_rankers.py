@@ -15,6 +15,7 @@ from repro.progress import Progress
 from repro.stages import finetune, score_pairs
 from repro.stages.finetune import Groups
 from tests.killed import check_killed_and_continued
+from tests.stage_inputs import fine_tuning
 from tests.stages.conftest import save_training_set
 
 COSINE = {"name": "cosine-contrastive", "version": 1, "path": "repro.nn.cosine_bi_encoder:CosineBiEncoder"}
@@ -35,27 +36,12 @@ OPTIONS = {
 
 
 def params(objective, **changes):
-    given = {
-        "objective": objective,
-        "options": OPTIONS[objective["name"]],
-        "queries_per_batch": 4,
-        "passages_per_query": 4,
-        "epochs": 3,
-        "max_steps": None,
-        "learning_rate": 1e-3,
-        "warmup_ratio": 0.0,
-        "warmup_steps": 4,
-        "schedule": "logarithmic",
-        "weight_decay": 0.0,
-        "max_grad_norm": 1.0,
-        "precision": "fp32",
-        "passage_length": 32,
-        "seed": 42,
-        "negative_choice": "slice",
-    }
-    if objective is CROSS:
-        return given | {"separator": ": "} | changes
-    return given | {"separator": "pair", "pooling": "cls", "query_length": 12} | changes
+    given = {"options": OPTIONS[objective["name"]], "warmup_ratio": 0.0, "warmup_steps": 4}
+    given |= {"schedule": "logarithmic", "negative_choice": "slice", "separator": "pair"}
+    if objective is not CROSS:
+        return fine_tuning(**objective, **given | changes)
+    given = fine_tuning(**objective, **given | {"separator": ": "} | changes)
+    return {name: value for name, value in given.items() if name not in ("pooling", "query_length")}
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from repro.nn.projector import saved_projector
 from repro.stages import pretrain
 from repro.stages.pretrain import TokenRows
 from tests.killed import check_killed_and_continued
+from tests.stage_inputs import pretraining
 from tests.tiny_models import tiny_tokenizer
 
 MLM = {"name": "mlm", "version": 1, "path": "repro.nn.mlm:MaskedLanguageModel"}
@@ -39,24 +40,9 @@ SPANS = {
 }
 
 
-def params(**changes):
-    given = {
-        "objective": MLM,
-        "options": {"masking": MASKING, "reduction": "mean"},
-        "texts_per_batch": 8,
-        "epochs": None,
-        "max_steps": 12,
-        "learning_rate": 1e-3,
-        "warmup_ratio": 0.1,
-        "warmup_steps": 0,
-        "schedule": "linear",
-        "weight_decay": 0.01,
-        "max_grad_norm": 1.0,
-        "precision": "fp32",
-        "length": 24,
-        "seed": 42,
-    }
-    return given | changes
+def params(*, objective=MLM, options=None, **changes):
+    options = options or {"masking": MASKING, "reduction": "mean"}
+    return pretraining(**objective, options=options, **{"weight_decay": 0.01} | changes)
 
 
 def weights(folder) -> bytes:

@@ -14,7 +14,8 @@ from repro.nn.token_cross_entropy import IGNORED
 from repro.progress import Progress
 from repro.stages import pretrain
 from repro.training.objective import build
-from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_text, tiny_tokenizer
+from tests.stage_inputs import pretraining, texts_and_model
+from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
     "masking": {"rate": 0.3, "mask": 0.8, "random": 0.1},
@@ -137,30 +138,11 @@ def test_a_batch_without_masked_tokens_has_no_loss():
 
 
 def test_it_trains_through_the_stage_and_the_encoder_loads_again(tmp_path):
-    from datasets import Dataset
-
-    save_tiny_model(tmp_path / "start", layers=2)
-    texts = [row["input_ids"].tolist() for row in rows(40, words=8)]
-    Dataset.from_dict({"input_ids": texts}).save_to_disk(str(tmp_path / "tokens/arrow"))
+    inputs = texts_and_model(tmp_path, rows(40, words=8), layers=2)
+    given = {"max_steps": 60, "learning_rate": 0.01, "warmup_ratio": 0.0, "warmup_steps": 2}
+    params = pretraining("condenser", "papers.baselines.condenser:Condenser", OPTIONS, **given)
     (tmp_path / "out").mkdir()
-    given = {
-        "objective": {"name": "condenser", "version": 1, "path": "papers.baselines.condenser:Condenser"},
-        "options": {name: value for name, value in OPTIONS.items() if name not in ("length", "seed")},
-        "texts_per_batch": 8,
-        "epochs": None,
-        "max_steps": 60,
-        "learning_rate": 0.01,
-        "warmup_ratio": 0.0,
-        "warmup_steps": 2,
-        "schedule": "linear",
-        "weight_decay": 0.0,
-        "max_grad_norm": 1.0,
-        "precision": "fp32",
-        "length": 24,
-        "seed": 42,
-    }
-    inputs = {"model": tmp_path / "start", "tokens": tmp_path / "tokens"}
-    pretrain.run(given, inputs, tmp_path / "out", Progress())
+    pretrain.run(params, inputs, tmp_path / "out", Progress())
     lines = [json.loads(line) for line in (tmp_path / "out/train_log.jsonl").read_text().splitlines()]
     for name in ("head", "late"):
         losses = [line[name] for line in lines]

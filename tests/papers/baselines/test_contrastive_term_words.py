@@ -16,7 +16,8 @@ from repro.stages import pretrain, term_statistics
 from repro.training.objective import build
 from tests.killed import check_killed_and_continued
 from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts, written
-from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
+from tests.stage_inputs import pretraining, texts_and_model
+from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 OPTIONS = {
     "pairs": 5,
@@ -165,32 +166,13 @@ def test_a_wrong_option_is_a_usage_error(statistics, changes, said):
 
 
 def test_killed_and_resumed_it_ends_in_the_stage_with_the_same_bytes(tmp_path):
-    from datasets import Dataset
-
-    Dataset.from_dict({"input_ids": texts(60, seed=3)}).save_to_disk(str(tmp_path / "tokens/arrow"))
-    save_tiny_model(tmp_path / "model", layers=2)
-    inputs = {name: tmp_path / name for name in ("tokens", "model")}
+    inputs = texts_and_model(tmp_path, [{"input_ids": text} for text in texts(60, seed=3)], layers=2)
     (tmp_path / "statistics").mkdir()
     term_statistics.run({}, inputs, tmp_path / "statistics", Progress())
-    inputs["statistics"] = tmp_path / "statistics"
     path = "papers.baselines.contrastive_term_words:ContrastiveTermWords"
-    given = {
-        "objective": {"name": "b-prop", "version": 1, "path": path},
-        "options": {key: value for key, value in OPTIONS.items() if key not in ("length", "seed")},
-        "texts_per_batch": 16,
-        "epochs": None,
-        "max_steps": 40,
-        "learning_rate": 5e-3,
-        "warmup_ratio": 0.1,
-        "warmup_steps": 0,
-        "schedule": "linear",
-        "weight_decay": 0.0,
-        "max_grad_norm": 1.0,
-        "precision": "fp32",
-        "length": 48,
-        "seed": 42,
-    }
-    check_killed_and_continued(pretrain, given, inputs, tmp_path)
+    given = {"texts_per_batch": 16, "max_steps": 40, "learning_rate": 5e-3, "length": 48}
+    inputs |= {"statistics": tmp_path / "statistics"}
+    check_killed_and_continued(pretrain, pretraining("b-prop", path, OPTIONS, **given), inputs, tmp_path)
     log = [json.loads(line) for line in (tmp_path / "straight/train_log.jsonl").read_text().splitlines()]
     for name in ("mlm", "preference"):
         assert np.mean([line[name] for line in log[-10:]]) < np.mean([line[name] for line in log[:10]])

@@ -13,7 +13,7 @@ from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
 from repro.training.loop import train
 from repro.training.objective import build
-from repro.training.optimisation import Optimisation
+from tests.stage_inputs import Rows, optimisation
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
@@ -37,29 +37,6 @@ def rows(count=4):
     texts = [tiny_text(generator, 10) for _ in range(count)]
     ids = [tiny_tokenizer()(text, add_special_tokens=False)["input_ids"] for text in texts]
     return [{"input_ids": np.array(text), "index": place, "epoch": 0} for place, text in enumerate(ids)]
-
-
-class Rows(list):
-    """Examples of ``repro.training.loop`` in memory."""
-
-    def __getitems__(self, places):
-        return [self[index] | {"epoch": epoch} for epoch, index in places]
-
-
-def settings(steps):
-    return Optimisation(
-        batch_size=4,
-        epochs=None,
-        max_steps=steps,
-        learning_rate=3e-3,
-        warmup_ratio=0.1,
-        warmup_steps=0,
-        schedule="linear",
-        weight_decay=0.01,
-        max_grad_norm=1.0,
-        precision="fp32",
-        seed=3,
-    )
 
 
 def test_without_dropout_the_loss_is_the_equation_written_as_loops():
@@ -146,7 +123,8 @@ def test_it_trains_and_the_encoder_loads_afterwards(tmp_path, mlm):
     for module in simcse.encoder.base_model.modules():  # with BERT's small weights all texts begin alike,
         if isinstance(module, torch.nn.Linear | torch.nn.Embedding):  # and long stay where chance is
             torch.nn.init.normal_(module.weight, std=0.2)
-    train(simcse, Rows(rows(8)), settings(80), out=tmp_path, progress=Progress())
+    given = optimisation(max_steps=80, learning_rate=3e-3, weight_decay=0.01, seed=3)
+    train(simcse, Rows(rows(8)), given, out=tmp_path, progress=Progress())
     lines = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
     losses = [line["contrastive"] for line in lines]
     # not against the first losses: dropout starts above chance, ln 4, and alike vectors end at it

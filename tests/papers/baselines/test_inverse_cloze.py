@@ -14,8 +14,8 @@ from repro.nn.checkpoint import load_masked_lm
 from repro.progress import Progress
 from repro.training.loop import train
 from repro.training.objective import build
-from repro.training.optimisation import Optimisation
 from tests.papers.baselines.tiny_texts import ids, rows, texts
+from tests.stage_inputs import optimisation
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}
@@ -188,19 +188,7 @@ def test_a_wrong_option_is_a_usage_error(changes, said):
 @pytest.mark.parametrize("mlm_on", ["context", "text"])
 def test_it_trains_and_what_it_saves_can_be_loaded(tmp_path, mlm_on):
     ict = objective(mlm_on=mlm_on, dropout=0.1)
-    settings = Optimisation(
-        batch_size=16,
-        epochs=None,
-        max_steps=40,
-        learning_rate=3e-3,
-        warmup_ratio=0.1,
-        warmup_steps=0,
-        schedule="linear",
-        weight_decay=0.0,
-        max_grad_norm=1.0,
-        precision="fp32",
-        seed=1,
-    )
+    settings = optimisation(batch_size=16, max_steps=40, learning_rate=3e-3, seed=1)
     train(ict, _Rows(rows(count=48)), settings, out=tmp_path, progress=Progress())
     log = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
     for name in ("mlm", "contrastive"):

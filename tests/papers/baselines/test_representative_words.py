@@ -15,7 +15,8 @@ from repro.progress import Progress
 from repro.stages import pretrain
 from repro.training.objective import build
 from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts, written
-from tests.tiny_models import MARKS, save_tiny_model, tiny_masked_lm, tiny_tokenizer
+from tests.stage_inputs import pretraining, texts_and_model
+from tests.tiny_models import MARKS, tiny_masked_lm, tiny_tokenizer
 
 OPTIONS = {
     "pairs": 5,
@@ -154,41 +155,19 @@ def test_a_wrong_option_is_a_usage_error(statistics, changes, said):
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
-    from datasets import Dataset
-
     from repro.stages import term_statistics
 
     folder = tmp_path_factory.mktemp("inputs")
-    Dataset.from_dict({"input_ids": texts(60, seed=3)}).save_to_disk(str(folder / "tokens/arrow"))
-    save_tiny_model(folder / "model", layers=2)
-    made = {"tokens": folder / "tokens", "model": folder / "model", "statistics": folder / "statistics"}
-    made["statistics"].mkdir()
-    term_statistics.run({}, {k: made[k] for k in ("tokens", "model")}, made["statistics"], Progress())
-    return made
+    inputs = texts_and_model(folder, [{"input_ids": text} for text in texts(60, seed=3)], layers=2)
+    (folder / "statistics").mkdir()
+    term_statistics.run({}, inputs, folder / "statistics", Progress())
+    return inputs | {"statistics": folder / "statistics"}
 
 
 def test_it_trains_in_the_stage_and_what_it_saves_can_be_loaded(inputs, tmp_path):
-    given = {
-        "objective": {
-            "name": "prop",
-            "version": 1,
-            "path": "papers.baselines.representative_words:RepresentativeWords",
-        },
-        "options": {key: value for key, value in OPTIONS.items() if key not in ("length", "seed")},
-        "texts_per_batch": 16,
-        "epochs": None,
-        "max_steps": 60,
-        "learning_rate": 5e-3,
-        "warmup_ratio": 0.1,
-        "warmup_steps": 0,
-        "schedule": "linear",
-        "weight_decay": 0.0,
-        "max_grad_norm": 1.0,
-        "precision": "fp32",
-        "length": 48,
-        "seed": 42,
-    }
-    pretrain.run(given, inputs, tmp_path, Progress())
+    path = "papers.baselines.representative_words:RepresentativeWords"
+    given = {"texts_per_batch": 16, "max_steps": 60, "learning_rate": 5e-3, "length": 48}
+    pretrain.run(pretraining("prop", path, OPTIONS, **given), inputs, tmp_path, Progress())
     log = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
     for name in ("mlm", "preference"):
         assert np.mean([line[name] for line in log[-10:]]) < np.mean([line[name] for line in log[:10]])

@@ -14,7 +14,7 @@ from repro.nn.token_cross_entropy import IGNORED
 from repro.progress import Progress
 from repro.training.loop import train
 from repro.training.objective import build
-from repro.training.optimisation import Optimisation
+from tests.stage_inputs import Rows, optimisation
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
@@ -49,29 +49,6 @@ def rows(count=3):
     texts = [tiny_text(generator, words) for words in (12, 20, 7)[:count]]
     ids = [tiny_tokenizer()(text, add_special_tokens=False)["input_ids"] for text in texts]
     return [{"input_ids": np.array(text), "index": place, "epoch": 0} for place, text in enumerate(ids)]
-
-
-class Rows(list):
-    """Examples of ``repro.training.loop`` in memory."""
-
-    def __getitems__(self, places):
-        return [self[index] | {"epoch": epoch} for epoch, index in places]
-
-
-def settings(steps):
-    return Optimisation(
-        batch_size=4,
-        epochs=None,
-        max_steps=steps,
-        learning_rate=3e-3,
-        warmup_ratio=0.1,
-        warmup_steps=0,
-        schedule="linear",
-        weight_decay=0.01,
-        max_grad_norm=1.0,
-        precision="fp32",
-        seed=3,
-    )
 
 
 def by_loops(seed, batch):
@@ -202,7 +179,8 @@ def test_what_is_the_decoders_own_is_saved_with_it(tmp_path, embeddings, head):
 @pytest.mark.parametrize("parts", ["shared", "own"])
 def test_it_trains_and_the_encoder_loads_afterwards(tmp_path, parts):
     seed = objective(embeddings=parts, head=parts).float()
-    train(seed, Rows(rows()), settings(60), out=tmp_path, progress=Progress())
+    given = optimisation(max_steps=60, learning_rate=3e-3, weight_decay=0.01, seed=3)
+    train(seed, Rows(rows()), given, out=tmp_path, progress=Progress())
     lines = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
     for name in ("mlm", "reconstruction"):
         losses = [line[name] for line in lines]

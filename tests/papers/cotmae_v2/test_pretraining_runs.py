@@ -13,34 +13,10 @@ from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer
 from repro.progress import Progress
 from repro.stages import pretrain
 from repro.training.loop import train
-from repro.training.optimisation import Optimisation
 from tests.killed import check_killed_and_continued
 from tests.papers.cotmae_v2.pretraining import FIRST_VERSION, OPTIONS, made, rows
-from tests.tiny_models import save_tiny_model, tiny_tokenizer
-
-
-class Rows(list):
-    """Examples of ``repro.training.loop`` in memory."""
-
-    def __getitems__(self, places):
-        return [self[index] | {"epoch": epoch} for epoch, index in places]
-
-
-def settings(steps):
-    return Optimisation(
-        batch_size=4,
-        epochs=None,
-        max_steps=steps,
-        learning_rate=5e-3,
-        warmup_ratio=0.1,
-        warmup_steps=0,
-        schedule="linear",
-        weight_decay=0.01,
-        max_grad_norm=1.0,
-        precision="fp32",
-        seed=3,
-    )
-
+from tests.stage_inputs import Rows, optimisation, pretraining, texts_and_model
+from tests.tiny_models import tiny_tokenizer
 
 SHAPES = {
     "whole": {},
@@ -60,7 +36,8 @@ SHAPES = {
 @pytest.mark.parametrize("shape", list(SHAPES))
 def test_each_loss_falls_and_the_encoder_loads_again(shape, tmp_path):
     objective = made(double=False, dropout=0.1, **SHAPES[shape])
-    train(objective, Rows(rows(8)), settings(60), out=tmp_path, progress=Progress())
+    given = optimisation(max_steps=60, learning_rate=5e-3, weight_decay=0.01, seed=3)
+    train(objective, Rows(rows(8)), given, out=tmp_path, progress=Progress())
     lines = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
     names = {"encoder.mlm"} | {f"{name}.{view}" for name in objective.names for view in objective.views}
     for name in names:
@@ -72,35 +49,18 @@ def test_each_loss_falls_and_the_encoder_loads_again(shape, tmp_path):
     assert all(torch.equal(again[name], value) for name, value in objective.encoder.state_dict().items())
 
 
-PARAMS = {
-    "objective": {
-        "name": "contextual-autoencoder",
-        "version": 1,
-        "path": "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder",
-    },
-    "options": {name: value for name, value in OPTIONS.items() if name not in ("length", "seed")},
-    "texts_per_batch": 4,
-    "epochs": None,
-    "max_steps": 8,
-    "learning_rate": 1e-3,
-    "warmup_ratio": 0.1,
-    "warmup_steps": 0,
-    "schedule": "linear",
-    "weight_decay": 0.01,
-    "max_grad_norm": 1.0,
-    "precision": "fp32",
-    "length": 24,
-    "seed": 42,
-}
+PARAMS = pretraining(
+    "contextual-autoencoder",
+    "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder",
+    OPTIONS,
+    texts_per_batch=4,
+    max_steps=8,
+    weight_decay=0.01,
+)
 
 
 def test_the_stage_hands_spans_on_and_a_killed_training_ends_with_the_same_bytes(tmp_path):
-    from datasets import Dataset
-
-    save_tiny_model(tmp_path / "model", layers=2)
-    columns = [{name: row[name].tolist() for name in ("input_ids", "sentences", "spans")} for row in rows(10)]
-    Dataset.from_list(columns).save_to_disk(str(tmp_path / "tokens/arrow"))
-    inputs = {"model": tmp_path / "model", "tokens": tmp_path / "tokens"}
+    inputs = texts_and_model(tmp_path, rows(10), layers=2)
     check_killed_and_continued(pretrain, PARAMS, inputs, tmp_path, step=6)
 
 

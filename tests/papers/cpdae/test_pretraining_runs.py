@@ -16,7 +16,7 @@ from repro.stages import pretrain
 from tests.killed import check_killed_and_continued
 from tests.papers.baselines.tiny_texts import rows, save_statistics, texts
 from tests.papers.cpdae.test_discriminative_autoencoder import OPTIONS, objective
-from tests.tiny_models import save_tiny_model
+from tests.stage_inputs import pretraining, texts_and_model
 
 
 @pytest.fixture(scope="module")
@@ -67,35 +67,13 @@ VARIANTS = {
 
 
 def params(changes, **settings):
-    options = {name: value for name, value in OPTIONS.items() if name not in ("length", "seed")} | changes
     path = "papers.cpdae.discriminative_autoencoder:DiscriminativeAutoencoder"
-    return {
-        "objective": {"name": "cpdae", "version": 1, "path": path},
-        "options": options,
-        "texts_per_batch": 8,
-        "epochs": None,
-        "max_steps": 10,
-        "learning_rate": 1e-3,
-        "warmup_ratio": 0.1,
-        "warmup_steps": 0,
-        "schedule": "linear",
-        "weight_decay": 0.0,
-        "max_grad_norm": 1.0,
-        "precision": "fp32",
-        "length": 24,
-        "seed": 42,
-    } | settings
+    return pretraining("cpdae", path, OPTIONS | changes, **{"max_steps": 10} | settings)
 
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
-    from datasets import Dataset
-
-    folder = tmp_path_factory.mktemp("inputs")
-    save_tiny_model(folder / "model")
-    written = [row["input_ids"].tolist() for row in rows(40, words=12)]
-    Dataset.from_dict({"input_ids": written}).save_to_disk(str(folder / "tokens/arrow"))
-    return {"model": folder / "model", "tokens": folder / "tokens"}
+    return texts_and_model(tmp_path_factory.mktemp("inputs"), rows(40, words=12))
 
 
 @pytest.mark.parametrize("name", list(VARIANTS))

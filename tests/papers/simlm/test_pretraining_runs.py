@@ -13,6 +13,7 @@ from repro.stages import pretrain
 from tests.killed import check_killed_and_continued
 from tests.papers.simlm.pretraining import DECODER, MASKS, TOKEN_LOSS, made, rows
 from tests.papers.simlm.test_replaced_language_modelling import OPTIONS as SIMLM
+from tests.stage_inputs import pretraining, texts_and_model
 from tests.tiny_models import save_tiny_model
 
 JOINT = {"training": "joint", "dropout": True, "draws": "independent"}
@@ -41,36 +42,16 @@ OBJECTIVES = {
 
 def params(name: str, **changes) -> dict:
     path, options = OBJECTIVES[name]
-    given = {
-        "objective": {"name": name, "version": VERSIONS.get(name, 1), "path": path},
-        "options": options,
-        "texts_per_batch": 8,
-        "epochs": None,
-        "max_steps": 10,
-        "learning_rate": 1e-3,
-        "warmup_ratio": 0.0,
-        "warmup_steps": 2,
-        "schedule": "linear",
-        "weight_decay": 0.0,
-        "max_grad_norm": 1.0,
-        "precision": "fp32",
-        "length": 24,
-        "seed": 45678,
-    }
-    return given | changes
+    given = {"max_steps": 10, "warmup_ratio": 0.0, "warmup_steps": 2, "seed": 45678}
+    return pretraining(name, path, options, version=VERSIONS.get(name, 1), **given | changes)
 
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
     """A random BERT of two layers, and 40 texts, every one with a title."""
-    from datasets import Dataset
-
     folder = tmp_path_factory.mktemp("inputs")
-    save_tiny_model(folder / "model", layers=2)
     save_tiny_model(folder / "generator", seed=5)
-    texts = [row["input_ids"].tolist() for row in rows(40, words=8)]
-    Dataset.from_dict({"input_ids": texts}).save_to_disk(str(folder / "tokens/arrow"))
-    return {"model": folder / "model", "tokens": folder / "tokens"}
+    return texts_and_model(folder, rows(40, words=8), layers=2)
 
 
 def weights(folder) -> bytes:
