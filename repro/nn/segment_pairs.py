@@ -44,19 +44,21 @@ def segment_pairs(
         ``input_ids``, ``attention_mask`` and ``token_type_ids`` (0 up to the first [SEP], then 1), (N, L)
         with L <= ``length``, int64.
     """
-    rows: list[dict] = [{}] * len(firsts)
     paired = [place for place, first in enumerate(firsts) if first]
     alone = [place for place, first in enumerate(firsts) if not first]
-    for places, columns in ((paired, (firsts, seconds)), (alone, (seconds,))):
-        texts = [[column[place] for place in places] for column in columns]
-        for place, row in zip(places, _token_rows(tokenizer, *texts, length=length), strict=True):
-            rows[place] = row
+    in_turn = _token_rows(tokenizer, _at(firsts, paired), _at(seconds, paired), length=length)
+    in_turn += _token_rows(tokenizer, _at(seconds, alone), length=length)
+    rows = [row for _, row in sorted(zip(paired + alone, in_turn, strict=True), key=lambda pair: pair[0])]
     ids = [row["input_ids"] for row in rows]
     return {
         "input_ids": padded(ids, value=tokenizer.pad_token_id),
         "attention_mask": padded([np.ones_like(row) for row in ids], value=0),
         "token_type_ids": padded([row["token_type_ids"] for row in rows], value=0),
     }
+
+
+def _at(texts: Sequence[str], places: list[int]) -> list[str]:
+    return [texts[place] for place in places]
 
 
 def _token_rows(tokenizer, *texts: list[str], length: int) -> list[dict[str, np.ndarray]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import torch
@@ -82,9 +82,7 @@ def _sum_of_parts(
     with autocast():  # one that draws what it predicts encodes the texts here
         counts = [objective.denominators(piece) for piece in pieces]
     device = next(objective.parameters()).device
-    means = [name for name, count in counts[0].items() if count is not None]
-    here = torch.tensor([float(sum(c[name] for c in counts)) for name in means], dtype=torch.float64)
-    totals = dict(zip(means, summed(here.to(device)).tolist(), strict=True))
+    totals = _totals(counts, device)
     sums = {name: torch.zeros((), dtype=torch.float64, device=device) for name in counts[0]}
     for piece, count in zip(pieces, counts, strict=True):
         with autocast():
@@ -97,32 +95,46 @@ def _sum_of_parts(
     return {name: summed(loss).float() for name, loss in sums.items() if totals.get(name, 1)}
 
 
+def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[str, float]:
+    """The denominator in the whole batch of each loss that is a mean."""
+    means = [name for name, count in counts[0].items() if count is not None]
+    here = torch.tensor([float(sum(c[name] for c in counts)) for name in means], dtype=torch.float64)
+    return dict(zip(means, summed(here.to(device)).tolist(), strict=True))
+
+
 def _with_cached_gradient(
     objective: BatchObjective, pieces: list[Batch], backward: Backward, autocast: Precision
 ) -> Batch:
     """The losses' gradient at what all parts are represented by, then part by part through the encoder."""
     device = next(objective.parameters()).device
-    states, encoded = [], []
     with torch.no_grad():
-        for piece in pieces:
-            states.append(_random_state(device))
-            encoded.append(_represented(objective, piece, autocast))
+        first = [(_random_state(device), _represented(objective, piece, autocast)) for piece in pieces]
+    states, encoded = zip(*first, strict=True)
     rows = {name: torch.cat([part[name] for part in encoded]) for name in encoded[0]}
     for values in rows.values():
         values.requires_grad_(values.is_floating_point())
     losses = objective.losses({name: gathered(values) for name, values in rows.items()})
     _minimise(losses, backward)
     after = _random_state(device)
-    sizes = {name: [len(part[name]) for part in encoded] for name in rows}
-    gradients = {name: v.grad.split(sizes[name]) for name, v in rows.items() if v.grad is not None}
-    for place, (piece, state) in enumerate(zip(pieces, states, strict=True)):
+    for piece, state, gradients in zip(pieces, states, _gradients_by_part(rows, encoded), strict=True):
         _restore_random_state(state, device)  # the dropout of the first pass
         again = _represented(objective, piece, autocast)
-        pairs = [(again[name], parts[place]) for name, parts in gradients.items()]
-        if pairs := [pair for pair in pairs if pair[0].requires_grad]:
-            torch.autograd.backward(*map(list, zip(*pairs, strict=True)))
+        _backward_from([(again[name], gradient) for name, gradient in gradients.items()])
     _restore_random_state(after, device)
     return {name: loss.detach() for name, loss in losses.items()}
+
+
+def _gradients_by_part(rows: Batch, encoded: Sequence[Batch]) -> list[Batch]:
+    """The gradients of all parts' rows cut into those of each part."""
+    sizes = {name: [len(part[name]) for part in encoded] for name in rows}
+    split = {name: v.grad.split(sizes[name]) for name, v in rows.items() if v.grad is not None}
+    return [{name: parts[place] for name, parts in split.items()} for place in range(len(encoded))]
+
+
+def _backward_from(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    """Pass gradients on from the rows that they belong to, as far as these have a graph."""
+    if pairs := [pair for pair in pairs if pair[0].requires_grad]:
+        torch.autograd.backward(*map(list, zip(*pairs, strict=True)))
 
 
 def _represented(objective: nn.Module, piece: Batch, autocast: Precision) -> Batch:
