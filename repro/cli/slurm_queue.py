@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 
 def tell_jobs(plan, store) -> None:
@@ -19,11 +20,15 @@ def tell_jobs(plan, store) -> None:
         return
     if not by_node:
         return
-    counts = Counter(job.state for job in by_node.values())
-    states = ("running", "queued", "failed", "cancelled", "done")
-    in_words = ", ".join(f"{counts[state]} {state}" for state in states if counts[state])
-    print(f"Slurm jobs of nodes that are not stored: {in_words}")
+    print(f"Slurm jobs of nodes that are not stored: {_numbers(job.state for job in by_node.values())}")
     for node in missing:
         job = by_node.get(node.fingerprint)
         if job and job.state in ("failed", "done"):
             print(f"failed: {describe(node)}: job {job.id} is {job.slurm} (log: {log(store, node)})")
+
+
+def _numbers(states: Iterable[str]) -> str:
+    """``2 running, 1 failed``: how many there are of each state."""
+    counts = Counter(states)
+    order = ("running", "queued", "failed", "cancelled", "done")
+    return ", ".join(f"{counts[state]} {state}" for state in order if counts[state])

@@ -60,13 +60,16 @@ def _bolds(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[s
         if cell.is_numeric:
             scopes.setdefault(bold_scope(cell), []).append(cell)
     for members in scopes.values():
-        if not any(c.printed.bold for c in members):
-            continue
-        best = max(c.printed.value for c in members)
-        for cell in members:
-            if cell.printed.bold != (cell.printed.value == best):
-                state = "bold" if cell.printed.bold else "not bold"
-                yield cell.id, f"{cell.printed.plain} is {state}, the best of its {table.bold} is {best}"
+        if any(cell.printed.bold for cell in members):
+            yield from _bolds_of_scope(table, members)
+
+
+def _bolds_of_scope(table: Table, members: list[Cell]) -> Iterator[tuple[str, str]]:
+    best = max(cell.printed.value for cell in members)
+    for cell in members:
+        if cell.printed.bold != (cell.printed.value == best):
+            state = "bold" if cell.printed.bold else "not bold"
+            yield cell.id, f"{cell.printed.plain} is {state}, the best of its {table.bold} is {best}"
 
 
 def bold_scope(cell: Cell) -> tuple:

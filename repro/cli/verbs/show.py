@@ -25,11 +25,15 @@ def command(what, tables, figures, as_json):
         if tables or figures:
             raise UsageError("a cell is named by its path alone; leave --table and --figure out")
         return _cell(what, as_json)
+    return _paper(what, tables, figures, as_json)
+
+
+def _paper(name: str, tables: tuple[str, ...], figures: tuple[str, ...], as_json: bool) -> None:
     from repro.cli.printing import emit_json
     from repro.manifest.cells import figure_of, table_of
     from repro.manifest.papers import paper
 
-    source = paper(what)
+    source = paper(name)
     shown = [table_of(source, t) for t in tables]
     plotted = [figure_of(source, f) for f in figures]
     if not shown and not plotted:

@@ -1,0 +1,49 @@
+"""Limits on how much a reader has to hold in mind at once; the suite's whole source is counted."""
+
+from pathlib import Path
+
+from radon.complexity import cc_visit
+
+ROOT = Path(__file__).resolve().parents[1]
+MOST_PATHS = (
+    10  # through a function (McCabe's number, in which radon counts `and`, `or` and comprehensions, too)
+)
+SHARE_ABOVE = 0.02
+FORMATTED_BY_HAND = 10
+
+
+def sources(*folders: str) -> list[Path]:
+    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def complexities() -> dict[str, int]:
+    """The complexity of every function and method, also of those inside others, by file and line."""
+    counted, numbers = [], {}
+    for path in sources("repro", "papers"):
+        name = path.relative_to(ROOT)
+        counted += [(name, block) for block in cc_visit(path.read_text(encoding="utf-8"))]
+    while counted:
+        name, block = counted.pop()
+        if hasattr(block, "methods"):
+            counted += [(name, inner) for inner in (*block.methods, *block.inner_classes)]
+        else:
+            numbers[f"{name}:{block.lineno} {block.name}"] = block.complexity
+            counted += [(name, inner) for inner in block.closures]
+    return numbers
+
+
+def test_few_functions_have_more_than_ten_paths():
+    numbers = complexities()
+    above = {where: number for where, number in numbers.items() if number > MOST_PATHS}
+    listed = "\n".join(
+        f"{number} {where}" for where, number in sorted(above.items(), key=lambda item: -item[1])
+    )
+    assert len(numbers) > 1500 and len(above) <= SHARE_ABOVE * len(numbers), listed
+
+
+def test_hardly_any_line_is_kept_from_the_formatter():
+    mark = "# fmt: " + "skip"
+    lines = [
+        path for path in sources("repro", "papers", "tests") for _ in range(path.read_text().count(mark))
+    ]
+    assert len(lines) <= FORMATTED_BY_HAND, lines
