@@ -1,7 +1,5 @@
 """The command line: ``repro VERB``. Each verb lives in a file of its own, imported when it is called."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import os
@@ -52,9 +50,7 @@ VERBS = {
         "verify": "read every artefact of the store and name the damaged ones",
         "gc": "what of the store no manifest needs, and remove it",
     },
-    "extend": {
-        "new-paper": "begin another paper: a folder of placeholders that runs",
-    },
+    "extend": {"new-paper": "begin another paper: a folder of placeholders that runs"},
 }
 
 

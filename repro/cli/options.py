@@ -1,7 +1,5 @@
 """Options that several verbs share, and what they select."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass

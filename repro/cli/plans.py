@@ -1,7 +1,5 @@
 """A plan and its cost on the terminal."""
 
-from __future__ import annotations
-
 from repro.cli.printing import emit_json, table
 from repro.graph import Node
 from repro.running.cost.estimate import Estimate, estimate

@@ -1,7 +1,5 @@
 """Printing: results on standard output, JSON for programs, tables for people."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

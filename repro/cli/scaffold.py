@@ -1,7 +1,5 @@
 """A folder for another paper: placeholders that run, to be replaced one by one."""
 
-from __future__ import annotations
-
 import importlib.util
 import keyword
 import re

@@ -1,7 +1,5 @@
 """The Slurm jobs of a plan's nodes, on the terminal."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

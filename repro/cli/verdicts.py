@@ -1,7 +1,5 @@
 """A comparison on the terminal, and the exit status that follows from it."""
 
-from __future__ import annotations
-
 import sys
 
 from repro.judging.compared import Comparison

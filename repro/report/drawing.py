@@ -1,7 +1,5 @@
 """From measured cells and stored exhibits to files: which panels and lines a figure has."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path

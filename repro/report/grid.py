@@ -1,12 +1,10 @@
 """The rows and columns of a table on the paper's axes: what every writer of tables starts from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import groupby
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 from repro.judging.compared import Compared
 from repro.manifest.cells import Cell
@@ -47,7 +45,7 @@ class Grid(Generic[T]):
     cells: Mapping[tuple[str, str], T]
 
     @classmethod
-    def of(cls, table: Table, cells: Mapping[tuple[str, str], T]) -> Grid[T]:
+    def of(cls, table: Table, cells: Mapping[tuple[str, str], T]) -> Self:
         """The part of ``table`` that ``cells`` lie in."""
         rows, columns = {row for row, _ in cells}, {column for _, column in cells}
         return cls(

@@ -3,8 +3,6 @@ r"""The paper's tables as LaTeX: published, ours and their difference under each
 A file holds one ``table`` environment and needs ``booktabs``, ``siunitx`` and ``graphicx``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Text, marks and verdicts as LaTeX writes them."""
 
-from __future__ import annotations
-
 import unicodedata
 
 _ESCAPES = {

@@ -1,7 +1,5 @@
 """Verdicts in Markdown: for a README, or the summary of a CI job."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The README.md of an exported encoder: what it is, what it was made from, what it reached."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from repro import __version__

@@ -1,7 +1,5 @@
 """A study's table as Markdown and as LaTeX: mean and interval over seeds, tests, cost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from repro.judging.studies import LEVEL, Cost, Entry

@@ -1,7 +1,5 @@
 """The LaTeX of compared tables as files; of a study, Markdown beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

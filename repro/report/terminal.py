@@ -1,7 +1,5 @@
 """Tables for a terminal: as published, or with ours beneath."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich import box

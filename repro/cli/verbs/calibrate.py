@@ -1,7 +1,5 @@
 """``repro calibrate``"""
 
-from __future__ import annotations
-
 import json
 
 import click

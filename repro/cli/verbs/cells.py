@@ -1,7 +1,5 @@
 """``repro cells``"""
 
-from __future__ import annotations
-
 import click
 
 from repro.errors import UsageError

@@ -1,15 +1,12 @@
 """``repro claims``"""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import click
 
 
 @click.command(
-    "claims",
-    epilog="\b\nExamples:\n  repro claims PAPER --failing\n  repro claims --scale tiny --json",
+    "claims", epilog="\b\nExamples:\n  repro claims PAPER --failing\n  repro claims --scale tiny --json"
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1)
 @click.option("--scale", "scale_name", default="full", show_default=True, help="Whose measurements.")

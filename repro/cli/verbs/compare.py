@@ -1,7 +1,5 @@
 """``repro compare``"""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``repro coverage``"""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import click

@@ -1,7 +1,5 @@
 """``repro data list | check | fetch``"""
 
-from __future__ import annotations
-
 import sys
 
 import click

@@ -1,7 +1,5 @@
 """``repro doctor``"""
 
-from __future__ import annotations
-
 import click
 
 from repro.locations import Locations

@@ -1,7 +1,5 @@
 """``repro evaluate``"""
 
-from __future__ import annotations
-
 import click
 
 from repro.errors import UsageError

@@ -1,7 +1,5 @@
 """``repro export-encoder``"""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

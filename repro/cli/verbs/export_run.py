@@ -1,7 +1,5 @@
 """``repro export-run``"""
 
-from __future__ import annotations
-
 import click
 
 

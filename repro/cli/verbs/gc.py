@@ -1,7 +1,5 @@
 """``repro gc``"""
 
-from __future__ import annotations
-
 import math
 import sys
 

@@ -1,7 +1,5 @@
 """``repro list``"""
 
-from __future__ import annotations
-
 import click
 
 from repro.cli.printing import emit_json, table

@@ -1,7 +1,5 @@
 """``repro readings``"""
 
-from __future__ import annotations
-
 import click
 
 

@@ -1,7 +1,5 @@
 """``repro report``"""
 
-from __future__ import annotations
-
 import click
 
 from repro.cli.options import _papers, _scales

@@ -1,7 +1,5 @@
 """``repro run``"""
 
-from __future__ import annotations
-
 import sys
 
 import click

@@ -1,7 +1,5 @@
 """``repro stage``"""
 
-from __future__ import annotations
-
 import click
 
 from repro.errors import StoreError, UsageError

@@ -1,7 +1,5 @@
 """``repro status``"""
 
-from __future__ import annotations
-
 import click
 
 from repro.cli.options import selecting

@@ -1,7 +1,5 @@
 """``repro tables``"""
 
-from __future__ import annotations
-
 import click
 
 from repro.cli.options import selecting

@@ -1,7 +1,5 @@
 """``repro verify``"""
 
-from __future__ import annotations
-
 import click
 
 from repro.locations import Locations

@@ -1,7 +1,5 @@
 """A query and its candidates in a plane, one panel a system."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Size, type, palette and small print of all charts, and the two files written for each."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager

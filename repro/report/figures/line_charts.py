@@ -1,7 +1,5 @@
 """Effectiveness over an x-axis, one panel a measure."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path

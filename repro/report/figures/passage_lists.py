@@ -1,7 +1,5 @@
 """The first passages of several systems beside each other, as Markdown."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Words shaded by a value each, for a page and for a terminal."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Iterable
 from pathlib import Path

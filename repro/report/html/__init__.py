@@ -1,7 +1,5 @@
 """The report as one page that needs nothing but itself."""
 
-from __future__ import annotations
-
 from importlib import resources
 
 from repro import __version__

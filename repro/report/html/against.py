@@ -1,7 +1,5 @@
 """The order of rows, and the gains over the authors' own baselines, held against the paper's."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from repro.judging.compared import Compared

@@ -1,7 +1,5 @@
 """The card of a cell, which opens over the table and says how its number is defined, judged and made."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """HTML from Python in which every text is escaped unless it is HTML already."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """The first part of the page: how far all papers have come."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

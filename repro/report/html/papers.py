@@ -1,7 +1,5 @@
 """A paper's part of the page."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

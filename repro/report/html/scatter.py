@@ -1,7 +1,5 @@
 """Queries of one row against those of the row of reference, as a small SVG."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Everything that the page of a report shows, gathered from manifests, results and store."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The paper behind a part of the page, how to cite it, and its collections with their licences."""
 
-from __future__ import annotations
-
 from repro.datasets.catalog import catalog
 from repro.manifest.papers import Paper
 from repro.report.html.elements import Content, Markup, el, identifier, plain_table

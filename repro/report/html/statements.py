@@ -1,7 +1,5 @@
 """A paper's claims, the findings of its audit, and its readings, as sections of the page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from repro.judging.audit.findings import Finding

@@ -1,7 +1,5 @@
 """The table of a study, which the suite measures for itself, with intervals and costs."""
 
-from __future__ import annotations
-
 from repro.judging.studies import LEVEL, Entry
 from repro.manifest.schema import Table
 from repro.report.grid import column_heads

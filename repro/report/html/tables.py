@@ -1,7 +1,5 @@
 """A paper's tables as it prints them, with ours beneath each number."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from repro.judging.compared import Compared, Comparison

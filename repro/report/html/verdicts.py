@@ -1,7 +1,5 @@
 """Verdicts on a page: a sign and a colour each, so that either alone tells them apart."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from repro.report.html.elements import Markup, el

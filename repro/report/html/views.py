@@ -1,7 +1,5 @@
 """Drawings and views that ``repro figures`` left, so placed that nothing in them can touch the page."""
 
-from __future__ import annotations
-
 import html
 import re
 from base64 import b64encode
