@@ -94,7 +94,7 @@ def _cell(identifier: str, as_json: bool) -> None:
         return emit_json(facts)
     for name, value in facts.items():
         if value not in (None, "", [], {}):
-            print(f"{name + ':':15}{', '.join(map(str, value)) if isinstance(value, list) else value}")
+            print(f"{name + ': ':15}{', '.join(map(str, value)) if isinstance(value, list) else value}")
     for reading in (*readings.values(), *more.values()):
         print(f"\n{reading.id} ({reading.kind}, {reading.where}): {reading.paper}")
         print(f"  choices: {', '.join(reading.choices)}; default: {reading.default}")
