@@ -10,7 +10,7 @@ from repro.errors import UsageError
 from repro.manifest.cells import Cell, Shown, exhibits, figure_of, select
 from repro.manifest.papers import paper, papers
 from repro.running.plan import Plan, plan
-from repro.running.scale import scale
+from repro.running.scale import scale, scales
 from repro.running.workspace import Workspace
 
 
@@ -42,8 +42,6 @@ def _papers(ctx, param, incomplete):
 
 
 def _scales(ctx, param, incomplete):
-    from repro.running.scale import scales
-
     return [name for name in scales() if name.startswith(incomplete)]
 
 

@@ -95,23 +95,13 @@ def _papers(cost: Estimate) -> None:
     rows = []
     for name, nodes in cost.by_paper.items():
         trained = [node for node in nodes if node.stage == "pretrain"]
-        rows.append(
-            [
-                name,
-                _amount(cost, trained),
-                _amount(cost, _longest(cost, trained)),
-                _amount(cost, [n for n in nodes if n.stage == "finetune"]),
-                _amount(cost, nodes),
-                "\n".join(map(str, stated(paper(name)))),
-            ]
-        )
+        longest = sorted(trained, key=lambda node: cost.works[node.fingerprint].training or 0)[-1:]
+        tuned = [node for node in nodes if node.stage == "finetune"]
+        amounts = [_amount(cost, group) for group in (trained, longest, tuned, nodes)]
+        rows.append([name, *amounts, "\n".join(map(str, stated(paper(name))))])
     unit = f"{cost.throughput.unit} hours" if cost.throughput else "FLOP"
     head = ["paper", "pre-training", "longest of it", "fine-tuning", "all", "the paper on its own cost"]
     table(f"Estimated {unit} of what is to run; what papers share is in each", head, rows, right=(1, 2, 3, 4))
-
-
-def _longest(cost: Estimate, nodes: list[Node]) -> list[Node]:
-    return sorted(nodes, key=lambda node: cost.works[node.fingerprint].training or 0)[-1:]
 
 
 def _amount(cost: Estimate, nodes: list[Node]) -> str:

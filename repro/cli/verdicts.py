@@ -38,7 +38,7 @@ def show(comparison: Comparison, as_json: bool) -> None:
     from repro.report.terminal import compared_table
 
     out = console()
-    for cells in _by_table(comparison).values():
+    for cells in comparison.by_table().values():
         if any(c.measured is not None or c.verdict.name in ("failed", "blocked") for c in cells):
             out.print(compared_table(comparison, cells))
     print(summary(comparison))
@@ -78,7 +78,7 @@ def notices(comparison: Comparison) -> list[str]:
 
 
 def _unstored(comparison: Comparison) -> list[str]:
-    measured = ([c for c in cells if c.measured is not None] for cells in _by_table(comparison).values())
+    measured = ([c for c in cells if c.measured is not None] for cells in comparison.by_table().values())
     if comparison.tests or all(len({c.cell.row.id for c in cells}) < 2 for cells in measured):
         return []
     return ["too few of their runs are stored here; `repro run` with the same selection makes them"]
@@ -95,10 +95,3 @@ def status(comparison: Comparison, *, strict: bool, outcome: Outcome | None) -> 
     if outcome and (outcome.blocked or any(c.verdict.name == "blocked" for c in comparison.cells)):
         return 4
     return int(strict and any(c.verdict.name in FAILS for c in comparison.cells))
-
-
-def _by_table(comparison: Comparison) -> dict:
-    tables: dict[tuple[str, str], list] = {}
-    for c in comparison.cells:
-        tables.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
-    return tables

@@ -88,6 +88,13 @@ class Comparison:
         """How often each verdict was given."""
         return Counter(c.verdict.name for c in self.cells)
 
+    def by_table(self) -> dict[tuple[str, str], list[Compared]]:
+        """The cells of every table or figure, under the paper's name and its id."""
+        tables: dict[tuple[str, str], list[Compared]] = {}
+        for c in self.cells:
+            tables.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
+        return tables
+
     def betters(self, compared: Compared) -> list[str]:
         """Ids of the rows that this cell's row beats significantly, by the test of its table."""
         test, max_p = self._test(compared)

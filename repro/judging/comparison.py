@@ -49,10 +49,7 @@ def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
 
 def cells_as_json(comparison: Comparison) -> list[dict]:
     """An object per cell: published and measured, tests between rows, effects, order of the rows."""
-    by_table: dict[tuple[str, str], list[Compared]] = defaultdict(list)
-    for c in comparison.cells:
-        by_table[c.cell.paper.name, c.cell.table.id].append(c)
-    against = {key: (effects(cells), orders(cells)) for key, cells in by_table.items()}
+    against = {key: (effects(cells), orders(cells)) for key, cells in comparison.by_table().items()}
     return [
         c.as_json()
         | {"tests": comparison.pairs(c)}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from repro.evaluation import means
 from repro.judging.compared import Compared
-from repro.manifest.cells import Shown
+from repro.manifest.cells import figure_of
 from repro.manifest.schema import Figure
 from repro.report import figures
 from repro.running.plan import Plan
@@ -20,15 +20,12 @@ def draw_curves(compared: Sequence[Compared], folder: Path) -> Iterator[Path]:
         points = list(group)
         if any(c.measured is not None for c in points):
             path = folder / f"{name}-{identifier.replace('-', '')}.svg"
-            figure, panels = _figure(points[0]), _panels(points)
-            notes = [_note(points[0].scale, _readings(points)), *_tests(figure, panels)]
+            figure = figure_of(points[0].cell.paper, identifier.removeprefix("figure-"))
+            panels = _panels(figure, points)
+            readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
+            notes = [_note(points[0].scale, readings), *_tests(figure, panels)]
             figures.curves(panels, path, note="; ".join(filter(None, notes)))
             yield path
-
-
-def _figure(point: Compared) -> Figure:
-    printed = point.cell.paper.manifest.figures
-    return next(f for f in printed if f"figure-{f.id}" == point.cell.table.id)
 
 
 def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
@@ -44,20 +41,18 @@ def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
                 yield f"{panel['y_label']}, {' against '.join(s['label'] for s in panel['series'])}: {result}"
 
 
-def _panels(points: list[Compared]) -> list[dict]:
+def _panels(figure: Figure, points: list[Compared]) -> list[dict]:
     """One panel a column, one line a group of rows."""
-    table, figure = points[0].cell.table, _figure(points[0])
     panels = []
-    for column in table.columns:
+    for column in points[0].cell.table.columns:
         series = []
         for line in figure.lines:
             on_line = [c for c in points if (c.cell.column.id, c.cell.row.group) == (column.id, line.id)]
             measured = [_point(c, line.over) for c in on_line if c.measured is not None]
             if measured:
                 series.append({"label": line.label, "points": measured})
-        panels.append(
-            {"title": column.head[0], "x_label": figure.x or "", "y_label": column.head[-1], "series": series}
-        )
+        names = {"title": column.head[0], "x_label": figure.x or "", "y_label": column.head[-1]}
+        panels.append(names | {"series": series})
     return panels
 
 
@@ -74,35 +69,25 @@ def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:
     for (name, owner), group in groupby(plan.exhibits, key=lambda shown: (shown.paper.name, shown.owner)):
         stored = [s for s in group if plan.states[plan.exhibits[s].fingerprint] == "stored"]
         departures = {k: v for s in stored for k, v in plan.departures[s].items()}
-        pairs = [(s.exhibit.label, _exhibit(plan, store, s)) for s in stored]
+        exhibits = [read_json(store.path(plan.exhibits[s]) / "exhibit.json") for s in stored]
+        pairs = list(zip((s.exhibit.label for s in stored), exhibits, strict=True))
         if pairs:
             place = f"table{owner}" if not owner.startswith("figure-") else owner.replace("-", "")
             yield from _draw(pairs, folder / f"{name}-{place}", _note(plan.scale.name, departures))
 
 
-def _exhibit(plan: Plan, store: Store, shown: Shown) -> dict:
-    return read_json(store.path(plan.exhibits[shown]) / "exhibit.json")
-
-
 def _draw(pairs: list[tuple[str, dict]], stem: Path, note: str) -> Iterator[Path]:
+    whole = {"scatter": (figures.scatter, ".svg"), "passages": (figures.passages, ".md")}
     kind = pairs[0][1]["kind"]
-    if kind == "scatter":
-        path = stem.with_suffix(".svg")
-        figures.scatter(pairs, path, note=note)
-        yield path
-    elif kind == "passages":
-        path = stem.with_suffix(".md")
-        figures.passages(pairs, path, note=note)
-        yield path
+    if kind in whole:
+        draw, suffix = whole[kind]
+        draw(pairs, stem.with_suffix(suffix), note=note)
+        yield stem.with_suffix(suffix)
     else:
         for number, (_, exhibit) in enumerate(pairs, 1):
             path = stem.with_name(f"{stem.name}{'' if len(pairs) == 1 else f'-{number}'}.html")
             figures.shaded_words(exhibit, path, note=note)
             yield path
-
-
-def _readings(points: list[Compared]) -> dict[str, str]:
-    return {k: v for c in points for record in c.records for k, v in record.readings.items()}
 
 
 def _note(scale: str, departures: dict[str, str]) -> str:

@@ -14,31 +14,16 @@ from repro.running.plan import Plan
 from repro.running.workspace import Workspace
 
 BEGIN, END = "<!-- verdicts:begin -->", "<!-- verdicts:end -->"
-ORDER = (
-    "failed",
-    "lower",
-    "higher",
-    "inconclusive",
-    "exact",
-    "consistent",
-    "within tolerance",
-    "modified",
-    "scaled",
-    "blocked",
-    "not run",
-)
+ORDER = ("failed", "lower", "higher", "inconclusive", "exact", "consistent", "within tolerance")
+ORDER += ("modified", "scaled", "blocked", "not run")
 
 
 def summary(comparison: Comparison, *, scale: str) -> str:
     """The cells that fail, one a line, and then the counts of verdicts in every table."""
     failing = [c for c in comparison.cells if c.verdict.name in FAILS]
     note = "" if scale == "full" else " Only full scale is compared with the published numbers."
-    lines = [
-        f"## Verdicts at scale {scale}",
-        "",
-        f"{len(comparison.cells)} cells, {len(failing)} failing.{note}",
-        "",
-    ]
+    count = f"{len(comparison.cells)} cells, {len(failing)} failing.{note}"
+    lines = [f"## Verdicts at scale {scale}", "", count, ""]
     if failing:
         lines += table(["cell", "published", "ours", "verdict", "why"], [_failing(c) for c in failing])
     return "\n".join([*lines, *_counts(comparison)])
@@ -47,15 +32,15 @@ def summary(comparison: Comparison, *, scale: str) -> str:
 def _counts(comparison: Comparison) -> list[str]:
     """A line for every table, those with most failures first."""
     present = [name for name in ORDER if comparison.counts()[name]]
-    counted: dict[tuple[str, str], Counter[str]] = {}
-    for c in comparison.cells:
-        counted.setdefault((c.cell.paper.name, c.cell.table.id), Counter())[c.verdict.name] += 1
-    ordered = sorted(counted.items(), key=lambda pair: -sum(pair[1][name] for name in FAILS))
-    rows = [
-        [*names, str(counts.total()), *(_number(counts[name]) for name in present)]
-        for names, counts in ordered
-    ]
+    rows = []
+    for names, cells in sorted(comparison.by_table().items(), key=_failures, reverse=True):
+        counts = Counter(c.verdict.name for c in cells)
+        rows.append([*names, str(len(cells)), *(_number(counts[name]) for name in present)])
     return table(["paper", "table", "cells", *present], rows)
+
+
+def _failures(table: tuple[tuple[str, str], list[Compared]]) -> int:
+    return sum(c.verdict.name in FAILS for c in table[1])
 
 
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[Covered]]) -> str:
@@ -104,9 +89,8 @@ def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
 def between(path: Path, text: str, new: str) -> str:
     """The text with what stands between the markers replaced. Raises UsageError unless there is one pair."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        raise UsageError(
-            f"{path} must hold {BEGIN} and, after it, {END}, once each; put them where the table belongs"
-        )
+        wanted = f"{BEGIN} and, after it, {END}, once each"
+        raise UsageError(f"{path} must hold {wanted}; put them where the table belongs")
     before, _, rest = text.partition(BEGIN)
     return f"{before}{BEGIN}\n{new}\n{END}{rest.partition(END)[2]}"
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from repro.judging.comparison import Compared, Comparison
+from repro.judging.comparison import Comparison
 from repro.judging.studies import costs, entries
 from repro.report import study
 from repro.report.latex import latex
@@ -19,17 +19,16 @@ def table_texts(
     Args:
         seeds: those that were asked for, which the command in a study's files repeats.
     """
-    tables: dict[tuple[str, str], list[Compared]] = {}
-    for c in comparison.cells:
-        if c.cell.table.kind != "figure":
-            tables.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
-    for (paper, identifier), cells in tables.items():
+    for (paper, identifier), cells in comparison.by_table().items():
+        table = cells[0].cell.table
+        if table.kind == "figure":
+            continue
         command = f"repro tables {paper} --table {identifier} --scale {plan.scale.name}"
         name = f"{paper}-table{identifier}"
-        if cells[0].cell.table.kind == "study":
+        if table.kind == "study":
             command += f" --seeds {','.join(map(str, seeds))}" if seeds else ""
             title = f"{cells[0].cell.paper.manifest.title} (scale {plan.scale.name})"
-            table, own = cells[0].cell.table, plan.of_table(paper, identifier)
+            own = plan.of_table(paper, identifier)
             spent, measured = costs(own, store), entries(own, store, reference=table.delta_from)
             yield f"{name}.md", study.markdown(title, table, measured, spent, command=command)
             yield f"{name}.tex", study.latex(title, table, measured, spent, command=command)

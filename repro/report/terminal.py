@@ -9,23 +9,14 @@ from rich.text import Text
 
 from repro.judging.compared import Compared, Comparison
 from repro.judging.effects import Effect, effects, orders
+from repro.judging.verdict import PASSES
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Table
 from repro.report.grid import Grid, column_heads, compared_grid, ours
 
-STYLES = {
-    "exact": "green",
-    "consistent": "green",
-    "within tolerance": "green",
-    "lower": "red",
-    "higher": "red",
-    "failed": "bold red",
-    "inconclusive": "yellow",
-    "modified": "yellow",
-    "scaled": "cyan",
-    "blocked": "magenta",
-    "not run": "dim",
-}
+STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "red") | {"failed": "bold red"}
+STYLES |= {"inconclusive": "yellow", "modified": "yellow", "scaled": "cyan"}
+STYLES |= {"blocked": "magenta", "not run": "dim"}
 # there is no raised q
 RAISED = dict(zip("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ", strict=True))
 
@@ -112,10 +103,8 @@ def against_paper(cells: Sequence[Compared], grid: Grid) -> Group | None:
         by_column = {e.column: _gain(e) for e in gains if (e.row, e.over) == (row, over)}
         values = [by_column.get(c.id, "") for c in grid.columns]
         view.add_row(Text(f"{labels[row]} over {labels[over]}"), *values)
-    return _titled(
-        "against the published numbers: Kendall's tau-b; effect ratio (1 = the published gain), delta RI (0)",
-        view,
-    )
+    about = "Kendall's tau-b; effect ratio (1 = the published gain), delta RI (0)"
+    return _titled(f"against the published numbers: {about}", view)
 
 
 def _order(tau: tuple[float, int] | None) -> str:

@@ -5,6 +5,7 @@ from types import SimpleNamespace as Made
 
 import pytest
 
+from repro.manifest.cells import Shown
 from repro.report import drawing
 
 SCATTER = {"kind": "scatter", "points": [{"id": "q", "x": 0.0, "y": 0.0, "role": "query", "grade": None}]}
@@ -20,7 +21,7 @@ def drawn(tmp_path):
         for number, (owner, label, exhibit, state) in enumerate(given):
             (tmp_path / str(number)).mkdir(exist_ok=True)
             (tmp_path / str(number) / "exhibit.json").write_text(json.dumps(exhibit))
-            shown = drawing.Shown(Made(name="paper"), owner, Made(id=label, label=label))
+            shown = Shown(Made(name="paper"), owner, Made(id=label, label=label))
             exhibits[shown] = Made(fingerprint=str(number))
             states[str(number)] = state
         plan = Made(

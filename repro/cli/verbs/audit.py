@@ -26,11 +26,9 @@ def command(names, strict, as_json):
     else:
         for name in dict.fromkeys(finding.paper for finding in findings):
             own = [f for f in findings if f.paper == name]
-            table(
-                f"{name}: {_count(own)}",
-                ["severity", "kind", "places and values", "what does not fit"],
-                [[f.severity, f.kind, _places(f), _misfit(f)] for f in own],
-            )
+            rows = [[f.severity, f.kind, _places(f), _misfit(f)] for f in own]
+            head = ["severity", "kind", "places and values", "what does not fit"]
+            table(f"{name}: {_count(own)}", head, rows)
         print(_count(findings))
     return int(strict and any(finding.severity == "error" for finding in findings))
 

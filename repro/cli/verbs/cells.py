@@ -39,9 +39,8 @@ def _csv(rows: list[dict]) -> None:
 
     if not rows:
         return
-    writer = csv.DictWriter(
-        sys.stdout, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n"
-    )
+    names = list(dict.fromkeys(key for row in rows for key in row))
+    writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
     writer.writeheader()
     for row in rows:
         writer.writerow({k: " | ".join(v) if isinstance(v, list) else v for k, v in row.items()})

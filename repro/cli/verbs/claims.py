@@ -48,16 +48,10 @@ def _show(name: str, own, scale_name: str, *, each: bool) -> None:
     from repro.cli.printing import table
 
     shown = [j for j in own if each or j.statement.kind == "claim" or j.published.state == "fails"]
-    rows = [
-        [
-            j.statement.id.removeprefix(f"{name}/"),
-            j.statement.where,
-            _says(j),
-            _judgement(j.published),
-            _judgement(j.ours),
-        ]
-        for j in shown
-    ]
+    rows = []
+    for j in shown:
+        place = [j.statement.id.removeprefix(f"{name}/"), j.statement.where]
+        rows.append([*place, _says(j), _judgement(j.published), _judgement(j.ours)])
     rows += _folded(name, [j for j in own if j not in shown])
     ours = "ours" if scale_name == "full" else f"ours, {scale_name}"
     table(f"{name}: {_count(own, scale_name)}", ["claim", "where", "what is stated", "paper", ours], rows)
@@ -93,10 +87,10 @@ def _judgement(judgement) -> str:
 
 
 def _count(own, scale_name: str) -> str:
-    printed = Counter(j.published.state for j in own)
-    ours = Counter(j.ours.state for j in own)
-    return f"{len(own)} statements; in the paper: {_parts(printed)}; ours at {scale_name}: {_parts(ours)}"
+    published, ours = _parts(j.published.state for j in own), _parts(j.ours.state for j in own)
+    return f"{len(own)} statements; in the paper: {published}; ours at {scale_name}: {ours}"
 
 
-def _parts(counts: Counter) -> str:
+def _parts(states) -> str:
+    counts = Counter(states)
     return ", ".join(f"{counts[s]} {s}" for s in ("holds", "fails", "untested") if counts[s])

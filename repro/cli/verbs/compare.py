@@ -16,14 +16,10 @@ class _TakingRuns(click.Command):
     def parse_args(self, ctx, args):
         rest = super().parse_args(ctx, args)
         names = ctx.params["names"]
-        runs = [name for name in names if name not in papers() and _is_path(name)]
+        paths = (n for n in names if n not in papers() and ("/" in n or "." in n or Path(n).exists()))
+        ctx.params["runs"] = runs = tuple(paths)
         ctx.params["names"] = tuple(name for name in names if name not in runs)
-        ctx.params["runs"] = tuple(runs)
         return rest
-
-
-def _is_path(name: str) -> bool:
-    return "/" in name or "." in name or Path(name).exists()
 
 
 @click.command(
@@ -71,21 +67,8 @@ def _runs(selection, runs: tuple[str, ...], strict: bool, as_json: bool) -> None
     compared = user_runs([Path(run) for run in runs], selection.plan(), selection.workspace.store)
     if as_json:
         return emit_json([run.as_json() for run in compared])
-    head = [
-        "cell",
-        "run",
-        "published",
-        "yours",
-        "ours",
-        "difference [95 %]",
-        "t p",
-        "permutation p",
-        "d_z",
-        "won/tied/lost",
-        "RMSE",
-        "tau",
-        "RBO",
-    ]
+    head = ["cell", "run", "published", "yours", "ours", "difference [95 %]", "t p", "permutation p", "d_z"]
+    head += ["won/tied/lost", "RMSE", "tau", "RBO"]
     rows = [[g.cell.id, g.path.name, g.cell.printed.plain, *_numbers(g)] for g in compared]
     table(f"runs given (scale {selection.scale})", head, rows, right=range(2, len(head)))
     for g in compared:
@@ -96,10 +79,8 @@ def _runs(selection, runs: tuple[str, ...], strict: bool, as_json: bool) -> None
 def _notices(scored) -> list[str]:
     scores, notices = scored.scores, []
     if scores.missing or scores.ignored:
-        notices.append(
-            f"{scored.path}: {len(scores.missing)} of {len(scores.queries)} judged queries are missing and "
-            f"count as 0; {scores.ignored} others are not judged"
-        )
+        missing = f"{len(scores.missing)} of {len(scores.queries)} judged queries are missing and count as 0"
+        notices.append(f"{scored.path}: {missing}; {scores.ignored} others are not judged")
     if scored.pair is None:
         make = f"`repro run --cell {scored.cell.id} --scale {scored.scale}` makes it"
         notices.append(f"{scored.cell.id}: no run of ours is stored; {make}")

@@ -45,17 +45,11 @@ def _print(title, rows, scales) -> None:
     from repro.judging.coverage import WAYS
 
     head = ["", "cells", *WAYS, "│", *scales, "│", "nothing to measure"]
-    lines = [
-        [
-            tally.what,
-            *_numbers(len(tally.cells), *tally.ways.values()),
-            "│",
-            *_numbers(*(tally.measured[scale] for scale in scales)),
-            "│",
-            *_numbers(tally.idle),
-        ]
-        for tally in rows
-    ]
+    lines = []
+    for tally in rows:
+        measured = _numbers(*(tally.measured[scale] for scale in scales))
+        ways = _numbers(len(tally.cells), *tally.ways.values())
+        lines.append([tally.what, *ways, "│", *measured, "│", *_numbers(tally.idle)])
     table(title, head, lines, right=range(1, len(head)))
 
 
@@ -65,12 +59,8 @@ def _numbers(*values: int) -> list[str]:
 
 def _reasons(rows) -> None:
     """A line for every row of a table that cannot be measured."""
-    reasons = Counter(
-        (tally.what, cell.id.split("/")[2], cell.reason)
-        for tally in rows
-        for cell in tally.cells
-        if cell.reason
-    )
+    cells = [(tally.what, cell) for tally in rows for cell in tally.cells if cell.reason]
+    reasons = Counter((what, cell.id.split("/")[2], cell.reason) for what, cell in cells)
     for (what, system, reason), count in reasons.items():
         print(f"{what}, {system}, {count} cell{'s' if count > 1 else ''}: {reason}")
     if reasons:

@@ -21,10 +21,7 @@ def command(store, as_json):
     if as_json:
         emit_json([asdict(component) for component in components])
     else:
-        table(
-            "this machine",
-            ["", "component", "what there is", "what to do"],
-            [[c.state, c.name, c.detail, c.remedy or ""] for c in components],
-        )
+        rows = [[c.state, c.name, c.detail, c.remedy or ""] for c in components]
+        table("this machine", ["", "component", "what there is", "what to do"], rows)
         print(f"missing: {', '.join(missing)}" if missing else "nothing is missing")
     return 4 if missing else 0

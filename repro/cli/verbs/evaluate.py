@@ -103,34 +103,22 @@ def _model(names, chosen: dict, table: str, columns, scale_name: str, store: str
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
 
-    at, workspace = scale(scale_name), Workspace.open(store)
+    at, workspace, progress = scale(scale_name), Workspace.open(store), TerminalProgress()
     models = tuple(UserEncoder.find(name, workspace.data) for name in names)
     conventions, where = stated_or_chosen(models[0].folder, chosen)
     print(f"{names[0]}: {_described(conventions)} ({where}; options above that)", file=sys.stderr)
     scored, left_out = scores_on_table(
-        models,
-        conventions,
-        table=table,
-        columns=columns,
-        scale=at,
-        workspace=workspace,
-        progress=TerminalProgress(),
+        models, conventions, table=table, columns=columns, scale=at, workspace=workspace, progress=progress
     )
     for sentence in left_out:
         print(sentence, file=sys.stderr)
     if as_json:
         return emit_json([column.as_json() for column in scored])
-    rows = [
-        (
-            c.id,
-            c.head,
-            c.measure,
-            f"{c.score:.{c.best.printed.decimals}f}",
-            str(c.best.printed.value),
-            c.best.row.label,
-        )
-        for c in scored
-    ]
+    rows = []
+    for c in scored:
+        best = c.best.printed
+        score = f"{c.score:.{best.decimals}f}"
+        rows.append((c.id, c.head, c.measure, score, str(best.value), c.best.row.label))
     note = "" if at.compares_with_paper else f" (scale {at.name}: other collections than the paper's)"
     head = ("column", "", "measure", "this encoder", "best published", "by")
     printed(f"{names[0]} on {table}{note}", head, rows, right=(3, 4))

@@ -1,10 +1,14 @@
 """``repro list``"""
 
+from collections.abc import Iterator
+
 import click
 
 from repro.cli.printing import emit_json, table
 from repro.manifest.cells import cells_of
 from repro.manifest.papers import papers
+
+HEAD = ("what", "kind", "cells", "recipe", "about")
 
 
 @click.command("list", epilog="\b\nExamples:\n  repro list\n  repro list --json")
@@ -14,36 +18,19 @@ def command(as_json):
 
     "recipe" counts the numeric cells that a recipe can measure today.
     """
-    rows = [row for source in papers().values() for row in _entries(source)]
+    rows = {source: list(_entries(source)) for source in papers().values()}
     if as_json:
-        return emit_json(rows)
-    for source in papers().values():
-        manifest = source.manifest
-        own = [r for r in rows if r["paper"] == source.name]
-        table(
-            f"{source.name}: {manifest.title} ({manifest.venue})",
-            ["", "kind", "cells", "recipe", "about"],
-            [[r["what"], r["kind"], str(r["cells"] or ""), str(r["recipe"] or ""), r["about"]] for r in own],
-        )
+        names = ("paper", *HEAD)
+        return emit_json([dict(zip(names, (s.name, *r), strict=True)) for s in rows for r in rows[s]])
+    for source, entries in rows.items():
+        title = f"{source.name}: {source.manifest.title} ({source.manifest.venue})"
+        table(title, ["", *HEAD[1:]], [[str(value or "") for value in entry] for entry in entries])
 
 
-def _entries(source):
+def _entries(source) -> Iterator[tuple]:
+    """The values below ``HEAD`` of each table and figure."""
     for item in source.manifest.tables:
         cells = [c for c in cells_of(source, (item,)) if c.is_numeric]
-        yield {
-            "paper": source.name,
-            "what": f"table {item.id}",
-            "kind": item.kind,
-            "cells": len(cells),
-            "recipe": sum(bool(c.recipe) for c in cells),
-            "about": item.about,
-        }
+        yield f"table {item.id}", item.kind, len(cells), sum(bool(c.recipe) for c in cells), item.about
     for item in source.manifest.figures:
-        yield {
-            "paper": source.name,
-            "what": f"figure {item.id}",
-            "kind": "figure",
-            "cells": 0,
-            "recipe": int(item.is_measured),
-            "about": item.about,
-        }
+        yield f"figure {item.id}", "figure", 0, int(item.is_measured), item.about

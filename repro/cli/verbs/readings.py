@@ -19,24 +19,18 @@ def command(names, as_json):
     known = CellReadings(Locations.resolve().data)
     places = {source: known.places(source) for source in map(paper, names or papers())}
     if as_json:
-        return emit_json(
-            [
-                {
-                    "of": s.name,
-                    **s.readings[name].model_dump(mode="json", exclude={"cells"}),
-                    "affects": cells,
-                }
-                for s, readings in places.items()
-                for name, cells in readings.items()
-            ]
-        )
+        return emit_json([item for source, readings in places.items() for item in _records(source, readings)])
+    head = ["id", "kind", "where", "what is open", "choices"]
     for source, readings in places.items():
-        rows = [
-            [r.id, r.kind, r.where, r.paper, " | ".join(f"[{c}]" if c == r.default else c for c in r.choices)]
-            for r in map(source.readings.get, readings)
-        ]
-        table(
-            f"{source.name}: {len(rows)} readings (default in brackets)",
-            ["id", "kind", "where", "what is open", "choices"],
-            rows,
-        )
+        rows = [[r.id, r.kind, r.where, r.paper, _choices(r)] for r in map(source.readings.get, readings)]
+        table(f"{source.name}: {len(rows)} readings (default in brackets)", head, rows)
+
+
+def _records(source, readings):
+    for name, cells in readings.items():
+        reading = source.readings[name].model_dump(mode="json", exclude={"cells"})
+        yield {"of": source.name, **reading, "affects": cells}
+
+
+def _choices(reading) -> str:
+    return " | ".join(f"[{choice}]" if choice == reading.default else choice for choice in reading.choices)

@@ -1,5 +1,7 @@
 """``repro status``"""
 
+from collections import Counter
+
 import click
 
 from repro.cli.options import selecting
@@ -20,20 +22,36 @@ def command(selection, as_json):
     comparison = compare(plan, selection.workspace.results)
     if as_json:
         return emit_json([c.as_json() for c in comparison.cells])
-    groups = {}
-    for c in comparison.cells:
-        groups.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
     rows = []
-    for (name, identifier), cells in groups.items():
+    for names, cells in comparison.by_table().items():
         done = sum(c.measured is not None for c in cells)
-        verdicts = ", ".join(
-            f"{sum(c.verdict.name == v for c in cells)} {v}"
-            for v in dict.fromkeys(c.verdict.name for c in cells)
-        )
-        rows.append([name, identifier, f"{done}/{len(cells)}", verdicts])
+        counts = Counter(c.verdict.name for c in cells)
+        verdicts = ", ".join(f"{number} {name}" for name, number in counts.items())
+        rows.append([*names, f"{done}/{len(cells)}", verdicts])
     table(f"scale {selection.scale}", ["paper", "table", "measured", "verdicts"], rows)
     stored = sum(state == "stored" for state in plan.states.values())
     print(f"{stored} of {len(plan.nodes)} nodes are stored in {store.root}")
-    from repro.cli.slurm_queue import tell_jobs
-
     tell_jobs(plan, store)
+
+
+def tell_jobs(plan, store) -> None:
+    """Print how many jobs of nodes that are not stored are queued, running or over, and a line a failure."""
+    from repro.errors import UsageError
+    from repro.running.engines.slurm_jobs import jobs, log
+    from repro.running.runner import describe
+
+    missing = [node for node in plan.nodes if plan.states[node.fingerprint] != "stored"]
+    try:
+        by_node = jobs(store, missing)
+    except UsageError as error:
+        return print(error)
+    if not by_node:
+        return
+    counts = Counter(job.state for job in by_node.values())
+    states = ("running", "queued", "failed", "cancelled", "done")
+    in_words = ", ".join(f"{counts[state]} {state}" for state in states if counts[state])
+    print(f"Slurm jobs of nodes that are not stored: {in_words}")
+    for node in missing:
+        job = by_node.get(node.fingerprint)
+        if job and job.state in ("failed", "done"):
+            print(f"failed: {describe(node)}: job {job.id} is {job.slurm} (log: {log(store, node)})")

@@ -236,7 +236,7 @@ def test_without_slurm_the_other_engine_is_named(make, store, monkeypatch):
 
 
 def test_status_counts_the_jobs_and_names_failures_with_their_logs(make, store, cluster, capsys):
-    from repro.cli.slurm_queue import tell_jobs
+    from repro.cli.verbs.status import tell_jobs
 
     plan = make(("bm25",))
     plan.look(store)
