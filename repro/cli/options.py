@@ -13,6 +13,8 @@ from repro.running.plan import Plan, plan
 from repro.running.scale import scale, scales
 from repro.running.workspace import Workspace
 
+Names = tuple[str, ...]
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -104,13 +106,7 @@ def selecting(function: Callable) -> Callable:
     return wrapped
 
 
-def _cells(
-    names: tuple[str, ...],
-    owners: tuple[str, ...],
-    rows: tuple[str, ...],
-    cells: tuple[str, ...],
-    shown: list[Shown],
-) -> list[Cell]:
+def _cells(names: Names, owners: Names, rows: Names, cells: Names, shown: list[Shown]) -> list[Cell]:
     """The selected cells; a table or figure that only shows things has none."""
     places = {s.owner for s in shown}
     with_cells = tuple(owner for owner in owners if owner not in places)
@@ -142,7 +138,6 @@ def _readings(pairs: tuple[str, ...]) -> dict[str, str]:
         if not equals:
             raise UsageError(f"--reading takes ID=CHOICE, not {pair!r}; `repro readings PAPER` lists both")
         if choices.setdefault(identifier.strip(), choice.strip()) != choice.strip():
-            raise UsageError(
-                f"--reading gives {identifier.strip()!r} two choices; run the command once for each"
-            )
+            twice = f"--reading gives {identifier.strip()!r} two choices"
+            raise UsageError(f"{twice}; run the command once for each")
     return choices

@@ -48,12 +48,8 @@ class Grid(Generic[T]):
     def of(cls, table: Table, cells: Mapping[tuple[str, str], T]) -> Self:
         """The part of ``table`` that ``cells`` lie in."""
         rows, columns = {row for row, _ in cells}, {column for _, column in cells}
-        return cls(
-            table,
-            [row for row in table.rows if row.id in rows],
-            [column for column in table.columns if column.id in columns],
-            cells,
-        )
+        down = [row for row in table.rows if row.id in rows]
+        return cls(table, down, [column for column in table.columns if column.id in columns], cells)
 
     @property
     def down(self) -> list[Head]:

@@ -12,19 +12,36 @@ from repro.nn.encoder_conventions import Conventions
 from repro.running.measurement import Measurement, recipe_path
 from repro.store.results import Record, Results
 
+USE = """\
+```python
+from sentence_transformers import SentenceTransformer
+
+model = SentenceTransformer("this directory")
+queries = model.encode(["a question"], prompt_name="query")
+passages = model.encode(["a title and a text, joined as stated above"], prompt_name="document")
+```
+
+`repro evaluate --model "this directory" --table PAPER/N` scores it in the columns of a published table."""
+
 
 def card_of(encoder: Export, results: Results, *, scale: str) -> str:
     """The card of an encoder that is exported, with the scores recorded at a scale."""
-    measurement = encoder.measurement
-    return card(
-        f"Encoder of {encoder.name}",
-        encoder.source.model,
-        encoder.source.conventions,
-        facts=_facts(encoder, scale),
-        records=_records(measurement, results, scale) if measurement else [],
-        readings=measurement.departures if measurement else {},
-        substitutes=measurement.substitutes if measurement else {},
-    )
+    measurement, model = encoder.measurement, encoder.source.model
+    records = _records(measurement, results, scale) if measurement else []
+    readings = measurement.departures if measurement else {}
+    parts = [
+        f"# Encoder of {encoder.name}",
+        _items({**_facts(encoder, scale), "model": model.fingerprint}),
+        "## How it reads texts",
+        _items(_read(encoder.source.conventions)),
+        USE,
+    ]
+    parts += ["## Readings that differ from the defaults", _items(readings) or "None."]
+    if measurement and measurement.substitutes:
+        stand_ins = _items(measurement.substitutes)
+        parts += ["Data that was not at hand, so that another choice was taken:", stand_ins]
+    parts += ["## Scores", _scores(records) or "None were recorded.", "## Data and licences", _data(model)]
+    return "\n\n".join(parts) + "\n"
 
 
 def _facts(encoder: Export, scale: str) -> dict[str, object]:
@@ -53,49 +70,6 @@ def _records(measurement: Measurement, results: Results, scale: str) -> list[Rec
         and record.readings == dict(measurement.departures)
     }
     return list(newest.values())
-
-
-def card(
-    title: str,
-    model: Node,
-    conventions: Conventions,
-    *,
-    facts: Mapping[str, str],
-    records: Iterable[Record],
-    readings: Mapping[str, str],
-    substitutes: Mapping[str, str],
-) -> str:
-    """Markdown.
-
-    Args:
-        facts: lines of the list at the top, by name.
-        records: of the cells that this model was measured in.
-        readings: choices that are not the default; ``substitutes`` those whose data was not at hand.
-    """
-    parts = [
-        f"# {title}",
-        _items({**facts, "model": model.fingerprint}),
-        "## How it reads texts",
-        _items(_read(conventions)),
-        USE,
-    ]
-    parts += ["## Readings that differ from the defaults", _items(readings) or "None."]
-    if substitutes:
-        parts += ["Data that was not at hand, so that another choice was taken:", _items(substitutes)]
-    parts += ["## Scores", _scores(records) or "None were recorded.", "## Data and licences", _data(model)]
-    return "\n\n".join(parts) + "\n"
-
-
-USE = """\
-```python
-from sentence_transformers import SentenceTransformer
-
-model = SentenceTransformer("this directory")
-queries = model.encode(["a question"], prompt_name="query")
-passages = model.encode(["a title and a text, joined as stated above"], prompt_name="document")
-```
-
-`repro evaluate --model "this directory" --table PAPER/N` scores it in the columns of a published table."""
 
 
 def _items(facts: Mapping[str, object]) -> str:

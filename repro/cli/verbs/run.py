@@ -89,15 +89,11 @@ def command(selection, engine, jobs, gpus_per_stage, site, budget, gpu, dry_run,
 
 def _options(engine: str, jobs: int | None, gpus: int | None, site: str | None, rebuild: bool) -> Options:
     """The options of an engine. Raises UsageError for an option of another engine."""
-    for option, value, owner in (
-        ("--jobs", jobs, "local"),
-        ("--gpus-per-stage", gpus, "local"),
-        ("--site", site, "slurm"),
-    ):
+    owners = (("--jobs", jobs, "local"), ("--gpus-per-stage", gpus, "local"), ("--site", site, "slurm"))
+    for option, value, owner in owners:
         if value is not None and engine != owner:
-            raise UsageError(
-                f"{option} is of the engine {owner}, not of {engine}; name that, or leave it out"
-            )
+            fault = f"{option} is of the engine {owner}, not of {engine}"
+            raise UsageError(f"{fault}; name that, or leave it out")
     file = read_site(site) if engine == "slurm" else Site()
     return Options(rebuild=rebuild, jobs=jobs, gpus_per_stage=1 if gpus is None else gpus, site=file)
 

@@ -20,7 +20,7 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
         note: small print on the face of it; empty for none.
     """
     names = list(dict.fromkeys(series["label"] for panel in panels for series in panel["series"]))
-    below = {panel["x_label"] for panel in panels}
+    below, rows = {panel["x_label"] for panel in panels}, _rows(panels)
     with canvas(path, panels=len(panels), panel_height=1.9 if len(panels) == 1 else 1.5) as (figure, grid):
         for axes, panel in zip(grid, panels, strict=True):
             for series in panel["series"]:
@@ -30,9 +30,9 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
                 axes.set_xlabel(panel["x_label"])
             _scales(axes, [point[0] for series in panel["series"] for point in series["points"]])
         legend(figure, handle_length=2.2)
-        bands = "bands: lowest to highest" if _has_bands(panels) else ""
+        bands = "bands: lowest to highest" if any(_banded(row[3:]) for row in rows) else ""
         foot(figure, below.pop() if len(below) == 1 else "", bands, note)
-    write_csv(path, ("panel", "measure", "series", "x", "y", "low", "high"), _rows(panels))
+    write_csv(path, ("panel", "measure", "series", "x", "y", "low", "high"), rows)
 
 
 def _rows(panels: Sequence[dict]) -> list[tuple]:
@@ -72,10 +72,6 @@ def _title(panel: dict, letters: int) -> str:
 
 def _banded(point: Point) -> bool:
     return point[2] is not None and point[3] is not None
-
-
-def _has_bands(panels: Sequence[dict]) -> bool:
-    return any(_banded(point) for panel in panels for series in panel["series"] for point in series["points"])
 
 
 def _scales(axes, places: Sequence[float | None]) -> None:

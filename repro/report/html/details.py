@@ -31,38 +31,17 @@ def about(cell_id: str) -> str:
 
 def card(c: Compared, comparison: Comparison) -> Markup:
     """The card; a browser opens it from the cell's button, with or without a script, and closes it on Esc."""
-    cell = c.cell
-    title = el(
-        "h4",
-        cell.row.label,
-        " · ",
-        " ".join(cell.column.head) or cell.column.id,
-        id=f"{about(cell.id)}/title",
-    )
+    cell, place = c.cell, about(c.cell.id)
+    column = " ".join(cell.column.head) or cell.column.id
+    title = el("h4", cell.row.label, " · ", column, id=f"{place}/title")
     facts = [*_print(c), *_ours(c), *_definition(c), *_tests(c, comparison), *_choices(c)]
     facts += [_fact("reproduce", el("code", _command(c)))]
     facts += [*_readings(c, comparison), *(fact for record in c.records for fact in _provenance(record))]
-    close = el(
-        "button",
-        "×",
-        type="button",
-        class_="close",
-        popovertarget=about(cell.id),
-        popovertargetaction="hide",
-        aria_label="close",
-    )
-    return el(
-        "div",
-        close,
-        title,
-        el("p", badge(c.verdict.name), " ", c.verdict.why),
-        el("dl", facts),
-        id=about(cell.id),
-        popover=True,
-        class_="card",
-        role="dialog",
-        aria_labelledby=f"{about(cell.id)}/title",
-    )
+    hides = {"popovertarget": place, "popovertargetaction": "hide"}
+    close = el("button", "×", type="button", class_="close", **hides, aria_label="close")
+    verdict = el("p", badge(c.verdict.name), " ", c.verdict.why)
+    dialog = {"id": place, "popover": True, "class_": "card", "role": "dialog"}
+    return el("div", close, title, verdict, el("dl", facts), **dialog, aria_labelledby=f"{place}/title")
 
 
 def _command(c: Compared) -> str:
@@ -93,12 +72,8 @@ def _print(c: Compared) -> Iterator[Markup]:
     if cell.table.kind in ("figure", "study"):
         return
     rounded = interval(cell.printed)
-    yield _fact(
-        "published",
-        el("b", cell.printed.plain),
-        cell.printed.marks,
-        f", that is {rounded}" if rounded else "",
-    )
+    in_full = f", that is {rounded}" if rounded else None
+    yield _fact("published", el("b", cell.printed.plain), cell.printed.marks, in_full)
     yield _fact("role", f"{ROLES[cell.role]}; {GRADES[cell.grade]}")
 
 
@@ -115,10 +90,6 @@ def _ours(c: Compared) -> Iterator[Markup]:
         yield _fact("difference", f"{c.verdict.difference:+.4g}{width}")
     if c.records and not c.current:
         yield _fact("outdated", "the recipe has changed since this was measured")
-    yield from _blocked(c)
-
-
-def _blocked(c: Compared) -> Iterator[Markup]:
     for obstacle in c.obstacles[:MOST_OBSTACLES]:
         yield _fact("blocked", f"{obstacle.cause}; {obstacle.remedy}")
     if len(c.obstacles) > MOST_OBSTACLES:
@@ -130,11 +101,9 @@ def _definition(c: Compared) -> Iterator[Markup]:
     if column.mean_of:
         yield _fact("definition", f"mean of {', '.join(column.mean_of)}; {c.cell.unit}")
     elif column.dataset or column.measure:
-        yield _fact(
-            "definition", f"{column.measure} on ", el("code", column.dataset or "–"), f"; {c.cell.unit}"
-        )
-    note = c.cell.row.note or column.note
-    if note:
+        dataset = el("code", column.dataset or "–")
+        yield _fact("definition", f"{column.measure} on ", dataset, f"; {c.cell.unit}")
+    if note := c.cell.row.note or column.note:
         yield _fact("note", note)
 
 

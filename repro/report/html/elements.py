@@ -22,12 +22,14 @@ def el(name: str, /, *content: Content, **attributes: str | int | bool | None) -
     Args:
         content: text, elements, or sequences of them; None is nothing.
     """
-    words = [
-        name,
-        *(_attribute(key, value) for key, value in attributes.items() if value not in (None, False)),
-    ]
-    opening = f"<{' '.join(words)}>"
+    words = (_attribute(key, value) for key, value in attributes.items() if value not in (None, False))
+    opening = f"<{' '.join([name, *words])}>"
     return Markup(opening if name in VOID else f"{opening}{join(*content)}</{name}>")
+
+
+def section(title: str, *content: Content, place: str) -> Markup:
+    """A part of the page under its heading, which a link to ``place`` leads to."""
+    return el("section", el("h3", title), *content, id=place)
 
 
 def join(*content: Content) -> Markup:

@@ -4,44 +4,29 @@ from collections import Counter
 from collections.abc import Sequence
 
 from repro.judging.coverage import WAYS, Tally, total, usual_first
-from repro.report.html.elements import Markup, el, identifier, plain_table
+from repro.judging.verdict import FAILS, PASSES
+from repro.report.html.elements import Markup, el, identifier, plain_table, section
 from repro.report.html.sections import Part, Report
 from repro.report.html.tables import scrolling
 from repro.report.html.verdicts import bar, legend
 
+HOW_TO_READ = (
+    "Above stands the published number, beneath what we measured, with a sign for the verdict. "
+    "Press a number to see how it is defined, judged and made again."
+)
+
 
 def overview(report: Report) -> Markup:
     """Counts, a card for each paper with a bar for every table, coverage, and what the signs mean."""
-    return el(
-        "article",
-        el(
-            "header",
-            el("p", f"scale {report.scale}", class_="eyebrow"),
-            el("h2", "Every published number, beside ours"),
-            _meaning(report),
-            _numbers(report),
-        ),
-        el(
-            "section",
-            el("h3", "Papers"),
-            el("div", [_card(part) for part in report.parts], class_="cards"),
-            id="papers",
-        ),
-        _coverage(report.parts),
-        el(
-            "section",
-            el("h3", "How to read a cell"),
-            el(
-                "p",
-                "Above stands the published number, beneath what we measured, with a sign for the verdict. "
-                "Press a number to see how it is defined, judged and made again.",
-            ),
-            legend(),
-            id="signs",
-        ),
-        id="overview",
-        class_="overview",
+    title = (
+        el("p", f"scale {report.scale}", class_="eyebrow"),
+        el("h2", "Every published number, beside ours"),
     )
+    header = el("header", title, _meaning(report), _numbers(report))
+    cards = el("div", [_card(part) for part in report.parts], class_="cards")
+    papers, covered = section("Papers", cards, place="papers"), _coverage(report.parts)
+    signs = section("How to read a cell", el("p", HOW_TO_READ), legend(), place="signs")
+    return el("article", header, papers, covered, signs, id="overview", class_="overview")
 
 
 def _meaning(report: Report) -> Markup:
@@ -59,14 +44,11 @@ def _numbers(report: Report) -> Markup:
     counts = Counter(c.verdict.name for c in cells)
     measured = sum(c.measured is not None for c in cells)
     tiles = [(len(report.parts), "papers"), (len(cells), "cells"), (measured, "measured")]
-    tiles += [
-        (sum(counts[name] for name in names), word)
-        for names, word in (
-            (("exact", "consistent", "within tolerance"), "pass"),
-            (("lower", "higher", "failed"), "fail"),
-        )
-        if report.scale == "full"
-    ]
+    if report.scale == "full":
+        tiles += [
+            (sum(counts[name] for name in PASSES), "pass"),
+            (sum(counts[name] for name in FAILS), "fail"),
+        ]
     items = [el("div", el("dt", word), el("dd", str(number))) for number, word in tiles]
     return el("div", el("dl", items, class_="tiles"), bar(counts, label="verdicts of all papers"))
 
@@ -94,13 +76,10 @@ def _coverage(parts: Sequence[Part]) -> Markup | None:
     if not any(tally.cells for tally in tallies):
         return None
     head = ["", "cells", *WAYS, *(f"measured: {scale}" for scale in scales)]
-    rows = [
-        [
-            t.paper,
-            *(str(n or "–") for n in (len(t.cells), *t.ways.values(), *(t.measured[s] for s in scales))),
-        ]
-        for t in tallies
-    ]
+    rows = []
+    for tally in tallies:
+        counts = len(tally.cells), *tally.ways.values(), *(tally.measured[scale] for scale in scales)
+        rows.append([tally.paper, *(str(count or "–") for count in counts)])
     table = plain_table(head, rows, class_="plain numbers")
     about = "Every number, point of a figure and view, by the strongest way there is to measure it."
-    return el("section", el("h3", "Coverage"), el("p", about), scrolling(table, "coverage"), id="coverage")
+    return section("Coverage", el("p", about), scrolling(table, "coverage"), place="coverage")

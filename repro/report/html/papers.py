@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from repro.judging.compared import Comparison
 from repro.manifest.schema import Figure, Table
 from repro.report.html.against import against_paper
-from repro.report.html.elements import Content, Markup, el, identifier
+from repro.report.html.elements import Content, Markup, el, identifier, section
 from repro.report.html.scatter import drawing
 from repro.report.html.sections import Part
 from repro.report.html.sources import citation, cited, datasets
@@ -20,16 +20,10 @@ from repro.report.html.views import view
 def paper(part: Part, comparison: Comparison, scale: str) -> Markup:
     """Tables, figures, statements, readings and sources of a paper."""
     name, manifest = part.paper.name, part.paper.manifest
+    heads = el("p", name, class_="eyebrow"), el("h2", manifest.title), cited(part.paper)
     return el(
         "article",
-        el(
-            "header",
-            el("p", name, class_="eyebrow"),
-            el("h2", manifest.title),
-            cited(part.paper),
-            bar(part.counts, label=f"verdicts of {name}"),
-            _contents(part),
-        ),
+        el("header", heads, bar(part.counts, label=f"verdicts of {name}"), _contents(part)),
         [_table(part, printed, comparison) for printed in manifest.tables],
         [_figure(part, figure, comparison) for figure in manifest.figures],
         claims(part, scale),
@@ -55,12 +49,8 @@ def _contents(part: Part) -> Markup:
     links += [(identifier(name, "audit"), "Audit")] if part.findings else []
     links += [(identifier(name, "readings"), "Readings")] if part.readings else []
     links += [(identifier(name, "data"), "Data and licences"), (identifier(name, "citation"), "Citation")]
-    return el(
-        "nav",
-        [el("a", text, href=f"#{target}") for target, text in links],
-        class_="inside",
-        aria_label=f"parts of {name}",
-    )
+    anchors = [el("a", text, href=f"#{target}") for target, text in links]
+    return el("nav", anchors, class_="inside", aria_label=f"parts of {name}")
 
 
 def _table(part: Part, printed: Table, comparison: Comparison) -> Markup:
@@ -69,23 +59,14 @@ def _table(part: Part, printed: Table, comparison: Comparison) -> Markup:
     if printed.id in part.studies:
         body: Content = study(f"{title} of {part.paper.name}", printed, part.studies[printed.id])
     elif printed.rows:
-        body = (
-            table(part.paper, printed, compared, comparison),
-            notes(printed),
-            against_paper(printed, compared),
-        )
+        shown = table(part.paper, printed, compared, comparison)
+        body = shown, notes(printed), against_paper(printed, compared)
     else:
         body = examples(printed), notes(printed)
     counts = Counter(c.verdict.name for c in compared)
-    return el(
-        "section",
-        el("h3", title),
-        bar(counts, label=f"verdicts of table {printed.id}") if compared else None,
-        body,
-        _drawings(part, printed.id, printed.about),
-        _scatters(part, printed.id),
-        id=place(part, printed.id),
-    )
+    verdicts = bar(counts, label=f"verdicts of table {printed.id}") if compared else None
+    drawn = _drawings(part, printed.id, printed.about), _scatters(part, printed.id)
+    return section(title, verdicts, body, drawn, place=place(part, printed.id))
 
 
 def _figure(part: Part, figure: Figure, comparison: Comparison) -> Markup:
@@ -96,15 +77,9 @@ def _figure(part: Part, figure: Figure, comparison: Comparison) -> Markup:
     if compared:
         summary = el("summary", f"{len(compared)} points as numbers")
         points = el("details", summary, table(part.paper, figure.as_table(), compared, comparison))
-    return el(
-        "section",
-        el("h3", f"Figure {figure.id}"),
-        el("p", figure.about),
-        el("p", "; ".join(axes), class_="fine") if axes else None,
-        _drawings(part, owner, figure.about),
-        points,
-        id=place(part, owner),
-    )
+    about = el("p", figure.about), el("p", "; ".join(axes), class_="fine") if axes else None
+    drawn = _drawings(part, owner, figure.about)
+    return section(f"Figure {figure.id}", about, drawn, points, place=place(part, owner))
 
 
 def _drawings(part: Part, owner: str, about: str) -> list[Content]:

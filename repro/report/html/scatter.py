@@ -1,5 +1,6 @@
 """Queries of one row against those of the row of reference, as a small SVG."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -84,29 +85,20 @@ def drawing(scatter: Scatter) -> Markup:
         el("rect", x=PAD, y=PAD, width=SIDE - 2 * PAD, height=SIDE - 2 * PAD, class_="frame"),
         el("line", x1=PAD, y1=edge, x2=edge, y2=PAD, class_="diagonal"),
     ]
-    svg = el(
-        "svg",
-        el("title", title),
-        frame,
-        _dots(scatter.points, most),
-        viewBox=f"0 0 {SIDE} {SIDE}",
-        class_="scatter",
-        role="img",
-        aria_label=title,
-    )
-    of = (
-        f"{len(scatter.points)} of {scatter.queries} queries" if len(scatter.points) < scatter.queries else ""
-    )
+    look = {"viewBox": f"0 0 {SIDE} {SIDE}", "class_": "scatter", "role": "img", "aria_label": title}
+    svg = el("svg", el("title", title), frame, _dots(scatter.points, most), **look)
+    drawn = len(scatter.points)
+    of = f"{drawn} of {scatter.queries} queries" if drawn < scatter.queries else ""
     words = el("figcaption", el("b", scatter.row), el("br"), scatter.outcomes, el("br") if of else None, of)
     return el("figure", svg, words, class_="small")
 
 
 def _dots(points: Sequence[tuple[float, float]], most: float) -> list[Markup]:
     """Equal points are one dot, the larger the more there are."""
-    inner, counts = SIDE - 2 * PAD, {}
-    for x, y in points:
-        place = round(PAD + inner * x / most, 1), round(SIDE - PAD - inner * y / most, 1)
-        counts[place] = counts.get(place, 0) + 1
+    inner = SIDE - 2 * PAD
+    counts = Counter(
+        (round(PAD + inner * x / most, 1), round(SIDE - PAD - inner * y / most, 1)) for x, y in points
+    )
     return [
         el("circle", cx=f"{x:g}", cy=f"{y:g}", r=f"{min(1.6 + 0.5 * count**0.5, 7):.1f}")
         for (x, y), count in sorted(counts.items())

@@ -2,7 +2,7 @@
 
 from repro.datasets.catalog import catalog
 from repro.manifest.papers import Paper
-from repro.report.html.elements import Content, Markup, el, identifier, plain_table
+from repro.report.html.elements import Content, Markup, el, identifier, plain_table, section
 from repro.report.html.tables import scrolling
 
 
@@ -29,26 +29,18 @@ def datasets(source: Paper, scale: str) -> Markup:
     )
     rows = []
     for entry in map(catalog().get, used):
-        stand_in = entry.at.get(scale)
-        rows.append(
-            (el("code", entry.id), entry.title, entry.licence, el("code", stand_in) if stand_in else "–")
-        )
+        stand_in = el("code", entry.at[scale]) if entry.at.get(scale) else "–"
+        rows.append((el("code", entry.id), entry.title, entry.licence, stand_in))
     table = plain_table(("collection", "title", "licence", f"stand-in at {scale}"), rows)
     body = scrolling(table, f"data of {source.name}")
-    return el("section", el("h3", "Data and licences"), body, id=identifier(source.name, "data"))
+    return section("Data and licences", body, place=identifier(source.name, "data"))
 
 
 def citation(source: Paper) -> Markup:
     """A BibTeX entry of the paper whose numbers these are."""
     m = source.manifest
-    facts = [
-        ("title", m.title),
-        ("author", " and ".join(m.authors)),
-        ("note", m.venue),
-        ("doi", m.doi),
-        ("eprint", m.arxiv),
-        ("url", m.code),
-    ]
-    lines = [f"  {key} = {{{value}}}," for key, value in facts if value]
+    facts = {"title": m.title, "author": " and ".join(m.authors), "note": m.venue}
+    facts |= {"doi": m.doi, "eprint": m.arxiv, "url": m.code}
+    lines = [f"  {key} = {{{value}}}," for key, value in facts.items() if value]
     text = "\n".join([f"@misc{{{source.name},", *lines, "}"])
-    return el("section", el("h3", "Citation"), el("pre", text), id=identifier(source.name, "citation"))
+    return section("Citation", el("pre", text), place=identifier(source.name, "citation"))

@@ -6,7 +6,7 @@ from repro.judging.audit.findings import Finding
 from repro.judging.claims.judged import FAILS, HOLDS, UNTESTED, Judged
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Reading
-from repro.report.html.elements import Markup, el, identifier
+from repro.report.html.elements import Markup, el, identifier, section
 from repro.report.html.sections import Part
 
 STATES = {"fails": ("fail", "✕"), "holds": ("pass", "✓"), "untested": ("none", "·")}
@@ -23,21 +23,14 @@ def claims(part: Part, scale: str) -> Markup | None:
     full = scale == "full"
     ordered = sorted(part.statements, key=lambda j: FAILS not in (j.published.state, full and j.ours.state))
     texts, others = ([j for j in ordered if (j.statement.kind == "claim") is text] for text in (True, False))
-    in_paper, in_ours = (
-        sum(judgement.state == HOLDS for judgement in judgements)
-        for judgements in zip(*((j.published, j.ours) for j in ordered), strict=True)
-    )
+    in_paper = sum(j.published.state == HOLDS for j in ordered)
+    in_ours = sum(j.ours.state == HOLDS for j in ordered)
     held = f"{in_paper} hold in the paper's own numbers, {in_ours} in ours"
     note = "." if full else f" (scale {scale}: that says nothing of the paper)."
+    about = el("p", f"Of {len(ordered)} statements {held}", note)
     summary = el("summary", f"{len(others)} statements made by marks and bold numbers")
-    return el(
-        "section",
-        el("h3", "Claims"),
-        el("p", f"Of {len(ordered)} statements {held}", note),
-        _list(texts, scale),
-        el("details", summary, _list(others, scale)) if others else None,
-        id=identifier(part.paper.name, "claims"),
-    )
+    folded = el("details", summary, _list(others, scale)) if others else None
+    return section("Claims", about, _list(texts, scale), folded, place=identifier(part.paper.name, "claims"))
 
 
 def _list(statements: Sequence[Judged], scale: str) -> Markup:
@@ -74,12 +67,8 @@ def audit(part: Part) -> Markup | None:
     if not part.findings:
         return None
     ordered = sorted(part.findings, key=lambda finding: list(SEVERITIES).index(finding.severity))
-    return el(
-        "section",
-        el("h3", "Audit of the paper"),
-        el("ul", map(_finding, ordered), class_="statements"),
-        id=identifier(part.paper.name, "audit"),
-    )
+    findings = el("ul", map(_finding, ordered), class_="statements")
+    return section("Audit of the paper", findings, place=identifier(part.paper.name, "audit"))
 
 
 def _finding(finding: Finding) -> Markup:
@@ -96,30 +85,19 @@ def readings(source: Paper, concerned: Sequence[Reading]) -> Markup | None:
     """Silences, misprints and conflicts with their choices; the default is bold."""
     if not concerned:
         return None
-    items = []
-    for r in concerned:
-        choices = [
-            (" · " if number else "", el("b" if choice == r.default else "span", choice))
-            for number, choice in enumerate(r.choices)
-        ]
-        evidence = el("p", r.evidence, class_="fine") if r.evidence else None
-        items.append(
-            el(
-                "li",
-                el("p", el("code", r.id), f" {r.kind}, {r.where}"),
-                el("p", r.paper),
-                el("p", choices),
-                evidence,
-                id=identifier(source.name, "reading", r.id),
-            )
-        )
-    return el(
-        "section",
-        el("h3", "Readings"),
-        el(
-            "p",
-            f"{len(items)} places where the paper is silent or contradicts itself or its code; ours is bold.",
-        ),
-        el("details", el("summary", "all of them"), el("ul", items, class_="statements")),
-        id=identifier(source.name, "readings"),
-    )
+    where = "where the paper is silent or contradicts itself or its code"
+    about = el("p", f"{len(concerned)} places {where}; ours is bold.")
+    items = el("ul", [_reading(source, r) for r in concerned], class_="statements")
+    folded = el("details", el("summary", "all of them"), items)
+    return section("Readings", about, folded, place=identifier(source.name, "readings"))
+
+
+def _reading(source: Paper, r: Reading) -> Markup:
+    choices = [
+        (" · " if number else "", el("b" if choice == r.default else "span", choice))
+        for number, choice in enumerate(r.choices)
+    ]
+    head = el("p", el("code", r.id), f" {r.kind}, {r.where}")
+    evidence = el("p", r.evidence, class_="fine") if r.evidence else None
+    place = identifier(source.name, "reading", r.id)
+    return el("li", head, el("p", r.paper), el("p", choices), evidence, id=place)

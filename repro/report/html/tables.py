@@ -68,14 +68,8 @@ def _cell(cell: Cell, compared: Compared | None) -> Markup:
     as_printed = _as_printed(cell)
     if compared is None:
         return el("td", as_printed)
-    button = el(
-        "button",
-        as_printed,
-        _ours(compared),
-        type="button",
-        popovertarget=about(cell.id),
-        class_=tone(compared.verdict.name),
-    )
+    opens = {"type": "button", "popovertarget": about(cell.id)}
+    button = el("button", as_printed, _ours(compared), **opens, class_=tone(compared.verdict.name))
     return el("td", button, id=identifier(*cell.id.split("/")))
 
 
@@ -86,13 +80,8 @@ def _as_printed(cell: Cell) -> Content:
     if printed.value is None:
         return el("span", printed.plain, class_="words")
     delta = f" ({printed.delta:+})" if printed.delta is not None else None
-    return el(
-        "span",
-        el("b" if printed.bold else "span", printed.plain),
-        _marks(printed.marks),
-        delta,
-        class_="print",
-    )
+    number = el("b" if printed.bold else "span", printed.plain)
+    return el("span", number, _marks(printed.marks), delta, class_="print")
 
 
 def _ours(c: Compared) -> Markup:

@@ -39,23 +39,14 @@ def bar(counts: Mapping[str, int], *, label: str) -> Markup:
     """One bar of verdict counts, and the counts in words beneath; signs stand where there is room."""
     total = sum(counts.values())
     present = [name for name in VERDICTS if counts.get(name)]
-    parts = [
-        el(
-            "span",
-            VERDICTS[name][1] if counts[name] / total > 0.06 else None,
-            class_=f"part {tone(name)}",
-            style=f"flex-grow:{counts[name]}",
-            title=f"{counts[name]} {name}",
-        )
-        for name in present
-    ]
+    parts = []
+    for name in present:
+        mark = VERDICTS[name][1] if counts[name] / total > 0.06 else None
+        look = {"class_": f"part {tone(name)}", "style": f"flex-grow:{counts[name]}"}
+        parts.append(el("span", mark, **look, title=f"{counts[name]} {name}"))
     words = [el("li", sign(name), f" {counts[name]} {name}", class_=tone(name)) for name in present]
-    return el(
-        "div",
-        el("div", parts, class_="bar", role="img", aria_label=f"{label}: {in_words(counts)}"),
-        el("ul", words, class_="counts"),
-        class_="verdicts",
-    )
+    shown = el("div", parts, class_="bar", role="img", aria_label=f"{label}: {in_words(counts)}")
+    return el("div", shown, el("ul", words, class_="counts"), class_="verdicts")
 
 
 def in_words(counts: Mapping[str, int]) -> str:

@@ -18,12 +18,8 @@ def view(path: Path, about: str) -> Markup:
         return el("p", f"{path.name} is too large to be shown here.")
     if path.suffix == ".svg":
         data = b64encode(path.read_bytes()).decode()
-        return el(
-            "figure",
-            el("img", src=f"data:image/svg+xml;base64,{data}", alt=f"ours: {about}", loading="lazy"),
-            el("figcaption", "as we measured it"),
-            class_="drawing",
-        )
+        image = el("img", src=f"data:image/svg+xml;base64,{data}", alt=f"ours: {about}", loading="lazy")
+        return el("figure", image, el("figcaption", "as we measured it"), class_="drawing")
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".html":
         shown: Content = el("iframe", srcdoc=text, sandbox="", title=f"ours: {about}", loading="lazy")
@@ -56,11 +52,9 @@ def _cell(text: str) -> Content:
     passage, _, about = text.partition("<br>")
     title = re.match(r"\*\*(.*?)(?<!\\)\*\* ", passage)
     details = el("div", _words(about.strip("*")), class_="fine") if about else None
-    return (
-        el("b", _words(title[1]), " ") if title else None,
-        _words(passage[title.end() if title else 0 :]),
-        details,
-    )
+    if title is None:
+        return _words(passage), details
+    return el("b", _words(title[1]), " "), _words(passage[title.end() :]), details
 
 
 def _words(text: str) -> str:
