@@ -30,14 +30,7 @@ class AutoEncoder(nn.Module):
     version = 1
 
     def __init__(
-        self,
-        model: nn.Module,
-        tokenizer,
-        *,
-        decoder: dict,
-        token_loss: dict,
-        length: int,
-        seed: int,
+        self, model: nn.Module, tokenizer, *, decoder: dict, token_loss: dict, length: int, seed: int
     ):
         super().__init__()
         self.tokenizer, self.length = tokenizer, length

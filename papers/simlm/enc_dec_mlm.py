@@ -27,15 +27,7 @@ class EncoderDecoderMaskedLanguageModel(nn.Module):
     version = 1
 
     def __init__(
-        self,
-        model: nn.Module,
-        tokenizer,
-        *,
-        masks: dict,
-        decoder: dict,
-        per: str,
-        length: int,
-        seed: int,
+        self, model: nn.Module, tokenizer, *, masks: dict, decoder: dict, per: str, length: int, seed: int
     ):
         super().__init__()
         self.tokenizer, self.per = tokenizer, check_per(per)

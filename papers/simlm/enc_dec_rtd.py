@@ -92,9 +92,7 @@ class EncoderDecoderReplacedTokenDetection(nn.Module):
 
 def _detector(config) -> nn.Module:
     head = nn.Sequential(
-        nn.Linear(config.hidden_size, config.hidden_size),
-        nn.GELU(),
-        nn.Linear(config.hidden_size, 1),
+        nn.Linear(config.hidden_size, config.hidden_size), nn.GELU(), nn.Linear(config.hidden_size, 1)
     )
     for layer in (head[0], head[2]):
         nn.init.normal_(layer.weight, std=config.initializer_range)

@@ -38,11 +38,7 @@ def official_negatives(identifier: str, *, per_query: int, seed: int, judgements
 
 
 def listed_negatives(
-    identifier: str,
-    *,
-    margin: float | None,
-    per_system: int | None = None,
-    systems: list[str] | None = None,
+    identifier: str, *, margin: float | None, per_system: int | None = None, systems: list[str] | None = None
 ) -> Node:
     """Negatives of several retrievers, as a public file lists them with a cross-encoder's scores.
 

@@ -108,13 +108,7 @@ def union(*training_sets: Node) -> Node:
 
 
 def score_pairs(
-    model: Node,
-    training_set: Node,
-    *,
-    texts: Texts,
-    per_query: int,
-    decimals: int | None,
-    precision: str,
+    model: Node, training_set: Node, *, texts: Texts, per_query: int, decimals: int | None, precision: str
 ) -> Node:
     """A cross-encoder's scores of a training set's positives and first ``per_query`` negatives."""
     params = {"per_query": per_query, **_scoring(texts, decimals, precision)}
@@ -128,14 +122,7 @@ def score_pairs(
 
 
 def rerank(
-    model: Node,
-    run: Node,
-    *,
-    texts: Texts,
-    depth: int,
-    keep: int,
-    decimals: int | None,
-    precision: str,
+    model: Node, run: Node, *, texts: Texts, depth: int, keep: int, decimals: int | None, precision: str
 ) -> Node:
     """A run whose first ``depth`` passages a cross-encoder orders anew; the others up to ``keep`` below."""
     params = {"depth": depth, "keep": keep, **_scoring(texts, decimals, precision)}
