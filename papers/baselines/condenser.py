@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import torch
 from torch import nn
 
 from papers.baselines.segments import pair_segments, segments_for
-from papers.baselines.whole_words import WholeWords, covered
+from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
 from repro.nn.bottleneck_decoder import BottleneckDecoder
-from repro.nn.checkpoint import save_model
+from repro.nn.masked_pretraining import MaskedPretraining
 from repro.nn.padding import padded
 from repro.nn.token_cross_entropy import IGNORED, divisor, token_cross_entropy
 
-UNITS = ("whole-word", "bernoulli")
 
-
-class Condenser(nn.Module):
+class Condenser(MaskedPretraining):
     """L = L_head + L_late, cross-entropies of the masked tokens, means over the masked tokens of a batch.
 
     The head, transformer layers with new weights, reads the last layer's [CLS] beside the other tokens as an
     early layer has them; L_head predicts from what the head makes of them, L_late from the encoder's own last
     layer, by the same language head. A text's mask depends on (seed, epoch, index) only.
 
-    Args:
-        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
-        tokenizer: its tokenizer.
-        masking: {rate, mask, random}.
+    Args, beside those that are attributes of ``MaskedPretraining``:
         unit: ``whole-word``, as the original has it (see ``WholeWords.chosen``), or ``bernoulli``, every
             token by itself.
         head_layers: 2 in the original.
         early_share: of the encoder's layers that lie before the head's tokens, rounded down: half in the
             original, 6 of 12.
         late: whether there is L_late; the original adds it where it starts from a trained BERT.
-        length: tokens of a text, with [CLS] and [SEP].
         seed: of the masks; the head's weights come from torch's generator.
     """
 
@@ -69,11 +61,8 @@ class Condenser(nn.Module):
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Token rows to ``masked_ids``, ``labels``, ``attention_mask`` and ``segments``, all (N, L) int64."""
         cls, sep = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
-        rows, masks = [], []
-        for row in examples:
-            ids = np.concatenate(([cls], np.asarray(row["input_ids"])[: self.length - 2], [sep]))
-            rows.append(ids)
-            masks.append(self._masked(ids, np.random.default_rng((self.seed, row["epoch"], row["index"]))))
+        rows = [np.concatenate(([cls], text, [sep])) for text in self.texts(examples)]
+        masks = [self._masked(*pair) for pair in zip(rows, self.generators(examples), strict=True)]
         return {
             "masked_ids": padded([masked for masked, _ in masks], value=self.tokenizer.pad_token_id),
             "labels": padded([labels for _, labels in masks], value=IGNORED),
@@ -104,25 +93,11 @@ class Condenser(nn.Module):
         masked = divisor(batch["labels"], reduction="mean")
         return {"head": masked, "late": masked} if self.late else {"head": masked}
 
-    def save(self, folder: Path) -> None:
-        """The encoder with its masked-language head; Condenser's head is thrown away."""
-        save_model(self.encoder, self.tokenizer, folder)
-
     def _cross_entropy(self, hidden: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return token_cross_entropy(self.encoder.cls(hidden), labels, reduction="mean")
 
     def _masked(self, ids: np.ndarray, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        rate = self.masking["rate"]
-        if self.unit == "whole-word":
-            chosen = self.words.chosen(ids, rate=rate, generator=generator)
-        else:
-            chosen = (generator.random(len(ids)) < rate) & ~self.words.special[ids]
-        hidden = covered(
-            ids,
-            chosen,
-            tokenizer=self.tokenizer,
-            mask=self.masking["mask"],
-            random=self.masking["random"],
-            generator=generator,
-        )
+        hiding = dict(self.masking)
+        chosen = self.words.drawn(ids, unit=self.unit, rate=hiding.pop("rate"), generator=generator)
+        hidden = covered(ids, chosen, tokenizer=self.tokenizer, generator=generator, **hiding)
         return hidden, np.where(chosen, ids, IGNORED)

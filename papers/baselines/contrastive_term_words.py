@@ -18,8 +18,7 @@ from papers.baselines.contrastive_term_distribution import (
 from papers.baselines.word_set_preference import PreferenceLoss
 from papers.baselines.word_sets import RESAMPLINGS, SetSampling, set_arrays
 from repro.errors import UsageError, check_known
-from repro.nn.checkpoint import save_model
-from repro.nn.masking import masked_texts
+from repro.nn.masked_pretraining import MaskedPretraining
 from repro.nn.padding import padded
 from repro.nn.words import Words, distinct
 
@@ -27,7 +26,7 @@ SETS, MASKS = 0, 1  # streams of random numbers
 PIECES = ("first", "sum")
 
 
-class ContrastiveTermWords(nn.Module):
+class ContrastiveTermWords(MaskedPretraining):
     """B-PROP: L = weight L_ROP + L_MLM, PROP with another distribution over a text's words (COSTA §4.3.2).
 
     The words are those of the text. They are drawn from softmax(c / T), with c of ``contrastive_term_scores``
@@ -40,9 +39,7 @@ class ContrastiveTermWords(nn.Module):
     A text's sets depend on (seed, index), and on the epoch if ``resample`` is ``epoch``; its mask always on
     (seed, epoch, index). The sets are drawn in ``forward``, on the unmasked text.
 
-    Args:
-        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
-        tokenizer: its WordPiece tokenizer.
+    Args, beside those that are attributes of ``MaskedPretraining``; the tokenizer is a WordPiece one:
         pairs, set_size_mean, set_size, repeats: see ``SetSampling``.
         set_most_tokens: tokens of a set, without [CLS] and [SEP].
         resample: ``once`` or ``epoch``.
@@ -51,10 +48,8 @@ class ContrastiveTermWords(nn.Module):
         temperature: T.
         collection, word_counts: the random distribution, see ``CollectionWords``.
         similarity, scores, margin, weight, contrastive_input, mlm_reduction: see ``PreferenceLoss``.
-        masking: {rate, mask, random} of BERT's masking.
         stop_words: words in no set.
         statistics: folder of term statistics over the training texts.
-        length: tokens of a text, with [CLS] and [SEP].
         seed: of sets and masks.
     """
 
@@ -116,19 +111,17 @@ class ContrastiveTermWords(nn.Module):
         ``clean_ids``, both 0 where there is no word; ``word_shares``, (N, W), P(w|C); ``places``, (N, 2),
         epoch and index.
         """
-        texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
-        places = [(example["epoch"], example["index"]) for example in examples]
-        masks = [np.random.default_rng((self.seed, MASKS, *place)) for place in places]
+        texts = self.texts(examples)
         token_words, firsts, shares = zip(*(self._words(text) for text in texts), strict=True)
         spans = [padded([first[:, side] for first in firsts], value=0) for side in (0, 1)]
         word_shares = torch.ones(spans[0].shape)
         for place, share in enumerate(shares):
             word_shares[place, : len(share)] = torch.from_numpy(share)
-        return masked_texts(texts, tokenizer=self.tokenizer, generators=masks, **self.masking) | {
+        return self.masked(texts, self.generators(examples, MASKS)) | {
             "token_words": padded(token_words, value=-1),
             "word_spans": torch.stack(spans),
             "word_shares": word_shares,
-            "places": torch.tensor(places),
+            "places": torch.tensor([(example["epoch"], example["index"]) for example in examples]),
         }
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -140,10 +133,6 @@ class ContrastiveTermWords(nn.Module):
         """Those of ``PreferenceLoss``. Sets are drawn here, into ``batch``, and not again by ``forward``."""
         batch |= self.word_sets(batch)
         return self.loss.denominators(batch)
-
-    def save(self, folder: Path) -> None:
-        """The encoder with its masked-language head; not the frozen copy, which is the starting model."""
-        save_model(self.encoder, self.tokenizer, folder)
 
     def word_sets(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """The arrays of ``set_arrays`` for a batch, on its device."""

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import numpy as np
 import torch
 from torch import nn
 
-from repro.nn.checkpoint import save_model
 from repro.nn.contrastive import in_batch_contrastive
 from repro.nn.dropout import set_dropout
-from repro.nn.masking import masked_texts
+from repro.nn.masked_pretraining import MaskedPretraining
 from repro.nn.projector import Projector
 from repro.nn.similarity import check_similarity
 from repro.nn.token_cross_entropy import IGNORED, mlm_loss
 from repro.nn.token_cross_entropy_chunked import mlm_rows
 
 
-class DropoutContrast(nn.Module):
+class DropoutContrast(MaskedPretraining):
     """L = -1/N sum_i log( e(z_i, z'_i) / sum_j e(z_i, z'_j) ), e(a, b) = exp(sim(a, b) / tau).
 
     z and z' are [CLS] vectors of two passes over the same texts. The papers that print a row of it name the
     method only; what is not said is an option named after its reading.
 
-    Args:
-        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
-        tokenizer: its tokenizer.
+    Args, beside those that are attributes of ``MaskedPretraining``:
         temperature, similarity: of the loss.
         dropout: rate of every dropout of the model while it is trained, whatever the checkpoint says.
         projector: ``nonlinear``, ``linear`` or ``none``; trained along and not used afterwards.
         mlm: {rate, mask, random} to train masked language modelling along, null for none.
-        length: tokens of a text, with [CLS] and [SEP].
         seed: of masks; dropout and the projector come from torch's generator.
     """
 
@@ -57,13 +50,7 @@ class DropoutContrast(nn.Module):
         self.projector = Projector.of(model.config, projector)
         self.temperature, self.similarity = temperature, check_similarity(similarity)
         self.mlm, self.length, self.seed = mlm, length, seed
-
-    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token rows to the four arrays of ``masked_texts``; without ``mlm`` nothing is masked."""
-        texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
-        generators = [np.random.default_rng((self.seed, row["epoch"], row["index"])) for row in examples]
-        masking = self.mlm or {"rate": 0.0, "mask": 0.0, "random": 0.0}
-        return masked_texts(texts, tokenizer=self.tokenizer, generators=generators, **masking)
+        self.masking = mlm or {"rate": 0.0, "mask": 0.0, "random": 0.0}  # nothing is masked
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``losses`` of the whole batch; what it has nothing for is not encoded, and absent."""
@@ -77,11 +64,11 @@ class DropoutContrast(nn.Module):
         demand."""
         represented = {}
         if contrast:
-            twice = {name: torch.cat((batch[name], batch[name])) for name in ("clean_ids", "attention_mask")}
-            vectors = self.projector(self._hidden(twice["clean_ids"], twice)[:, 0])  # (2N, H)
+            twice = [torch.cat((batch[name], batch[name])) for name in ("clean_ids", "attention_mask")]
+            vectors = self.projector(self.hidden(*twice)[:, 0])  # (2N, H)
             represented["first"], represented["second"] = vectors.chunk(2)
         if mlm and self.mlm:
-            hidden = self._hidden(batch["masked_ids"], batch)  # (N, L, H)
+            hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
             represented |= mlm_rows(hidden, self.encoder.cls, batch["labels"])
         return represented
 
@@ -96,10 +83,3 @@ class DropoutContrast(nn.Module):
                 similarity=self.similarity,
             )
         return losses | mlm_loss(represented, reduction="mean")
-
-    def save(self, folder: Path) -> None:
-        """The encoder with its masked-language head, as found; the projector has done its part."""
-        save_model(self.encoder, self.tokenizer, folder)
-
-    def _hidden(self, input_ids: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        return self.encoder.base_model(input_ids, attention_mask=batch["attention_mask"]).last_hidden_state

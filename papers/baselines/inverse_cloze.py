@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import torch
 from torch import nn
 
 from papers.baselines.sentences import sentence_ends_of, sentences
 from repro.errors import UsageError, check_known
-from repro.nn.checkpoint import save_model
 from repro.nn.contrastive import in_batch_contrastive
 from repro.nn.heads import with_head
-from repro.nn.masking import masked_texts
+from repro.nn.masked_pretraining import MaskedPretraining
 from repro.nn.padding import padded
 from repro.nn.similarity import check_similarity
 from repro.nn.token_cross_entropy import mlm_loss
@@ -25,7 +22,7 @@ MLM_ON = ("context", "text")
 RESAMPLINGS = ("once", "epoch")
 
 
-class InverseCloze(nn.Module):
+class InverseCloze(MaskedPretraining):
     """ICT: L = weight L_ICT + L_MLM; a sentence finds the text it is from (COSTA §2.2, §4.3.2, §4.5.1).
 
     A random sentence of a text is a pseudo query and the rest of the text its positive; the rests of the
@@ -36,9 +33,7 @@ class InverseCloze(nn.Module):
     A text's sentence depends on (seed, index), and on the epoch if ``resample`` is ``epoch``; its mask always
     on (seed, epoch, index).
 
-    Args:
-        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
-        tokenizer: its tokenizer.
+    Args, beside those that are attributes of ``MaskedPretraining``:
         temperature, similarity: of ``in_batch_contrastive``.
         weight: of L_ICT.
         keep: probability that the positive is the whole text, its sentence included.
@@ -49,9 +44,7 @@ class InverseCloze(nn.Module):
             are not masked, and the masked whole texts are encoded in a pass of their own.
         mlm_reduction: ``mean`` or ``sum`` over masked tokens.
         mlm_head: ``checkpoint``, the model's own, or ``new``.
-        masking: {rate, mask, random} of BERT's masking.
         resample: ``once`` or ``epoch``.
-        length: tokens of a text, with [CLS] and [SEP].
         seed: of sentences and masks.
     """
 
@@ -100,14 +93,11 @@ class InverseCloze(nn.Module):
         = ``text``; ``query_ids`` and ``query_attention_mask``, (N, Q); ``paired``, (N,) bool, whether a text
         is in L_ICT; under ``text`` also ``context_ids`` and ``context_attention_mask``, (N, L).
         """
-        texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
+        texts = self.texts(examples)
         places = [(example["epoch"], example["index"]) for example in examples]
-        masks = [np.random.default_rng((self.seed, MASKS, *place)) for place in places]
-        queries, contexts, paired = zip(
-            *(self.pair(text, *place) for text, place in zip(texts, places, strict=True)), strict=True
-        )
-        masked = texts if self.apart else contexts
-        batch = masked_texts(masked, tokenizer=self.tokenizer, generators=masks, **self.masking)
+        drawn = [self.pair(text, *place) for text, place in zip(texts, places, strict=True)]
+        queries, contexts, paired = zip(*drawn, strict=True)
+        batch = self.masked(texts if self.apart else contexts, self.generators(examples, MASKS))
         batch |= self._framed("query", queries) | {"paired": torch.tensor(paired)}
         return batch | (self._framed("context", contexts) if self.apart else {})
 
@@ -127,12 +117,12 @@ class InverseCloze(nn.Module):
     def represent(self, batch: dict[str, torch.Tensor], *, contrast: bool = True) -> dict[str, torch.Tensor]:
         """``mlm_rows`` of a part of a batch and, with ``contrast``, ``queries`` and ``contexts``, (P, H), of
         its P texts in L_ICT."""
-        hidden = self._hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
+        hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
         paired, represented = batch["paired"], mlm_rows(hidden, self.encoder.cls, batch["labels"])
         if contrast:
             if self.apart:
-                hidden = self._hidden(batch["context_ids"], batch["context_attention_mask"])
-            queries = self._hidden(batch["query_ids"], batch["query_attention_mask"])[:, 0]  # (N, H)
+                hidden = self.hidden(batch["context_ids"], batch["context_attention_mask"])
+            queries = self.hidden(batch["query_ids"], batch["query_attention_mask"])[:, 0]  # (N, H)
             represented |= {"queries": queries[paired], "contexts": hidden[:, 0][paired]}
         return represented
 
@@ -148,10 +138,6 @@ class InverseCloze(nn.Module):
             )
         return losses
 
-    def save(self, folder: Path) -> None:
-        """The encoder with its masked-language head."""
-        save_model(self.encoder, self.tokenizer, folder)
-
     def _framed(self, name: str, texts: tuple[np.ndarray, ...]) -> dict[str, torch.Tensor]:
         cls, sep = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
         rows = [np.concatenate(([cls], text, [sep])) for text in texts]
@@ -159,6 +145,3 @@ class InverseCloze(nn.Module):
             f"{name}_ids": padded(rows, value=self.tokenizer.pad_token_id),
             f"{name}_attention_mask": padded([np.ones_like(row) for row in rows], value=0),
         }
-
-    def _hidden(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        return self.encoder.base_model(input_ids, attention_mask=attention_mask).last_hidden_state

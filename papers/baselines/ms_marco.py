@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from papers.baselines.two_stage import Dense, TwoStage, marco_passages
+from papers.baselines.two_stage import Dense, TwoStage, cls_texts, marco_passages
 from repro import recipe
 from repro.graph import Node
-from repro.recipe import Objective, Optimisation, Texts
+from repro.recipe import Objective, Optimisation
 from repro.recipe.request import Request
 
 CONTRASTIVE = Objective("contrastive", 1, "repro.nn.bi_encoder:BiEncoderContrastive")
@@ -121,24 +121,14 @@ class FineTuning:
         """
         ask = self.request.reading
         similarity = ask("retrieval-similarity")
+        query = self.lengths["query"] + ask("length-special-tokens")
+        options = {"temperature": 1.0, "similarity": similarity, "negatives": ask("fine-tuning-loss")}
         return TwoStage(
             train=train,
-            texts=Texts(
-                documents=corpus,
-                topics=recipe.queries(train),
-                query_length=self.lengths["query"] + ask("length-special-tokens"),
-                passage_length=length,
-                separator=separator,
-                pooling="cls",
-            ),
+            texts=cls_texts(corpus, train, query=query, passage=length, separator=separator),
             representation=Dense(normalize=similarity == "cosine", precision=ask("encoding-precision")),
             objective=CONTRASTIVE,
-            options={
-                "temperature": 1.0,
-                "similarity": similarity,
-                "negatives": ask("fine-tuning-loss"),
-                **self.head,
-            },
+            options=options | self.head,
             passages_per_query=ask("fine-tuning-batch")["passages"],
         )
 

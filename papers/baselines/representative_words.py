@@ -12,15 +12,14 @@ from papers.baselines.collection_words import CollectionWords
 from papers.baselines.word_set_preference import PreferenceLoss
 from papers.baselines.word_sets import RESAMPLINGS, SetSampling, set_arrays
 from repro.errors import UsageError, check_known, unknown
-from repro.nn.checkpoint import save_model
-from repro.nn.masking import masked_texts
+from repro.nn.masked_pretraining import MaskedPretraining
 from repro.nn.words import Words, distinct
 
 SETS, MASKS = 0, 1  # streams of random numbers
 AVERAGE = "average"
 
 
-class RepresentativeWords(nn.Module):
+class RepresentativeWords(MaskedPretraining):
     """PROP: L = weight L_ROP + L_MLM; L_ROP prefers the likelier of two word sets (COSTA §4.3.2, §4.5.1).
 
     The sets come from the text's unigram language model with Dirichlet smoothing,
@@ -35,9 +34,7 @@ class RepresentativeWords(nn.Module):
     A text's sets depend on (seed, index), and on the epoch if ``resample`` is ``epoch``; its mask always on
     (seed, epoch, index).
 
-    Args:
-        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
-        tokenizer: its WordPiece tokenizer.
+    Args, beside those that are attributes of ``MaskedPretraining``; the tokenizer is a WordPiece one:
         pairs, set_size_mean, set_size, repeats: see ``SetSampling``.
         set_most_tokens: tokens of a set, without [CLS] and [SEP].
         resample: ``once`` or ``epoch``.
@@ -48,10 +45,8 @@ class RepresentativeWords(nn.Module):
         subsampling: a word of relative frequency f is drawn min(1, sqrt(t/f) + t/f) times as often as P(w|d)
             says, with t this number; null for as often (reading: prop-subsampling).
         similarity, scores, margin, weight, contrastive_input, mlm_reduction: see ``PreferenceLoss``.
-        masking: {rate, mask, random} of BERT's masking.
         stop_words: words in no set.
         statistics: folder of term statistics over the training texts.
-        length: tokens of a text, with [CLS] and [SEP].
         seed: of sets and masks.
     """
 
@@ -103,16 +98,13 @@ class RepresentativeWords(nn.Module):
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Token rows to the arrays of ``masked_texts`` and of ``set_arrays``."""
-        texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
-        places = [(example["epoch"], example["index"]) for example in examples]
-        masks = [np.random.default_rng((self.seed, MASKS, *place)) for place in places]
-        pairs, pieces = [], []
-        for text, (epoch, index) in zip(texts, places, strict=True):
-            generator = np.random.default_rng((self.seed, SETS, epoch if self.each_epoch else 0, index))
+        texts, pairs, pieces = self.texts(examples), [], []
+        generators = self.generators(examples, SETS, each_epoch=self.each_epoch)
+        for text, generator in zip(texts, generators, strict=True):
             words, likelihoods, log_weights = self.candidates(text, generator=generator)
             pairs.append(self.sampling.drawn(log_weights, likelihoods, generator=generator))
             pieces.append(words)
-        batch = masked_texts(texts, tokenizer=self.tokenizer, generators=masks, **self.masking)
+        batch = self.masked(texts, self.generators(examples, MASKS))
         return batch | set_arrays(pairs, pieces, tokenizer=self.tokenizer, most=self.set_most_tokens)
 
     def candidates(
@@ -150,10 +142,6 @@ class RepresentativeWords(nn.Module):
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
         """Those of ``PreferenceLoss``."""
         return self.loss.denominators(batch)
-
-    def save(self, folder: Path) -> None:
-        """The encoder with its masked-language head."""
-        save_model(self.encoder, self.tokenizer, folder)
 
 
 def _mu(smoothing: float | str, average: float) -> float:

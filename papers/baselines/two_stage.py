@@ -60,29 +60,14 @@ class TwoStage:
 
     def tuned(self, model: Node, training_set: Node, optimisation: Optimisation) -> Node:
         """Fine-tune ``model`` on a training set: either stage."""
-        return recipe.finetune(
-            model,
-            training_set,
-            texts=self.texts,
-            objective=self.objective,
-            options=self.options,
-            passages_per_query=self.passages_per_query,
-            optimisation=optimisation,
-            negative_choice=self.negative_choice,
-            positive_choice=self.positive_choice,
-        )
+        how = {name: value for name, value in vars(self).items() if name not in ("train", "representation")}
+        return recipe.finetune(model, training_set, optimisation=optimisation, **how)
 
     def mined(self, retriever: Node, *, depth: int, per_query: int, seed: int, random_added: int = 0) -> Node:
         """Hard negatives of the training queries: the top of a retriever's ranking without the positives."""
-        return recipe.mine(
-            self.search(retriever, self.train, depth=depth),
-            recipe.qrels(self.train),
-            depth=depth,
-            per_query=per_query,
-            seed=seed,
-            random_added=random_added,
-            documents=self.texts.documents,
-        )
+        run, judgements = self.search(retriever, self.train, depth=depth), recipe.qrels(self.train)
+        how = {"depth": depth, "per_query": per_query, "seed": seed, "random_added": random_added}
+        return recipe.mine(run, judgements, documents=self.texts.documents, **how)
 
     def search(self, retriever: Node, dataset: str, *, depth: int) -> Node:
         """A retriever's ranking of the passages for a dataset's queries."""
@@ -105,6 +90,13 @@ class TwoStage:
         )
         options = {"trained_passages": trained, "regulariser": regulariser}
         return replace(self, texts=texts, objective=RERANKER, options=options, passages_per_query=passages)
+
+
+def cls_texts(documents: Node, train: str, *, query: int, passage: int, separator: str) -> Texts:
+    """Passages and the queries of ``train``, of so many tokens each, read as [CLS] vectors."""
+    lengths = {"query_length": query, "passage_length": passage}
+    topics = recipe.queries(train)
+    return Texts(documents=documents, topics=topics, separator=separator, pooling="cls", **lengths)
 
 
 def marco_passages(request: Request) -> Node:

@@ -6,16 +6,14 @@ import copy
 import json
 from pathlib import Path
 
-import numpy as np
 import torch
 from safetensors.torch import save_file
 from torch import nn
 
 from repro.errors import check_known
 from repro.nn.bottleneck_decoder import BottleneckDecoder
-from repro.nn.checkpoint import save_model
 from repro.nn.heads import with_head
-from repro.nn.masking import masked_texts
+from repro.nn.masked_pretraining import MaskedPretraining
 from repro.nn.token_cross_entropy import IGNORED, divisor, token_cross_entropy
 from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
 
@@ -24,7 +22,7 @@ INPUTS = ("masked", "clean")
 PARTS = ("shared", "own")
 
 
-class WeakDecoder(nn.Module):
+class WeakDecoder(MaskedPretraining):
     """L = L_MLM + weight * L_dec (COSTA §1, §2.2, §4.3.2; CPDAE §1, §2).
 
         L_dec = -1/M sum_t log P(x_t | x_{t-k}, …, x_{t-1}, h)
@@ -36,9 +34,7 @@ class WeakDecoder(nn.Module):
 
     A text's mask depends on (seed, epoch, index) only.
 
-    Args:
-        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
-        tokenizer: its tokenizer.
+    Args, beside those that are attributes of ``MaskedPretraining``:
         decoder_layers: 3.
         span: k, the tokens before that a place sees in each layer, itself among them.
         sees_bottleneck: whether every place sees h in each layer, or only the first k do.
@@ -49,9 +45,7 @@ class WeakDecoder(nn.Module):
         reconstruct_sep: whether the closing [SEP] is predicted too.
         weight: of L_dec.
         reduction: ``mean`` or ``sum``, of both losses.
-        masking: {rate, mask, random} of BERT's masking.
         mlm_head: ``checkpoint`` or ``new``.
-        length: tokens of a text, with [CLS] and [SEP].
         seed: of the masks; the decoder's weights come from torch's generator.
     """
 
@@ -93,15 +87,9 @@ class WeakDecoder(nn.Module):
         self.reconstruct_sep, self.weight, self.reduction = reconstruct_sep, weight, reduction
         self.masking, self.length, self.seed = masking, length, seed
 
-    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token rows to the four arrays of ``masked_texts``."""
-        texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
-        generators = [np.random.default_rng((self.seed, row["epoch"], row["index"])) for row in examples]
-        return masked_texts(texts, tokenizer=self.tokenizer, generators=generators, **self.masking)
-
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``mlm`` and ``reconstruction`` (weighted); absent where there is no token to predict."""
-        hidden = self._hidden(batch["masked_ids"], batch)  # (N, L, H)
+        hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
         losses = {}
         masked = batch["labels"] != IGNORED
         if masked.any():
@@ -109,7 +97,7 @@ class WeakDecoder(nn.Module):
             losses["mlm"] = token_cross_entropy(logits, batch["labels"][masked], reduction=self.reduction)
         if (self.targets(batch) != IGNORED).any():
             if self.clean:
-                hidden = self._hidden(batch["clean_ids"], batch)
+                hidden = self.hidden(batch["clean_ids"], batch["attention_mask"])
             losses["reconstruction"] = self.weight * self.reconstruction(hidden[:, 0], batch)
         return losses
 
@@ -144,7 +132,7 @@ class WeakDecoder(nn.Module):
 
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head, and beside it the decoder, with what is its own."""
-        save_model(self.encoder, self.tokenizer, folder)
+        super().save(folder)
         weights, known = {}, set()
         for name, tensor in self._decoder_weights().items():
             if tensor.data_ptr() not in known:  # a matrix of own embeddings and own head has two names
@@ -159,6 +147,3 @@ class WeakDecoder(nn.Module):
             if (part := getattr(self, name)) is not None:
                 weights |= part.state_dict(prefix=f"{name}.")
         return weights
-
-    def _hidden(self, input_ids: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        return self.encoder.base_model(input_ids, attention_mask=batch["attention_mask"]).last_hidden_state

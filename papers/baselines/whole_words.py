@@ -9,6 +9,7 @@ import numpy as np
 from repro.errors import UsageError
 
 SPACES = ("Ġ", "Ċ", "ĉ", "č")  # how byte-level vocabularies write space, line feed, tab, carriage return
+UNITS = ("whole-word", "bernoulli")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,6 +97,15 @@ class WholeWords:
                 taken[word] = True
                 left -= sizes[word]
         return taken[words] & ~self.special[input_ids]
+
+    def drawn(
+        self, input_ids: np.ndarray, *, unit: str, rate: float, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Tokens to mask by ``whole-word``, see ``chosen``, or ``bernoulli``, each by itself with
+        probability ``rate``: (n,) to (n,) bool, False at every special token."""
+        if unit == "whole-word":
+            return self.chosen(input_ids, rate=rate, generator=generator)
+        return (generator.random(len(input_ids)) < rate) & ~self.special[input_ids]
 
 
 def covered(

@@ -12,9 +12,8 @@ from papers.costa.group_contrastive import group_contrastive
 from papers.costa.spans import GRANULARITIES, ROUNDINGS, SHORT_TEXTS, STARTS, sampled_spans
 from repro.errors import UsageError, check_known
 from repro.nn.batch_loss import BatchLoss
-from repro.nn.checkpoint import save_model
 from repro.nn.heads import with_head
-from repro.nn.masking import masked_texts
+from repro.nn.masked_pretraining import MaskedPretraining
 from repro.nn.pooling import span_means
 from repro.nn.projector import Projector
 from repro.nn.similarity import check_similarity
@@ -25,15 +24,13 @@ from repro.nn.words import Words
 SPANS, MASKS = 0, 1  # streams of random numbers
 
 
-class ContrastiveSpans(BatchLoss):
+class ContrastiveSpans(MaskedPretraining, BatchLoss):
     """COSTA: L_total = lambda L_GWC + L_MLM, one encoder, a projector on the text's [CLS] only.
 
     What the paper leaves open is an option named after its reading in readings.yaml. A text's spans depend on
     (seed, index), and on the epoch if ``resample`` is ``epoch``; its mask always on (seed, epoch, index).
 
-    Args:
-        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
-        tokenizer: its WordPiece tokenizer.
+    Args, beside those that are attributes of ``MaskedPretraining``; the tokenizer is a WordPiece one:
         temperature, similarity, reduction: of Eq. 8; ``reduction`` also of Eq. 9.
         weight: lambda.
         spans: T by granularity (word, phrase, sentence, paragraph).
@@ -47,10 +44,8 @@ class ContrastiveSpans(BatchLoss):
             its own.
         resample: ``once`` or ``epoch``.
         start, short_text: see ``sampled_spans``.
-        masking: {rate, mask, random} of BERT's masking.
         mlm_head: ``checkpoint``, the model's own, or ``new`` (reading: mlm-head).
         stop_words: words that no word-level span may be.
-        length: tokens of a text, with [CLS] and [SEP].
         seed: of spans, masks; the projector's weights come from torch's generator.
     """
 
@@ -115,29 +110,22 @@ class ContrastiveSpans(BatchLoss):
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Token rows to the four arrays of ``masked_texts``, ``spans`` (N, S, 2) and ``span_mask`` (N, S)."""
-        texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
-        places = [(example["epoch"], example["index"]) for example in examples]
-        masks = [np.random.default_rng((self.seed, MASKS, *place)) for place in places]
-        batch = masked_texts(texts, tokenizer=self.tokenizer, generators=masks, **self.masking)
-        spans, exist = [], []
-        for text, (epoch, index) in zip(texts, places, strict=True):
-            generator = np.random.default_rng((self.seed, SPANS, epoch if self.each_epoch else 0, index))
+        texts, spans, exist = self.texts(examples), [], []
+        generators = self.generators(examples, SPANS, each_epoch=self.each_epoch)
+        for text, generator in zip(texts, generators, strict=True):
             reach = np.append(text, self.tokenizer.sep_token_id) if self.spans_reach_sep else text
             drawn, there = sampled_spans(reach, generator=generator, **self.sampling)
             spans.append(drawn + there[:, None])  # [CLS] takes position 0
             exist.append(there)
-        batch["spans"], batch["span_mask"] = (
-            torch.from_numpy(np.stack(spans)),
-            torch.from_numpy(np.stack(exist)),
-        )
-        return batch
+        arrays = {"spans": torch.from_numpy(np.stack(spans)), "span_mask": torch.from_numpy(np.stack(exist))}
+        return self.masked(texts, self.generators(examples, MASKS)) | arrays
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``mlm_rows`` and, by Eqs. 6 and 7, ``texts``, (N, H), and ``spans``, (N, S, H), with their mask."""
-        hidden = self._hidden(batch["masked_ids"], batch)  # (N, L, H)
+        hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
         mlm = mlm_rows(hidden, self.encoder.cls, batch["labels"])
         if self.clean and batch["span_mask"].any():
-            hidden = self._hidden(batch["clean_ids"], batch)
+            hidden = self.hidden(batch["clean_ids"], batch["attention_mask"])
         return mlm | {
             "texts": self.projector(hidden[:, 0]),  # Eqs. 5-6
             "spans": span_means(hidden, batch["spans"]),  # Eq. 7
@@ -158,11 +146,8 @@ class ContrastiveSpans(BatchLoss):
 
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head, and the projector beside it."""
-        save_model(self.encoder, self.tokenizer, folder)
+        super().save(folder)
         self.projector.save(folder, encodes=False)
-
-    def _hidden(self, input_ids: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        return self.encoder.base_model(input_ids, attention_mask=batch["attention_mask"]).last_hidden_state
 
 
 def _bounds(shortest: int, longest: int) -> tuple[int, int]:

@@ -95,30 +95,16 @@ def candidates_map(request: Request, *, encoder: str) -> Node:
     if ask("figure-3-candidates") != "own":
         documents = recipe.corpus("msmarco-passage")
         run = recipe.bm25(documents, recipe.queries(dataset), **ask("bm25-parameters"), depth=1000)
-    return recipe.project(
-        passages,
-        topics,
-        run,
-        recipe.qrels(dataset),
-        query="47923",
-        candidates=100,
-        grade=ask("trec-recall-grade")["passage"],
-        **ask("t-sne-settings"),
-    )
+    shown = {"query": "47923", "candidates": 100, "grade": ask("trec-recall-grade")["passage"]}
+    return recipe.project(passages, topics, run, recipe.qrels(dataset), **shown, **ask("t-sne-settings"))
 
 
 def costa(
     request: Request, *, spans: dict[str, int], temperature: float, projector: str, epochs: int
 ) -> Node:
     """Pre-train COSTA from BERT's weights on chunks of 512 tokens of Wikipedia (§3.2-3.3, §4.5.1)."""
-    return pretrained(
-        request,
-        COSTA,
-        _options(request, spans, temperature, projector),
-        texts_per_batch=request.reading("pretraining-batch"),
-        epochs=epochs,
-        length=512,
-    )
+    options, batch = _options(request, spans, temperature, projector), request.reading("pretraining-batch")
+    return pretrained(request, COSTA, options, texts_per_batch=batch, epochs=epochs, length=512)
 
 
 def _encoder(request: Request, name: str) -> Node:

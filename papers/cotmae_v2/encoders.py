@@ -64,16 +64,8 @@ def second_version(
         "detached_embeddings": ask("detached-embeddings"),
     }
     corpus = ask("pretraining-corpus")[benchmark]
-    return _pretrained(
-        request,
-        options,
-        corpus=corpus,
-        length=LENGTHS[corpus],
-        texts_per_batch=ask("pretraining-batch"),
-        steps=50_000,
-        learning_rate=4e-4,
-        seed=seed,
-    )
+    how = {"texts_per_batch": ask("pretraining-batch"), "steps": 50_000, "learning_rate": 4e-4}
+    return _pretrained(request, options, corpus=corpus, length=LENGTHS[corpus], seed=seed, **how)
 
 
 def first_version(request: Request, *, seed: int | None = None) -> Node:
@@ -82,28 +74,14 @@ def first_version(request: Request, *, seed: int | None = None) -> Node:
     A document gives two spans to encode, so a batch of documents is half as large.
     """
     ask = request.reading
-    how = ask("first-version-pretraining")
-    options = (
-        _shared(request)
-        | NO_SECOND_VIEW
-        | {
-            "views": ["dense"],
-            "decoders": ["auto_encoding"],
-            "encoded_texts": "both",
-            "masking_rates": ask("first-version-masks"),
-            "decoder_layers": {"auto_encoding": "bert", "auto_regressive": "bert", "layers": how["layers"]},
-        }
-    )
-    own = _pretrained(
-        request,
-        options,
-        corpus="msmarco-document",
-        length=how["length"],
-        texts_per_batch=how["texts_per_batch"] // 2,
-        steps=how["steps"],
-        learning_rate=how["learning_rate"],
-        seed=seed,
-    )
+    how = dict(ask("first-version-pretraining"))
+    options = _shared(request) | NO_SECOND_VIEW
+    options |= {"views": ["dense"], "decoders": ["auto_encoding"], "encoded_texts": "both"}
+    options["masking_rates"] = ask("first-version-masks")
+    kinds = dict.fromkeys(DECODERS, "bert")
+    options["decoder_layers"] = {**kinds, "layers": how.pop("layers")}
+    how["texts_per_batch"] //= 2
+    own = _pretrained(request, options, corpus="msmarco-document", seed=seed, **how)
     return recipe.released_or(own, ask("first-version-encoder") if seed is None else None)
 
 

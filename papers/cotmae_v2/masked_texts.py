@@ -49,10 +49,9 @@ class Masking:
     ) -> Row:
         """Tokens without [CLS] and [SEP], (n,), to a row of (n + 2,) with them; IGNORED where nothing is
         predicted. Special tokens are not."""
-        if self.whole_word:  # without the frame: it would count towards the quota
-            chosen = words.chosen(text, rate=self.rate, generator=generator)
-        else:
-            chosen = (generator.random(len(text)) < self.rate) & ~words.special[text]
+        unit = "whole-word" if self.whole_word else "bernoulli"
+        # without the frame: it would count towards the quota
+        chosen = words.drawn(text, unit=unit, rate=self.rate, generator=generator)
         hidden = covered(
             text, chosen, tokenizer=tokenizer, mask=self.mask, random=self.random, generator=generator
         )

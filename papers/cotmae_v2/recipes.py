@@ -71,14 +71,7 @@ def seed_point(request: Request, *, version: int, seed: int) -> Node:
 def passages_shown(request: Request, *, version: int, queries: list[str]) -> Node:
     """Show the first passage that a version finds for each of some queries (Table 6)."""
     run = first_version_row(request) if version == 1 else retriever_row(request)
-    return recipe.top_passages(
-        run,
-        documents=marco_passages(request),
-        topics=recipe.queries(request.dataset),
-        judgements=recipe.qrels(request.dataset),
-        wanted=queries,
-        depth=1,
-    )
+    return recipe.top_passages(run, marco_passages(request), request.dataset, wanted=queries, depth=1)
 
 
 def _teacher(request: Request, released: str | None, *, regulariser: str | None = None) -> Node:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from papers.baselines.ms_marco import PASSAGES
-from papers.baselines.two_stage import TwoStage
+from papers.baselines.two_stage import TwoStage, cls_texts
 from papers.cotmae_v2.encoders import VIEWS
 from repro import recipe
 from repro.graph import Node
@@ -40,21 +40,13 @@ class Views:
 
         A batch has so many ``passages`` a query, of ``length`` tokens each.
         """
-        texts = Texts(
-            documents=documents,
-            topics=recipe.queries(PASSAGES),
-            query_length=QUERY,
-            passage_length=length,
-            separator=self.request.reading("title-separator"),
-            pooling="cls",
-        )
+        ask = self.request.reading
+        separator = ask("title-separator")
         return TwoStage(
             train=PASSAGES,
-            texts=texts,
+            texts=cls_texts(documents, PASSAGES, query=QUERY, passage=length, separator=separator),
             representation=self,
-            objective=AS_PRINTED
-            if self.request.reading("contrastive-denominator") == "printed"
-            else OBJECTIVE,
+            objective=AS_PRINTED if ask("contrastive-denominator") == "printed" else OBJECTIVE,
             options=self._options() | {"distillation": None},
             passages_per_query=passages,
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -20,9 +19,8 @@ from papers.cpdae.idf import weights_of
 from papers.cpdae.reconstruction import REDUCTIONS, SECOND_TERMS, text_losses, text_mean, word_labels
 from repro.errors import UsageError, check_known
 from repro.nn.batch_loss import BatchLoss
-from repro.nn.checkpoint import save_model
 from repro.nn.heads import with_head
-from repro.nn.masking import masked_texts
+from repro.nn.masked_pretraining import MaskedPretraining
 from repro.nn.similarity import check_similarity
 from repro.nn.token_cross_entropy import mlm_loss
 from repro.nn.token_cross_entropy_chunked import mlm_rows
@@ -32,15 +30,13 @@ TARGETS = {"original": "clean_ids", "masked": "masked_ids"}
 ROWS = 2048  # logits of 2,048 positions x 30,522 words x 4 bytes = 250 MB at once
 
 
-class DiscriminativeAutoencoder(BatchLoss):
+class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
     """CPDAE: L_total = L_REC + L_MLM + lambda L_CL (Eq. 6) on two masked versions of every text.
 
     What the paper leaves open is an option named after its reading in readings.yaml. The masks of a text
     depend on (seed, version, epoch, index) only.
 
-    Args:
-        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
-        tokenizer: its tokenizer.
+    Args, beside those that are attributes of ``MaskedPretraining``:
         masking: {rate, mask, random} of BERT's masking (reading: mlm-masking).
         mlm_head: ``checkpoint`` or ``new``; the decoder starts before it is drawn anew.
         mlm_reduction: ``mean`` over the masked tokens of a batch, or ``sum``.
@@ -57,7 +53,6 @@ class DiscriminativeAutoencoder(BatchLoss):
         direction, contrast_reduction, temperature: see ``version_contrast``.
         divergence_scale, normalisation: see ``distribution_contrast`` and ``word_distributions``.
         similarity: of vectors, ``dot`` or ``cosine``; only for ``representation``.
-        length: tokens of a text, with [CLS] and [SEP].
         seed: of the masks; new weights come from torch's generator.
         statistics: folder of term statistics over the training texts; only for ``idf``.
     """
@@ -109,11 +104,8 @@ class DiscriminativeAutoencoder(BatchLoss):
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
         self.contrast, self.weight = contrast, weight
         self.predicted, self.made = versions, versions if contrast == "none" else 2
-        self.contrasting = {
-            "temperature": temperature,
-            "direction": direction,
-            "reduction": contrast_reduction,
-        }
+        how = {"temperature": temperature, "direction": direction, "reduction": contrast_reduction}
+        self.contrasting = how
         self.divergence_scale, self.normalisation = divergence_scale, normalisation
         self.similarity = check_similarity(similarity)
         self.second_term, self.reduction = second_term, reconstruction_reduction
@@ -131,21 +123,13 @@ class DiscriminativeAutoencoder(BatchLoss):
 
         Only the first versions, (m, L), where nothing asks for the second.
         """
-        texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
-        generators = [
-            np.random.default_rng((self.seed, version, row["epoch"], row["index"]))
-            for version in range(self.made)
-            for row in examples
-        ]
-        return masked_texts(
-            texts * self.made, tokenizer=self.tokenizer, generators=generators, **self.masking
-        )
+        generators = [one for version in range(self.made) for one in self.generators(examples, version)]
+        return self.masked(self.texts(examples) * self.made, generators)
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``mlm_rows`` of a part of a batch, each text's Eq. 4, and of the m texts in
         L_CL ``first`` and ``second``, (m, V) z~ or (m, H) h of the two versions."""
-        encoded = self.encoder.base_model(batch["masked_ids"], attention_mask=batch["attention_mask"])
-        hidden = encoded.last_hidden_state  # (2m, L, H)
+        hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (2m, L, H)
         counted = len(hidden) // self.made * self.predicted  # m or 2m: first versions come first
         represented = mlm_rows(hidden[:counted], self.encoder.cls, batch["labels"][:counted], chunk=ROWS)
         h_cls = hidden[:, 0]  # (2m, H), Eq. 1
@@ -180,7 +164,7 @@ class DiscriminativeAutoencoder(BatchLoss):
 
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head, and the decoder beside it."""
-        save_model(self.encoder, self.tokenizer, folder)
+        super().save(folder)
         self.decoder.save(folder)
 
     def _contrast(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:

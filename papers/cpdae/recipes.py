@@ -38,15 +38,9 @@ def shaded_words(request: Request) -> Node:
     The published sentence is not kept; the article on its subject stands in.
     """
     options = {"shown": request.reading("visualised-distribution")}
-    return recipe.inspect_text(
-        cpdae(request),
-        recipe.corpus("wikipedia"),
-        view=WORD_DISTRIBUTION,
-        options=options,
-        title="Nanotechnology",
-        words=40,
-        length=request.reading("pretraining-length"),
-    )
+    article = {"title": "Nanotechnology", "words": 40, "length": request.reading("pretraining-length")}
+    model, documents = cpdae(request), recipe.corpus("wikipedia")
+    return recipe.inspect_text(model, documents, view=WORD_DISTRIBUTION, options=options, **article)
 
 
 def cpdae(request: Request, *, contrast: str = "distribution", idf: bool = False) -> Node:
@@ -58,15 +52,8 @@ def cpdae(request: Request, *, contrast: str = "distribution", idf: bool = False
     """
     options = _options(request) | _contrast(request, contrast)
     options["idf"] = request.reading("idf-weights") if idf else None
-    return pretrained(
-        request,
-        CPDAE,
-        options,
-        texts_per_batch=64,
-        epochs=3,
-        length=request.reading("pretraining-length"),
-        counts=idf,
-    )
+    how = {"texts_per_batch": 64, "epochs": 3, "length": request.reading("pretraining-length")}
+    return pretrained(request, CPDAE, options, counts=idf, **how)
 
 
 ENCODERS = {
@@ -104,29 +91,20 @@ def _options(request: Request) -> dict[str, Any]:
 def _contrast(request: Request, contrast: str) -> dict[str, Any]:
     """Options of the contrastive loss (Eq. 5) and its λ (Eq. 6)."""
     if contrast == "none":
-        return {
-            "contrast": "none",
-            "weight": 0.0,
-            "direction": "both",
-            "contrast_reduction": "mean",
-            "temperature": 1.0,
-            "divergence_scale": 1.0,
-            "normalisation": "sum",
-            "similarity": "dot",
-        }
-    options = {
-        "contrast": contrast,
-        "direction": request.reading("contrastive-direction"),
-        "contrast_reduction": request.reading("contrastive-reduction"),
-    }
+        options = {"contrast": "none", "weight": 0.0, "direction": "both", "contrast_reduction": "mean"}
+        scale = {"temperature": 1.0, "divergence_scale": 1.0, "normalisation": "sum"}
+        return options | scale | {"similarity": "dot"}
+    ask = request.reading
+    options = {"contrast": contrast, "direction": ask("contrastive-direction")}
+    options["contrast_reduction"] = ask("contrastive-reduction")
     if contrast == "representation":
-        weight = request.reading("representation-loss-weight")
-        options |= request.reading("representation-similarity")
+        weight = ask("representation-loss-weight")
+        options |= ask("representation-similarity")
         return options | {"weight": weight, "divergence_scale": 1.0, "normalisation": "sum"}
     return options | {
         "weight": 0.1,
-        "temperature": request.reading("contrastive-temperature"),
+        "temperature": ask("contrastive-temperature"),
         "similarity": "dot",
-        "divergence_scale": request.reading("divergence-scale"),
-        "normalisation": request.reading("distribution-normalisation"),
+        "divergence_scale": ask("divergence-scale"),
+        "normalisation": ask("distribution-normalisation"),
     }

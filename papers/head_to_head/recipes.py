@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from papers.baselines.ms_marco import CONTRASTIVE, NO_PROJECTOR, OFFICIAL_NEGATIVES, PASSAGES
-from papers.baselines.two_stage import Dense, TwoStage
+from papers.baselines.two_stage import Dense, TwoStage, cls_texts
 from repro import recipe
 from repro.graph import Node
 from repro.manifest.papers import home, load
-from repro.recipe import Objective, Optimisation, Texts
+from repro.recipe import Objective, Optimisation
 from repro.recipe.request import Choices, Request
 
 MLM = Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel")
@@ -31,8 +31,8 @@ PRETRAINING = Optimisation(
     seed=42,
 )
 FINE_TUNING = replace(PRETRAINING, batch_size=16, epochs=3, max_steps=None, learning_rate=1e-5)
-LENGTHS = {"query_length": 32, "passage_length": 144}
-FOREIGN_LENGTHS = {"query_length": 64, "passage_length": 256}  # questions and abstracts of the zero-shot sets
+LENGTHS = {"query": 32, "passage": 144}
+FOREIGN_LENGTHS = {"query": 64, "passage": 256}  # questions and abstracts of the zero-shot sets
 NEGATIVES_PER_QUERY = 30
 DEPTH = 1000
 
@@ -118,9 +118,7 @@ def _stages(documents: Node, lengths: dict[str, int]) -> TwoStage:
     """The fine-tuning and search that all share; there is one stage only."""
     return TwoStage(
         train=PASSAGES,
-        texts=Texts(
-            documents=documents, topics=recipe.queries(PASSAGES), separator="[SEP]", pooling="cls", **lengths
-        ),
+        texts=cls_texts(documents, PASSAGES, separator="[SEP]", **lengths),
         representation=Dense(normalize=False, precision="fp16"),
         objective=CONTRASTIVE,
         options={"temperature": 1.0, "similarity": "dot", "negatives": "in-batch", **NO_PROJECTOR},

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import torch
 from torch import nn
 
 from papers.baselines.segments import pair_segments
-from papers.simlm.bottleneck import EncoderDecoder
+from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.token_losses import check_per, denominator, predicted, reconstruction
-from repro.nn.checkpoint import save_model
 from repro.nn.padding import padded
 
 
-class AutoEncoder(nn.Module):
+class AutoEncoder(ThroughBottleneck):
     """SimLM's architecture with nothing hidden from the encoder and everything from the decoder: L_dec alone,
     the cross-entropy of a text's tokens given its vector and as many [MASK].
 
@@ -64,7 +61,3 @@ class AutoEncoder(nn.Module):
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
         """The tokens, or texts, that the loss is a mean over."""
         return {"decoder": denominator(predicted(batch, specials=self.specials), per=self.per)}
-
-    def save(self, folder: Path) -> None:
-        """The encoder with its masked-language head; the decoder is thrown away."""
-        save_model(self.network.encoder, self.tokenizer, folder)

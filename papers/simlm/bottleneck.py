@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -10,6 +11,7 @@ from torch import nn
 from papers.baselines.segments import segments_for
 from repro.errors import check_known
 from repro.nn.bottleneck_decoder import BottleneckDecoder
+from repro.nn.checkpoint import save_model
 
 SEGMENTS = ("zeros", "pair")
 SLOTS = ("replace", "prepend")
@@ -74,3 +76,15 @@ class EncoderDecoder(nn.Module):
     def decoder_head(self, hidden: torch.Tensor) -> torch.Tensor:
         """Logits over the vocabulary: (..., H) to (..., V)."""
         return (self.encoder.cls if self.shared else self.decoder_cls)(hidden)
+
+
+class ThroughBottleneck(nn.Module):
+    """An objective whose ``network`` is an ``EncoderDecoder`` and whose collation a ``TwiceMasked``."""
+
+    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+        """Token rows to the arrays of ``twice_masked``."""
+        return self.masked(examples)
+
+    def save(self, folder: Path) -> None:
+        """The encoder with its masked-language head; all else is thrown away (§3.1)."""
+        save_model(self.network.encoder, self.tokenizer, folder)

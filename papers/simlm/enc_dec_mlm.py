@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import torch
 from torch import nn
 
-from papers.simlm.bottleneck import EncoderDecoder
+from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.masks import Masks, TwiceMasked
 from papers.simlm.token_losses import check_per, denominator, reconstruction
-from repro.nn.checkpoint import save_model
 
 
-class EncoderDecoderMaskedLanguageModel(nn.Module):
+class EncoderDecoderMaskedLanguageModel(ThroughBottleneck):
     """SimLM's architecture and mask rates without its generator: L_enc + L_dec, where each is the
     cross-entropy of the original tokens at the positions masked for its own side.
 
@@ -34,29 +31,17 @@ class EncoderDecoderMaskedLanguageModel(nn.Module):
         self.masked = TwiceMasked(tokenizer, Masks(**masks), length=length, seed=seed)
         self.network = EncoderDecoder(model, **decoder)
 
-    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token rows to the arrays of ``twice_masked``."""
-        return self.masked(examples)
-
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``encoder`` and ``decoder``; one is absent where the batch has no token masked for it."""
         losses, tokens, network = {}, batch["clean_ids"], self.network
-        hidden = network.encode(batch["encoder_ids"], batch)  # (N, L, H)
-        if batch["encoder_chosen"].any():
-            losses["encoder"] = reconstruction(
-                hidden, network.encoder_head, tokens, batch["encoder_chosen"], per=self.per
-            )
-        if batch["decoder_chosen"].any():
+        hidden, masked = network.encode(batch["encoder_ids"], batch), batch["encoder_chosen"]  # (N, L, H)
+        if masked.any():
+            losses["encoder"] = reconstruction(hidden, network.encoder_head, tokens, masked, per=self.per)
+        if (masked := batch["decoder_chosen"]).any():
             decoded = network.decode(hidden[:, 0], batch["decoder_ids"], batch)  # (N, L, H)
-            losses["decoder"] = reconstruction(
-                decoded, network.decoder_head, tokens, batch["decoder_chosen"], per=self.per
-            )
+            losses["decoder"] = reconstruction(decoded, network.decoder_head, tokens, masked, per=self.per)
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
         """The masked tokens, or texts with any, that each loss is a mean over."""
         return {side: denominator(batch[f"{side}_chosen"], per=self.per) for side in ("encoder", "decoder")}
-
-    def save(self, folder: Path) -> None:
-        """The encoder with its masked-language head; the decoder is thrown away."""
-        save_model(self.network.encoder, self.tokenizer, folder)

@@ -8,14 +8,13 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from papers.simlm.bottleneck import EncoderDecoder
+from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.generator import Generator, starting_generator
 from papers.simlm.masks import Masks, TwiceMasked
 from papers.simlm.token_losses import check_per, denominator, detection, predicted
-from repro.nn.checkpoint import save_model
 
 
-class EncoderDecoderReplacedTokenDetection(nn.Module):
+class EncoderDecoderReplacedTokenDetection(ThroughBottleneck):
     """SimLM's architecture and inputs with ELECTRA's task in place of its own (Clark et al. 2020).
 
         L_enc = -1/|x| sum_i [ r_i log s_i + (1 - r_i) log(1 - s_i) ],  r_i = 1 where x_enc[i] is not x[i]
@@ -59,10 +58,6 @@ class EncoderDecoderReplacedTokenDetection(nn.Module):
         self.encoder_head = _detector(model.config)
         self.decoder_head = self.encoder_head if decoder["shared_head"] else copy.deepcopy(self.encoder_head)
 
-    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token rows to the arrays of ``twice_masked``."""
-        return self.masked(examples)
-
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``encoder`` and ``decoder``, each weighted; absent where a batch has special tokens only."""
         counted = predicted(batch, specials=self.specials)  # (N, L)
@@ -71,23 +66,17 @@ class EncoderDecoderReplacedTokenDetection(nn.Module):
         encoder_ids, decoder_ids, _ = self.generator(batch)
         hidden = self.network.encode(encoder_ids, batch)  # (N, L, H)
         decoded = self.network.decode(hidden[:, 0], decoder_ids, batch)  # (N, L, H)
-        losses = {}
-        for side, states, head, ids in (
-            ("encoder", hidden, self.encoder_head, encoder_ids),
-            ("decoder", decoded, self.decoder_head, decoder_ids),
-        ):
+        scores = {"encoder": self.encoder_head(hidden), "decoder": self.decoder_head(decoded)}  # (N, L, 1)
+        losses, tokens = {}, {"encoder": encoder_ids, "decoder": decoder_ids}
+        for side, ids in tokens.items():
             replaced = ids != batch["clean_ids"]
-            losses[side] = self.weight * detection(head(states).squeeze(-1), replaced, counted, per=self.per)
+            losses[side] = self.weight * detection(scores[side].squeeze(-1), replaced, counted, per=self.per)
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
         """The tokens, or texts, that each loss is a mean over."""
         number = denominator(predicted(batch, specials=self.specials), per=self.per)
         return {"encoder": number, "decoder": number}
-
-    def save(self, folder: Path) -> None:
-        """The encoder; the decoder, the generator and the detectors are thrown away."""
-        save_model(self.network.encoder, self.tokenizer, folder)
 
 
 def _detector(config) -> nn.Module:

@@ -54,14 +54,11 @@ def simlm(
         steps: another number than Table 11's (Figure 3).
     """
     ask = request.reading
-    masks = _masks(request, ask("generator-input"), unit=ask("masking-unit"))
+    rates = {"encoder_rate": encoder_rate, "decoder_rate": decoder_rate}
+    filling = {"dropout": ask("generator-dropout"), "draws": ask("replacement-draws")}
     options = {
-        "masks": masks | {"encoder_rate": encoder_rate, "decoder_rate": decoder_rate},
-        "replacement": {
-            "training": training,
-            "dropout": ask("generator-dropout"),
-            "draws": ask("replacement-draws"),
-        },
+        "masks": _masks(request, ask("generator-input"), unit=ask("masking-unit")) | rates,
+        "replacement": {"training": training, **filling},
         "generator_weight": ask("generator-loss-weight") if training != "frozen" else 0.0,
         "decoder": _decoder(request),
         "token_loss": ask("token-loss-reduction"),
@@ -74,9 +71,8 @@ def simlm(
 def enc_dec_mlm(request: Request) -> Node:
     """Pre-train SimLM's two networks with masked language modelling in both (§5.1)."""
     unit = request.reading("variant-masking-unit")
-    masks = _masks(request, request.reading("variant-masking"), unit=unit)
     options = {
-        "masks": masks | {"encoder_rate": ENCODER_RATE, "decoder_rate": DECODER_RATE},
+        "masks": _masks(request, request.reading("variant-masking"), unit=unit),
         "decoder": _decoder(request),
         "per": request.reading("token-loss-reduction")["per"],
     }
@@ -86,9 +82,8 @@ def enc_dec_mlm(request: Request) -> Node:
 def enc_dec_rtd(request: Request) -> Node:
     """Pre-train SimLM's two networks with replaced token detection in both (§5.1)."""
     ask = request.reading
-    masks = _masks(request, ask("generator-input"), unit=ask("masking-unit"))
     options = {
-        "masks": masks | {"encoder_rate": ENCODER_RATE, "decoder_rate": DECODER_RATE},
+        "masks": _masks(request, ask("generator-input"), unit=ask("masking-unit")),
         "dropout": ask("generator-dropout"),
         "draws": ask("replacement-draws"),
         "decoder": _decoder(request),
@@ -178,7 +173,8 @@ def _generator(request: Request) -> Node:
 
 
 def _masks(request: Request, replaced: Mapping[str, float], *, unit: str) -> dict[str, Any]:
-    return {"unit": unit, "superset": request.reading("decoder-mask"), **replaced}
+    rates = {"encoder_rate": ENCODER_RATE, "decoder_rate": DECODER_RATE}
+    return {"unit": unit, "superset": request.reading("decoder-mask"), **replaced, **rates}
 
 
 def _decoder(request: Request) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from papers.baselines.two_stage import Dense, TwoStage
+from papers.baselines.two_stage import Dense, TwoStage, cls_texts
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective, Optimisation, Texts
@@ -58,17 +58,10 @@ def retrievers(
         positives: which of a query's positives an epoch takes.
     """
     ask = request.reading
-    texts = Texts(
-        documents=documents,
-        topics=recipe.queries(train),
-        query_length=QUERY,
-        passage_length=length,
-        separator=ask("title-joining")["retriever"],
-        pooling="cls",
-    )
+    separator = ask("title-joining")["retriever"]
     return TwoStage(
         train=train,
-        texts=texts,
+        texts=cls_texts(documents, train, query=QUERY, passage=length, separator=separator),
         representation=Dense(normalize=True, precision=ask("encoding-precision")),
         objective=_with_terms(CONTRASTIVE, ask("contrastive-terms")),
         options={

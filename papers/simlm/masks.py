@@ -9,11 +9,10 @@ import numpy as np
 import torch
 
 from papers.baselines.segments import pair_segments
-from papers.baselines.whole_words import WholeWords, covered
+from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
 from repro.nn.padding import padded
 
-UNITS = ("whole-word", "bernoulli")
 SUPERSETS = ("union", "exact")
 SMALLEST = 1e-4  # the released code masks nothing more for the decoder below this rate
 
@@ -66,18 +65,14 @@ class Masks:
         ``input_ids``: (n,) with [CLS] and [SEP]. Returns two (n,) bool, without special tokens, the second a
         superset of the first.
         """
-        encoder = self._drawn(input_ids, self.encoder_rate, words, generator)
+        how = {"unit": self.unit, "generator": generator}
+        encoder = words.drawn(input_ids, rate=self.encoder_rate, **how)
         if self.further_rate <= SMALLEST:
             return encoder, encoder
         if self.unit == "whole-word" and self.superset == "exact":
             decoder = words.chosen(input_ids, rate=self.decoder_rate, generator=generator, already=encoder)
             return encoder, encoder | decoder
-        return encoder, encoder | self._drawn(input_ids, self.further_rate, words, generator)
-
-    def _drawn(self, input_ids, rate, words: WholeWords, generator) -> np.ndarray:
-        if self.unit == "whole-word":
-            return words.chosen(input_ids, rate=rate, generator=generator)
-        return (generator.random(len(input_ids)) < rate) & ~words.special[input_ids]
+        return encoder, encoder | words.drawn(input_ids, rate=self.further_rate, **how)
 
 
 def twice_masked(
@@ -108,14 +103,10 @@ def twice_masked(
         for ids, generator in zip(clean, generators, strict=True)
     ]
     batch = {"clean_ids": padded(clean, value=tokenizer.pad_token_id)}
-    batch |= {
-        name: padded([row[name] for row in rows], value=tokenizer.pad_token_id)
-        for name in ("encoder_ids", "decoder_ids")
-    }
-    batch |= {
-        name: padded([row[name] for row in rows], value=0).bool()
-        for name in ("encoder_chosen", "decoder_chosen")
-    }
+    for side in ("encoder", "decoder"):
+        ids, chosen = f"{side}_ids", f"{side}_chosen"
+        batch[ids] = padded([row[ids] for row in rows], value=tokenizer.pad_token_id)
+        batch[chosen] = padded([row[chosen] for row in rows], value=0).bool()
     batch["attention_mask"] = padded([np.ones_like(ids) for ids in clean], value=0)
     batch["special"] = padded([words.special[ids] for ids in clean], value=1).bool()
     batch["segments"] = padded(

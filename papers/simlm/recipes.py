@@ -85,14 +85,8 @@ def passages_shown(request: Request, *, encoder: str, queries: list[str]) -> Nod
     marco, start = Marco(request), ENCODERS[encoder](request)
     stages = {"retriever-1": marco.retriever_1, "distilled": marco.pipeline}
     model = stages[request.reading("case-retrievers")[encoder]](start)
-    return recipe.top_passages(
-        marco.run(model),
-        documents=marco_passages(request),
-        topics=recipe.queries(request.dataset),
-        judgements=recipe.qrels(request.dataset),
-        wanted=queries,
-        depth=3,
-    )
+    run = marco.run(model)
+    return recipe.top_passages(run, marco_passages(request), request.dataset, wanted=queries, depth=3)
 
 
 def index_size(request: Request) -> Node:

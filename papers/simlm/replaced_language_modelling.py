@@ -7,14 +7,13 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from papers.simlm.bottleneck import EncoderDecoder
+from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.generator import Generator, starting_generator
 from papers.simlm.masks import Masks, TwiceMasked
 from papers.simlm.token_losses import check_per, denominator, predicted, reconstruction
-from repro.nn.checkpoint import save_model
 
 
-class ReplacedLanguageModelling(nn.Module):
+class ReplacedLanguageModelling(ThroughBottleneck):
     """SimLM: L_pt = L_enc + L_dec, each the cross-entropy of the original tokens at all positions (Eq. 2).
 
         x_enc = Sample(g, Mask(x, p_enc)),  x_dec = Sample(g, Mask(x, p_dec))                          (Eq. 1)
@@ -64,10 +63,6 @@ class ReplacedLanguageModelling(nn.Module):
         )
         self.network = EncoderDecoder(model, **decoder)
 
-    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Token rows to the arrays of ``twice_masked``."""
-        return self.masked(examples)
-
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``encoder`` (Eq. 2), ``decoder``, and ``generator``, weighted, where it learns; a loss is absent
         where the batch has no position for it."""
@@ -77,12 +72,10 @@ class ReplacedLanguageModelling(nn.Module):
         if counted.any():
             hidden = self.network.encode(encoder_ids, batch)  # (N, L, H)
             decoded = self.network.decode(hidden[:, 0], decoder_ids, batch)  # (N, L, H)
-            losses["encoder"] = reconstruction(
-                hidden, self.network.encoder_head, tokens, counted, per=self.per
-            )
-            losses["decoder"] = reconstruction(
-                decoded, self.network.decoder_head, tokens, counted, per=self.per
-            )
+            sides = {"encoder": (hidden, self.network.encoder_head)}
+            sides["decoder"] = (decoded, self.network.decoder_head)
+            for side, states in sides.items():
+                losses[side] = reconstruction(*states, tokens, counted, per=self.per)
         if filling is not None and batch["encoder_chosen"].any():
             losses["generator"] = self.generator_weight * self.generator.loss(filling, batch)
         return losses
@@ -92,7 +85,3 @@ class ReplacedLanguageModelling(nn.Module):
         number = denominator(predicted(batch, specials=self.specials), per=self.per)
         own = {"generator": int(batch["encoder_chosen"].sum())} if self.generator.learns else {}
         return {"encoder": number, "decoder": number} | own
-
-    def save(self, folder: Path) -> None:
-        """The encoder with its masked-language head; decoder and generator are thrown away (§3.1)."""
-        save_model(self.network.encoder, self.tokenizer, folder)

@@ -6,6 +6,7 @@ leaves open comes from ``request.reading(id)``; no verb has a default for a hype
 """
 
 from repro.recipe.data import (
+    Texts,
     corpus,
     listed_negatives,
     official_negatives,
@@ -31,41 +32,5 @@ from repro.recipe.ranking import (
     union,
 )
 from repro.recipe.showing import inspect_text, project, top_passages
-from repro.recipe.texts import Texts
 from repro.recipe.training import Objective, backbone, finetune, pretrain, pretrained_like, released_or
 from repro.training.optimisation import Optimisation
-
-__all__ = [
-    "Objective",
-    "Optimisation",
-    "Texts",
-    "backbone",
-    "bm25",
-    "corpus",
-    "encode",
-    "encode_views",
-    "finetune",
-    "index_size",
-    "inspect_text",
-    "judged_examples",
-    "listed_negatives",
-    "mine",
-    "mine_answers",
-    "official_negatives",
-    "pretrain",
-    "pretrained_like",
-    "project",
-    "qrels",
-    "queries",
-    "released_or",
-    "rerank",
-    "sample",
-    "score_pairs",
-    "search",
-    "search_views",
-    "term_statistics",
-    "tokenize",
-    "tokenize_spans",
-    "top_passages",
-    "union",
-]

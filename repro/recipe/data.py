@@ -1,11 +1,41 @@
-"""Verbs for texts, topics, judgements and training sets."""
+"""Verbs for texts, topics, judgements and training sets, and the texts of a training or a search."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from repro.graph import Node
+
+
+@dataclass(frozen=True, kw_only=True)
+class Texts:
+    """Passages and queries, and how a model reads them.
+
+    Attributes:
+        documents, topics: the corpus and the queries.
+        query_length, passage_length: tokens, special ones included. A cross-encoder has no ``query_length``:
+            it reads a query and a passage together, in ``passage_length`` tokens.
+        separator: between title and text.
+        pooling: of an encoder's token vectors to one; a cross-encoder has none.
+    """
+
+    documents: Node
+    topics: Node
+    passage_length: int
+    separator: str
+    query_length: int | None = None
+    pooling: str | None = None
+
+    def as_params(self) -> dict[str, Any]:
+        """Parameters of a fine-tuning that reads these texts."""
+        names = ("query_length", "passage_length", "separator", "pooling")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+    def as_inputs(self) -> dict[str, Node]:
+        """Inputs of a stage that reads both."""
+        return {"corpus": self.documents, "queries": self.topics}
 
 
 def corpus(identifier: str, *, text: str = "{text}", untitled: str = "") -> Node:
@@ -69,13 +99,8 @@ def tokenize(
 
     Documents of fewer than ``fewest_tokens`` tokens are left out.
     """
-    params = {
-        "length": length,
-        "policy": policy,
-        "titles": titles,
-        "separator": separator,
-        "fewest_tokens": fewest_tokens,
-    }
+    params = {"length": length, "policy": policy, "titles": titles, "separator": separator}
+    params["fewest_tokens"] = fewest_tokens
     return Node("tokenize", params, {"corpus": documents, "model": model})
 
 
@@ -93,14 +118,8 @@ def tokenize_spans(
 
     ``fields``, of url, title and body, are the document; ``packing`` as in ``repro.datasets.span_packing``.
     """
-    params = {
-        "length": length,
-        "policy": "spans",
-        "splitter": splitter,
-        "span_packing": dict(packing),
-        "fields": list(fields),
-        "seed": seed,
-    }
+    params = {"length": length, "policy": "spans", "splitter": splitter, "span_packing": dict(packing)}
+    params |= {"fields": list(fields), "seed": seed}
     return Node("tokenize", params, {"corpus": documents, "model": model})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from repro.graph import Node
-from repro.recipe.texts import Texts
+from repro.recipe.data import Texts
 
 KINDS = ("passages", "queries")
 
@@ -50,18 +50,15 @@ def _encoded(
     stage: str, model: Node, texts: Texts, params: Mapping[str, Mapping[str, Any]], **first: Any
 ) -> tuple[Node, Node]:
     """The nodes of passages and of queries; queries have no title and so no separator."""
-    sides = {
-        "passages": (texts.documents, texts.passage_length, texts.separator),
-        "queries": (texts.topics, texts.query_length, ""),
-    }
-    return tuple(
-        Node(
-            stage,
-            {"kind": kind, **first, "length": length, "separator": separator, **params[kind]},
-            {"model": model, "texts": source},
-        )
-        for kind, (source, length, separator) in sides.items()
+    sides = (
+        ("passages", texts.documents, texts.passage_length, texts.separator),
+        ("queries", texts.topics, texts.query_length, ""),
     )
+    nodes = []
+    for kind, source, length, separator in sides:
+        read = {"kind": kind, **first, "length": length, "separator": separator}
+        nodes.append(Node(stage, read | params[kind], {"model": model, "texts": source}))
+    return tuple(nodes)
 
 
 def search_views(
@@ -112,12 +109,7 @@ def score_pairs(
 ) -> Node:
     """A cross-encoder's scores of a training set's positives and first ``per_query`` negatives."""
     params = {"per_query": per_query, **_scoring(texts, decimals, precision)}
-    inputs = {
-        "model": model,
-        "training_set": training_set,
-        "corpus": texts.documents,
-        "queries": texts.topics,
-    }
+    inputs = {"model": model, "training_set": training_set, **texts.as_inputs()}
     return Node("score_pairs", params, inputs)
 
 
@@ -132,19 +124,14 @@ def rerank(
 
 def _scoring(texts: Texts, decimals: int | None, precision: str) -> dict[str, Any]:
     """Parameters of scoring a query with a passage by a cross-encoder."""
-    return {
-        "length": texts.passage_length,
-        "separator": texts.separator,
-        "decimals": decimals,
-        "precision": precision,
-    }
+    params = {"length": texts.passage_length, "separator": texts.separator}
+    return params | {"decimals": decimals, "precision": precision}
 
 
 def judged_examples(judgements: Node, *, dataset: str, negative_grade: int) -> Node:
     """Positives and hard negatives (of ``negative_grade``) that the judgements of ``dataset`` name."""
-    return Node(
-        "judged_examples", {"dataset": dataset, "negative_grade": negative_grade}, {"qrels": judgements}
-    )
+    params = {"dataset": dataset, "negative_grade": negative_grade}
+    return Node("judged_examples", params, {"qrels": judgements})
 
 
 def mine_answers(

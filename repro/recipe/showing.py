@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from repro.graph import Node
+from repro.recipe.data import qrels, queries
 from repro.recipe.training import Objective
 
 
@@ -22,14 +24,8 @@ def project(
     seed: int,
 ) -> Node:
     """One query and its first candidates in a plane, by t-SNE."""
-    params = {
-        "query": query,
-        "candidates": candidates,
-        "grade": grade,
-        "perplexity": perplexity,
-        "seed": seed,
-        "method": "t-sne",
-    }
+    params = {"query": query, "candidates": candidates, "grade": grade}
+    params |= {"perplexity": perplexity, "seed": seed, "method": "t-sne"}
     inputs = {"passages": passages, "queries": topics, "run": run, "qrels": judgements}
     return Node("project", params, inputs)
 
@@ -45,19 +41,11 @@ def inspect_text(
     length: int,
 ) -> Node:
     """A number of a model's for each word of one document, as ``view`` computes it."""
-    params = {
-        "view": view.as_param(),
-        "options": dict(options),
-        "title": title,
-        "words": words,
-        "length": length,
-    }
-    return Node("inspect_text", params, {"model": model, "corpus": documents})
+    params = {"view": asdict(view), "options": dict(options), "title": title, "words": words}
+    return Node("inspect_text", params | {"length": length}, {"model": model, "corpus": documents})
 
 
-def top_passages(
-    run: Node, *, documents: Node, topics: Node, judgements: Node, wanted: Sequence[str], depth: int
-) -> Node:
-    """The first passages of a run for queries given by their text."""
-    inputs = {"run": run, "corpus": documents, "queries": topics, "qrels": judgements}
+def top_passages(run: Node, documents: Node, dataset: str, *, wanted: Sequence[str], depth: int) -> Node:
+    """The first passages of a run for queries of ``dataset`` that ``wanted`` gives by their text."""
+    inputs = {"run": run, "corpus": documents, "queries": queries(dataset), "qrels": qrels(dataset)}
     return Node("top_passages", {"queries": list(wanted), "depth": depth}, inputs)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from repro.graph import Node
-from repro.recipe.texts import Texts
+from repro.recipe.data import Texts
 from repro.training.optimisation import Optimisation
 
 
@@ -22,10 +22,6 @@ class Objective:
     name: str
     version: int
     path: str
-
-    def as_param(self) -> dict:
-        """The JSON value of a node's parameter ``objective``."""
-        return {"name": self.name, "version": self.version, "path": self.path}
 
 
 def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
@@ -59,10 +55,8 @@ def pretrain(
     batch = {"texts_per_batch": optimisation.batch_size}
     params = _params(objective, options, optimisation, batch=batch, texts={"length": tokens.params["length"]})
     others = {"statistics": statistics, "generator": generator}
-    inputs = {"model": tokens.inputs["model"], "tokens": tokens} | {
-        name: node for name, node in others.items() if node
-    }
-    return Node("pretrain", params, inputs)
+    inputs = {"model": tokens.inputs["model"], "tokens": tokens}
+    return Node("pretrain", params, inputs | {name: node for name, node in others.items() if node})
 
 
 def pretrained_like(made: Node, *, tokens: Node, optimisation: Optimisation) -> Node:
@@ -114,4 +108,4 @@ def _params(
     """The parameters of a training, in the order in which plans list them."""
     params = optimisation.as_params()
     seed = {"seed": params.pop("seed")}
-    return {"objective": objective.as_param(), "options": dict(options), **batch, **params, **texts, **seed}
+    return {"objective": asdict(objective), "options": dict(options), **batch, **params, **texts, **seed}
