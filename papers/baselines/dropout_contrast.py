@@ -7,7 +7,7 @@ from torch import nn
 
 from repro.nn.contrastive import in_batch_contrastive
 from repro.nn.dropout import set_dropout
-from repro.nn.masked_pretraining import MaskedPretraining
+from repro.nn.masked_pretraining import MaskedPretraining, Tensors
 from repro.nn.projector import Projector
 from repro.nn.similarity import check_similarity
 from repro.nn.token_cross_entropy import IGNORED, mlm_loss
@@ -48,18 +48,16 @@ class DropoutContrast(MaskedPretraining):
         set_dropout(model, dropout)
         self.encoder, self.tokenizer = model, tokenizer
         self.projector = Projector.of(model.config, projector)
-        self.temperature, self.similarity = temperature, check_similarity(similarity)
+        self.contrasting = {"temperature": temperature, "similarity": check_similarity(similarity)}
         self.mlm, self.length, self.seed = mlm, length, seed
         self.masking = mlm or {"rate": 0.0, "mask": 0.0, "random": 0.0}  # nothing is masked
 
-    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def forward(self, batch: Tensors) -> Tensors:
         """``losses`` of the whole batch; what it has nothing for is not encoded, and absent."""
         several, masked = len(batch["clean_ids"]) > 1, bool((batch["labels"] != IGNORED).any())
         return self.losses(self.represent(batch, contrast=several, mlm=masked))
 
-    def represent(
-        self, batch: dict[str, torch.Tensor], *, contrast: bool = True, mlm: bool = True
-    ) -> dict[str, torch.Tensor]:
+    def represent(self, batch: Tensors, *, contrast: bool = True, mlm: bool = True) -> Tensors:
         """z and z', (N, H), of a part of a batch, and its ``mlm_rows``; each of the two is left out on
         demand."""
         represented = {}
@@ -72,14 +70,10 @@ class DropoutContrast(MaskedPretraining):
             represented |= mlm_rows(hidden, self.encoder.cls, batch["labels"])
         return represented
 
-    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def losses(self, represented: Tensors) -> Tensors:
         """``contrastive`` and, if it is trained along, ``mlm``, of all parts of a batch."""
         losses = {}
         if len(represented.get("first", ())) > 1:
-            losses["contrastive"] = in_batch_contrastive(
-                represented["first"],
-                represented["second"],
-                temperature=self.temperature,
-                similarity=self.similarity,
-            )
+            passes = represented["first"], represented["second"]
+            losses["contrastive"] = in_batch_contrastive(*passes, **self.contrasting)
         return losses | mlm_loss(represented, reduction="mean")

@@ -50,7 +50,7 @@ def prop(request: Request) -> Node:
         "candidate_words": ask("prop-candidates"),
         "subsampling": ask("prop-subsampling"),
     }
-    own = _bi_encoder(request, PROP, options)
+    own = pretrained(request, PROP, options, counts=True, **ask("baseline-pretraining"))
     return recipe.released_or(own, ask("prop-bi-encoder"))  # the checkpoint is a cross-encoder
 
 
@@ -63,7 +63,8 @@ def b_prop(request: Request) -> Node:
         **ask("b-prop-contrast"),
         "collection": ask("b-prop-random-distribution"),
     }
-    return _bi_encoder(request, B_PROP, options)
+    # no public checkpoint at all (reading: prop-bi-encoder)
+    return pretrained(request, B_PROP, options, counts=True, **ask("baseline-pretraining"))
 
 
 def seed(request: Request) -> Node:
@@ -113,11 +114,6 @@ def _preference(request: Request, name: str) -> dict[str, Any]:
         "masking": ask("mlm-masking"),
         "stop_words": stop_words(request),
     }
-
-
-def _bi_encoder(request: Request, objective: Objective, options: dict[str, Any]) -> Node:
-    """A bi-encoder pre-trained here: B-PROP has no public checkpoint at all (reading: prop-bi-encoder)."""
-    return pretrained(request, objective, options, counts=True, **request.reading("baseline-pretraining"))
 
 
 BASELINES = {"bert": bert, "ict": ict, "prop": prop, "b-prop": b_prop, "seed": seed, "simcse": simcse}

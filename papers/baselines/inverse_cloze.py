@@ -10,7 +10,7 @@ from papers.baselines.sentences import sentence_ends_of, sentences
 from repro.errors import UsageError, check_known
 from repro.nn.contrastive import in_batch_contrastive
 from repro.nn.heads import with_head
-from repro.nn.masked_pretraining import MaskedPretraining
+from repro.nn.masked_pretraining import MaskedPretraining, Tensors
 from repro.nn.padding import padded
 from repro.nn.similarity import check_similarity
 from repro.nn.token_cross_entropy import mlm_loss
@@ -80,7 +80,7 @@ class InverseCloze(MaskedPretraining):
         if not 0 <= keep <= 1:
             raise UsageError(f"keep is {keep}; give a probability between 0 and 1")
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
-        self.temperature, self.similarity = temperature, check_similarity(similarity)
+        self.contrasting = {"temperature": temperature, "similarity": check_similarity(similarity)}
         self.weight, self.keep, self.drop = weight, keep, short_text == "drop"
         self.ends = sentence_ends_of(tokenizer, sentence_ends)
         self.query_room = max(1, query_tokens - 2)  # one token, however short a scale makes it
@@ -88,7 +88,7 @@ class InverseCloze(MaskedPretraining):
         self.masking, self.each_epoch = masking, resample == "epoch"
         self.length, self.seed = length, seed
 
-    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+    def collate(self, examples: list[dict]) -> Tensors:
         """Token rows to the arrays of ``masked_texts`` over the positives, or over the texts under ``mlm_on``
         = ``text``; ``query_ids`` and ``query_attention_mask``, (N, Q); ``paired``, (N,) bool, whether a text
         is in L_ICT; under ``text`` also ``context_ids`` and ``context_attention_mask``, (N, L).
@@ -110,11 +110,11 @@ class InverseCloze(MaskedPretraining):
         context = text if whole else np.concatenate((text[:first], text[end:]))
         return text[first:end][: self.query_room], context, len(bounds) > 1 or not self.drop
 
-    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def forward(self, batch: Tensors) -> Tensors:
         """``losses`` of the whole batch; no sentence is encoded where fewer than two texts are in L_ICT."""
         return self.losses(self.represent(batch, contrast=bool(batch["paired"].sum() > 1)))
 
-    def represent(self, batch: dict[str, torch.Tensor], *, contrast: bool = True) -> dict[str, torch.Tensor]:
+    def represent(self, batch: Tensors, *, contrast: bool = True) -> Tensors:
         """``mlm_rows`` of a part of a batch and, with ``contrast``, ``queries`` and ``contexts``, (P, H), of
         its P texts in L_ICT."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
@@ -126,19 +126,15 @@ class InverseCloze(MaskedPretraining):
             represented |= {"queries": queries[paired], "contexts": hidden[:, 0][paired]}
         return represented
 
-    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def losses(self, represented: Tensors) -> Tensors:
         """``mlm`` and ``contrastive`` (the weight times L_ICT), of all parts of a batch."""
         losses = mlm_loss(represented, reduction=self.mlm_reduction)
         if len(represented.get("queries", ())) > 1:
-            losses["contrastive"] = self.weight * in_batch_contrastive(
-                represented["queries"],
-                represented["contexts"],
-                temperature=self.temperature,
-                similarity=self.similarity,
-            )
+            sides = represented["queries"], represented["contexts"]
+            losses["contrastive"] = self.weight * in_batch_contrastive(*sides, **self.contrasting)
         return losses
 
-    def _framed(self, name: str, texts: tuple[np.ndarray, ...]) -> dict[str, torch.Tensor]:
+    def _framed(self, name: str, texts: tuple[np.ndarray, ...]) -> Tensors:
         cls, sep = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
         rows = [np.concatenate(([cls], text, [sep])) for text in texts]
         return {

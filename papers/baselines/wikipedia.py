@@ -20,19 +20,6 @@ def bert(request: Request) -> Node:
     return recipe.backbone(request.reading("backbone-checkpoint"), revision="main")
 
 
-def chunks(request: Request, *, length: int) -> Node:
-    """Articles of Wikipedia as chunks of ``length`` token ids, special ones included."""
-    return recipe.tokenize(
-        recipe.corpus("wikipedia"),
-        model=bert(request),
-        length=length,
-        policy=request.reading("chunking"),
-        titles=request.reading("wikipedia-titles"),
-        separator=" ",  # BERT reads a line's end as a space
-        fewest_tokens=request.reading("wikipedia-cleaning"),
-    )
-
-
 def pretrained(
     request: Request,
     objective: Objective,
@@ -43,8 +30,17 @@ def pretrained(
     length: int,
     counts: bool = False,
 ) -> Node:
-    """BERT trained further by an objective; ``counts`` gives it the corpus's term statistics."""
-    ask, tokens = request.reading, chunks(request, length=length)
+    """BERT trained further on chunks of ``length`` tokens; ``counts`` adds the corpus's term statistics."""
+    ask = request.reading
+    tokens = recipe.tokenize(
+        recipe.corpus("wikipedia"),
+        model=bert(request),
+        length=length,
+        policy=ask("chunking"),
+        titles=ask("wikipedia-titles"),
+        separator=" ",  # BERT reads a line's end as a space
+        fewest_tokens=ask("wikipedia-cleaning"),
+    )
     return recipe.pretrain(
         tokens,
         objective=objective,

@@ -70,12 +70,8 @@ class PreferenceLoss:
         encoded = encoder.base_model(batch["set_ids"], attention_mask=batch["set_attention_mask"])
         sets = encoded.last_hidden_state[:, 0]  # (2NP, H)
         scores = own_scores(texts, sets, similarity=self.similarity)  # (N, 2P)
-        return preference_hinge(
-            scores.view(*batch["pair_mask"].shape, 2),  # (N, P, 2)
-            batch["pair_mask"],
-            scores=self.scores,
-            margin=self.margin,
-        )
+        values = scores.view(*batch["pair_mask"].shape, 2)  # (N, P, 2)
+        return preference_hinge(values, batch["pair_mask"], scores=self.scores, margin=self.margin)
 
 
 def preference_hinge(

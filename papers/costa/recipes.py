@@ -57,13 +57,10 @@ def ablation_row(
             pre-training with the nonlinear one; elsewhere what fine-tuning keeps is a reading.
     """
     kept = {None: "", "pre-training": "none", "fine-tuning": projector}[phase]
-    encoder = costa(
-        request,
-        spans=spans or FEW_SPANS,
-        temperature=request.reading("ablation-temperature") if temperature is None else temperature,
-        projector="nonlinear" if phase == "fine-tuning" else projector,
-        epochs=3,
-    )
+    if temperature is None:
+        temperature = request.reading("ablation-temperature")
+    trained = "nonlinear" if phase == "fine-tuning" else projector
+    encoder = costa(request, spans=spans or FEW_SPANS, temperature=temperature, projector=trained, epochs=3)
     head = _head(request, kept or request.reading("fine-tuning-projector"))
     tuning = FineTuning(request, LENGTHS, warm_up_epochs=3, head=head)
     return tuning.run(tuning.warm_up(encoder))

@@ -22,13 +22,8 @@ def trained(request: Request, encoder: Node) -> Node:
     sizes, text = ask("beir-batch"), ask("beir-training-text")
     documents = marco_passages(request) if text["titles"] else recipe.corpus("msmarco-passage")
     stages = Views(request).stages(documents, length=text["length"], passages=sizes["passages"])
-    how = optimisation(
-        request,
-        queries=sizes["queries"],
-        epochs=10,
-        learning_rate=1e-5,
-        weight_decay=ask("fine-tuning-weight-decay"),
-    )
+    decay, queries = ask("fine-tuning-weight-decay"), sizes["queries"]
+    how = optimisation(request, queries=queries, epochs=10, learning_rate=1e-5, weight_decay=decay)
     return stages.tuned(encoder, _negatives(request, encoder), how)
 
 

@@ -39,20 +39,6 @@ def new_decoder(config, *, decoder: str, kind: str, layers: int, window: int) ->
     return BottleneckDecoder.new(config, layers=layers, attention="causal", window=window or None)
 
 
-def new_decoders(config, keys: dict[str, str], *, kinds: dict, window: int) -> nn.ModuleDict:
-    """The decoders by key, drawn in this order.
-
-    Args:
-        config, window: see ``new_decoder``.
-        keys: each one's name to what it is.
-        kinds: the kind of each sort, and how many ``layers``.
-    """
-    made = nn.ModuleDict()
-    for key, name in keys.items():
-        made[key] = new_decoder(config, decoder=name, kind=kinds[name], layers=kinds["layers"], window=window)
-    return made
-
-
 class PreNormDecoder(BottleneckDecoder):
     """GPT-2's blocks in BERT's sizes: dropout on what they read, layers that normalise before they work, a
     LayerNorm at the end (as in the authors' later code).

@@ -61,14 +61,9 @@ class Marco:
         ask, second = self.request.reading, self.stage_two(encoder)
         how, stages = ask("distillation-training"), self._stages()
         miner = second if ask("distillation-negatives") == "stage-two" else self.stage_one(encoder)
-        scored = recipe.score_pairs(
-            teacher,
-            self.mined(miner),
-            texts=self._reranking().texts,
-            per_query=ask("negatives-kept")["mined"],
-            decimals=None,
-            precision=ask("fine-tuning-precision"),
-        )
+        scoring = {"per_query": ask("negatives-kept")["mined"], "precision": ask("fine-tuning-precision")}
+        texts = self._reranking().texts
+        scored = recipe.score_pairs(teacher, self.mined(miner), texts=texts, decimals=None, **scoring)
         distillation = {
             "direction": ask("distillation-direction"),
             "contrastive_weight": ask("distillation-weight"),
@@ -77,9 +72,8 @@ class Marco:
         start = encoder if ask("distillation-start") == "pre-trained" else second
         options = {**stages.options, "distillation": distillation}
         student = replace(stages, options=options, passages_per_query=how["passages"])
-        return student.tuned(
-            start, scored, self._optimisation(how["epochs"], learning_rate=how["learning_rate"])
-        )
+        schedule = self._optimisation(how["epochs"], learning_rate=how["learning_rate"])
+        return student.tuned(start, scored, schedule)
 
     def reranker(self, encoder: Node, *, regulariser: str | None = None) -> Node:
         """Fine-tune a cross-encoder on the negatives mined with stage two (reading: reranker-training)."""
@@ -98,13 +92,9 @@ class Marco:
         return self._stages().mined(model, depth=MINED_DEPTH, per_query=kept, seed=seed(self.request))
 
     def _official(self) -> Node:
-        ask = self.request.reading
-        return recipe.official_negatives(
-            ask("official-negatives"),
-            per_query=ask("negatives-kept")["bm25"],
-            seed=seed(self.request),
-            judgements=recipe.qrels(PASSAGES),
-        )
+        ask, judged = self.request.reading, recipe.qrels(PASSAGES)
+        drawn = {"per_query": ask("negatives-kept")["bm25"], "seed": seed(self.request)}
+        return recipe.official_negatives(ask("official-negatives"), judgements=judged, **drawn)
 
     def _stages(self) -> TwoStage:
         passages = self.request.reading("fine-tuning-batch")["passages"]

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from papers.cotmae_v2.contexts import Contexts
-from papers.cotmae_v2.decoders import KINDS, SLOTS, decoded, new_decoders
+from papers.cotmae_v2.decoders import KINDS, SLOTS, decoded, new_decoder
 from papers.cotmae_v2.masked_texts import AnchorsAndContexts, Masking
 from repro.errors import UsageError, check_known
 from repro.nn.checkpoint import save_model
@@ -116,8 +116,11 @@ class MultiViewAutoEncoder(nn.Module):
             with_sep=causal_targets,
             seed=seed,
         )
-        keys = {self._key(name, view): name for name in decoders for view in views}
-        self.decoders = new_decoders(model.config, keys, kinds=decoder_layers, window=autoregressive_window)
+        shape = {"layers": decoder_layers["layers"], "window": autoregressive_window}
+        self.decoders = nn.ModuleDict()  # drawn in this order
+        for key, name in {self._key(name, view): name for name in decoders for view in views}.items():
+            kind = decoder_layers[name]
+            self.decoders[key] = new_decoder(model.config, decoder=name, kind=kind, **shape)
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Documents to the arrays of ``AnchorsAndContexts``."""

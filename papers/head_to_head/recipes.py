@@ -72,15 +72,9 @@ def at_equal_tokens(made: Node, *, texts_per_row: int, seed: int) -> Node:
     """A paper's pre-training with its objective and options, on the common text and schedule."""
     tokens, how = _chunks(), made.inputs["tokens"].params
     if how["policy"] == "spans":  # an objective that draws its texts from whole documents
-        tokens = recipe.tokenize_spans(
-            recipe.corpus("wikipedia"),
-            model=bert(),
-            length=LENGTH,
-            splitter=how["splitter"],
-            packing=how["span_packing"],
-            fields=["title", "body"],
-            seed=how["seed"],
-        )
+        spans = {"splitter": how["splitter"], "packing": how["span_packing"], "seed": how["seed"]}
+        texts = {"documents": recipe.corpus("wikipedia"), "fields": ["title", "body"]}
+        tokens = recipe.tokenize_spans(model=bert(), length=LENGTH, **texts, **spans)
     optimisation = replace(PRETRAINING, batch_size=ROWS // texts_per_row, seed=seed)
     return recipe.pretrained_like(made, tokens=tokens, optimisation=optimisation)
 

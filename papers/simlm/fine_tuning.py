@@ -80,13 +80,8 @@ def retrievers(
 def reranking(request: Request, stages: TwoStage, *, length: int, scored: int, trained: int) -> TwoStage:
     """The re-ranker's training, which scores so many passages of a query and trains on the best (Eq. 4)."""
     ask = request.reading
-    return stages.reranking(
-        length=length,
-        separator=ask("title-joining")["reranker"],
-        passages=scored,
-        trained=trained,
-        regulariser=ask("reranker-regulariser"),
-    )
+    how = {"separator": ask("title-joining")["reranker"], "regulariser": ask("reranker-regulariser")}
+    return stages.reranking(length=length, passages=scored, trained=trained, **how)
 
 
 def distillation(request: Request, stages: TwoStage, *, passages: int, weight: float) -> TwoStage:
@@ -100,14 +95,9 @@ def distillation(request: Request, stages: TwoStage, *, passages: int, weight: f
 
 def scored(request: Request, teacher: Node, negatives: Node, *, texts: Texts, per_query: int) -> Node:
     """The negatives with the re-ranker's scores, from which a retriever is distilled."""
-    return recipe.score_pairs(
-        teacher,
-        negatives,
-        texts=texts,
-        per_query=per_query,
-        decimals=request.reading("teacher-scores")["decimals"],
-        precision=request.reading("encoding-precision")["passages"],
-    )
+    ask = request.reading
+    how = {"decimals": ask("teacher-scores")["decimals"], "precision": ask("encoding-precision")["passages"]}
+    return recipe.score_pairs(teacher, negatives, texts=texts, per_query=per_query, **how)
 
 
 def _with_terms(objective: Objective, terms: str) -> Objective:

@@ -28,12 +28,8 @@ class Marco:
         how = self._optimisation("retriever")
         if is_electra:  # App. A: it needs six epochs at 4e-5 to converge
             how = replace(how, epochs=6, learning_rate=4e-5)
-        negatives = recipe.official_negatives(
-            OFFICIAL_NEGATIVES,
-            per_query=self.request.reading("official-negatives"),
-            seed=how.seed,
-            judgements=recipe.qrels(PASSAGES),
-        )
+        drawn = {"per_query": self.request.reading("official-negatives"), "seed": how.seed}
+        negatives = recipe.official_negatives(OFFICIAL_NEGATIVES, judgements=recipe.qrels(PASSAGES), **drawn)
         return self._stages().tuned(encoder, negatives, how)
 
     def retriever_2(self, encoder: Node) -> Node:
@@ -76,15 +72,10 @@ class Marco:
 
     def reranked(self, retriever: Node, reranker: Node) -> Node:
         """The top 200 of a retriever's ranking, scored anew (Table 13; reading: reranker-tail)."""
-        return recipe.rerank(
-            reranker,
-            self.run(retriever),
-            texts=replace(self._reranking().texts, topics=recipe.queries(self.request.dataset)),
-            depth=200,
-            keep=self.request.reading("reranker-tail"),
-            decimals=None,
-            precision=self.request.reading("encoding-precision")["passages"],
-        )
+        ask, run = self.request.reading, self.run(retriever)
+        texts = replace(self._reranking().texts, topics=recipe.queries(self.request.dataset))
+        how = {"keep": ask("reranker-tail"), "precision": ask("encoding-precision")["passages"]}
+        return recipe.rerank(reranker, run, texts=texts, depth=200, decimals=None, **how)
 
     def _stages(self) -> TwoStage:
         ask = self.request.reading

@@ -38,16 +38,10 @@ class Questions:
     def training_set(self, retriever: Node) -> Node:
         """Passages ranked high without the answer, and DPR's examples (reading: nq-training-data)."""
         how = self.request.reading("nq-training-data")
-        mined = recipe.mine_answers(
-            self._searched(retriever, TRAIN, depth=MINED),
-            recipe.qrels(TRAIN),
-            documents=recipe.corpus(CORPUS),
-            topics=recipe.queries(TRAIN),
-            depth=MINED,
-            per_query=MINED,
-            seed=self._optimisation("nq-retriever").seed,
-            extra_positives=how["extra_positives"],
-        )
+        run, seed = self._searched(retriever, TRAIN, depth=MINED), self._optimisation("nq-retriever").seed
+        texts = {"documents": recipe.corpus(CORPUS), "topics": recipe.queries(TRAIN)}
+        rules = {"depth": MINED, "per_query": MINED, "extra_positives": how["extra_positives"]}
+        mined = recipe.mine_answers(run, recipe.qrels(TRAIN), seed=seed, **texts, **rules)
         return recipe.union(self._original(), mined) if "original" in how["files"] else mined
 
     def reranker(self, encoder: Node, negatives: Node) -> Node:
@@ -68,12 +62,9 @@ class Questions:
         read, texts = self.request.reading("nq-distillation"), self._reranking().texts
         scored = fine_tuning.scored(self.request, teacher, negatives, texts=texts, per_query=MINED)
         weight = read["alpha"] * self._loss_scale()
-        stages = fine_tuning.distillation(
-            self.request, self._stages(), passages=read["passages"], weight=weight
-        )
-        how = replace(
-            self._optimisation("nq-distilled"), epochs=read["epochs"], learning_rate=read["learning_rate"]
-        )
+        passages, schedule = read["passages"], {name: read[name] for name in ("epochs", "learning_rate")}
+        stages = fine_tuning.distillation(self.request, self._stages(), passages=passages, weight=weight)
+        how = replace(self._optimisation("nq-distilled"), **schedule)
         return stages.tuned(encoder, scored, how)
 
     def run(self, retriever: Node) -> Node:
