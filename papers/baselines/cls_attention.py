@@ -1,7 +1,5 @@
 """Attention weights of [CLS] in the last layer of a frozen BERT."""
 
-from __future__ import annotations
-
 import copy
 
 import torch

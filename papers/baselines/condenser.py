@@ -1,7 +1,5 @@
 """Condenser: a head that can only finish a text by way of its late [CLS] (Gao and Callan 2021)."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import nn

@@ -1,7 +1,5 @@
 """From attention over a text's tokens to scores of its words (B-PROP)."""
 
-from __future__ import annotations
-
 import torch
 
 from repro.errors import check_known

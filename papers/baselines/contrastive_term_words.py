@@ -1,7 +1,5 @@
 """B-PROP as a bi-encoder: PROP with word sets that BERT's own attention picks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

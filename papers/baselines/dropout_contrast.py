@@ -1,7 +1,5 @@
 """SimCSE: a text encoded twice under different dropout is its own positive."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

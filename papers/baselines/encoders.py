@@ -3,8 +3,6 @@
 All start from BERT. What the papers do not say of them is a reading of this folder's readings.yaml.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from papers.baselines.function_words import stop_words

@@ -5,8 +5,6 @@ Our own list, for machines without the one which reading ``word-stop-list`` pref
 degree), and what a tokeniser leaves of their contractions.
 """
 
-from __future__ import annotations
-
 from repro.recipe.request import Request
 
 FUNCTION_WORDS = tuple(

@@ -1,7 +1,5 @@
 """ICT: pre-training by the inverse cloze task, beside masked language modelling."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import nn

@@ -5,8 +5,6 @@ Passages: BM25 negatives, then static hard negatives mined once. Documents: two 
 passage model. Few queries: a sample of the training queries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

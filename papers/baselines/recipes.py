@@ -1,7 +1,5 @@
 """Recipes of rows that belong to no paper under reproduction."""
 
-from __future__ import annotations
-
 from papers.baselines.ms_marco import score_columns
 from repro import recipe
 from repro.graph import Node

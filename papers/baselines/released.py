@@ -1,7 +1,5 @@
 """Rows of systems whose makers, or others, released the encoder: encoded and searched, never trained."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from papers.baselines.ms_marco import score_columns

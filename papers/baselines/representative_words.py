@@ -1,7 +1,5 @@
 """PROP as a bi-encoder: pre-training by representative words prediction and masked language modelling."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Title and text as a pair of segments, told by the [SEP] between them."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import nn

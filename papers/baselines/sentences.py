@@ -1,7 +1,5 @@
 """Sentences of a text that is known by its tokens only."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import numpy as np

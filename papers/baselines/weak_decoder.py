@@ -1,7 +1,5 @@
 """SEED: masked language modelling, and reconstruction by a weak auto-regressive decoder."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

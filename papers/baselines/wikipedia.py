@@ -4,8 +4,6 @@ COSTA §4.5.1, CPDAE §4.1.3: Adam, learning rate 5e-5, linear warm-up over the 
 articles in chunks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

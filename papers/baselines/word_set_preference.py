@@ -1,7 +1,5 @@
 """The loss that both representative-word objectives share: a text prefers one word set of each pair."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import torch

@@ -1,7 +1,5 @@
 """Pairs of word sets drawn from a distribution over words, the more likely one first."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Pre-training by contrastive span prediction and masked language modelling (§3.2-3.3)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The group-wise contrastive loss (§3.2, Eq. 8)."""
 
-from __future__ import annotations
-
 import torch
 
 from repro.nn.similarity import similarities

@@ -1,7 +1,5 @@
 """How the rows of the tables and figures are made (§4.5, §5.3-5.5, and the released fine-tuning scripts)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from papers.baselines.encoders import BASELINES

@@ -1,7 +1,5 @@
 """Multi-granularity span sampling (§3.2, Eqs. 1-3)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Fine-tuning for BEIR and its zero-shot evaluation (§4.2, Table 3)."""
 
-from __future__ import annotations
-
 from papers.baselines.two_stage import marco_passages
 from papers.cotmae_v2.marco import DEPTH, Marco, optimisation
 from papers.cotmae_v2.views import Views

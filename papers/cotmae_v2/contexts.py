@@ -1,7 +1,5 @@
 """The span that is encoded and the texts that the decoders reconstruct (§3.2, after CoT-MAE §3.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

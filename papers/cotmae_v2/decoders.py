@@ -1,7 +1,5 @@
 """The two shallow decoders, and how a text's vector comes before the tokens they read (§3.2, Eqs. 10-13)."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Pre-training of both versions (§3.2, §4.1; the first version as its script has it)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The texts that encoder and decoders read of a document, and the tokens to predict (§3.2, Eq. 8)."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Contextual masked auto-encoding with two views of a text and two decoders (§3.1, §3.2)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -1,7 +1,5 @@
 """Eq. 15 as it is printed, for the reading ``contrastive-denominator``."""
 
-from __future__ import annotations
-
 import torch
 from torch.nn import functional
 

@@ -1,7 +1,5 @@
 """How the rows of the tables and the figure are made (§3, §4, §6)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from papers.baselines.two_stage import marco_passages

@@ -1,7 +1,5 @@
 """Texts as dense and sparse vectors in fine-tuning, encoding and search (§3.1, §3.3, §4.2)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

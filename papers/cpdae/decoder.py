@@ -1,7 +1,5 @@
 """The MLP decoder (§3.1.2, Eq. 2): from one vector to a score for every word of the vocabulary."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

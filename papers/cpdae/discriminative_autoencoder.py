@@ -1,7 +1,5 @@
 """Pre-training by reconstruction, contrast of two masked versions, and masked language modelling (§3)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

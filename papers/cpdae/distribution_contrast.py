@@ -1,7 +1,5 @@
 """Contrast of word distributions by Jensen-Shannon divergence (§3.2.2, Eq. 5), and of vectors (CPDAE_R)."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Weights of words by inverse document frequency (§4.3, IDF-REC)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

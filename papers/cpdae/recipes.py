@@ -1,7 +1,5 @@
 """How the rows of the tables are made (§4.1.3, §4.3, §4.4)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from papers.baselines.encoders import BASELINES

@@ -1,7 +1,5 @@
 """Prediction of all of a text's words at once (§3.2.1, Eqs. 3-4)."""
 
-from __future__ import annotations
-
 import torch
 from torch.nn import functional
 

@@ -1,7 +1,5 @@
 """The decoder's weight of each word of a text (§4.4, Table 4), for any text and any saved model."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Every paper's objective comes with its own options under the default readings. W
 stated here once; no paper prescribes it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Table 7's AutoEncoder: a text from its vector alone (§5.1)."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import nn

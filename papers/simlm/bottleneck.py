@@ -1,7 +1,5 @@
 """Figure 1 without its losses: a deep encoder, a shallow decoder, and one vector between them."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Table 7's Enc-Dec MLM: the masked tokens are predicted, and nothing is replaced (§5.1)."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

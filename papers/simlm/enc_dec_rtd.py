@@ -1,7 +1,5 @@
 """Table 7's Enc-Dec RTD: both sides say of every token whether it was replaced (§5.1)."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 

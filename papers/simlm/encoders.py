@@ -1,7 +1,5 @@
 """Pre-training of SimLM and of what Table 7 compares it with (§3.1, §5, Tables 7, 8, 10-12, Figure 3)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fine-tuning as both pipelines do it, on MS MARCO and on Natural Questions (§3.2, Table 13)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from papers.baselines.two_stage import Dense, TwoStage, cls_texts

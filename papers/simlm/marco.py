@@ -1,7 +1,5 @@
 """The pipeline on MS MARCO (§3.2, Table 13): two retrievers, a re-ranker, a distilled retriever."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from papers.baselines.ms_marco import OFFICIAL_NEGATIVES, PASSAGES, recall_as_read

@@ -1,7 +1,5 @@
 """The tokens that the encoder and the decoder do not see (§3.1, Mask of Eq. 1)."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

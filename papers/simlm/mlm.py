@@ -1,7 +1,5 @@
 """BERT's own objective on title and text as a pair of segments (§5.1, Table 7 and Figure 3)."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

@@ -1,7 +1,5 @@
 """Eq. 3 as it is printed, for the retrievers' reading ``contrastive-terms``."""
 
-from __future__ import annotations
-
 import torch
 from torch.nn import functional
 

@@ -1,7 +1,5 @@
 """The pipeline on Natural Questions (§4.1, App. B, and the released scripts for it)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

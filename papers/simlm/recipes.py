@@ -1,7 +1,5 @@
 """How the rows of the tables and figures are made (§3.2, §4, §5, App. A-C, and the released scripts)."""
 
-from __future__ import annotations
-
 from papers.baselines.two_stage import marco_passages
 from papers.simlm.encoders import ENCODERS, electra, mlm, simlm
 from papers.simlm.marco import Marco

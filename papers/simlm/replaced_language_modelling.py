@@ -1,7 +1,5 @@
 """Pre-training by replaced language modelling through a bottleneck (§3.1)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -1,7 +1,5 @@
 """Losses over the tokens of a batch, by text or by batch (§3.1, Eq. 2)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """The parts that all pre-trainings with BERT's masking have in common."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

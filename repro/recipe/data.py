@@ -1,7 +1,5 @@
 """Verbs for texts, topics, judgements and training sets, and the texts of a training or a search."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Verbs for vectors, rankings, and what is mined from them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

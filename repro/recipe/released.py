@@ -1,7 +1,5 @@
 """Verbs for encoders that others made: the checkpoint, its vectors as it wants them, the ranking."""
 
-from __future__ import annotations
-
 from repro.graph import Node
 from repro.nn.encoder_conventions import Conventions
 from repro.recipe.ranking import search, search_views

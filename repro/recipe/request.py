@@ -1,7 +1,5 @@
 """The request that a recipe answers, the readings in force, and several runs as one answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Verbs for figures and tables of examples, which are shown rather than measured."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any

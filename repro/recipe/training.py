@@ -1,7 +1,5 @@
 """Verbs for models: released checkpoints, pre-training and fine-tuning."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
