@@ -37,9 +37,8 @@ def offer(name: str, *, revision: str = "main") -> Offer:
             raise BlockedError(f"the model {name} could not be fetched ({reason})", remedy) from error
         return [folder]
 
-    return Offer(
-        f"{name} at {revision}: weights and tokenizer from the model hub; the licence is on its page", load
-    )
+    what = "weights and tokenizer from the model hub; the licence is on its page"
+    return Offer(f"{name} at {revision}: {what}", load)
 
 
 def wanted(files: Iterable[str]) -> list[str]:

@@ -7,16 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from repro.datasets import (
-    document_files,
-    judgement_files,
-    libraries,
-    negative_files,
-    topic_files,
-    triple_files,
-)
+from repro.datasets import document_files, judgement_files, libraries, topic_files, triple_files
 from repro.datasets.catalog import dataset
-from repro.datasets.negative_files import Listed
+from repro.datasets.negative_files import Listed, listed
 from repro.datasets.records import Document, Judgement, Query
 from repro.datasets.source import Source
 from repro.errors import DataError
@@ -69,7 +62,7 @@ def negatives(source: Source, *, scored: bool = False) -> Iterator[Listed]:
     ``scored`` refuses passages without a cross-encoder's score.
     """
     file = libraries.linked_file(source.dataset) if source.kind == "library" else source.files[0]
-    return counted(negative_files.listed(file, scored=scored), source)
+    return counted(listed(file, scored=scored), source)
 
 
 def counted(records: Iterable[T], source: Source) -> Iterator[T]:

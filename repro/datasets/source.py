@@ -36,15 +36,8 @@ class Source:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, from which ``from_json`` makes an equal Source."""
-        return {
-            "dataset": self.dataset,
-            "piece": self.piece,
-            "kind": self.kind,
-            "format": self.format,
-            "files": [str(path) for path in self.files],
-            "parts": [part.to_json() for part in self.parts],
-            "version": self.version,
-        }
+        files, parts = [str(path) for path in self.files], [part.to_json() for part in self.parts]
+        return {**vars(self), "files": files, "parts": parts}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Source:

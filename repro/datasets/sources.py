@@ -132,7 +132,5 @@ def fetched_with(entry: Dataset) -> str:
 
 def _layout(entry: Dataset, piece: str) -> str:
     """The files that would do, relative to the data folder."""
-    choices = [
-        " with ".join(path.as_posix() for path in files) for _, files in _candidates(entry, piece, Path())
-    ]
-    return " or ".join(choices)
+    choices = _candidates(entry, piece, Path())
+    return " or ".join(" with ".join(map(Path.as_posix, files)) for _, files in choices)

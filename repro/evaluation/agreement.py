@@ -50,9 +50,8 @@ def rank_biased_overlap(
     Normalised by the weights: equal rankings have 1 if they are as long as ``depth``, less if they are
     shorter. None without a common topic.
     """
-    return _mean(
-        [_overlap(first[topic], second[topic], persistence, depth) for topic in first if topic in second]
-    )
+    common = [topic for topic in first if topic in second]
+    return _mean([_overlap(first[topic], second[topic], persistence, depth) for topic in common])
 
 
 def _cut(first, second, depth: int) -> tuple[list[str], list[str]]:

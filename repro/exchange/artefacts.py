@@ -56,8 +56,7 @@ def fetch(plan: Plan, store: Store, source: str, *, inputs: bool, progress: Prog
 def _moved(
     plan: Plan, move: Callable[[Node], str], outcome: str, *, inputs: bool, progress: Progress
 ) -> Transfer:
-    ends = [part for m in plan.measurements for part in m.parts] + list(plan.exhibits.values())
-    ends = list({node.fingerprint: node for node in ends}.values())
+    ends = list({node.fingerprint: node for node in plan.ends}.values())
     nodes = walk(ends) if inputs else ends
     counts = dict.fromkeys((outcome, "already there", "absent"), 0)
     with progress.task(f"artefacts {outcome}", total=len(nodes)) as advance:

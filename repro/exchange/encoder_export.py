@@ -84,10 +84,8 @@ def _write_model(source: MeasuredEncoder, folder: Path, to: Path) -> None:
     longest = max(used.query_length, used.passage_length)
     _write_json(to / "sentence_bert_config.json", {"max_seq_length": longest, "do_lower_case": False})
     prompts = {"query": used.query_prefix, "document": used.passage_prefix}
-    _write_json(
-        to / "config_sentence_transformers.json",
-        {"prompts": prompts, "default_prompt_name": None, "similarity_fn_name": used.similarity},
-    )
+    settings = {"prompts": prompts, "default_prompt_name": None, "similarity_fn_name": used.similarity}
+    _write_json(to / "config_sentence_transformers.json", settings)
 
 
 def _layers(source: MeasuredEncoder, folder: Path, model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from repro.datasets.catalog import dataset
 from repro.errors import UsageError
 from repro.evaluation.foreign_runs import ForeignRun, read_foreign
 from repro.evaluation.measures import parse_measure
-from repro.evaluation.qrels import Qrels, read_qrels
+from repro.evaluation.qrels import read_qrels
 from repro.exchange.public_runs import cells_of_run, present, scorable_cells
 from repro.graph import Node, check_types
 from repro.judging.imported import SCALE, imported_verdict
@@ -132,7 +132,7 @@ class Importer:
         self._ensure([node for name, node in inputs.items() if name != "run"])
         if "queries" in inputs:
             with open(self.store.path(inputs["queries"]) / "queries.jsonl", encoding="utf-8") as file:
-                return read_foreign(path, _topics(file))
+                return read_foreign(path, {json.loads(line)["id"]: {} for line in file})  # none is judged
         return read_foreign(path, read_qrels(self.store.path(inputs["qrels"]) / "qrels.trec"))
 
     def _ensure(self, nodes: Sequence[Node]) -> None:
@@ -163,17 +163,8 @@ def import_public(importer: Importer, folder: Path) -> tuple[list[Imported], lis
 def _with_run(plan: Measurement, path: Path, digest: str) -> Measurement:
     """The measurement with the file in place of the recipe's run, and without the recipe's readings."""
     part = plan.parts[0]
-    params = {
-        "dataset": plan.cell.column.dataset,
-        "sha256": digest,
-        "name": path.name,
-        "source": str(path.resolve()),
-    }
+    file = {"sha256": digest, "name": path.name, "source": str(path.resolve())}
+    params = {"dataset": plan.cell.column.dataset, **file}
     scored = Node("evaluate", part.params, {**part.inputs, "run": Node("imported_run", params)})
     check_types(scored)
     return Measurement(plan.cell, None, ((scored,),), plan.measure, {}, {})
-
-
-def _topics(lines: Iterable[str]) -> Qrels:
-    """The queries of queries.jsonl, none with a judgement."""
-    return {json.loads(line)["id"]: {} for line in lines}

@@ -56,10 +56,9 @@ def coverage(source: Paper, results: Results) -> list[Covered]:
     cells = filter(is_measured, cells_of(source, tables))
     found = [_covered(cell, records.get(cell.id, [])) for cell in cells]
     for shown in exhibits((source.name,), ()):
-        drawn = _drawn(results.root / "figures", source.name, place_of(shown.owner))
-        found.append(
-            Covered(shown.id, source.name, place_of(shown.owner), "recipe", drawn, recipe_path(shown))
-        )
+        place = place_of(shown.owner)
+        drawn = _drawn(results.root / "figures", source.name, place)
+        found.append(Covered(shown.id, source.name, place, "recipe", drawn, recipe_path(shown)))
     return found
 
 

@@ -48,20 +48,13 @@ def _by_scores(parts: tuple[Node, ...]) -> bool:
 
 
 def _test(rows: Mapping[str, tuple[Node, ...]], measures: list[str]) -> Node:
-    first = next(iter(rows.values()))[0]
     every = [part for parts in rows.values() for part in parts]
     if any(map(_by_scores, rows.values())):
         scored = [m for m in measures if all(m in part.params["measures"] for part in every)]
         return Node("compare", {"measures": scored, "names": list(rows)}, {"scores": tuple(every)})
-    return Node(
-        "compare",
-        {
-            "measures": measures,
-            "names": list(rows),
-            "ignore_identical_ids": first.params["ignore_identical_ids"],
-        },
-        {"runs": tuple(part.inputs["run"] for part in every), "qrels": first.inputs["qrels"]},
-    )
+    rule = {"ignore_identical_ids": every[0].params["ignore_identical_ids"]}
+    inputs = {"runs": tuple(part.inputs["run"] for part in every), "qrels": every[0].inputs["qrels"]}
+    return Node("compare", {"measures": measures, "names": list(rows), **rule}, inputs)
 
 
 def stored_tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict]:

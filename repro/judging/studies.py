@@ -156,11 +156,6 @@ def _against(ours: Mapping, base: Mapping) -> tuple[float, tuple[float, float], 
     difference = mine - theirs
     if not difference.any():
         return None
-    interval = bootstrap(
-        (difference,), np.mean, n_resamples=2000, rng=np.random.default_rng(0)
-    ).confidence_interval
-    return (
-        float(difference.mean()),
-        (float(interval.low), float(interval.high)),
-        float(ttest_rel(mine, theirs).pvalue),
-    )
+    resampled = bootstrap((difference,), np.mean, n_resamples=2000, rng=np.random.default_rng(0))
+    low, high = map(float, resampled.confidence_interval)
+    return float(difference.mean()), (low, high), float(ttest_rel(mine, theirs).pvalue)

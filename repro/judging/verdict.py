@@ -71,11 +71,8 @@ def verdict(
         return Verdict("not run", "nothing has been measured")
     mean = sum(map(_decimal, measured)) / len(measured)
     if scale != "full":
-        return Verdict(
-            "scaled",
-            f"measured at scale {scale}; only full is compared with the published numbers",
-            float(mean),
-        )
+        why = f"measured at scale {scale}; only full is compared with the published numbers"
+        return Verdict("scaled", why, float(mean))
     if modified:
         return Verdict("modified", "a reading or parameter differs from the default", float(mean))
     if printed.value is None:
@@ -83,9 +80,8 @@ def verdict(
     if printed.bound in tuple("<>≤≥"):
         return _by_bound(printed, mean)
     if equal_after_rounding(mean, printed):
-        return _compared(
-            "exact", f"equal to the published number at {printed.decimals} decimals", printed, mean
-        )
+        why = f"equal to the published number at {printed.decimals} decimals"
+        return _compared("exact", why, printed, mean)
     if len(measured) >= SEEDS_FOR_AN_INTERVAL:
         return _by_seeds(printed, [_decimal(x) for x in measured], tolerance)
     return _by_tolerance(printed, mean, tolerance)
@@ -116,18 +112,16 @@ def _by_seeds(printed: Printed, values: list[Decimal], tolerance: Tolerance | No
     mean, half_width = sum(values) / len(values), prediction_half_width(values)
     interval = f"95 % prediction interval of {len(values)} seeds"
     if _gap(mean, printed) > half_width:
-        return _compared(
-            _side(mean, printed), f"the published number is outside the {interval}", printed, mean, half_width
-        )
+        why = f"the published number is outside the {interval}"
+        return _compared(_side(mean, printed), why, printed, mean, half_width)
     if tolerance is None:
         why = f"the published number is inside the {interval}, but no tolerance says how wide that may be"
         return _compared("inconclusive", why, printed, mean, half_width)
     if half_width > tolerance.half_width:
         why = f"the {interval} is wider than {_states(tolerance)}"
         return _compared("inconclusive", why, printed, mean, half_width)
-    return _compared(
-        "consistent", f"the published number is inside the {interval}", printed, mean, half_width
-    )
+    why = f"the published number is inside the {interval}"
+    return _compared("consistent", why, printed, mean, half_width)
 
 
 def _by_tolerance(printed: Printed, mean: Decimal, tolerance: Tolerance | None) -> Verdict:
@@ -142,14 +136,10 @@ def _by_tolerance(printed: Printed, mean: Decimal, tolerance: Tolerance | None) 
 
 
 def _by_bound(printed: Printed, mean: Decimal) -> Verdict:
-    obeyed = {
-        "<": mean < printed.value,
-        ">": mean > printed.value,
-        "≤": mean <= printed.value,
-        "≥": mean >= printed.value,
-    }[printed.bound]
+    bound = printed.value
+    obeyed = {"<": mean < bound, ">": mean > bound, "≤": mean <= bound, "≥": mean >= bound}[printed.bound]
     name = "consistent" if obeyed else _side(mean, printed)
-    return _compared(name, f"the paper states a bound, {printed.bound} {printed.value}", printed, mean)
+    return _compared(name, f"the paper states a bound, {printed.bound} {bound}", printed, mean)
 
 
 def _compared(

@@ -81,7 +81,7 @@ class Cell:
             "value": None if p.value is None else float(p.value),
             "decimals": p.decimals,
             "unit": self.unit,
-            "bold": _bold(self),
+            "bold": None if self.table.bold == "unknown" else p.bold,  # None where the text lost its bold
             "marks": p.marks,
             "delta": None if p.delta is None else float(p.delta),
             "role": self.role,
@@ -89,11 +89,6 @@ class Cell:
             "kind": self.column.kind if self.table.kind == "results" else self.table.kind,
             "recipe": self.recipe,
         }
-
-
-def _bold(cell: Cell) -> bool | None:
-    """None where the text lost its bold: unknown is not the same as not bold."""
-    return None if cell.table.bold == "unknown" else cell.printed.bold
 
 
 def cells_of(source: Paper, tables: tuple[Table, ...] | None = None) -> list[Cell]:
@@ -117,14 +112,19 @@ def cell(identifier: str) -> Cell:
     if len(parts) != 4:
         raise UsageError(f"{identifier!r} names no cell: a cell is named paper/table/row/column")
     source = paper(parts[0])
-    table = table_of(source, parts[1])
-    rows = [r for r in table.rows if r.id == parts[2]]
-    if not rows:
-        raise unknown(f"row of {source.name}/{table.id}", parts[2], [r.id for r in table.rows])
-    columns = [c for c in table.columns if c.id == parts[3]]
-    if not columns:
-        raise unknown(f"column of {source.name}/{table.id}", parts[3], [c.id for c in table.columns])
-    return Cell(source, table, rows[0], columns[0], rows[0].printed(table)[table.columns.index(columns[0])])
+    return cell_of(source, table_of(source, parts[1]), *parts[2:])
+
+
+def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
+    """The cell of a table. Raises UsageError naming its rows or columns."""
+    rows = {r.id: r for r in table.rows}
+    columns = {c.id: number for number, c in enumerate(table.columns)}
+    if row not in rows:
+        raise unknown(f"row of {source.name}/{table.id}", row, list(rows))
+    if column not in columns:
+        raise unknown(f"column of {source.name}/{table.id}", column, list(columns))
+    number = columns[column]
+    return Cell(source, table, rows[row], table.columns[number], rows[row].printed(table)[number])
 
 
 def table_of(source: Paper, identifier: str) -> Table:

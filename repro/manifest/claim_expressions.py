@@ -7,67 +7,20 @@ that is not there makes the whole unanswered unless the rest decides it alone: `
 from __future__ import annotations
 
 import ast
-import operator
+import operator as op
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-FUNCTIONS = frozenset(
-    {
-        "v",
-        "gain",
-        "percent",
-        "mean",
-        "rounds",
-        "about",
-        "above",
-        "not_below",
-        "best",
-        "best_or_tied",
-        "best_count",
-        "tied_count",
-        "rows",
-        "columns",
-        "every",
-        "rank",
-        "argbest",
-        "increasing",
-        "decreasing",
-    }
-)
-_ARITHMETIC = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-_COMPARISONS = {
-    ast.Lt: (operator.lt, "<"),
-    ast.LtE: (operator.le, "<="),
-    ast.Gt: (operator.gt, ">"),
-    ast.GtE: (operator.ge, ">="),
-    ast.Eq: (operator.eq, "=="),
-    ast.NotEq: (operator.ne, "!="),
-}
-_KNOWN = (
-    ast.Expression,
-    ast.Constant,
-    ast.List,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.Compare,
-    ast.BoolOp,
-    ast.Call,
-    ast.keyword,
-    ast.Name,
-    ast.Load,
-    ast.USub,
-    ast.Not,
-    ast.And,
-    ast.Or,
-    *_ARITHMETIC,
-    *_COMPARISONS,
-)
+_NUMBERS = {"v", "gain", "percent", "mean", "best_count", "tied_count", "rank"}
+_RELATIONS = {"above", "not_below", "best", "best_or_tied", "every", "increasing", "decreasing"}
+FUNCTIONS = frozenset(_NUMBERS | _RELATIONS | {"rounds", "about", "rows", "columns", "argbest"})
+_ARITHMETIC = {ast.Add: op.add, ast.Sub: op.sub, ast.Mult: op.mul, ast.Div: op.truediv}
+_ORDERS = {ast.Lt: (op.lt, "<"), ast.LtE: (op.le, "<="), ast.Gt: (op.gt, ">"), ast.GtE: (op.ge, ">=")}
+_COMPARISONS = {**_ORDERS, ast.Eq: (op.eq, "=="), ast.NotEq: (op.ne, "!=")}
+_VALUES = (ast.Expression, ast.Constant, ast.List, ast.Call, ast.keyword, ast.Name, ast.Load)
+_OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.USub, ast.Not, ast.And, ast.Or)
+_KNOWN = (*_VALUES, *_OPERATIONS, *_ARITHMETIC, *_COMPARISONS)
 
 
 class NoNumber(Exception):
@@ -126,14 +79,14 @@ class Evaluation:
                 return self.number(repr(number))
             case ast.List(elts=items):
                 return [self._value(item) for item in items]
-            case ast.BinOp(left=left, op=op, right=right):
-                return _ARITHMETIC[type(op)](self._value(left), self._value(right))
+            case ast.BinOp(left=left, op=sign, right=right):
+                return _ARITHMETIC[type(sign)](self._value(left), self._value(right))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return not self._value(operand)
             case ast.UnaryOp(operand=operand):
                 return -self._value(operand)
-            case ast.BoolOp(op=op, values=parts):
-                return self._joined(parts, decided_by=isinstance(op, ast.Or))
+            case ast.BoolOp(op=word, values=parts):
+                return self._joined(parts, decided_by=isinstance(word, ast.Or))
             case ast.Compare():
                 return self._compared(node)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=named):
@@ -155,8 +108,8 @@ class Evaluation:
 
     def _compared(self, node: ast.Compare) -> bool:
         left = self._value(node.left)
-        for op, right in zip(node.ops, map(self._value, node.comparators), strict=True):
-            holds, sign = _COMPARISONS[type(op)]
+        for relation, right in zip(node.ops, map(self._value, node.comparators), strict=True):
+            holds, sign = _COMPARISONS[type(relation)]
             if not holds(left, right):
                 self.say(f"{shown(left)} {sign} {shown(right)} does not hold")
                 return False

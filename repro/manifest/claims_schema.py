@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
 from repro.manifest import yaml_file
 from repro.manifest.claim_expressions import fault
 from repro.manifest.schema import Identified
+from repro.manifest.yaml_file import Strict
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -34,9 +35,7 @@ class Claim(Identified):
         return self
 
 
-class _Claims(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _Claims(Strict):
     claims: tuple[Claim, ...]
 
 

@@ -7,15 +7,9 @@ from collections.abc import Iterator
 from repro.manifest.cells import cells_of
 from repro.manifest.papers import Paper
 
-_PLACE, _NUMBER = (
-    "group row label column head dataset measure",
-    "printed value decimals unit bold marks delta",
-)
-_EMPTY = dict.fromkeys(f"{_PLACE} {_NUMBER} role grade recipe".split()) | {
-    "head": [],
-    "printed": "",
-    "marks": "",
-}
+_PLACE = "group row label column head dataset measure"
+_NUMBER = "printed value decimals unit bold marks delta role grade recipe"
+_EMPTY = dict.fromkeys(f"{_PLACE} {_NUMBER}".split()) | {"head": [], "printed": "", "marks": ""}
 
 
 def every_entry(source: Paper) -> Iterator[dict]:
@@ -24,20 +18,8 @@ def every_entry(source: Paper) -> Iterator[dict]:
         yield cell.as_json()
     for table in source.manifest.tables:
         for number, entry in enumerate(table.entries, 1):
-            yield {
-                "id": f"{source.name}/{table.id}/{number}",
-                "paper": source.name,
-                "table": table.id,
-                **_EMPTY,
-                "label": entry.query or table.about,
-                "kind": table.kind,
-            }
+            place = {"id": f"{source.name}/{table.id}/{number}", "paper": source.name, "table": table.id}
+            yield {**place, **_EMPTY, "label": entry.query or table.about, "kind": table.kind}
     for figure in source.manifest.figures:
-        yield {
-            "id": f"{source.name}/figure-{figure.id}",
-            "paper": source.name,
-            "table": None,
-            **_EMPTY,
-            "label": figure.about,
-            "kind": "figure",
-        }
+        place = {"id": f"{source.name}/figure-{figure.id}", "paper": source.name, "table": None}
+        yield {**place, **_EMPTY, "label": figure.about, "kind": "figure"}

@@ -64,12 +64,14 @@ def readings(path: Path) -> dict[str, Reading]:
 @functools.cache
 def papers() -> dict[str, Paper]:
     """All papers by name, those of this distribution first."""
+    from importlib.metadata import entry_points
+
     known = {
         folder.name: Paper(folder.name, folder, f"papers.{folder.name}")
         for folder in sorted(ROOT.iterdir())
         if (folder / "cells.yaml").exists()
     }
-    for entry in _entry_points():
+    for entry in entry_points(group="repro.papers"):
         if entry.name not in known:
             known[entry.name] = Paper(entry.name, _package_folder(entry), entry.value)
     return known
@@ -86,12 +88,6 @@ def _package_folder(entry) -> Path:
             f"the installed paper {entry.name!r} names the package {entry.value!r}, which is not there"
         )
     return Path(next(iter(spec.submodule_search_locations)))
-
-
-def _entry_points():
-    from importlib.metadata import entry_points
-
-    return entry_points(group="repro.papers")
 
 
 def paper(name: str) -> Paper:

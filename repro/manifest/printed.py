@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
-MARKS = "*†‡"
 _NUMBER = re.compile(
     r"""\s*(?P<bound>[<>≤≥~])?
         (?P<number>[-+−]?\d+(?:\.\d+)?)

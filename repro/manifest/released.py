@@ -5,32 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from repro.manifest import yaml_file
+from repro.manifest.yaml_file import Strict
 
 Pooling = Literal["cls", "mean", "pooler", "sentence-transformers"]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Weights(_Strict):
+class Weights(Strict):
     """A checkpoint of the hub."""
 
     model: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
     revision: str
 
 
-class Lengths(_Strict):
+class Lengths(Strict):
     """Tokens of a text, special ones counted, at which it is cut."""
 
     query: int = Field(gt=0, strict=True)
     passage: int = Field(gt=0, strict=True)
 
 
-class Released(_Strict):
+class Released(Strict):
     """One released encoder.
 
     Attributes:

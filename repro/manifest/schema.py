@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from repro.manifest.printed import parse
+from repro.manifest.yaml_file import Strict
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -17,11 +18,7 @@ Grade = Literal["A", "B", "C", "P"]
 ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "text"]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Identified(_Strict):
+class Identified(Strict):
     """Anything with an id: letters, digits, ``. _ -``; never a slash, which separates the parts of a path."""
 
     id: str
@@ -33,7 +30,7 @@ class Identified(_Strict):
         return self
 
 
-class Significance(_Strict):
+class Significance(Strict):
     """The test a caption names."""
 
     kind: str
@@ -43,7 +40,7 @@ class Significance(_Strict):
     note: str = ""
 
 
-class Mark(_Strict):
+class Mark(Strict):
     """The meaning of a footnote mark: better than some rows, taken from somewhere, a property of the row."""
 
     means: Literal["significant", "source", "property"]
@@ -104,7 +101,7 @@ class Row(Identified):
         return self.id.rpartition(".")[2]
 
 
-class ExampleRank(_Strict):
+class ExampleRank(Strict):
     """The rank and relevance that one system has in a printed example."""
 
     system: str
@@ -113,7 +110,7 @@ class ExampleRank(_Strict):
     note: str = ""
 
 
-class Example(_Strict):
+class Example(Strict):
     """One printed example: the query is kept, the passages are not."""
 
     query: str = ""
@@ -217,7 +214,7 @@ class Figure(Identified):
         )
 
 
-class Manifest(_Strict):
+class Manifest(Strict):
     """A whole cells.yaml; ``readings_of`` names packages whose readings apply to it too."""
 
     paper: str

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from repro.errors import ManifestError
 
@@ -40,6 +40,12 @@ class _TextLoader(_Loader):
 
 
 Fault = tuple[tuple, str]
+
+
+class Strict(BaseModel):
+    """A mapping of a YAML file: a key that is not known is an error, and what was read stays as it is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def read(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from repro.graph import canonical
 from repro.locations import CHECKOUT
@@ -15,6 +15,8 @@ from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.store import Store, read_json
 from repro.store.results import Record, Results
+
+_scores = functools.lru_cache(maxsize=8)(read_json)  # columns share an evaluation
 
 
 def record(plan: Plan, store: Store, results: Results) -> int:
@@ -73,11 +75,10 @@ def averages(plan: Plan, records: list[Record]) -> list[Record]:
 
 
 def _average(cell: Cell, parts: list[Record]) -> Record:
-    return Record(
+    return replace(
+        parts[0],
         cell=cell.id,
-        scale=parts[0].scale,
         measured=sum(r.measured for r in parts) / len(parts),
-        seed=parts[0].seed,
         fingerprint=hashlib.sha256(canonical([r.fingerprint for r in parts]).encode()).hexdigest(),
         queries=sum(r.queries for r in parts),
         missing=sum(r.missing for r in parts),
@@ -89,11 +90,6 @@ def _average(cell: Cell, parts: list[Record]) -> Record:
 
 def _circumstances() -> dict:
     return {"environment": _environment(), "recorded": datetime.now(UTC).isoformat(timespec="seconds")}
-
-
-@functools.lru_cache(maxsize=8)
-def _scores(path: Path) -> dict:
-    return read_json(path)
 
 
 @functools.cache

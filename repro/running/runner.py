@@ -96,11 +96,8 @@ def held_back(node: Node, machine: Machine, outcome: Outcome) -> bool:
 
 def describe(node: Node) -> str:
     """A node in a few words: the stage and what tells it from others of its kind."""
-    shown = [
-        str(node.params[k])
-        for k in ("dataset", "kind", "depth", "max_steps")
-        if node.params.get(k) is not None
-    ]
+    stated = (node.params.get(name) for name in ("dataset", "kind", "depth", "max_steps"))
+    shown = [str(value) for value in stated if value is not None]
     if "objective" in node.params:
         shown.insert(0, node.params["objective"]["name"])
     return " ".join([node.stage, *shown, f"({node.fingerprint[:12]})"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from repro import recipe
 from repro.datasets.catalog import catalog
@@ -17,6 +17,7 @@ from repro.errors import check_known
 from repro.graph import Node, rewrite
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper, papers
+from repro.manifest.yaml_file import Strict
 from repro.recipe import Objective, Optimisation
 from repro.stage_table import STAGES
 from repro.training.declaration import declaration
@@ -27,39 +28,35 @@ HIDDEN_SIZE = 768  # of the papers' backbones
 OFFICIAL_BM25 = {"k1": 0.82, "b": 0.68, "multifield": False}
 
 
-class _Backbone(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class _Backbone(Strict):
     corpus: str
     vocabulary: int
     initialise: dict[str, int | float]
     pretrain: dict[str, float]
 
 
-class _Rate(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class _Rate(Strict):
     factor: float
     most: float
 
 
-class _Objective(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class _Objective(Strict):
     steps: int | None = None
-    replace: dict[str, int] = {}
+    replace: dict[str, int] = Field(default_factory=dict)
     learning_rate: _Rate | None = None
 
 
-class _Additions(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    objectives: dict[str, _Objective] = {}
+class _Additions(Strict):
+    objectives: dict[str, _Objective] = Field(default_factory=dict)
 
 
 class _Facts(_Additions):
     about: str
     like: str | None = None
-    caps: dict[str, int] = {}
-    replace: dict[str, str | int] = {}
-    steps: dict[str, int] = {}
-    learning_rate: dict[str, _Rate] = {}
+    caps: dict[str, int] = Field(default_factory=dict)
+    replace: dict[str, str | int] = Field(default_factory=dict)
+    steps: dict[str, int] = Field(default_factory=dict)
+    learning_rate: dict[str, _Rate] = Field(default_factory=dict)
     backbone: _Backbone | None = None
 
 
@@ -156,11 +153,8 @@ class Scale:
         vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": text})
         blank = Node("initialise", dict(facts.initialise), {"tokenizer": vocabulary})
         length = int(facts.pretrain["length"])
-        tokens = Node(
-            "tokenize",
-            {"length": length, "policy": "chunk", "titles": True, "separator": " "},
-            {"corpus": text, "model": blank},
-        )
+        how = {"length": length, "policy": "chunk", "titles": True, "separator": " "}
+        tokens = Node("tokenize", how, {"corpus": text, "model": blank})
         optimisation = Optimisation(
             batch_size=int(facts.pretrain["texts_per_batch"]),
             max_steps=int(facts.pretrain["max_steps"]),

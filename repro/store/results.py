@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 from collections.abc import Iterable
@@ -53,11 +52,7 @@ class Record:
 
 
 _FOLDER = "results folder", "--results"
-
-
-@functools.cache
-def _reader() -> TypeAdapter:
-    return TypeAdapter(Record)
+_LINE = TypeAdapter(Record)
 
 
 class Results:
@@ -91,7 +86,7 @@ class Results:
         records = []
         for number, line in enumerate(lines, 1):
             try:
-                records.append(_reader().validate_json(line))
+                records.append(_LINE.validate_json(line))
             except ValidationError as error:
                 first = error.errors()[0]
                 where = "".join(f"{part}: " for part in first["loc"])

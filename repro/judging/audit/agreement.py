@@ -54,13 +54,7 @@ def _finding(configuration: str, dataset: str, measure: str, cells: list[Cell]) 
     wrong = next((c for c in cells if any(_differ(c, m) for m in makers)), cells[0])
     definitions = sorted({c.column.measure for c in cells})
     unlike = f"defined as {' and '.join(definitions)}" if len(definitions) > 1 else ""
-    is_error = bool(makers) or len({c.paper.name for c in cells}) == 1
-    return Finding(
-        "error" if is_error else "doubt",
-        "values",
-        wrong.paper.name,
-        tuple(c.id for c in cells),
-        tuple(c.printed.plain for c in cells),
-        f"{configuration} has several values of {measure} on {dataset}",
-        unlike,
-    )
+    severity = "error" if makers or len({c.paper.name for c in cells}) == 1 else "doubt"
+    places, values = tuple(c.id for c in cells), tuple(c.printed.plain for c in cells)
+    says = f"{configuration} has several values of {measure} on {dataset}"
+    return Finding(severity, "values", wrong.paper.name, places, values, says, unlike)

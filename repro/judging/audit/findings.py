@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 SEVERITIES = ("error", "doubt", "note")
 
@@ -40,15 +40,7 @@ class Finding:
 
     def as_json(self) -> dict:
         """The object that ``repro audit --json`` prints."""
-        return {
-            "severity": self.severity,
-            "kind": self.kind,
-            "paper": self.paper,
-            "places": list(self.places),
-            "values": list(self.values),
-            "says": self.says,
-            "explanation": self.explanation,
-        }
+        return asdict(self) | {"places": list(self.places), "values": list(self.values)}
 
 
 def ordered(findings: list[Finding]) -> list[Finding]:

@@ -21,11 +21,10 @@ def unsupported_marks(source: Paper) -> Iterator[Finding]:
         if not over:
             reasons.append("none of the rows it is over stands in its group")
         reasons += [f"{o.row.label} has no number there" for o in over if not o.is_numeric]
+        cited = "is cited, so that there are no scores by query"
         if own.role == "cited":
-            reasons.append("the row is cited, so that there are no scores by query")
-        reasons += [
-            f"{o.row.label} is cited, so that there are no scores by query" for o in over if o.role == "cited"
-        ]
+            reasons.append(f"the row {cited}")
+        reasons += [f"{o.row.label} {cited}" for o in over if o.role == "cited"]
         if reasons:
             said = f"{mark}: {'; '.join(reasons)}"
             yield Finding("doubt", "mark", source.name, (own.id,), (own.text,), said)
@@ -47,23 +46,15 @@ def unmarked_leads(source: Paper) -> Iterator[Finding]:
             if (cell.row.group, cell.column.id) == (group, column) and _is_tested(cell):
                 for mark, lead in _unmarked(cell):
                     if lead >= least:
-                        yield Finding(
-                            "note",
-                            "mark",
-                            source.name,
-                            (own.id, cell.id),
-                            (own.text, cell.text),
-                            f"a lead of {least} has {marked}, one of {lead} has no {mark}",
-                        )
+                        places, values = (own.id, cell.id), (own.text, cell.text)
+                        says = f"a lead of {least} has {marked}, one of {lead} has no {mark}"
+                        yield Finding("note", "mark", source.name, places, values, says)
 
 
 def _unmarked(cell: Cell) -> Iterator[tuple[str, Decimal]]:
     """The marks a cell could have and has not, with its lead over the rows they name."""
-    beside = [
-        c
-        for c in cells_of(cell.paper, (cell.table,))
-        if c.column.id == cell.column.id and c.row.group == cell.row.group
-    ]
+    place, cells = (cell.column.id, cell.row.group), cells_of(cell.paper, (cell.table,))
+    beside = [c for c in cells if (c.column.id, c.row.group) == place]
     for mark, meaning in cell.table.marks.items():
         if meaning.means == "significant" and mark not in cell.printed.marks and cell.is_numeric:
             over = [c for c in beside if c.row.system in meaning.over]

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, papers
+from repro.manifest.yaml_file import Strict
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Explanation(_Strict):
+class Explanation(Strict):
     """An explanation of a finding; each of ``at`` must begin one of its places (a row, a cell, a claim)."""
 
     at: tuple[str, ...]
     why: str
 
 
-class Notes(_Strict):
+class Notes(Strict):
     """The content of one audit.yaml, or of all: configuration -> rows or cells, and explanations."""
 
     configurations: dict[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -37,10 +34,8 @@ class Notes(_Strict):
 
     def explanation(self, places: tuple[str, ...]) -> str:
         """The explanations of a finding at these places, joined."""
-        reasons = [
-            e.why for e in self.explanations if all(any(_within(p, at) for p in places) for at in e.at)
-        ]
-        return "; ".join(reasons)
+        known = [e.why for e in self.explanations if all(any(_within(p, at) for p in places) for at in e.at)]
+        return "; ".join(known)
 
 
 def notes() -> Notes:

@@ -38,19 +38,14 @@ def _sums(source: Paper) -> Iterator[Finding]:
 
 
 def _statements(source: Paper) -> Iterator[Finding]:
-    places = Places(source)
+    finder = Places(source)
     for statement in statements(source):
-        judgement = statement.judge(Published(), places)
+        judgement = statement.judge(Published(), finder)
         if judgement.state == FAILS:
-            yield Finding(
-                "error",
-                statement.kind,
-                source.name,
-                (statement.id, *_places(statement)),
-                (statement.says, *_values(statement)),
-                f"{statement.where}: {judgement.why}",
-                statement.note,
-            )
+            places = (statement.id, *_places(statement))
+            values = (statement.says, *_values(statement))
+            says = f"{statement.where}: {judgement.why}"
+            yield Finding("error", statement.kind, source.name, places, values, says, statement.note)
 
 
 def _places(statement: Statement) -> tuple[str, ...]:
@@ -68,14 +63,9 @@ def _ties(source: Paper) -> Iterator[Finding]:
     for own, others in bolds(source):
         equal = [o for o in others if o.printed.value == own.printed.value and not o.printed.bold]
         if equal:
-            yield Finding(
-                "note",
-                "tie",
-                source.name,
-                tuple(c.id for c in (own, *equal)),
-                tuple(c.text for c in (own, *equal)),
-                "the same number is bold once and plain elsewhere",
-            )
+            places, values = zip(*((c.id, c.text) for c in (own, *equal)), strict=True)
+            says = "the same number is bold once and plain elsewhere"
+            yield Finding("note", "tie", source.name, places, values, says)
 
 
 def _reading(source: Paper, reading: Reading) -> Finding:
@@ -86,12 +76,5 @@ def _reading(source: Paper, reading: Reading) -> Finding:
             places.append(identifier)
             values.append(cell(identifier).printed.plain)
     severity = "error" if reading.kind == "misprint" else "doubt"
-    return Finding(
-        severity,
-        reading.kind,
-        source.name,
-        tuple(places),
-        tuple(values),
-        f"{reading.id}: {reading.paper}",
-        reading.evidence,
-    )
+    says = f"{reading.id}: {reading.paper}"
+    return Finding(severity, reading.kind, source.name, tuple(places), tuple(values), says, reading.evidence)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from repro.errors import UsageError
 from repro.judging.claims.derived import bolds, mark_holds, marks
@@ -80,17 +81,9 @@ def statements(source: Paper) -> list[Statement]:
 
 def _sentences(source: Paper) -> Iterator[Statement]:
     for number, claim in enumerate(source.claims.values()):
-        yield Statement(
-            f"{source.name}/claim/{claim.id}",
-            source,
-            "claim",
-            claim.where,
-            claim.says,
-            _decider(source, number, claim),
-            claim.expect,
-            claim.note,
-            claim.about,
-        )
+        place, decide = f"{source.name}/claim/{claim.id}", _decider(source, number, claim)
+        details = claim.expect, claim.note, claim.about
+        yield Statement(place, source, "claim", claim.where, claim.says, decide, *details)
 
 
 def _decider(source: Paper, number: int, claim: Claim) -> Callable[[Language], bool]:
@@ -112,34 +105,23 @@ def _decider(source: Paper, number: int, claim: Claim) -> Callable[[Language], b
 
 def _marks(source: Paper) -> Iterator[Statement]:
     for mark, cell, meaning, over in marks(source):
-        yield Statement(
-            f"{source.name}/{cell.table.id}/mark/{cell.row.id}/{cell.column.id}/{mark}",
-            source,
-            "mark",
-            f"Table {cell.table.id}",
-            f"{cell.row.label}, {_head(cell)}: {meaning}",
-            lambda language, cell=cell, over=over: mark_holds(language, cell, over),
-            tables=(cell.table.id,),
-            cells=(cell, *over),
-        )
+        decide = partial(mark_holds, cell=cell, over=over)
+        yield _of_cell("mark", cell, over, meaning, decide, end=f"/{mark}")
 
 
 def _bolds(source: Paper) -> Iterator[Statement]:
     for cell, others in bolds(source):
-        yield Statement(
-            f"{source.name}/{cell.table.id}/bold/{cell.row.id}/{cell.column.id}",
-            source,
-            "bold",
-            f"Table {cell.table.id}",
-            f"{cell.row.label}, {_head(cell)}: best of its {cell.table.bold}",
-            lambda language, pairs=tuple((cell, o) for o in others): language.holds(list(pairs), "not_below"),
-            tables=(cell.table.id,),
-            cells=(cell, *others),
-        )
+        pairs = [(cell, other) for other in others]
+        decide = partial(Language.holds, pairs=pairs, relation="not_below")
+        yield _of_cell("bold", cell, others, f"best of its {cell.table.bold}", decide)
 
 
-def _head(cell: Cell) -> str:
-    return " ".join(cell.column.head) or cell.column.id
+def _of_cell(kind: str, cell: Cell, others: list[Cell], meaning: str, decide, end: str = "") -> Statement:
+    """The statement that a cell's type makes without words, about the cell and others."""
+    table, head = cell.table.id, " ".join(cell.column.head) or cell.column.id
+    place = f"{cell.paper.name}/{table}/{kind}/{cell.row.id}/{cell.column.id}{end}"
+    says, cells = f"{cell.row.label}, {head}: {meaning}", (cell, *others)
+    return Statement(place, cell.paper, kind, f"Table {table}", says, decide, tables=(table,), cells=cells)
 
 
 def _test(language: Language, values: Values) -> str:
@@ -148,9 +130,8 @@ def _test(language: Language, values: Values) -> str:
     if tested:
         low, high = min(tested), max(tested)
         text = f"p {low:.3g}" if low == high else f"p {low:.3g} to {high:.3g}"
-        text += (
-            f" ({len(tested)} of {len(language.tests)} pairs)" if len(tested) < len(language.tests) else ""
-        )
+        if len(tested) < len(language.tests):
+            text += f" ({len(tested)} of {len(language.tests)} pairs)"
     if isinstance(values, Measured) and any(values.is_modified(c) for c in language.used):
         text += "; with substituted data"
     return text

@@ -43,7 +43,7 @@ class Orders:
 
     def _rivals(self, row: str, columns: Listed, among: list[str] | None) -> list[Pair]:
         """The row's cells beside those of the others in which the paper has a number."""
-        rows = self.places.rows(self.places.table_path(row)) if among is None else among
+        rows = self.places.rows(row.split("/")[0]) if among is None else among
         pairs = [pair for other in rows if other != row for pair in self._pairs(row, other, columns)]
         return [(mine, theirs) for mine, theirs in pairs if has_number(theirs)]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from repro.errors import UsageError, unknown
-from repro.manifest.cells import Cell, cells_of, table_of
+from repro.manifest.cells import Cell, cell_of, cells_of, table_of
 from repro.manifest.papers import Paper, paper
 from repro.manifest.schema import Table
 
@@ -22,20 +24,11 @@ class Places:
         key = source.name, table.id
         if key not in self._cells:
             self._cells[key] = {(c.row.id, c.column.id): c for c in cells_of(source, (table,))}
-        found = self._cells[key].get((row, column))
-        if found is None:
-            where = f"{source.name}/{table.id}"
-            if row not in {r.id for r in table.rows}:
-                raise unknown(f"row of {where}", row, [r.id for r in table.rows])
-            raise unknown(f"column of {where}", column, [c.id for c in table.columns])
-        return found
+        known = self._cells[key]
+        return known[row, column] if (row, column) in known else cell_of(source, table, row, column)
 
     def rows(
-        self,
-        path: str,
-        role: str | None = None,
-        group: str | None = None,
-        except_: list[str] | tuple[str, ...] = (),
+        self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()
     ) -> list[str]:
         """Row paths of a table; ``except_`` takes their paths, ids or systems."""
         _, table, _ = self._table(path)
@@ -49,16 +42,12 @@ class Places:
             if not set(names) & set(except_) and role in (None, row.role) and group in (None, row.group)
         ]
 
-    def columns(self, path: str, except_: list[str] | tuple[str, ...] = ()) -> list[str]:
+    def columns(self, path: str, except_: Collection[str] = ()) -> list[str]:
         """Column ids of a table, averages included."""
         _, table, _ = self._table(path)
         ids = [column.id for column in table.columns]
         _check("column", except_, ids, path)
         return [identifier for identifier in ids if identifier not in except_]
-
-    def table_path(self, path: str) -> str:
-        """The path of the table that a row's or cell's path lies in."""
-        return path.split("/")[0]
 
     def _table(self, path: str) -> tuple[Paper, Table, str]:
         if not isinstance(path, str):

@@ -105,17 +105,14 @@ def keep_within(
         remedy = "`repro calibrate` measures this machine, --gpu names another"
         raise UsageError(f"a budget needs a throughput: {remedy}")
     estimated, spent, over = estimate(plan, throughput), 0.0, False
+    cause = f"it lies beyond the budget of {hours:g} {throughput.unit} hours"
     for node in estimated.nodes:
         cost = throughput.hours(estimated.works[node.fingerprint])
         if cost == 0 or any(not (other_machine and o.of_machine) for o in plan.obstacles(node)):
             continue
         over = over or cost is None or spent + cost > hours
         if over:
-            plan.machine.obstacles[node.fingerprint] = _beyond(hours, throughput.unit)
+            plan.machine.obstacles[node.fingerprint] = Obstacle(cause, "give more with --max-gpu-hours")
         else:
             spent += cost
     return spent
-
-
-def _beyond(hours: float, unit: str) -> Obstacle:
-    return Obstacle(f"it lies beyond the budget of {hours:g} {unit} hours", "give more with --max-gpu-hours")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
-
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper
+from repro.manifest.yaml_file import Strict
 
 
-class Stated(BaseModel):
+class Stated(Strict):
     """A sentence of a paper about the cost of one training; null is what it does not say."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     of: str
     gpus: int | None
     gpu: str | None

@@ -11,15 +11,8 @@ from repro.running.cost.work import Work
 from repro.store import Store
 
 # Peak of dense half-precision matrix products with float32 sums, FLOP/s, from the vendor's data sheets.
-PEAKS = {
-    "v100": 125e12,
-    "t4": 65e12,
-    "a100": 312e12,
-    "l4": 121e12,
-    "l40s": 362e12,
-    "h100": 989e12,
-    "h200": 989e12,
-}
+PEAKS = {"v100": 125e12, "t4": 65e12, "a100": 312e12, "l4": 121e12, "l40s": 362e12}
+PEAKS |= {"h100": 989e12, "h200": 989e12}
 ASSUMED = 0.35  # share of the peak that BERT-base reaches: a guess; `repro calibrate` measures
 
 

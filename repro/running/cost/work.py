@@ -143,15 +143,12 @@ def _search(node: Node) -> Work:
     return Work(0.0, products, queries * min(node.params["depth"], passages) * LINE)
 
 
-def _corpus(node: Node) -> Work:
-    whole = shapes.all_words(node.params["dataset"])
-    return Work(stored=None if whole is None else whole * CHARACTERS)
-
-
-def _tokenize(node: Node) -> Work:
+def _text(node: Node) -> Work:
+    """The words of a collection, or their tokens."""
     source = shapes.collection(node)
     whole = shapes.all_words(source) if source else None
-    return Work(stored=None if whole is None else whole * shapes.TOKENS_PER_WORD * NUMBER)
+    bytes_per_word = CHARACTERS if node.stage == "corpus" else shapes.TOKENS_PER_WORD * NUMBER
+    return Work(stored=None if whole is None else whole * bytes_per_word)
 
 
 def _model(node: Node) -> Work:
@@ -167,8 +164,8 @@ _FORMULAS: dict[str, Callable[[Node], Work]] = {
     "rerank": _scored,
     "search": _search,
     "search_views": _search,
-    "corpus": _corpus,
-    "tokenize": _tokenize,
+    "corpus": _text,
+    "tokenize": _text,
     "backbone": _model,
     "released": _model,
     "initialise": _model,

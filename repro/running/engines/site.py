@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from repro.errors import UsageError, check_known
 from repro.manifest import yaml_file
+from repro.manifest.yaml_file import Strict
 from repro.stage_table import STAGES
 
 
-class Resources(BaseModel):
+class Resources(Strict):
     """The resources of one stage; those left out are left to the cluster.
 
     Attributes:
@@ -21,7 +22,6 @@ class Resources(BaseModel):
         prologue: shell lines before the stage, ``module load cuda`` say.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     partition: str | None = None
     gpus: int | None = None
     cpus: int | None = None
@@ -42,7 +42,7 @@ class Resources(BaseModel):
         return [f"{name}={value}" for name, value in named.items() if value is not None] + list(self.options)
 
 
-class Site(BaseModel):
+class Site(Strict):
     """The content of a site file.
 
     Attributes:
@@ -50,10 +50,9 @@ class Site(BaseModel):
         default: of every stage; what ``stages`` says of one goes before.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     python: str | None = None
     default: Resources = Resources()
-    stages: dict[str, Resources] = {}
+    stages: dict[str, Resources] = Field(default_factory=dict)
 
     def of(self, stage: str) -> Resources:
         """The resources of a stage: its own, and the default ones for the rest."""

@@ -79,7 +79,8 @@ def submit(plan: Plan, store: Store, progress: Progress, options: Options) -> Su
             jobs[node.fingerprint] = done.submitted[node.fingerprint] = id
             if job:
                 done.again[node.fingerprint] = job
-            progress.note(f"job {id}: {describe(node)}{_why(job)}")
+            why = f", again: job {job.id} is {job.slurm}" if job else ""
+            progress.note(f"job {id}: {describe(node)}{why}")
     return done
 
 
@@ -87,10 +88,6 @@ def _waits_in_vain(node: Node, known: dict[str, slurm_jobs.Job], done: Submissio
     """Whether a job waits for one that ended badly: Slurm takes a moment to cancel it."""
     queued = known[node.fingerprint].state == "queued"
     return queued and any(p.fingerprint in done.again for p in node.parents())
-
-
-def _why(job: slurm_jobs.Job | None) -> str:
-    return f", again: job {job.id} is {job.slurm}" if job else ""
 
 
 def _note_unused_gpus(nodes: list[Node], site: Site, progress: Progress) -> None:
@@ -105,22 +102,13 @@ def _sbatch(node: Node, store: Store, site: Site, inputs: list[str]) -> str:
     resources = site.of(node.stage)
     log = slurm_jobs.log(store, node)
     log.parent.mkdir(parents=True, exist_ok=True)
-    words = [
-        "sbatch",
-        "--parsable",
-        "--requeue",
-        "--open-mode=append",
-        f"--job-name=repro-{node}",
-        f"--output={str(log).replace('%', '%%')}",
-        "--nodes=1",
-        *resources.words(),
-    ]
+    words = ["sbatch", "--parsable", "--requeue", "--open-mode=append", f"--job-name=repro-{node}"]
+    words += [f"--output={str(log).replace('%', '%%')}", "--nodes=1", *resources.words()]
     if inputs:
         words += [f"--dependency=afterok:{':'.join(dict.fromkeys(inputs))}", "--kill-on-invalid-dep=yes"]
+    script = _script(node, store, site, resources)
     try:
-        answer = subprocess.run(
-            words, input=_script(node, store, site, resources), capture_output=True, text=True, timeout=120
-        )
+        answer = subprocess.run(words, input=script, capture_output=True, text=True, timeout=120)
     except subprocess.TimeoutExpired:
         late = f"sbatch did not answer within two minutes for {node}; run the same command again"
         raise UsageError(late) from None
@@ -138,11 +126,8 @@ def _script(node: Node, store: Store, site: Site, resources: Resources) -> str:
     With several GPUs, a stage that shares its work is a process for each on one node: torchrun under srun.
     """
     processes = (resources.gpus or 1) if node.stage in SHARED else 1
-    lines = [
-        "#!/bin/bash",
-        resources.prologue or "",
-        "export PYTHONSAFEPATH=1",
-    ]  # -P, for what torchrun starts
+    # PYTHONSAFEPATH is -P for what torchrun starts
+    lines = ["#!/bin/bash", resources.prologue or "", "export PYTHONSAFEPATH=1"]
     if path := import_path():
         lines.append(f"export PYTHONPATH={shlex.quote(path)}")
     if resources.cpus and "OMP_NUM_THREADS" not in os.environ:
