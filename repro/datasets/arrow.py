@@ -20,12 +20,10 @@ def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], fo
     import datasets
     from datasets.arrow_writer import ArrowWriter
 
-    features = datasets.Features(
-        {
-            name: datasets.List(datasets.Value(type[0])) if isinstance(type, list) else datasets.Value(type)
-            for name, type in columns.items()
-        }
-    )
+    features = datasets.Features()
+    for name, type in columns.items():
+        is_list = isinstance(type, list)
+        features[name] = datasets.List(datasets.Value(type[0])) if is_list else datasets.Value(type)
     raw = folder.with_name(f"{folder.name}.rows")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(raw, ignore_errors=True)

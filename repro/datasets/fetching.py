@@ -95,11 +95,8 @@ def _through_beir(entry: Dataset, root: Path) -> list[Path]:
 
 def _splits(entry: Dataset) -> list[Dataset]:
     """The topics that lie in the BEIR folder of a corpus: its own, and those of its splits."""
-    return [
-        other
-        for other in catalog().values()
-        if other.corpus_id == entry.id and "qrels" in other.pieces and not other.topics
-    ]
+    of_corpus = (other for other in catalog().values() if other.corpus_id == entry.id)
+    return [split for split in of_corpus if "qrels" in split.pieces and not split.topics]
 
 
 def _library(entry: Dataset, piece: str) -> Source:

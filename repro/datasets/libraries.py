@@ -104,10 +104,8 @@ def downloading(entry: Dataset) -> Iterator[None]:
         yield
     except (OSError, RuntimeError) as error:  # requests' errors are OSErrors; ir_datasets adds RuntimeErrors
         reason = getattr(error, "strerror", None) or type(error).__name__
-        raise BlockedError(
-            f"{entry.id} could not be downloaded ({reason})",
-            f"check the network and the free disk space, or lay {entry.id} into REPRO_DATA",
-        ) from error
+        remedy = f"check the network and the free disk space, or lay {entry.id} into REPRO_DATA"
+        raise BlockedError(f"{entry.id} could not be downloaded ({reason})", remedy) from error
 
 
 def _ir_dataset(id: str):

@@ -58,18 +58,15 @@ def check_splitter(name: str, data: Path | None) -> None:
     check_known("sentence splitter", name, valid=SPLITTERS)
     if name != "nltk":
         return
+    otherwise = "or choose the splitter 'rules'"
     if importlib.util.find_spec("nltk") is None:
-        raise BlockedError(
-            "nltk, which splits text into sentences, is not installed",
-            "install repro-bench[sentences], or choose the splitter 'rules'",
-        )
+        cause = "nltk, which splits text into sentences, is not installed"
+        raise BlockedError(cause, f"install repro-bench[sentences], {otherwise}")
     if data is None or not (data / PUNKT).is_dir():
         place = "$REPRO_DATA" if data is None else data
-        raise BlockedError(
-            f"nltk's English sentence model is not at {place}/{PUNKT.as_posix()}",
-            "set REPRO_DATA and run `python -m nltk.downloader -d $REPRO_DATA/nltk_data punkt_tab`, "
-            "or choose the splitter 'rules'",
-        )
+        cause = f"nltk's English sentence model is not at {place}/{PUNKT.as_posix()}"
+        download = "`python -m nltk.downloader -d $REPRO_DATA/nltk_data punkt_tab`"
+        raise BlockedError(cause, f"set REPRO_DATA and run {download}, {otherwise}")
 
 
 def splitter_model(name: str, data: Path | None) -> Path | None:
@@ -124,9 +121,8 @@ def _punkt(folder: Path) -> SentenceSplitter:
 
         split = PunktTokenizer(folder.name).tokenize
     except ImportError:
-        raise BlockedError(
-            f"nltk {nltk.__version__} reads no punkt_tab model", "install nltk 3.9 or newer"
-        ) from None
+        cause = f"nltk {nltk.__version__} reads no punkt_tab model"
+        raise BlockedError(cause, "install nltk 3.9 or newer") from None
     except (LookupError, OSError, ValueError, TypeError) as error:
         line = regex.search(r"\w.*", str(error))  # nltk frames some of its messages with lines of asterisks
         why = line[0].strip() if line else type(error).__name__

@@ -67,15 +67,11 @@ def score_by_answers(
     missing, ignored = coverage(run, answers)
     queries = sorted(answers)
     first = [_first_hit([d for d, _ in run.get(qid, ())[:depth]], answers[qid], texts) for qid in queries]
-    return Scores(
-        queries=queries,
-        measures={
-            text: [float(rank is not None and rank <= measure.cutoff) for rank in first]
-            for text, measure in wanted.items()
-        },
-        missing=missing,
-        ignored=ignored,
-    )
+    scores = {
+        text: [float(rank is not None and rank <= measure.cutoff) for rank in first]
+        for text, measure in wanted.items()
+    }
+    return Scores(queries, scores, missing, ignored)
 
 
 def read_answers(path: Path) -> dict[str, list[str]]:

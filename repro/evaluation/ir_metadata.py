@@ -63,12 +63,9 @@ def completed(
 
 def _platform(environment: Mapping[str, Any]) -> dict[str, Any]:
     machine, software = environment.get("hardware", {}), environment.get("software", {})
-    cpu = {
-        "model": machine.get("cpu"),
-        "architecture": machine.get("architecture"),
-        "number of cores": machine.get("cores"),
-    }
-    hardware: dict[str, Any] = {"cpu": {k: v for k, v in cpu.items() if v is not None}}
+    facts = {"model": "cpu", "architecture": "architecture", "number of cores": "cores"}
+    cpu = {name: machine[key] for name, key in facts.items() if machine.get(key) is not None}
+    hardware: dict[str, Any] = {"cpu": cpu}
     if machine.get("gpu"):
         hardware["gpu"] = {"model": machine["gpu"]}
     if machine.get("memory_gib"):

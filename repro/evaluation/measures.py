@@ -85,23 +85,17 @@ def score(
     wanted = {text: parse_measure(text) for text in measures}
     missing, ignored = coverage(run, qrels)
     documents = {
-        qid: _documents(run[qid], qid if ignore_identical_ids else None) for qid in qrels if qid in run
+        qid: [d for d, _ in run[qid] if not (ignore_identical_ids and d == qid)]
+        for qid in qrels
+        if qid in run
     }
     # pytrec_eval counts grades into an array: below zero they would be written outside it
     grades = {qid: {d: max(grade, 0) for d, grade in judged.items()} for qid, judged in qrels.items()}
     with many_objects():
         scores = _trec_scores(set(wanted.values()), grades, documents)
     queries = sorted(qrels)
-    return Scores(
-        queries=queries,
-        measures={text: [scores[measure][qid] for qid in queries] for text, measure in wanted.items()},
-        missing=missing,
-        ignored=ignored,
-    )
-
-
-def _documents(ranking: Sequence[tuple[str, float]], ignored: str | None) -> list[str]:
-    return [document for document, _ in ranking if document != ignored]
+    by_measure = {text: [scores[measure][qid] for qid in queries] for text, measure in wanted.items()}
+    return Scores(queries, by_measure, missing, ignored)
 
 
 def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:

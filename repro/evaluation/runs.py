@@ -20,11 +20,9 @@ TREC, MS_MARCO = "TREC", "MS MARCO"
 Run = dict[str, list[tuple[str, float]]]
 
 _COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
-_EXPECTED = {
-    TREC: f"a TREC run has 6 ({' '.join(_COLUMNS)})",
-    MS_MARCO: "an MS MARCO run has 3 (qid pid rank), parted by tabs",
-    None: f"a TREC run has 6 ({' '.join(_COLUMNS)}), an MS MARCO run 3 (qid pid rank) parted by tabs",
-}
+_SIX = f"a TREC run has 6 ({' '.join(_COLUMNS)})"
+_EXPECTED = {TREC: _SIX, MS_MARCO: "an MS MARCO run has 3 (qid pid rank), parted by tabs"}
+_EXPECTED[None] = f"{_SIX}, an MS MARCO run 3 (qid pid rank) parted by tabs"
 AGAIN = "the last line looks cut off; get the file again"
 _PLAIN = bytes([10, *range(32, 127)])  # one space between columns, and nothing that only looks like one
 _LARGEST_RANK = 2**24  # up to here a rank is exact as a float32 score
@@ -172,16 +170,11 @@ def _columns(data: bytes):
     import pyarrow.compute as pc
     from pyarrow import csv
 
-    table = csv.read_csv(
-        pa.BufferReader(data),
-        csv.ReadOptions(column_names=_COLUMNS),
-        csv.ParseOptions(delimiter=" ", quote_char=False, double_quote=False, ignore_empty_lines=False),
-        csv.ConvertOptions(
-            column_types={**dict.fromkeys(_COLUMNS, pa.string()), "score": pa.float64()},
-            null_values=[],
-            strings_can_be_null=False,
-        ),
-    )
+    types = {**dict.fromkeys(_COLUMNS, pa.string()), "score": pa.float64()}
+    read = csv.ReadOptions(column_names=_COLUMNS)
+    parse = csv.ParseOptions(delimiter=" ", quote_char=False, double_quote=False, ignore_empty_lines=False)
+    convert = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
+    table = csv.read_csv(pa.BufferReader(data), read, parse, convert)
     scores = table["score"].to_numpy()
     sound = (
         (np.abs(scores) <= LARGEST_SCORE).all()  # nan is not

@@ -56,10 +56,8 @@ def compare(
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs were given {len(names)} names; each needs one")
     wanted = {text: ranx_name(parse_measure(text)) for text in measures}
-    rankings = [
-        judged_part(run() if callable(run) else run, qrels, ignore_identical_ids=ignore_identical_ids)
-        for run in runs
-    ]
+    read = (run() if callable(run) else run for run in runs)
+    rankings = [judged_part(run, qrels, ignore_identical_ids=ignore_identical_ids) for run in read]
     report = _report(rankings, qrels, sorted(set(wanted.values())), max_p)
     tables_by_measure = {text: _tables(report, metric, names) for text, metric in wanted.items()}
     scores = [_scores(ranking, qrels, measures) for ranking in rankings]

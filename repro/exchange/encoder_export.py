@@ -54,21 +54,16 @@ def _write_model(source: MeasuredEncoder, folder: Path, to: Path) -> None:
     model, used = load_encoder(folder), source.conventions
     save_model(model, load_tokenizer(folder), to)
     pooling = source.passages.params.get("pooling", "cls")
-    size = model.config.hidden_size
     entries = [("Transformer", "", None)]
-    about = {
-        "word_embedding_dimension": size,
-        **{f"pooling_mode_{k}_token{s}": pooling == k for k, s in (("cls", ""), ("mean", "s"), ("max", "s"))},
-    }
+    modes = {"cls": "cls_token", "mean": "mean_tokens", "max": "max_tokens"}
+    about = {f"pooling_mode_{mode}": pooling == name for name, mode in modes.items()}
+    about["word_embedding_dimension"] = model.config.hidden_size
     entries.append(("Pooling", "1_Pooling", about))
     for weight, bias, activation in _layers(source, folder, model):
         place = f"{len(entries)}_Dense"
-        facts = {
-            "in_features": weight.shape[1],
-            "out_features": weight.shape[0],
-            "bias": bias is not None,
-            "activation_function": ACTIVATION.format(activation),
-        }
+        outer, inner = weight.shape
+        facts = {"in_features": inner, "out_features": outer, "bias": bias is not None}
+        facts["activation_function"] = ACTIVATION.format(activation)
         entries.append(("Dense", place, facts))
         _write_dense(to / place, weight, bias)
     if used.similarity == "cosine":
@@ -76,10 +71,8 @@ def _write_model(source: MeasuredEncoder, folder: Path, to: Path) -> None:
     for _, place, facts in entries[1:]:
         (to / place).mkdir(exist_ok=True)
         _write_json(to / place / "config.json", facts)
-    listed = [
-        {"idx": n, "name": str(n), "path": place, "type": TYPES[kind]}
-        for n, (kind, place, _) in enumerate(entries)
-    ]
+    modules = ((TYPES[kind], place) for kind, place, _ in entries)
+    listed = [{"idx": n, "name": str(n), "path": p, "type": kind} for n, (kind, p) in enumerate(modules)]
     _write_json(to / "modules.json", listed)
     longest = max(used.query_length, used.passage_length)
     _write_json(to / "sentence_bert_config.json", {"max_seq_length": longest, "do_lower_case": False})

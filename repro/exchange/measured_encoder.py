@@ -81,8 +81,8 @@ def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | Non
     seeds = () if seed is None else (seed,)
     planned = plan([cell(name)], scale=scale, machine=workspace.machine, seeds=seeds)
     if not planned.measurements:
-        none = f"nothing is measured for this cell at scale {scale.name}, so there is no model of it"
-        raise UsageError(f"{name}: {none}")
+        none = f"nothing is measured for this cell at scale {scale.name}"
+        raise UsageError(f"{name}: {none}, so there is no model of it")
     measurement = planned.measurements[0]
     return Export(name, only_source(name, [MeasuredEncoder.of(run) for run in measurement.runs]), measurement)
 

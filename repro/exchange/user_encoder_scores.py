@@ -88,16 +88,13 @@ def scores_on_table(
     cells, averages = _columns(table, tuple(columns))
     builder = workspace.builder(scale)
     retrievers = {column: _retriever(group, builder) for column, group in cells.items()}
-    left_out = [
-        f"column {column} is left out: no row of the table ranks texts in it"
-        for column, retriever in retrievers.items()
-        if retriever is None
-    ]
-    measurements = {
-        column: _measured_like(retriever, models, conventions, scale, workspace.machine)
-        for column, retriever in retrievers.items()
-        if retriever
-    }
+    measurements, left_out = {}, []
+    for column, retriever in retrievers.items():
+        if retriever:
+            like = _measured_like(retriever, models, conventions, scale, workspace.machine)
+            measurements[column] = like
+        else:
+            left_out.append(f"column {column} is left out: no row of the table ranks texts in it")
     if not measurements:
         raise UsageError(f"{table}: {'; '.join(left_out) or 'it has no column with a measure'}")
     store = workspace.store
@@ -136,9 +133,8 @@ def _cells_by_column(table: str) -> Mapping[str, list[Cell]]:
 
 
 def _score(m: Measurement, record: Record, best: Cell) -> ColumnScore:
-    column = m.cell.column
+    column, counts = m.cell.column, (record.queries, record.missing)
     head = " ".join(column.head)
-    counts = record.queries, record.missing
     return ColumnScore(column.id, head, column.dataset, m.measure, record.measured, *counts, best)
 
 
@@ -151,10 +147,8 @@ def _averages(averages: list[list[Cell]], scores: list[ColumnScore]) -> list[Col
         parts = [known[member] for member in column.mean_of if member in known]
         if len(parts) == len(column.mean_of):
             counts = sum(p.queries for p in parts), sum(p.missing for p in parts)
-            mean = sum(part.score for part in parts) / len(parts)
-            made.append(
-                ColumnScore(column.id, " ".join(column.head), "", "mean", mean, *counts, _best(cells))
-            )
+            head, mean = " ".join(column.head), sum(part.score for part in parts) / len(parts)
+            made.append(ColumnScore(column.id, head, "", "mean", mean, *counts, _best(cells)))
     return made
 
 

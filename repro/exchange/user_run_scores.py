@@ -15,7 +15,7 @@ from repro.evaluation.qrels import Qrels
 from repro.evaluation.runs import read_run
 from repro.manifest import measures_per_dataset
 from repro.manifest.cells import numeric_cells
-from repro.manifest.papers import paper, papers
+from repro.manifest.papers import papers
 
 
 def scored_run(path: Path, identifier: str, measures: Sequence[str], *, data: Path | None = None) -> dict:
@@ -71,17 +71,13 @@ def usual_measures(identifier: str) -> list[str]:
 
     Raises UsageError when there is none.
     """
-    usual = measures_per_dataset.listed(identifier) or sorted(
-        {
-            c.column.measure
-            for name in papers()
-            for c in numeric_cells(paper(name))
-            if c.column.dataset == identifier and c.column.measure
-        }
-    )
-    if not usual:
+    if usual := measures_per_dataset.listed(identifier):
+        return list(usual)
+    columns = [c.column for source in papers().values() for c in numeric_cells(source)]
+    published = {c.measure for c in columns if c.dataset == identifier and c.measure}
+    if not published:
         raise UsageError(f"no table has a measure for {identifier}; name one with --measure, as nDCG@10")
-    return list(usual)
+    return sorted(published)
 
 
 def judgements(identifier: str, data: Path | None = None) -> Qrels:

@@ -106,18 +106,13 @@ def _tests(scores: Scores, ours: Scores, measure: str) -> dict:
     table = compare_scores(both, ["given", "measured"], scores.queries, [measure])["measures"][measure]
     keys = ("difference", "interval", "effect_size", "permutation_p", "wins", "ties", "losses")
     first, second = scores.measures[measure], ours.measures[measure]
-    return {
-        **{key: table[key][0][1] for key in keys},
-        "p": agreement.paired_t(first, second),
-        "rmse": agreement.root_mean_square_error(first, second),
-    }
+    means = {"p": agreement.paired_t(first, second), "rmse": agreement.root_mean_square_error(first, second)}
+    return {key: table[key][0][1] for key in keys} | means
 
 
 def _agreement(path: Path, ours: Path) -> dict:
     """How alike the rankings of two runs are."""
     first, second = read_run(path), read_run(ours)
     depth = min(agreement.DEPTH, max(len(ranking) for run in (first, second) for ranking in run.values()))
-    return {
-        "kendall_union": agreement.kendall_union(first, second),
-        "rank_biased_overlap": agreement.rank_biased_overlap(first, second, depth=depth),
-    }
+    overlap = agreement.rank_biased_overlap(first, second, depth=depth)
+    return {"kendall_union": agreement.kendall_union(first, second), "rank_biased_overlap": overlap}

@@ -264,10 +264,8 @@ def faults(manifest: Manifest) -> Iterator[tuple[tuple, str]]:
         yield from _twice("row", table.rows, (*here, "rows"))
         for place, column in enumerate(table.columns):
             for part in set(column.mean_of) - {c.id for c in table.columns}:
-                yield (
-                    (*here, "columns", place),
-                    f"column {column.id!r} averages {part!r}, which the table does not have",
-                )
+                reason = f"averages {part!r}, which the table does not have"
+                yield (*here, "columns", place), f"column {column.id!r} {reason}"
         for place, row in enumerate(table.rows):
             for reason in _row_faults(table, row):
                 yield (*here, "rows", place), f"row {row.id!r} {reason}"

@@ -23,9 +23,8 @@ class _Loader(yaml.CSafeLoader):
             if not isinstance(key, yaml.ScalarNode):
                 raise yaml.MarkedYAMLError(problem="a key is not a word", problem_mark=key.start_mark)
             if key.value in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f"key {key.value!r} occurs twice", problem_mark=key.start_mark
-                )
+                problem = f"key {key.value!r} occurs twice"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 

@@ -204,10 +204,8 @@ def _fault(cell: Cell | Shown, key: str, reason: str) -> ManifestError:
     if isinstance(cell, Shown) or cell.table.kind == "figure":
         return ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: {reason}")
     table = cell.table
-    part = (
-        ("columns", table.columns.index(cell.column))
-        if getattr(cell.column, key)
-        else ("rows", table.rows.index(cell.row))
-    )
+    part = ("rows", table.rows.index(cell.row))
+    if getattr(cell.column, key):
+        part = ("columns", table.columns.index(cell.column))
     location = ("tables", cell.paper.manifest.tables.index(table), *part, key)
     return fault_at(cell.paper.folder / "cells.yaml", location, f"cell {cell.id}: {reason}")

@@ -90,9 +90,8 @@ class Machine:
             source = locate(name, piece, None, allow_download=True)  # to plan with, until it is here
         params = {**node.params}
         if isinstance(source, Source):
-            params["identity"] = self._once(
-                (name, piece, source.kind), lambda: identity(source, cache=self.digests)
-            )
+            key = (name, piece, source.kind)
+            params["identity"] = self._once(key, lambda: identity(source, cache=self.digests))
             params["source"] = source.to_json()
         return Node(node.stage, params, node.inputs), obstacle
 

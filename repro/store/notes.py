@@ -65,12 +65,10 @@ def _read(root: Path, fingerprint: str) -> Node:
         if not FINGERPRINT.fullmatch(fingerprint):
             raise ValueError
         described = json.loads(path.read_text())
-        inputs = {
-            name: tuple(_read(root, one) for one in value)
-            if isinstance(value, list)
-            else _read(root, value)
-            for name, value in described["inputs"].items()
-        }
+        inputs = {}
+        for name, value in described["inputs"].items():
+            several = isinstance(value, list)
+            inputs[name] = tuple(_read(root, one) for one in value) if several else _read(root, value)
         node = Node(described["stage"], described["params"], inputs)
         if node.stage in STAGES and node.fingerprint == fingerprint:
             return node

@@ -22,7 +22,7 @@ def command(names, scale_name, failing, marks, store, results, as_json):
     `repro compare` stores; an order without a test says "means only". Nothing is run.
     """
     from repro.cli.printing import emit_json
-    from repro.judging.claims.measured import judged_at
+    from repro.judging.claims.judged import judged_at
     from repro.manifest.papers import paper, papers
     from repro.running.scale import scale
     from repro.running.workspace import Workspace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -11,11 +12,15 @@ from repro.judging.claims.derived import bolds, mark_holds, marks
 from repro.judging.claims.language import Language
 from repro.judging.claims.places import Places
 from repro.judging.claims.values import Measured, Published, Values
+from repro.judging.comparison import judged_cells
 from repro.manifest import yaml_file
-from repro.manifest.cells import Cell
+from repro.manifest.cells import Cell, select
 from repro.manifest.claim_expressions import Evaluation, NoNumber
 from repro.manifest.claims_schema import Claim
-from repro.manifest.papers import Paper
+from repro.manifest.papers import Paper, papers
+from repro.running.plan import plan
+from repro.running.scale import Scale
+from repro.running.workspace import Workspace
 
 HOLDS, FAILS, UNTESTED = "holds", "fails", "untested"
 
@@ -177,3 +182,16 @@ def judged(sources: list[Paper], ours: Values, *, scale: str) -> list[Judged]:
         for places in map(Places, sources)
         for statement in statements(places.paper)
     ]
+
+
+def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[Judged]:
+    """Every statement of the papers, judged in the paper and on what was measured at a scale.
+
+    Nothing is run. Papers that a claim names beside its own are compared, too.
+    """
+    text = " ".join(claim.expect for source in sources for claim in source.claims.values())
+    named = set(re.findall(r"[\"']([\w-]+):", text)) & set(papers())
+    wanted = tuple(sorted({source.name for source in sources} | named))
+    planned = plan(select(wanted, tables=(), rows=(), cells=()), scale=scale, machine=workspace.machine)
+    ours = Measured(judged_cells(planned, workspace.results, workspace.store))
+    return judged(sources, ours, scale=scale.name)

@@ -54,8 +54,8 @@ class Child:
     ):
         self.node, self.gpus, self.processes = node, gpus, processes
         self.log = store.log(node).with_suffix(".err")
-        environment = {"OMP_NUM_THREADS": str(threads), **os.environ, "PYTHONPATH": import_path()}
-        environment["PYTHONSAFEPATH"] = "1"
+        paths = {"PYTHONPATH": import_path(), "PYTHONSAFEPATH": "1"}
+        environment = {"OMP_NUM_THREADS": str(threads), **os.environ, **paths}
         if gpus is not None:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
         with translated(store.root):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import os
 import resource
@@ -10,8 +11,10 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 
+from repro import __version__
 from repro.errors import BlockedError, ReproError, StageError
 from repro.graph import Node
 from repro.machine.launcher import launched_rank
@@ -119,11 +122,6 @@ def _paths(value: Node | tuple[Node, ...], store: Store) -> Path | list[Path]:
 
 def _provenance(stage) -> dict:
     """How the artefact came about: recorded, never part of its identity."""
-    import hashlib
-    from datetime import UTC, datetime
-
-    from repro import __version__
-
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB on Linux, of the whole process so far
     return {
         "source": hashlib.sha256(Path(stage.__file__).read_bytes()).hexdigest(),
