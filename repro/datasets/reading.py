@@ -74,10 +74,8 @@ def counted(records: Iterable[T], source: Source) -> Iterator[T]:
     expected = dataset(source.dataset).counts.get(source.piece)
     if expected is not None and count != expected:
         where = f"{source.files[0]}: " if source.files else ""
-        raise DataError(
-            f"{where}{count:,} {source.piece} where {source.dataset} has {expected:,}: "
-            "not the collection the papers used"
-        )
+        counts = f"{count:,} {source.piece} where {source.dataset} has {expected:,}"
+        raise DataError(f"{where}{counts}: not the collection the papers used")
 
 
 def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> Iterable[T]:

@@ -84,18 +84,19 @@ def score(
     """
     wanted = {text: parse_measure(text) for text in measures}
     missing, ignored = coverage(run, qrels)
-    documents = {
-        qid: [d for d, _ in run[qid] if not (ignore_identical_ids and d == qid)]
-        for qid in qrels
-        if qid in run
-    }
+    judged = [qid for qid in qrels if qid in run]
+    documents = {qid: _documents(run[qid], qid if ignore_identical_ids else None) for qid in judged}
     # pytrec_eval counts grades into an array: below zero they would be written outside it
-    grades = {qid: {d: max(grade, 0) for d, grade in judged.items()} for qid, judged in qrels.items()}
+    grades = {qid: {d: max(grade, 0) for d, grade in graded.items()} for qid, graded in qrels.items()}
     with many_objects():
         scores = _trec_scores(set(wanted.values()), grades, documents)
     queries = sorted(qrels)
     by_measure = {text: [scores[measure][qid] for qid in queries] for text, measure in wanted.items()}
     return Scores(queries, by_measure, missing, ignored)
+
+
+def _documents(ranking: Sequence[tuple[str, float]], ignored: str | None) -> list[str]:
+    return [document for document, _ in ranking if document != ignored]
 
 
 def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:
@@ -107,10 +108,8 @@ def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[l
         raise DataError("there are no judgements to score the run with")
     ignored = sum(qid not in judged for qid in run)
     if ignored == len(run):
-        raise DataError(
-            f"none of the run's {len(run)} queries is among the {len(judged)} judged ones; "
-            "check that run and judgements belong to the same queries"
-        )
+        unjudged = f"none of the run's {len(run)} queries is among the {len(judged)} judged ones"
+        raise DataError(f"{unjudged}; check that run and judgements belong to the same queries")
     return sorted(qid for qid in judged if qid not in run), ignored
 
 

@@ -38,10 +38,8 @@ class MeasuredEncoder:
             raise UsageError(f"{model} is a released checkpoint; take it from {name!r} itself")
         views = passages.params.get("views", ["dense"])
         if list(views) != ["dense"]:
-            raise UsageError(
-                f"{run} searches by {' and '.join(views)} vectors, which sentence-transformers has no "
-                "directory for; choose a row with a dense vector alone"
-            )
+            unknown = f"{' and '.join(views)} vectors, which sentence-transformers has no directory for"
+            raise UsageError(f"{run} searches by {unknown}; choose a row with a dense vector alone")
         return cls(model, passages, queries)
 
     @property
@@ -102,8 +100,6 @@ def _run(node: Node) -> Node:
     if "run" in node.inputs and node.stage == "evaluate":
         return node.inputs["run"]
     if node.stage not in ("search", "search_views"):
-        raise UsageError(
-            f"{node} is neither a run nor its scores; give the fingerprint of one of these, since only a run "
-            "tells how texts are read"
-        )
+        remedy = "give the fingerprint of one of these, since only a run tells how texts are read"
+        raise UsageError(f"{node} is neither a run nor its scores; {remedy}")
     return node

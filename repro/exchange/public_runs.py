@@ -58,10 +58,8 @@ def present(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
         raise DataError(f"{folder}: none of the public runs is there; put {named} into it")
     for run in there:
         if sha256(folder / run.file) != run.sha256:
-            raise DataError(
-                f"{folder / run.file}: its bytes are not those of the public run; get it again, or import it "
-                "as a run of your own with --cell"
-            )
+            remedy = "get it again, or import it as a run of your own with --cell"
+            raise DataError(f"{folder / run.file}: its bytes are not those of the public run; {remedy}")
     return there, [run for run in public_runs() if run not in there]
 
 

@@ -73,10 +73,9 @@ def _of_record(record: Record, store: Store) -> Node:
     try:
         return store.remembered(record.fingerprint)
     except UsageError:
-        raise UsageError(
-            f"{record.cell} was measured by several runs, or with another store than {store.root}; "
-            f"`repro plan --cell {record.cell} --json` lists fingerprints to name instead"
-        ) from None
+        reason = f"measured by several runs, or with another store than {store.root}"
+        remedy = f"`repro plan --cell {record.cell} --json` lists fingerprints to name instead"
+        raise UsageError(f"{record.cell} was {reason}; {remedy}") from None
 
 
 def _newest(identifier: str, results: Results, scale: str) -> Record:

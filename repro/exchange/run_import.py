@@ -102,10 +102,9 @@ class Importer:
                 checked[cell.column.dataset] = self._checked(path, plans[cell.id])
             run, wanted = checked[cell.column.dataset], parse_measure(plans[cell.id].measure)
             if run.depth < wanted.cutoff:
-                raise UsageError(
-                    f"{path}: the run has {run.depth} documents a query, {cell.id} is {wanted} and looks "
-                    f"at {wanted.cutoff}; import a deeper run, or name other cells"
-                )
+                needed = f"{cell.id} is {wanted} and looks at {wanted.cutoff}"
+                reason = f"the run has {run.depth} documents a query, {needed}"
+                raise UsageError(f"{path}: {reason}; import a deeper run, or name other cells")
         digest = sha256(path)
         finished = [_with_run(plans[cell.id], path, digest) for cell in cells]
         for measurement in finished:

@@ -17,7 +17,6 @@ from repro.recipe.released import ranked
 from repro.running.engines.inline import ensure
 from repro.running.measurement import Builder, Measurement
 from repro.running.records import measured
-from repro.running.requirements import Machine
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
 from repro.store import make_writable
@@ -91,8 +90,7 @@ def scores_on_table(
     measurements, left_out = {}, []
     for column, retriever in retrievers.items():
         if retriever:
-            like = _measured_like(retriever, models, conventions, scale, workspace.machine)
-            measurements[column] = like
+            measurements[column] = _measured_like(retriever, models, conventions, builder)
         else:
             left_out.append(f"column {column} is left out: no row of the table ranks texts in it")
     if not measurements:
@@ -168,22 +166,22 @@ def _measured_like(
     retriever: Measurement,
     models: tuple[UserEncoder, UserEncoder],
     conventions: Conventions,
-    scale: Scale,
-    machine: Machine,
+    builder: Builder,
 ) -> Measurement:
     """The same evaluation of each dataset, of the encoder's run in place of the retriever's."""
     parts = {part.inputs["qrels"].fingerprint: part for part in retriever.parts}  # samples share a dataset
-    cap = scale.facts.caps.get("length", max(conventions.passage_length, conventions.query_length))
-    within = conventions.but(
-        {name: min(getattr(conventions, name), cap) for name in ("query_length", "passage_length")}
-    )
+    cap = builder.scale.facts.caps.get("length", max(conventions.passage_length, conventions.query_length))
+    lengths = {name: min(getattr(conventions, name), cap) for name in ("query_length", "passage_length")}
+    within = conventions.but(lengths)
     checkpoints = tuple(model.node(conventions) for model in models)
     evaluations = []
     for part in parts.values():
         run = part.inputs["run"]
         passages, topics = (run.inputs[side].inputs["texts"] for side in ("passages", "queries"))
         ranking = ranked(passages, topics, models=checkpoints, conventions=within, depth=run.params["depth"])
-        evaluations.append(machine.resolve(Node("evaluate", part.params, {**part.inputs, "run": ranking})))
+        evaluations.append(
+            builder.machine.resolve(Node("evaluate", part.params, {**part.inputs, "run": ranking}))
+        )
     return Measurement(retriever.cell, None, (tuple(evaluations),), retriever.measure, {}, {})
 
 

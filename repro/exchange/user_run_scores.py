@@ -52,15 +52,11 @@ def judged_by_documents(identifier: str) -> Dataset:
     """The catalogue's entry. Raises UsageError where no judgements of documents belong to it."""
     entry = dataset(identifier)
     if entry.members:
-        raise UsageError(
-            f"{identifier} is the mean of {len(entry.members)} collections; score a run of each, as of "
-            f"{entry.members[0]}"
-        )
+        mean = f"{identifier} is the mean of {len(entry.members)} collections"
+        raise UsageError(f"{mean}; score a run of each, as of {entry.members[0]}")
     if entry.judgements == "answers":
-        raise UsageError(
-            f"{identifier} is judged by answers found in passages, which a run file alone does not show; "
-            "`repro run` of a cell measures it with its corpus"
-        )
+        unseen = "judged by answers found in passages, which a run file alone does not show"
+        raise UsageError(f"{identifier} is {unseen}; `repro run` of a cell measures it with its corpus")
     if "qrels" not in entry.pieces:
         raise UsageError(f"{identifier} has no judgements, it is a {entry.what}; name one of its splits")
     return entry
@@ -102,8 +98,6 @@ def scores_of(path: Path, qrels: Qrels, measures: Sequence[str], *, ignore_ident
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
     if not any(d in judged for qid, judged in qrels.items() for d, _ in run.get(qid, ())):
-        raise DataError(
-            f"{path}: none of its documents is judged for its query; check that its document ids are "
-            "those of the dataset"
-        )
+        remedy = "check that its document ids are those of the dataset"
+        raise DataError(f"{path}: none of its documents is judged for its query; {remedy}")
     return scores

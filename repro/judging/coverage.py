@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from repro.errors import ManifestError
 from repro.manifest.cells import Cell, cells_of, exhibits, figure_tables, is_measured
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
@@ -162,14 +161,10 @@ def _way(cell: Cell, records: Sequence[Record]) -> str:
         return "run"
     if cell.column.not_measurable or cell.row.not_measurable:
         return "not measurable"
-    raise _unexplained(cell)
-
-
-def _unexplained(cell: Cell) -> ManifestError:
     manifest = cell.paper.manifest
     location = ("tables", manifest.tables.index(cell.table), "rows", cell.table.rows.index(cell.row))
     reason = f"cell {cell.id} has no recipe; give the row one, or say under not_measurable why there is none"
-    return fault_at(cell.paper.folder / "cells.yaml", location, reason)
+    raise fault_at(cell.paper.folder / "cells.yaml", location, reason)
 
 
 def _drawn(folder: Path, paper: str, place: str) -> tuple[str, ...]:

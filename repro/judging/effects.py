@@ -59,13 +59,9 @@ def order_agreement(printed: Sequence[float], measured: Sequence[float]) -> floa
     if len(printed) < ROWS or len(set(printed)) == 1 or len(set(measured)) == 1:
         return None
     pairs = list(combinations(zip(printed, measured, strict=True), 2))
-    theirs, ours = ([_sign(a[i] - b[i]) for a, b in pairs] for i in (0, 1))
+    theirs, ours = ([(a[i] > b[i]) - (a[i] < b[i]) for a, b in pairs] for i in (0, 1))
     agreeing = sum(x * y for x, y in zip(theirs, ours, strict=True))
     return agreeing / math.sqrt(sum(map(abs, theirs)) * sum(map(abs, ours)))
-
-
-def _sign(difference: float) -> int:
-    return (difference > 0) - (difference < 0)
 
 
 def effects(cells: Sequence[Compared]) -> list[Effect]:

@@ -101,9 +101,8 @@ def costs(plan: Plan, store: Store) -> dict[str, Cost]:
 
 
 def _own_pretrainings(measurement: Measurement, every: Iterable[Measurement]) -> list[Node]:
-    others = {
-        node.fingerprint for m in every if m.cell.row.id != measurement.cell.row.id for node in walk(m.parts)
-    }
+    of_others = (m for m in every if m.cell.row.id != measurement.cell.row.id)
+    others = {node.fingerprint for m in of_others for node in walk(m.parts)}
     nodes = walk(measurement.parts)
     return [node for node in nodes if node.stage == "pretrain" and node.fingerprint not in others]
 

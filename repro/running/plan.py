@@ -142,7 +142,6 @@ def _check_overrides_matter(overrides: Mapping[str, str], asked_for: set[str]) -
     """A switch that changes nothing must not look as if it had."""
     for identifier in overrides:
         if identifier not in asked_for:
-            raise UsageError(
-                f"reading {identifier!r} changes nothing here: no recipe of the selected cells asks for it; "
-                f"they ask for {', '.join(sorted(asked_for)) or 'none'}"
-            )
+            reason = "no recipe of the selected cells asks for it"
+            known = ", ".join(sorted(asked_for)) or "none"
+            raise UsageError(f"reading {identifier!r} changes nothing here: {reason}; they ask for {known}")

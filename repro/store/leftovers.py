@@ -48,7 +48,8 @@ def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Lefto
     """
     building = _building(store)
     before = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
-    kept = Lineage(store.root).below(needed | building | _planned_since(store, before))
+    planned = {path.stem for path in store.root.glob("nodes/*.json") if _newest(path) > before}
+    kept = Lineage(store.root).below(needed | building | planned)  # work on a plan may not have begun
     items = [item for item in _artefacts(store, kept, building) if _newest(item.path) <= before]
     gone = {item.path for item in items}
     items += [item for item in _locks(store, gone, building) if _newest(item.path) <= before]
@@ -148,11 +149,6 @@ def _building(store: Store) -> set[str]:
             except BlockingIOError:
                 held.add(name[2])
     return held
-
-
-def _planned_since(store: Store, before: float) -> set[str]:
-    """Fingerprints of the nodes planned since ``before``, whose work may not have begun."""
-    return {path.stem for path in store.root.glob("nodes/*.json") if _newest(path) > before}
 
 
 def _newest(path: Path) -> float:

@@ -103,9 +103,8 @@ class RemoteStore:
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
             if "://" in self.root:
                 reason = reason.replace(self.root, _shown(self.root))
-            raise StoreError(
-                f"{self.name} cannot be used: {reason}; with it at hand the same command continues"
-            ) from error
+            remedy = "with it at hand the same command continues"
+            raise StoreError(f"{self.name} cannot be used: {reason}; {remedy}") from error
 
 
 def _shown(address: str) -> str:

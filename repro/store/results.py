@@ -95,17 +95,15 @@ class Results:
 
     def append(self, records: Iterable[Record]) -> int:
         """Add the records that are not there yet; returns how many. Safe between processes."""
-        added = 0
         by_file: dict[tuple[str, str], list[Record]] = {}
         for record in records:
             by_file.setdefault((record.scale, record.cell.split("/")[0]), []).append(record)
-        for (scale, paper), group in by_file.items():
-            added += self._append(self.path(scale, paper), scale, paper, group)
-        return added
+        return sum(self._append(*place, group) for place, group in by_file.items())
 
-    def _append(self, path: Path, scale: str, paper: str, group: list[Record]) -> int:
+    def _append(self, scale: str, paper: str, group: list[Record]) -> int:
         from filelock import FileLock
 
+        path = self.path(scale, paper)
         with translated(self.root, *_FOLDER):
             path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(path.with_suffix(".lock")):

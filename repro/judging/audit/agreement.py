@@ -23,18 +23,14 @@ def disagreements(sources: list[Paper], notes: Notes) -> list[Finding]:
     for source in sources:
         for cell in numeric_cells(source):
             if cell.column.dataset and cell.column.measure:
-                key = notes.configuration(cell), cell.column.dataset, _measure(cell)
+                measure = cell.column.measure.replace(_SUCCESS, "R@")
+                key = notes.configuration(cell), cell.column.dataset, measure
                 alike.setdefault(key, []).append(cell)
     return [
         _finding(*key, cells)
         for key, cells in alike.items()
         if any(_differ(a, b) for a, b in combinations(cells, 2))
     ]
-
-
-def _measure(cell: Cell) -> str:
-    """The measure as papers name it: success at k is printed as recall."""
-    return cell.column.measure.replace(_SUCCESS, "R@")
 
 
 def _differ(a: Cell, b: Cell) -> bool:

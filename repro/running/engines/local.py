@@ -36,10 +36,8 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
         KeyboardInterrupt: it was interrupted, and no child is left.
     """
     if options.gpus_per_stage != 1 and not 1 <= options.gpus_per_stage <= len(gpus()):
-        raise UsageError(
-            f"--gpus-per-stage is {options.gpus_per_stage}, and this machine shows {len(gpus())} GPUs; "
-            "give 1, or as many as there are at most"
-        )
+        reason = f"--gpus-per-stage is {options.gpus_per_stage}, and this machine shows {len(gpus())} GPUs"
+        raise UsageError(f"{reason}; give 1, or as many as there are at most")
     return _Run(plan, store, progress, options).carry_out()
 
 
@@ -102,7 +100,7 @@ class _Run:
             ready = not any(p.fingerprint in self.unsettled for p in node.parents())
             if ready and held_back(node, self.machine, self.outcome):
                 self.unsettled.discard(node.fingerprint)
-            elif ready and self._has_place(node):
+            elif ready and len(self.running) < self.jobs and self._wanted(node) <= len(self.free):
                 self.progress.note(f"{self.numbers[node.fingerprint]} {describe(node)}")
                 self.running.append(self._child(node))
             else:
@@ -120,9 +118,6 @@ class _Run:
         if not self.has_gpus or not STAGES[node.stage].heavy:
             return 0
         return self.gpus_per_stage if node.stage in SHARED else 1
-
-    def _has_place(self, node: Node) -> bool:
-        return len(self.running) < self.jobs and self._wanted(node) <= len(self.free)
 
     def _settle(self, child: Child) -> None:
         self.running.remove(child)

@@ -32,13 +32,8 @@ class Resources(Strict):
 
     def words(self) -> list[str]:
         """These resources as options of sbatch."""
-        named = {
-            "--partition": self.partition,
-            "--gpus": self.gpus or None,
-            "--cpus-per-task": self.cpus,
-            "--mem": self.memory,
-            "--time": self.time,
-        }
+        named = {"--partition": self.partition, "--gpus": self.gpus or None, "--cpus-per-task": self.cpus}
+        named |= {"--mem": self.memory, "--time": self.time}
         return [f"{name}={value}" for name, value in named.items() if value is not None] + list(self.options)
 
 

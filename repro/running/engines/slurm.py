@@ -42,10 +42,9 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
     """Submit the plan and say how many jobs that made. Raises what ``submit`` raises."""
     done = submit(plan, store, progress, options)
     if done.submitted or done.standing:
-        progress.note(
-            f"{len(done.submitted)} jobs submitted, {len(done.standing)} queued or running before; "
-            "`repro status` tells of them, the same command prints what was measured"
-        )
+        counts = f"{len(done.submitted)} jobs submitted, {len(done.standing)} queued or running before"
+        hint = "`repro status` tells of them, the same command prints what was measured"
+        progress.note(f"{counts}; {hint}")
     return done.outcome
 
 
