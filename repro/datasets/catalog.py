@@ -125,14 +125,9 @@ def _dataset(id: str, corpus_id: str, stated: Mapping) -> Dataset:
     facts["qrels"] = (short,) if short else ()
     facts["topics"] = tuple(facts.get("topics", facts["qrels"]))
     facts["parts"] = tuple(facts.get("parts", ()))
-    return Dataset(
-        id=id,
-        corpus_id=corpus_id,
-        pieces=pieces,
-        counts={p: n for p, n in counts.items() if n is not None},
-        judgements=judgements if "queries" in pieces else None,
-        **facts,
-    )
+    facts["counts"] = {piece: count for piece, count in counts.items() if count is not None}
+    facts["judgements"] = judgements if "queries" in pieces else None
+    return Dataset(id=id, corpus_id=corpus_id, pieces=pieces, **facts)
 
 
 def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]:

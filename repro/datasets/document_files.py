@@ -25,12 +25,9 @@ def documents(path: Path) -> Iterator[Document]:
         seen.add(id)
         metadata = row.get("metadata")
         url = row.get("url") or (metadata.get("url") if isinstance(metadata, dict) else None)
-        yield Document(
-            id,
-            checked_text(row, "title", path, number, needed=False),
-            checked_text(row, "text", path, number, needed=True),
-            url if isinstance(url, str) else "",
-        )
+        title = checked_text(row, "title", path, number, needed=False)
+        text = checked_text(row, "text", path, number, needed=True)
+        yield Document(id, title, text, url if isinstance(url, str) else "")
 
 
 def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

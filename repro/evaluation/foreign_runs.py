@@ -66,10 +66,9 @@ def _check_documents(path: Path, run: Mapping, judged: Mapping[str, Mapping[str,
         for document in ranking:
             if not form.fullmatch(document):
                 where = _place(path, qid, document)
-                raise DataError(
-                    f"{where}: document id {document!r} is of another collection: those judged look like "
-                    f"{min(documents)!r}; import the run for cells of its own collection"
-                )
+                reason = f"of another collection: those judged look like {min(documents)!r}"
+                remedy = "import the run for cells of its own collection"
+                raise DataError(f"{where}: document id {document!r} is {reason}; {remedy}")
 
 
 def _check_queries(path: Path, run: Mapping, judged: Mapping) -> None:

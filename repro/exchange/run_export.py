@@ -34,14 +34,11 @@ class Exported:
         params = self.evaluation.params if self.evaluation else {}
         judged = self.evaluation.inputs.get("qrels") if self.evaluation else None
         made_here = self.record and not self.record.origin
-        return header(
-            completed(
-                read_metadata(self.path.with_name("run.ir_metadata.yml")),
-                collection=_collection(judged.params["dataset"]) if judged else {},
-                measures=list(params.get("measures", ())),
-                environment=self.record.environment if made_here else {},
-            )
-        )
+        metadata = read_metadata(self.path.with_name("run.ir_metadata.yml"))
+        collection = _collection(judged.params["dataset"]) if judged else {}
+        measures = list(params.get("measures", ()))
+        environment = self.record.environment if made_here else {}
+        return header(completed(metadata, collection=collection, measures=measures, environment=environment))
 
 
 def _collection(identifier: str) -> dict[str, str]:

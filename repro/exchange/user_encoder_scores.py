@@ -100,7 +100,7 @@ def scores_on_table(
     parts = [part for m in measurements.values() for part in m.parts]
     ensure(parts, store, progress, machine=workspace.machine).raise_first()
     scores = [
-        _score(m, measured(m, scale.name, store), _best(cells[column])) for column, m in measurements.items()
+        _score(m, measured(m, scale.name, store), _best(cells[name])) for name, m in measurements.items()
     ]
     return scores + _averages(averages, scores), left_out
 
@@ -179,9 +179,8 @@ def _measured_like(
         run = part.inputs["run"]
         passages, topics = (run.inputs[side].inputs["texts"] for side in ("passages", "queries"))
         ranking = ranked(passages, topics, models=checkpoints, conventions=within, depth=run.params["depth"])
-        evaluations.append(
-            builder.machine.resolve(Node("evaluate", part.params, {**part.inputs, "run": ranking}))
-        )
+        scored = Node("evaluate", part.params, {**part.inputs, "run": ranking})
+        evaluations.append(builder.machine.resolve(scored))
     return Measurement(retriever.cell, None, (tuple(evaluations),), retriever.measure, {}, {})
 
 

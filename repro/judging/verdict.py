@@ -9,26 +9,18 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from math import isfinite
-from typing import Protocol
 
 from repro.errors import DataError
 from repro.judging.tolerance import Tolerance
+from repro.manifest.arithmetic import rounded
+from repro.manifest.printed import Printed
 
 PASSES = frozenset({"exact", "consistent", "within tolerance"})
 FAILS = frozenset({"lower", "higher", "failed"})
 NEITHER = frozenset({"inconclusive", "modified", "scaled", "blocked", "not run"})
 SEEDS_FOR_AN_INTERVAL = 3
-
-
-class Printed(Protocol):
-    """What is needed of a printed cell; ``repro.manifest.printed.Printed`` is one."""
-
-    text: str
-    value: Decimal | None
-    decimals: int | None
-    bound: str
 
 
 @dataclass(frozen=True)
@@ -92,8 +84,7 @@ def equal_after_rounding(mean: Decimal, printed: Printed) -> bool:
 
     Authors round half up (66.45 to 66.5) or half to even (66.45 to 66.4) as their tool does; either counts.
     """
-    step = Decimal(1).scaleb(-printed.decimals)
-    return printed.value in {mean.quantize(step, way) for way in (ROUND_HALF_UP, ROUND_HALF_EVEN)}
+    return printed.value in rounded(mean, printed.decimals)
 
 
 def prediction_half_width(values: Sequence[Decimal]) -> Decimal:

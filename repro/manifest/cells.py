@@ -203,9 +203,8 @@ def select(
     chosen += _in_rows([c for source in sources for c in _in_tables(source, tables)], rows, chosen)
     measured = _distinct([c for c in chosen if is_measured(c)])
     if not measured:
-        raise UsageError(
-            "what is selected has no published number that could be measured; `repro show` prints it"
-        )
+        reason = "what is selected has no published number that could be measured"
+        raise UsageError(f"{reason}; `repro show` prints it")
     return measured
 
 

@@ -84,9 +84,8 @@ def _package_folder(entry) -> Path:
     except (ImportError, ValueError):
         spec = None
     if spec is None or not spec.submodule_search_locations:
-        raise UsageError(
-            f"the installed paper {entry.name!r} names the package {entry.value!r}, which is not there"
-        )
+        package = f"the package {entry.value!r}, which is not there"
+        raise UsageError(f"the installed paper {entry.name!r} names {package}")
     return Path(next(iter(spec.submodule_search_locations)))
 
 

@@ -72,14 +72,7 @@ def parse(text: str) -> Printed:
     match = _NUMBER.fullmatch(bare)
     if match is None:
         return Printed(text)
-    number = match["number"].replace("−", "-")
-    delta = match["delta"]
-    return Printed(
-        text=text,
-        value=Decimal(number),
-        decimals=len(number.partition(".")[2]),
-        marks=match["marks"],
-        bold=bold,
-        bound=match["bound"] or "",
-        delta=Decimal(delta.replace("−", "-")) if delta else None,
-    )
+    number, delta = match["number"].replace("−", "-"), (match["delta"] or "").replace("−", "-")
+    decimals, bound = len(number.partition(".")[2]), match["bound"] or ""
+    difference = Decimal(delta) if delta else None
+    return Printed(text, Decimal(number), decimals, match["marks"], bold, bound, difference)

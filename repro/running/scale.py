@@ -166,12 +166,9 @@ class Scale:
             precision="fp32",
             seed=facts.initialise["seed"],
         )
-        return recipe.pretrain(
-            tokens,
-            objective=MASKED_LANGUAGE_MODEL,
-            options={"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"},
-            optimisation=optimisation,
-        )
+        options = {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"}
+        objective = MASKED_LANGUAGE_MODEL
+        return recipe.pretrain(tokens, objective=objective, options=options, optimisation=optimisation)
 
     def _negatives(self, node: Node) -> Node:
         """BM25 negatives mined from this scale's collection, in place of a distributed file."""
