@@ -19,8 +19,8 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
         path: of the SVG; the numbers go into a .csv of the same name.
         note: small print on the face of it; empty for none.
     """
-    names = list(dict.fromkeys(series["label"] for panel in panels for series in panel["series"]))
     below, rows = {panel["x_label"] for panel in panels}, _rows(panels)
+    names = list(dict.fromkeys(row[2] for row in rows))
     with canvas(path, panels=len(panels), panel_height=1.9 if len(panels) == 1 else 1.5) as (figure, grid):
         for axes, panel in zip(grid, panels, strict=True):
             for series in panel["series"]:
@@ -28,10 +28,9 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
             axes.set(title=_title(panel, 40 if len(panels) == 1 else 20))
             if len(below) > 1:
                 axes.set_xlabel(panel["x_label"])
-            _scales(axes, [point[0] for series in panel["series"] for point in series["points"]])
+            _scales(axes, panel["series"])
         legend(figure, handle_length=2.2)
-        bands = "bands: lowest to highest" if any(_banded(row[3:]) for row in rows) else ""
-        foot(figure, below.pop() if len(below) == 1 else "", bands, note)
+        foot(figure, below.pop() if len(below) == 1 else "", _bands(rows), note)
     write_csv(path, ("panel", "measure", "series", "x", "y", "low", "high"), rows)
 
 
@@ -43,6 +42,10 @@ def _rows(panels: Sequence[dict]) -> list[tuple]:
         for series in panel["series"]
         for point in series["points"]
     ]
+
+
+def _bands(rows: Sequence[tuple]) -> str:
+    return "bands: lowest to highest" if any(_banded(row[3:]) for row in rows) else ""
 
 
 def _series(axes, series: dict, number: int) -> None:
@@ -74,14 +77,14 @@ def _banded(point: Point) -> bool:
     return point[2] is not None and point[3] is not None
 
 
-def _scales(axes, places: Sequence[float | None]) -> None:
+def _scales(axes, lines: Sequence[dict]) -> None:
     """Few round ticks upwards; across, a tick at every place that was measured."""
     from matplotlib.ticker import MaxNLocator, NullLocator
 
     axes.yaxis.set_major_locator(MaxNLocator(4))
     axes.ticklabel_format(axis="y", useOffset=False)
     axes.margins(y=0.12)
-    ticks = sorted({place for place in places if place is not None})
+    ticks = sorted({point[0] for series in lines for point in series["points"]} - {None})
     if not ticks:
         axes.set_xticks([])
         return

@@ -34,7 +34,7 @@ def card(c: Compared, comparison: Comparison) -> Markup:
     cell, place = c.cell, about(c.cell.id)
     column = " ".join(cell.column.head) or cell.column.id
     title = el("h4", cell.row.label, " · ", column, id=f"{place}/title")
-    facts = [*_print(c), *_ours(c), *_definition(c), *_tests(c, comparison), *_choices(c)]
+    facts = [*_print(c), *_ours(c), *_blocked(c), *_definition(c), *_tests(c, comparison), *_choices(c)]
     facts += [_fact("reproduce", el("code", _command(c)))]
     facts += [*_readings(c, comparison), *(fact for record in c.records for fact in _provenance(record))]
     hides = {"popovertarget": place, "popovertargetaction": "hide"}
@@ -90,6 +90,9 @@ def _ours(c: Compared) -> Iterator[Markup]:
         yield _fact("difference", f"{c.verdict.difference:+.4g}{width}")
     if c.records and not c.current:
         yield _fact("outdated", "the recipe has changed since this was measured")
+
+
+def _blocked(c: Compared) -> Iterator[Markup]:
     for obstacle in c.obstacles[:MOST_OBSTACLES]:
         yield _fact("blocked", f"{obstacle.cause}; {obstacle.remedy}")
     if len(c.obstacles) > MOST_OBSTACLES:

@@ -5,14 +5,12 @@ from collections.abc import Iterator, Sequence
 
 from repro.judging.compared import Comparison
 from repro.manifest.schema import Figure, Table
-from repro.report.html.against import against_paper
 from repro.report.html.elements import Content, Markup, el, identifier, section
 from repro.report.html.scatter import drawing
 from repro.report.html.sections import Part
 from repro.report.html.sources import citation, cited, datasets
 from repro.report.html.statements import audit, claims, readings
-from repro.report.html.studies import study
-from repro.report.html.tables import examples, notes, table
+from repro.report.html.tables import against_paper, examples, notes, study, table
 from repro.report.html.verdicts import bar
 from repro.report.html.views import view
 

@@ -1,15 +1,20 @@
-"""A paper's tables as it prints them, with ours beneath each number."""
+"""A paper's tables with ours beneath each number, and a study's with intervals and costs."""
 
 from collections.abc import Iterator, Sequence
 
 from repro.judging.compared import Compared, Comparison
+from repro.judging.effects import Effect, effects, orders
+from repro.judging.studies import LEVEL, Entry
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
-from repro.report.grid import Grid, Head, meaning, ours, spans
+from repro.report.grid import Grid, Head, column_heads, label_in_full, meaning, ours, spans
 from repro.report.html.details import about, card
 from repro.report.html.elements import Content, Markup, el, identifier
+from repro.report.html.sections import Study
 from repro.report.html.verdicts import sign, tone
+from repro.report.study import half_width, spent
+from repro.report.study import sign as above_or_below
 
 
 def table(source: Paper, printed: Table, compared: Sequence[Compared], comparison: Comparison) -> Markup:
@@ -113,3 +118,60 @@ def examples(printed: Table) -> Markup:
         answers = [el("div", ", ".join(filter(None, system))) for system in facts if any(system[1:])]
         lines.append(el("li", el("b", entry.query or entry.note), answers))
     return el("div", el("p", printed.about), el("ul", lines, class_="notes"))
+
+
+def against_paper(printed: Table, compared: Sequence[Compared]) -> Markup | None:
+    """A line for every column and gain that can be compared; None where none can."""
+    heads = {c.id: " ".join(c.head) or c.id for c in printed.columns}
+    labels = {row.id: label_in_full(printed, row) for row in printed.rows}
+    lines = [
+        f"{heads[column]}: order of {rows} rows, Kendall's tau-b {tau:.2f}"
+        for column, (tau, rows) in orders(compared).items()
+    ]
+    lines += [
+        f"{heads[e.column]}: {labels[e.row]} over {labels[e.over]}, {_gain(e)}" for e in effects(compared)
+    ]
+    if not lines:
+        return None
+    about = "Against the published numbers (an effect ratio of 1 and a ΔRI of 0 are the published gain):"
+    return el("div", el("p", about), el("ul", [el("li", line) for line in lines]), class_="notes")
+
+
+def _gain(effect: Effect) -> str:
+    ratio = "–" if effect.effect_ratio is None else f"{effect.effect_ratio:.2f}"
+    relative = "" if effect.delta_ri is None else f", ΔRI {effect.delta_ri:+.3f}"
+    return f"effect ratio {ratio}{relative}"
+
+
+def study(title: str, table: Table, measured: Study) -> Markup:
+    """Means in percent with their interval over seeds, against the row of reference, and what each cost."""
+    base = next((row.label for row in table.rows if row.id == table.delta_from), "the first row")
+    rows = [
+        el(
+            "tr",
+            el("th", row.label, scope="row"),
+            [el("td", _entry(measured.entries.get((row.id, c.id)))) for c in table.columns],
+            [el("td", text) for text in spent(measured.costs.get(row.id))],
+        )
+        for row in table.rows
+    ]
+    caption = el("p", f"{table.about} (percent; ± half of the 95 % interval over seeds)", class_="caption")
+    heads = el("thead", head(column_heads(table.columns), ("FLOPs", "seconds")))
+    body = el("table", heads, el("tbody", rows), class_="printed")
+    note = f"▲ above, ▼ below {base}: paired t-test over queries, Holm-corrected p at most {LEVEL}."
+    return el("div", caption, scrolling(body, title), el("p", note, class_="fine"))
+
+
+def _entry(entry: Entry | None) -> Content:
+    if entry is None:
+        return "–"
+    test = ""
+    if entry.against:
+        low, high = (f"{100 * x:+.1f}" for x in entry.against.interval)
+        test = f"{100 * entry.against.difference:+.1f} ({low} to {high}), p {entry.against.holm:.3g}"
+    mean = el("b", f"{100 * entry.mean:.1f}")
+    return (
+        el("span", mean, half_width(entry), above_or_below(entry)),
+        el("br"),
+        el("span", test, class_="fine"),
+    )
