@@ -131,17 +131,14 @@ class WeakDecoder(MaskedPretraining):
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head, and beside it the decoder, with what is its own."""
         super().save(folder)
+        named = dict(self.decoder.state_dict())
+        for name in ("own_embeddings", "own_head"):
+            if (part := getattr(self, name)) is not None:
+                named |= part.state_dict(prefix=f"{name}.")
         weights, known = {}, set()
-        for name, tensor in self._decoder_weights().items():
+        for name, tensor in named.items():
             if tensor.data_ptr() not in known:  # a matrix of own embeddings and own head has two names
                 known.add(tensor.data_ptr())
                 weights[name] = tensor.contiguous()
         # one key: safetensors writes several in an order that changes from process to process
         save_file(weights, folder / "decoder.safetensors", metadata={"decoder": json.dumps({"kind": "weak"})})
-
-    def _decoder_weights(self) -> dict[str, torch.Tensor]:
-        weights = dict(self.decoder.state_dict())
-        for name in ("own_embeddings", "own_head"):
-            if (part := getattr(self, name)) is not None:
-                weights |= part.state_dict(prefix=f"{name}.")
-        return weights

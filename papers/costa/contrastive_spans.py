@@ -92,9 +92,9 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         check_known("reduction", reduction, valid=("mean", "sum"))
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
         self.projector = Projector.of(model.config, projector, layers=projector_layers)
-        self.temperature, self.weight, self.reduction = temperature, weight, reduction
-        self.similarity, self.clean = check_similarity(similarity), contrastive_input == "clean"
-        self.spans_reach_sep = spans_reach_sep
+        self.contrasting = {"temperature": temperature, "similarity": check_similarity(similarity)}
+        self.contrasting["reduction"] = self.reduction = reduction
+        self.weight, self.clean, self.spans_reach_sep = weight, contrastive_input == "clean", spans_reach_sep
         self.each_epoch, self.masking, self.length, self.seed = resample == "epoch", masking, length, seed
         self.sampling = {
             "words": Words.of(tokenizer, stop_words),
@@ -134,12 +134,8 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         """``mlm`` (Eq. 9) and ``contrastive`` (lambda times Eq. 8); absent where there is nothing for it."""
         losses = mlm_loss(represented, reduction=self.reduction)
         if represented["span_mask"].any():
-            losses["contrastive"] = self.weight * group_contrastive(
-                *(represented[name] for name in ("texts", "spans", "span_mask")),
-                temperature=self.temperature,
-                similarity=self.similarity,
-                reduction=self.reduction,
-            )
+            vectors = (represented[name] for name in ("texts", "spans", "span_mask"))
+            losses["contrastive"] = self.weight * group_contrastive(*vectors, **self.contrasting)
         return losses
 
     def save(self, folder: Path) -> None:

@@ -102,8 +102,8 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
         self.contrast, self.weight = contrast, weight
         self.predicted, self.made = versions, versions if contrast == "none" else 2
-        how = {"temperature": temperature, "direction": direction, "reduction": contrast_reduction}
-        self.contrasting = how
+        self.contrasting = {"temperature": temperature, "direction": direction}
+        self.contrasting["reduction"] = contrast_reduction
         self.divergence_scale, self.normalisation = divergence_scale, normalisation
         self.similarity = check_similarity(similarity)
         self.second_term, self.reduction = second_term, reconstruction_reduction

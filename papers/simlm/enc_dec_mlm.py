@@ -32,8 +32,8 @@ class EncoderDecoderMaskedLanguageModel(ThroughBottleneck):
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``encoder`` and ``decoder``; one is absent where the batch has no token masked for it."""
         losses, tokens, network = {}, batch["clean_ids"], self.network
-        hidden, masked = network.encode(batch["encoder_ids"], batch), batch["encoder_chosen"]  # (N, L, H)
-        if masked.any():
+        hidden = network.encode(batch["encoder_ids"], batch)  # (N, L, H)
+        if (masked := batch["encoder_chosen"]).any():
             losses["encoder"] = reconstruction(hidden, network.encoder_head, tokens, masked, per=self.per)
         if (masked := batch["decoder_chosen"]).any():
             decoded = network.decode(hidden[:, 0], batch["decoder_ids"], batch)  # (N, L, H)

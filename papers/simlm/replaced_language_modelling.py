@@ -70,10 +70,9 @@ class ReplacedLanguageModelling(ThroughBottleneck):
         if counted.any():
             hidden = self.network.encode(encoder_ids, batch)  # (N, L, H)
             decoded = self.network.decode(hidden[:, 0], decoder_ids, batch)  # (N, L, H)
-            sides = {"encoder": (hidden, self.network.encoder_head)}
-            sides["decoder"] = (decoded, self.network.decoder_head)
-            for side, states in sides.items():
-                losses[side] = reconstruction(*states, tokens, counted, per=self.per)
+            heads = self.network.encoder_head, self.network.decoder_head
+            losses["encoder"] = reconstruction(hidden, heads[0], tokens, counted, per=self.per)
+            losses["decoder"] = reconstruction(decoded, heads[1], tokens, counted, per=self.per)
         if filling is not None and batch["encoder_chosen"].any():
             losses["generator"] = self.generator_weight * self.generator.loss(filling, batch)
         return losses

@@ -16,7 +16,7 @@ class MaskedPretraining(nn.Module):
     """Reading of texts, masking, encoding and saving; an objective adds its losses and sets the attributes.
 
     Attributes:
-        encoder: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
+        encoder: the objective's ``model``, BertForMaskedLM or one with ``base_model`` and ``cls`` like it.
         tokenizer: its tokenizer.
         masking: {rate, mask, random} of ``masked_texts``; BERT has 0.15, 0.8, 0.1.
         length: tokens of a text, with [CLS] and [SEP].
