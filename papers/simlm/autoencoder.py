@@ -10,7 +10,7 @@ from papers.simlm.token_losses import check_per, denominator, predicted, reconst
 from repro.nn.padding import padded
 
 
-class AutoEncoder(ThroughBottleneck):
+class AutoEncoder(ThroughBottleneck, nn.Module):
     """SimLM's architecture with nothing hidden from the encoder and everything from the decoder: L_dec alone,
     the cross-entropy of a text's tokens given its vector and as many [MASK].
 

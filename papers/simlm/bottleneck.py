@@ -76,7 +76,7 @@ class EncoderDecoder(nn.Module):
         return (self.encoder.cls if self.shared else self.decoder_cls)(hidden)
 
 
-class ThroughBottleneck(nn.Module):
+class ThroughBottleneck:
     """An objective whose ``network`` is an ``EncoderDecoder`` and whose collation a ``TwiceMasked``."""
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:

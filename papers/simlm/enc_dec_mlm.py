@@ -8,7 +8,7 @@ from papers.simlm.masks import Masks, TwiceMasked
 from papers.simlm.token_losses import check_per, denominator, reconstruction
 
 
-class EncoderDecoderMaskedLanguageModel(ThroughBottleneck):
+class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
     """SimLM's architecture and mask rates without its generator: L_enc + L_dec, where each is the
     cross-entropy of the original tokens at the positions masked for its own side.
 

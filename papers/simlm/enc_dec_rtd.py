@@ -12,7 +12,7 @@ from papers.simlm.masks import Masks, TwiceMasked
 from papers.simlm.token_losses import check_per, denominator, detection, predicted
 
 
-class EncoderDecoderReplacedTokenDetection(ThroughBottleneck):
+class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
     """SimLM's architecture and inputs with ELECTRA's task in place of its own (Clark et al. 2020).
 
         L_enc = -1/|x| sum_i [ r_i log s_i + (1 - r_i) log(1 - s_i) ],  r_i = 1 where x_enc[i] is not x[i]

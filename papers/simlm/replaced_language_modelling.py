@@ -11,7 +11,7 @@ from papers.simlm.masks import Masks, TwiceMasked
 from papers.simlm.token_losses import check_per, denominator, predicted, reconstruction
 
 
-class ReplacedLanguageModelling(ThroughBottleneck):
+class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
     """SimLM: L_pt = L_enc + L_dec, each the cross-entropy of the original tokens at all positions (Eq. 2).
 
         x_enc = Sample(g, Mask(x, p_enc)),  x_dec = Sample(g, Mask(x, p_dec))                          (Eq. 1)
