@@ -8,8 +8,7 @@ from repro.nn.dropout import set_dropout
 from repro.nn.masked_pretraining import MaskedPretraining, Tensors
 from repro.nn.projector import Projector
 from repro.nn.similarity import check_similarity
-from repro.nn.token_cross_entropy import IGNORED, mlm_loss
-from repro.nn.token_cross_entropy_chunked import mlm_rows
+from repro.nn.token_cross_entropy import IGNORED, mlm_loss, mlm_rows
 
 
 class DropoutContrast(MaskedPretraining):

@@ -11,8 +11,8 @@ from repro.nn.heads import with_head
 from repro.nn.masked_pretraining import MaskedPretraining, Tensors
 from repro.nn.padding import padded
 from repro.nn.similarity import check_similarity
-from repro.nn.token_cross_entropy import mlm_loss
-from repro.nn.token_cross_entropy_chunked import mlm_rows
+from repro.nn.text import padded
+from repro.nn.token_cross_entropy import mlm_loss, mlm_rows
 
 SENTENCES, MASKS = 0, 1  # streams of random numbers
 SHORT_TEXTS = ("whole", "drop")

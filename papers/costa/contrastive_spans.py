@@ -15,8 +15,7 @@ from repro.nn.masked_pretraining import MaskedPretraining
 from repro.nn.pooling import span_means
 from repro.nn.projector import Projector
 from repro.nn.similarity import check_similarity
-from repro.nn.token_cross_entropy import mlm_loss
-from repro.nn.token_cross_entropy_chunked import mlm_rows
+from repro.nn.token_cross_entropy import mlm_loss, mlm_rows
 from repro.nn.words import Words
 
 SPANS, MASKS = 0, 1  # streams of random numbers

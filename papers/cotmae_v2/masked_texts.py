@@ -9,7 +9,7 @@ import torch
 from papers.baselines.whole_words import WholeWords, covered
 from papers.cotmae_v2.contexts import Contexts
 from repro.errors import UsageError
-from repro.nn.padding import padded
+from repro.nn.text import padded
 from repro.nn.token_cross_entropy import IGNORED
 
 STREAMS = {"encoder": 1, "auto_encoding": 2}  # of random numbers: a side's masks do not move the other's

@@ -20,8 +20,7 @@ from repro.nn.batch_loss import BatchLoss
 from repro.nn.heads import with_head
 from repro.nn.masked_pretraining import MaskedPretraining
 from repro.nn.similarity import check_similarity
-from repro.nn.token_cross_entropy import mlm_loss
-from repro.nn.token_cross_entropy_chunked import mlm_rows
+from repro.nn.token_cross_entropy import mlm_loss, mlm_rows
 
 CONTRASTS = ("distribution", "representation", "none")
 TARGETS = {"original": "clean_ids", "masked": "masked_ids"}

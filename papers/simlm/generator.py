@@ -12,7 +12,7 @@ from torch import nn
 from papers.baselines.segments import segments_for
 from repro.errors import DataError, UsageError, check_known
 from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
-from repro.nn.token_cross_entropy_chunked import chunked_token_cross_entropy
+from repro.nn.token_cross_entropy import chunked_token_cross_entropy
 
 TRAININGS = ("frozen", "joint", "joint-from-random")
 DRAWS = ("independent", "shared")

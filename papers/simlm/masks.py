@@ -9,7 +9,7 @@ import torch
 from papers.baselines.segments import pair_segments
 from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
-from repro.nn.padding import padded
+from repro.nn.text import padded
 
 SUPERSETS = ("union", "exact")
 SMALLEST = 1e-4  # the released code masks nothing more for the decoder below this rate

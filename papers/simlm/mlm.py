@@ -5,7 +5,7 @@ import torch
 
 from papers.baselines.segments import pair_segments, segments_for
 from repro.nn.mlm import MaskedLanguageModel
-from repro.nn.padding import padded
+from repro.nn.text import padded
 
 
 class PairMaskedLanguageModel(MaskedLanguageModel):

@@ -1,4 +1,4 @@
-"""Cores, memory, disk and GPUs, asked of the system."""
+"""Cores, memory, disk and GPUs, asked of the system, and the place that a launcher gave this process."""
 
 from __future__ import annotations
 
@@ -86,3 +86,18 @@ def _cpu() -> str | None:
     except OSError:
         model = None
     return model[1].strip() if model else platform.processor() or None
+
+
+def launched_processes() -> int:
+    """The number of processes that a launcher started for one stage; 1 without a launcher."""
+    return int(os.environ.get("WORLD_SIZE", 1))
+
+
+def launched_rank() -> int:
+    """The number of this process among them, from 0."""
+    return int(os.environ.get("RANK", 0)) if launched_processes() > 1 else 0
+
+
+def local_rank() -> int:
+    """This process' number among those of its machine, from 0."""
+    return int(os.environ.get("LOCAL_RANK", 0))

@@ -13,8 +13,7 @@ from torch import nn
 from repro.errors import UsageError, check_known
 from repro.nn.batch_loss import BatchLoss
 from repro.nn.checkpoint import load_encoder, save_model
-from repro.nn.contrastive import in_batch_contrastive
-from repro.nn.four_block import four_block_contrastive
+from repro.nn.contrastive import four_block_contrastive, in_batch_contrastive
 from repro.nn.length_buckets import in_buckets, side_inputs
 from repro.nn.pooling import check_pooling, pooled
 from repro.nn.ranked_texts import ranked_texts

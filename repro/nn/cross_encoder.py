@@ -12,10 +12,9 @@ from torch.nn import functional
 
 from repro.errors import DataError, UsageError, check_known
 from repro.nn.checkpoint import quiet, save_model
-from repro.nn.divergence import divergence
+from repro.nn.contrastive import divergence
 from repro.nn.length_buckets import in_buckets
-from repro.nn.segment_pairs import segment_pairs
-from repro.nn.text import passage_text
+from repro.nn.text import passage_text, segment_pairs
 
 REGULARISERS = ("r-drop", "none")
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from repro.nn.contrastive import own_scores
+from repro.nn.contrastive import divergence, own_scores
 from repro.nn.cosine_bi_encoder import CosineBiEncoder
-from repro.nn.divergence import divergence
 from repro.nn.ranked_texts import teacher_scores
 
 

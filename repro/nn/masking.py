@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from repro.nn.padding import padded
+from repro.nn.text import padded
 from repro.nn.token_cross_entropy import IGNORED
 
 

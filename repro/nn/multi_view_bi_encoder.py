@@ -13,14 +13,12 @@ from torch.nn import functional
 from repro.errors import check_known
 from repro.nn.batch_loss import BatchLoss
 from repro.nn.checkpoint import load_masked_lm
-from repro.nn.contrastive import own_columns
-from repro.nn.divergence import divergence
+from repro.nn.contrastive import divergence, own_columns
 from repro.nn.length_buckets import in_buckets, side_inputs
 from repro.nn.ranked_texts import ranked_texts, teacher_scores
-from repro.nn.similarity import check_similarity
+from repro.nn.similarity import OBJECTIVES, check_similarity, view_similarities
 from repro.nn.sparse_view import flops, top_k
 from repro.nn.view_encoder import ViewEncoder, check_names
-from repro.nn.view_similarities import OBJECTIVES, view_similarities
 
 SIDES = {"queries": "query_", "passages": "passage_"}
 DIRECTIONS = ("teacher-student", "student-teacher")

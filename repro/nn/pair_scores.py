@@ -13,8 +13,7 @@ import torch
 from repro.errors import StageError
 from repro.nn.checkpoint import check_length, load_tokenizer
 from repro.nn.cross_encoder import load_cross_encoder, pair_inputs
-from repro.nn.precision import autocast, check_precision, device
-from repro.nn.threads import threads_for
+from repro.nn.precision import autocast, check_precision, device, threads_for
 
 BLOCK = 20_000  # pairs sorted by length together, and lost at most when interrupted
 BATCH = {"cpu": 32, "cuda": 256}

@@ -1,13 +1,15 @@
-"""The device and the number format that a model runs in."""
+"""The device, the number format and the threads that a model runs with."""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 
 import torch
+from torch import nn
 
 from repro.errors import BlockedError, check_known
-from repro.machine.launcher import local_rank
+from repro.machine.system import local_rank
 
 PRECISIONS = ("fp32", "fp16", "bf16")
 
@@ -40,3 +42,23 @@ def autocast(precision: str) -> contextlib.AbstractContextManager:
     if check_precision(precision) == "fp32":
         return contextlib.nullcontext()
     return torch.autocast("cuda", dtype=torch.float16 if precision == "fp16" else torch.bfloat16)
+
+
+SMALL = 2_000_000  # parameters outside the embeddings
+
+
+@contextlib.contextmanager
+def threads_for(model: nn.Module) -> Iterator[None]:
+    """Run a small model on one thread, a large one on as many as torch would take.
+
+    The matrices of a small model are done before a second thread has woken up; beside other processes,
+    waiting for it costs ten times the work. One thread also gives the same bits on machines with other
+    numbers of cores.
+    """
+    size = sum(p.numel() for name, p in model.named_parameters() if "embedding" not in name)
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if size < SMALL else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

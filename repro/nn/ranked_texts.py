@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 
 from repro.errors import DataError
-from repro.nn.segment_pairs import passage_inputs
-from repro.nn.text import tokenised
+from repro.nn.text import passage_inputs, tokenised
 
 Tensors = dict[str, torch.Tensor]
 

@@ -44,8 +44,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         StageError: a vector is not finite.
     """
     from repro.nn.checkpoint import check_length, load_tokenizer
-    from repro.nn.precision import check_precision, device
-    from repro.nn.threads import threads_for
+    from repro.nn.precision import check_precision, device, threads_for
 
     check_precision(params["precision"])
     ids, texts = read_texts(inputs["texts"], params)
@@ -119,7 +118,7 @@ def encoded_batches(encoder, tokenizer, texts: Sequence[Titled], params: dict) -
     import torch
 
     from repro.nn.precision import autocast, device
-    from repro.nn.segment_pairs import passage_inputs
+    from repro.nn.text import passage_inputs
     from repro.nn.token_batches import token_batches
 
     where, (titles, bodies) = device(), zip(*texts, strict=True)

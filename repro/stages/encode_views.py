@@ -43,8 +43,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         StageError: a vector is not finite.
     """
     from repro.nn.checkpoint import check_length
-    from repro.nn.precision import check_precision, device
-    from repro.nn.threads import threads_for
+    from repro.nn.precision import check_precision, device, threads_for
     from repro.training.process_group import everybody_waits
 
     check_precision(params["precision"])

@@ -14,7 +14,7 @@ from typing import Protocol
 from torch import nn
 
 from repro.nn.length_buckets import length_buckets
-from repro.nn.threads import threads_for
+from repro.nn.precision import threads_for
 from repro.progress import Progress
 from repro.training.batch_order import BatchOrder, Place
 from repro.training.checkpoints import last_complete

@@ -13,7 +13,7 @@ from datetime import timedelta
 import torch
 from torch import distributed, nn
 
-from repro.machine.launcher import launched_processes, launched_rank
+from repro.machine.system import launched_processes, launched_rank
 
 LONGEST_WAIT = timedelta(days=30)  # one process may encode much longer than another
 

@@ -16,8 +16,7 @@ from torch.utils.data import DataLoader
 from transformers import PrinterCallback, Trainer, TrainingArguments
 
 from repro.errors import StageError
-from repro.training.callbacks import Checkpoints, Steps, cut_log
-from repro.training.checkpoints import step_of
+from repro.training.checkpoints import Checkpoints, Steps, cut_log, step_of
 from repro.training.execution import Execution
 from repro.training.flop_count import Flops
 from repro.training.micro_batches import are_texts, backward_in_parts, collated_in_parts

@@ -6,7 +6,13 @@ import pytest
 import torch
 
 from repro.errors import UsageError
-from repro.nn.contrastive import contrastive, in_batch_contrastive, own_scores
+from repro.nn.contrastive import (
+    contrastive,
+    divergence,
+    four_block_contrastive,
+    in_batch_contrastive,
+    own_scores,
+)
 
 
 def loops(queries, passages, temperature, similarity):
@@ -131,3 +137,122 @@ def test_the_loss_is_sentence_transformers_multiple_negatives_ranking_loss(batch
     found = torch.autograd.grad(loss, [queries, passages])
     for ours, their in zip(found, wanted, strict=True):
         torch.testing.assert_close(ours, their, atol=1e-6, rtol=1e-6)
+
+
+def drawn(q=4, p=3, h=5, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    queries = torch.randn(q, h, dtype=torch.float64, generator=generator)
+    passages = torch.randn(q * p, h, dtype=torch.float64, generator=generator)
+    return queries, passages
+
+
+def phi(a, b, temperature):
+    dot = sum(x * y for x, y in zip(a, b, strict=True))
+    return math.exp(dot / math.hypot(*a) / math.hypot(*b) / temperature)
+
+
+def equation(queries, passages, *, temperature):
+    """The denominator written out."""
+    queries, passages = queries.tolist(), passages.tolist()
+    count, each = len(queries), len(passages) // len(queries)
+    positives = [passages[i * each] for i in range(count)]
+    total = 0.0
+    for i, (query, positive) in enumerate(zip(queries, positives, strict=True)):
+        denominator = sum(phi(query, passage, temperature) for passage in passages)
+        for j in range(count):
+            if j != i:
+                denominator += phi(positive, queries[j], temperature)
+                denominator += phi(query, queries[j], temperature)
+                denominator += phi(positive, positives[j], temperature)
+        total -= math.log(phi(query, positive, temperature) / denominator)
+    return total / count
+
+
+@pytest.mark.parametrize(("q", "p"), [(4, 3), (1, 4), (3, 1)])
+@pytest.mark.parametrize("temperature", [1.0, 0.2])
+def test_the_four_blocks_are_the_equation_written_as_loops(q, p, temperature):
+    queries, passages = drawn(q, p)
+    loss = four_block_contrastive(queries, passages, temperature=temperature)
+    expected = equation(queries, passages, temperature=temperature)
+    assert loss.item() == pytest.approx(expected, rel=1e-11)
+
+
+def test_neither_lengths_of_vectors_nor_the_order_of_queries_and_negatives_matter():
+    queries, passages = drawn()
+    loss = four_block_contrastive(queries, passages, temperature=0.2).item()
+    order = [2, 0, 3, 1]
+    places = [3 * i + n for i in order for n in (0, 2, 1)]
+    scales = torch.linspace(0.1, 9, 12, dtype=torch.float64).unsqueeze(1)
+    again = four_block_contrastive(queries[order], (passages * scales)[places], temperature=0.2)
+    assert again.item() == pytest.approx(loss, rel=1e-12)
+
+
+def test_a_positive_pushes_no_hard_negative_away():
+    """Dimensions 3 and 4 are the positives' alone: along them only a positive can push."""
+    queries, passages = drawn(q=4, p=3)
+    queries[:, 3:] = 0
+    negative = torch.arange(12) % 3 != 0
+    passages[negative, 3:] = 0
+    passages.requires_grad_()
+    four_block_contrastive(queries, passages, temperature=0.5).backward()
+    along = passages.grad[negative, 3:]
+    assert (along == 0).all()
+    assert (passages.grad[negative, :3] != 0).all()
+
+
+def test_the_pair_of_a_text_with_itself_has_no_gradient():
+    queries, passages = drawn(q=1, p=1)
+    queries.requires_grad_()
+    four_block_contrastive(queries, passages, temperature=0.1).backward()
+    assert (queries.grad == 0).all()  # one query with one passage has nothing to be told from
+
+
+def test_a_small_temperature_stays_finite_in_single_precision():
+    queries, passages = (tensor.float().mul(100).requires_grad_() for tensor in drawn())
+    loss = four_block_contrastive(queries, passages, temperature=0.001)
+    loss.backward()
+    assert loss.isfinite() and queries.grad.isfinite().all() and passages.grad.isfinite().all()
+
+
+def logits(seed, n=5, k=4):
+    return torch.randn(n, k, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)) * 3
+
+
+def as_loops(target, scores):
+    total = 0.0
+    for t, s in zip(target.tolist(), scores.tolist(), strict=True):
+        p, q = ([math.exp(x) / sum(map(math.exp, row)) for x in row] for row in (t, s))
+        total += sum(a * math.log(a / b) for a, b in zip(p, q, strict=True))
+    return total / len(target)
+
+
+def test_divergence_is_equation_5_written_as_loops_and_the_mean_over_queries():
+    target, scores = logits(0), logits(1)
+    assert divergence(target, scores).item() == pytest.approx(as_loops(target, scores), rel=1e-11)
+
+
+def test_divergence_is_torchs_own_divergence_of_log_probabilities():
+    target, scores = logits(0), logits(1)
+    theirs = torch.nn.KLDivLoss(reduction="batchmean", log_target=True)(
+        scores.log_softmax(-1), target.log_softmax(-1)
+    )
+    torch.testing.assert_close(divergence(target, scores), theirs)
+
+
+def test_adding_a_number_to_a_querys_scores_changes_nothing():
+    target, scores = logits(0), logits(1)
+    again = divergence(target + torch.arange(5.0).unsqueeze(1), scores - 7)
+    assert again.item() == pytest.approx(divergence(target, scores).item(), rel=1e-12)
+
+
+def test_equal_distributions_leave_no_gradient():
+    scores = logits(0).requires_grad_()
+    loss = divergence(logits(0) + 2, scores)
+    loss.backward()
+    assert loss.item() == pytest.approx(0, abs=1e-15)
+    torch.testing.assert_close(scores.grad, torch.zeros_like(scores), atol=1e-15, rtol=0)
+
+
+def test_large_half_precision_scores_stay_finite():
+    target, scores = (logits(seed).half() * 100 for seed in (0, 1))
+    assert divergence(target, scores).isfinite() and divergence(target, scores).dtype == torch.float32

@@ -5,9 +5,8 @@ import torch
 
 from repro.errors import UsageError
 from repro.nn.checkpoint import load_encoder, save_model
-from repro.nn.contrastive import in_batch_contrastive
+from repro.nn.contrastive import four_block_contrastive, in_batch_contrastive
 from repro.nn.cosine_bi_encoder import CosineBiEncoder
-from repro.nn.four_block import four_block_contrastive
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 OPTIONS = {

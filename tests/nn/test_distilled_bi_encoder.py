@@ -5,8 +5,8 @@ import torch
 
 from repro.errors import DataError
 from repro.nn.checkpoint import load_encoder, save_model
+from repro.nn.contrastive import divergence
 from repro.nn.distilled_bi_encoder import DistilledBiEncoder
-from repro.nn.divergence import divergence
 from tests.nn.test_cosine_bi_encoder import EXAMPLES, OPTIONS, objective, side, vectors
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 

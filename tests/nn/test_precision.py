@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import nn
 
 from repro.errors import BlockedError, UsageError
-from repro.nn.precision import autocast, check_precision
+from repro.nn.precision import SMALL, autocast, check_precision, threads_for
 
 
 def test_full_precision_can_be_had_everywhere():
@@ -24,3 +25,18 @@ def test_half_precision_without_a_gpu_is_blocked_with_a_remedy(precision):
 def test_an_unknown_precision_is_a_usage_error():
     with pytest.raises(UsageError, match="no precision 'half'"):
         check_precision("half")
+
+
+def test_a_small_model_has_one_thread_and_the_number_is_restored():
+    before = torch.get_num_threads()
+    with threads_for(nn.Linear(4, 4)):
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == before
+
+
+def test_a_large_model_keeps_its_threads():
+    before = torch.get_num_threads()
+    with torch.device("meta"):
+        large = nn.Linear(2000, SMALL // 2000)
+    with threads_for(large):
+        assert torch.get_num_threads() == before

@@ -14,7 +14,7 @@ def command(fingerprint, store):
 
     This is the unit of work that engines hand out: its inputs must be stored.
     """
-    from repro.machine.launcher import launched_rank
+    from repro.machine.system import launched_rank
     from repro.progress import TerminalProgress
     from repro.running.engines.inline import run_node
     from repro.store import Store, make_writable

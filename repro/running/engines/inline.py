@@ -17,7 +17,7 @@ from pathlib import Path
 from repro import __version__
 from repro.errors import BlockedError, ReproError, StageError
 from repro.graph import Node
-from repro.machine.launcher import launched_rank
+from repro.machine.system import launched_rank
 from repro.progress import Progress
 from repro.running.engines.torchrun import build
 from repro.running.plan import Plan

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from repro.graph import Node
-from repro.machine.launcher import launched_processes, local_rank
+from repro.machine.system import launched_processes, local_rank
 from repro.store import Store
 
 # stages that share their work among processes; of any other the first process does all

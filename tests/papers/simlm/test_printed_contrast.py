@@ -4,12 +4,12 @@ import math
 
 import pytest
 import torch
+from tests.nn.test_four_block import batch, phi
 
 from papers.simlm.printed_contrast import PrintedContrast, PrintedDistillation, printed_contrastive
 from repro.nn.cosine_bi_encoder import CosineBiEncoder
 from repro.nn.distilled_bi_encoder import DistilledBiEncoder
 from tests.nn.parted_objectives import COSINES
-from tests.nn.test_four_block import batch, phi
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 

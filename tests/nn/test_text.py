@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from repro.nn.segment_pairs import passage_inputs, segment_pairs
-from repro.nn.text import tokenised
+from repro.nn.text import passage_inputs, segment_pairs, tokenised
 from tests.tiny_models import tiny_tokenizer
 
 TITLES = ["king", "", "river bridge"]
