@@ -42,6 +42,13 @@ def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], fo
     return count
 
 
+def read_rows(artefact: Path):
+    """Open what ``write_rows`` or ``datasets`` wrote to ``arrow`` in an artefact's folder, memory-mapped."""
+    from datasets import load_from_disk
+
+    return load_from_disk(str(artefact / "arrow"))
+
+
 class IdColumn:
     """The column ``id`` of a dataset, left on disk: no string stays in memory for any of its rows."""
 

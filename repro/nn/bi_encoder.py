@@ -8,19 +8,17 @@ import torch
 from torch import nn
 
 from repro.errors import check_known
-from repro.nn.batch_loss import BatchLoss
 from repro.nn.checkpoint import load_encoder, save_model
 from repro.nn.contrastive import check_negatives, contrastive
 from repro.nn.encoder import Encoder
-from repro.nn.length_buckets import in_buckets, side_inputs
 from repro.nn.projector import Projector, saved_projector
-from repro.nn.ranked_texts import ranked_texts
+from repro.nn.ranked_texts import RankedTextsLoss
 from repro.nn.similarity import check_similarity
 
 PROJECTOR_STARTS = ("pre-trained", "new")
 
 
-class BiEncoderContrastive(BatchLoss):
+class BiEncoderContrastive(RankedTextsLoss):
     """Queries near their positive, far from their negatives and, usually, from everybody else's passages.
 
     One encoder for both sides, and everybody is all processes that train together; a passage is title,
@@ -73,30 +71,12 @@ class BiEncoderContrastive(BatchLoss):
         self.negatives = check_negatives(negatives)
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
 
-    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """The arrays of ``ranked_texts``."""
-        how = {"query_length": self.query_length, "passage_length": self.passage_length}
-        return ranked_texts(self.tokenizer, examples, separator=self.separator, **how)
-
-    def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
-        return {"queries": self._vectors(batch, "query_"), "passages": self._vectors(batch, "passage_")}
-
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """The one loss, ``contrastive``, of vectors as ``represent`` names them."""
-        loss = contrastive(
-            represented["queries"],
-            represented["passages"],
-            negatives=self.negatives,
-            temperature=self.temperature,
-            similarity=self.similarity,
-        )
-        return {"contrastive": loss}
+        how = {"temperature": self.temperature, "similarity": self.similarity}
+        return {"contrastive": contrastive(**represented, negatives=self.negatives, **how)}
 
     def save(self, folder: Path) -> None:
         """The encoder, its tokenizer and, if any, its projector."""
         save_model(self.encoder.model, self.tokenizer, folder)
         self.encoder.projector.save(folder, encodes=True)
-
-    def _vectors(self, batch: dict[str, torch.Tensor], side: str) -> torch.Tensor:
-        return in_buckets(lambda inputs: self.encoder(**inputs), side_inputs(batch, side))  # (N, H)

@@ -15,8 +15,7 @@ def load_tokenizer(folder: Path):
     """
     from transformers import AutoTokenizer
 
-    with quiet(), _readable(folder):
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    tokenizer = load(AutoTokenizer, folder)
     tokenizer.padding_side = "right"
     return tokenizer
 
@@ -28,8 +27,7 @@ def load_masked_lm(folder: Path):
     """
     from transformers import AutoModelForMaskedLM
 
-    with quiet(), _readable(folder):
-        return AutoModelForMaskedLM.from_pretrained(folder, local_files_only=True, dtype="float32")
+    return load(AutoModelForMaskedLM, folder, dtype="float32")
 
 
 def load_encoder(folder: Path):
@@ -40,8 +38,7 @@ def load_encoder(folder: Path):
     """
     from transformers import AutoModel
 
-    with quiet(), _readable(folder):
-        model = AutoModel.from_pretrained(folder, local_files_only=True, dtype="float32")
+    model = load(AutoModel, folder, dtype="float32")
     if getattr(model, "pooler", None) is not None:
         model.pooler = None
     return model
@@ -62,10 +59,11 @@ def save_model(model, tokenizer, folder: Path) -> None:
         tokenizer.save_pretrained(folder)
 
 
-@contextlib.contextmanager
-def _readable(folder: Path):
+def load(kind: type, folder: Path, **options):
+    """Read a directory as transformers' ``kind``, quietly. Raises DataError if it is not one."""
     try:
-        yield
+        with quiet():
+            return kind.from_pretrained(folder, local_files_only=True, **options)
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).strip().split("\n")[0]
         raise DataError(f"{folder}: cannot be read as a model directory ({reason})") from error

@@ -1,4 +1,4 @@
-"""Losses over softmax distributions of similarities: contrastive ones, and the divergence of a distillation."""
+"""Losses over softmax distributions of similarities: contrastive ones, and a distillation's divergence."""
 
 from __future__ import annotations
 

@@ -11,15 +11,13 @@ import torch
 from torch import nn
 
 from repro.errors import UsageError, check_known
-from repro.nn.batch_loss import BatchLoss
 from repro.nn.checkpoint import load_encoder, save_model
 from repro.nn.contrastive import four_block_contrastive, in_batch_contrastive
-from repro.nn.length_buckets import in_buckets, side_inputs
 from repro.nn.pooling import check_pooling, pooled
-from repro.nn.ranked_texts import ranked_texts
+from repro.nn.ranked_texts import RankedTextsLoss
 
 
-class CosineBiEncoder(BatchLoss):
+class CosineBiEncoder(RankedTextsLoss):
     """A query's positive closer to it than all else in the batch, by cosine over a temperature.
 
     One encoder for both sides. Where several processes train together, each sees the passages of all.
@@ -78,15 +76,6 @@ class CosineBiEncoder(BatchLoss):
         # saved with a checkpoint, so that a resumed training goes on from it
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
-    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """The arrays of ``ranked_texts``."""
-        how = {"query_length": self.query_length, "passage_length": self.passage_length}
-        return ranked_texts(self.tokenizer, examples, separator=self.separator, **how)
-
-    def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
-        return {"queries": self._vectors(batch, "query_"), "passages": self._vectors(batch, "passage_")}
-
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """The one loss, ``contrastive``, of vectors as ``represent`` names them. One more step is done."""
         losses = {"contrastive": self.contrastive(represented["queries"], represented["passages"])}
@@ -118,13 +107,11 @@ class CosineBiEncoder(BatchLoss):
         if self.training:
             self.steps += 1
 
+    def encoder(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Model inputs, (N, L) each, to (N, H)."""
+        hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
+        return pooled(hidden, inputs["attention_mask"], pooling=self.pooling)
+
     def save(self, folder: Path) -> None:
         """The encoder and its tokenizer."""
         save_model(self.model, self.tokenizer, folder)
-
-    def _vectors(self, batch: dict[str, torch.Tensor], side: str) -> torch.Tensor:
-        return in_buckets(self._pooled, side_inputs(batch, side))  # (N, H)
-
-    def _pooled(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
-        hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
-        return pooled(hidden, inputs["attention_mask"], pooling=self.pooling)  # (N, H)

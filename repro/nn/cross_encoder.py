@@ -10,8 +10,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from repro.errors import DataError, UsageError, check_known
-from repro.nn.checkpoint import quiet, save_model
+from repro.errors import UsageError, check_known
+from repro.nn.checkpoint import load, save_model
 from repro.nn.contrastive import divergence
 from repro.nn.length_buckets import in_buckets
 from repro.nn.text import passage_text, segment_pairs
@@ -31,14 +31,7 @@ def load_cross_encoder(folder: Path):
     """
     from transformers import AutoModelForSequenceClassification
 
-    try:
-        with quiet():
-            return AutoModelForSequenceClassification.from_pretrained(
-                folder, num_labels=1, local_files_only=True, dtype="float32"
-            )
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise DataError(f"{folder}: cannot be read as a model directory ({reason})") from error
+    return load(AutoModelForSequenceClassification, folder, num_labels=1, dtype="float32")
 
 
 def pair_inputs(
@@ -95,13 +88,10 @@ class CrossEncoder(nn.Module):
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Examples ``{"query", "passages": [{"title", "text"}, …]}``, the positive first, as (Q, P, L)."""
         each = len(examples[0]["passages"])
-        inputs = pair_inputs(
-            self.tokenizer,
-            [example["query"] for example in examples for _ in range(each)],
-            [passage for example in examples for passage in example["passages"]],
-            length=self.passage_length,
-            separator=self.separator,
-        )
+        queries = [example["query"] for example in examples for _ in range(each)]
+        passages = [passage for example in examples for passage in example["passages"]]
+        how = {"length": self.passage_length, "separator": self.separator}
+        inputs = pair_inputs(self.tokenizer, queries, passages, **how)
         return {name: value.unflatten(0, (len(examples), each)) for name, value in inputs.items()}
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -27,17 +27,10 @@ class Encoder(nn.Module):
         self.pooling = check_pooling(pooling)
         self.projector = projector
 
-    def forward(
-        self,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        token_type_ids: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        """(N, L) each to (N, H); without segments every token is of the first."""
-        segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        hidden = self.model(input_ids=input_ids, attention_mask=attention_mask, **segments).last_hidden_state
-        # hidden: (N, L, H)
-        vectors = pooled(hidden, attention_mask, pooling=self.pooling)  # (N, H)
+    def forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Model inputs, (N, L) each, to (N, H); without segments every token is of the first."""
+        hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
+        vectors = pooled(hidden, inputs["attention_mask"], pooling=self.pooling)  # (N, H)
         return vectors if self.projector is None else self.projector(vectors)
 
 

@@ -11,11 +11,10 @@ from torch import nn
 from torch.nn import functional
 
 from repro.errors import check_known
-from repro.nn.batch_loss import BatchLoss
 from repro.nn.checkpoint import load_masked_lm
 from repro.nn.contrastive import divergence, own_columns
 from repro.nn.length_buckets import in_buckets, side_inputs
-from repro.nn.ranked_texts import ranked_texts, teacher_scores
+from repro.nn.ranked_texts import RankedTextsLoss, teacher_scores
 from repro.nn.similarity import OBJECTIVES, check_similarity, view_similarities
 from repro.nn.sparse_view import flops, top_k
 from repro.nn.view_encoder import ViewEncoder, check_names
@@ -24,7 +23,7 @@ SIDES = {"queries": "query_", "passages": "passage_"}
 DIRECTIONS = ("teacher-student", "student-teacher")
 
 
-class MultiViewBiEncoder(BatchLoss):
+class MultiViewBiEncoder(RankedTextsLoss):
     """Queries near their positive by d, the sum of their views' similarities (as Wu et al. 2023 train).
 
         L_ft         = 1/Q sum_i -log( exp(d(q_i, p_i+)/tau) / sum_p exp(d(q_i, p)/tau) )
@@ -116,8 +115,7 @@ class MultiViewBiEncoder(BatchLoss):
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """The arrays of ``ranked_texts`` and, to be distilled, ``teacher``, of ``teacher_scores``."""
-        how = {"query_length": self.query_length, "passage_length": self.passage_length}
-        batch = ranked_texts(self.tokenizer, examples, separator=self.separator, **how)
+        batch = super().collate(examples)
         return batch if self.distillation is None else batch | {"teacher": teacher_scores(examples)}
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -149,7 +147,7 @@ class MultiViewBiEncoder(BatchLoss):
 
     def encoded(self, batch: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
         """Vectors by view of the queries or passages, sparse ones whole."""
-        return in_buckets(lambda inputs: self.encoder(**inputs), side_inputs(batch, SIDES[side]))
+        return in_buckets(self.encoder, side_inputs(batch, SIDES[side]))
 
     def truncated(self, vectors: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
         """The vectors with sparse ones cut to their highest values, on a side where they are to be."""

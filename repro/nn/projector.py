@@ -10,7 +10,7 @@ from safetensors.torch import safe_open, save_file
 from torch import nn
 from torch.nn import functional
 
-from repro.errors import check_known, unknown
+from repro.errors import check_known
 
 PROJECTORS = ("nonlinear", "linear", "none")
 FILE = "projector.safetensors"
@@ -27,8 +27,7 @@ class Projector(nn.Module):
     def __init__(self, hidden_size: int, *, architecture: str, layers: int, initializer_range: float):
         super().__init__()
         check_known("projector", architecture, valid=PROJECTORS)
-        if layers not in (1, 2):
-            raise unknown("number of projector layers", str(layers), ("1", "2"))
+        check_known("number of projector layers", layers, valid=(1, 2))
         self.architecture = architecture
         self.inner = self.dense = None
         if architecture == "nonlinear" and layers == 2:

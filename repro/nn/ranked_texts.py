@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 
 from repro.errors import DataError
+from repro.nn.batch_loss import BatchLoss
+from repro.nn.length_buckets import in_buckets, side_inputs
 from repro.nn.text import passage_inputs, tokenised
 
 Tensors = dict[str, torch.Tensor]
@@ -30,6 +32,20 @@ def ranked_texts(
         separator=separator,
     )
     return {f"query_{k}": v for k, v in queries.items()} | {f"passage_{k}": v for k, v in inputs.items()}
+
+
+class RankedTextsLoss(BatchLoss):
+    """A loss over examples of fine-tuning, which all pass one ``encoder``."""
+
+    def collate(self, examples: list[dict]) -> Tensors:
+        """The arrays of ``ranked_texts``."""
+        how = {"query_length": self.query_length, "passage_length": self.passage_length}
+        return ranked_texts(self.tokenizer, examples, separator=self.separator, **how)
+
+    def represent(self, batch: Tensors) -> Tensors:
+        """Vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
+        sides = {"queries": "query_", "passages": "passage_"}
+        return {name: in_buckets(self.encoder, side_inputs(batch, side)) for name, side in sides.items()}
 
 
 def teacher_scores(examples: list[dict]) -> torch.Tensor:

@@ -9,19 +9,12 @@ from safetensors.torch import load_file
 from torch import nn
 
 from repro.errors import DataError
-from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer, quiet
+from repro.nn.checkpoint import load, load_encoder, load_masked_lm, load_tokenizer
 from repro.nn.encoder_conventions import MODULES, Module, modules, pooling_of
 from repro.nn.pooling import pooled
 from repro.nn.sparse_view import POSITIONS, max_log_saturated
 
-ACTIVATIONS = {
-    "Tanh": nn.Tanh,
-    "Identity": nn.Identity,
-    "GELU": nn.GELU,
-    "ReLU": nn.ReLU,
-    "Sigmoid": nn.Sigmoid,
-    "SiLU": nn.SiLU,
-}
+ACTIVATIONS = ("Tanh", "Identity", "GELU", "ReLU", "Sigmoid", "SiLU")  # of torch.nn
 
 
 class ReleasedEncoder(nn.Module):
@@ -44,18 +37,12 @@ class ReleasedEncoder(nn.Module):
         widths = [part.out_features for part in self.heads.modules() if isinstance(part, nn.Linear)]
         self.size = widths[-1] if widths else model.config.hidden_size
 
-    def forward(
-        self,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        token_type_ids: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        """(N, L) each to (N, ``size``)."""
-        segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        output = self.model(input_ids=input_ids, attention_mask=attention_mask, **segments)
+    def forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Model inputs, (N, L) each, to (N, ``size``)."""
+        output = self.model(**inputs)
         if self.pooling == "pooler":
             return self.heads(output.pooler_output)
-        return self.heads(pooled(output.last_hidden_state, attention_mask, pooling=self.pooling))
+        return self.heads(pooled(output.last_hidden_state, inputs["attention_mask"], pooling=self.pooling))
 
 
 class _UnitLength(nn.Module):
@@ -74,22 +61,14 @@ def load_released_encoder(folder: Path, *, pooling: str) -> ReleasedEncoder:
     _, first, *others = modules(folder)
     heads = [_head(module) for module in others]
     normalizes = bool(heads) and isinstance(heads[-1], _UnitLength)
-    return ReleasedEncoder(
-        load_encoder(folder),
-        pooling=pooling_of(first),
-        heads=heads[:-1] if normalizes else heads,
-        normalizes=normalizes,
-    )
+    model, heads = load_encoder(folder), heads[:-1] if normalizes else heads
+    return ReleasedEncoder(model, pooling=pooling_of(first), heads=heads, normalizes=normalizes)
 
 
 def _with_pooler(folder: Path) -> nn.Module:
     from transformers import AutoModel
 
-    with quiet():
-        try:
-            model = AutoModel.from_pretrained(folder, local_files_only=True, dtype="float32")
-        except (OSError, ValueError, KeyError) as error:
-            raise DataError(f"{folder}: cannot be read as a model directory ({error})") from error
+    model = load(AutoModel, folder, dtype="float32")
     if getattr(model, "pooler", None) is None:
         raise DataError(f"{folder}: the model has no pooler; choose pooling cls or mean")
     return model
@@ -113,7 +92,7 @@ def _head(module: Module) -> nn.Module:
     rows, columns = weights["linear.weight"].shape
     layer = nn.Linear(columns, rows, bias="linear.bias" in weights)
     layer.load_state_dict({name.removeprefix("linear."): value for name, value in weights.items()})
-    return nn.Sequential(layer, ACTIVATIONS[name]())
+    return nn.Sequential(layer, getattr(nn, name)())
 
 
 def _weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -140,18 +119,11 @@ class SpladeEncoder(nn.Module):
         super().__init__()
         self.model, self.tokenizer = model, tokenizer
 
-    def forward(
-        self,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        token_type_ids: torch.Tensor | None = None,
-    ) -> dict[str, torch.Tensor]:
-        """(N, L) each to ``sparse``, (N, V)."""
-        inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
-        if token_type_ids is not None:
-            inputs["token_type_ids"] = token_type_ids
-        step, rows = max(1, POSITIONS // input_ids.shape[1]), []
-        for start in range(0, len(input_ids), step):
+    def forward(self, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Model inputs, (N, L) each, to ``sparse``, (N, V)."""
+        (count, length), rows = inputs["input_ids"].shape, []
+        step = max(1, POSITIONS // length)
+        for start in range(0, count, step):
             part = {name: value[start : start + step] for name, value in inputs.items()}
             keep = part["attention_mask"].bool()
             rows.append(max_log_saturated(self.model(**part).logits, lambda logits: logits, keep))

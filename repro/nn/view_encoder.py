@@ -67,21 +67,15 @@ class ViewEncoder(nn.Module):
                 self.projection = nn.Linear(size, to, bias=False)
                 nn.init.normal_(self.projection.weight, std=model.config.initializer_range)
 
-    def forward(
-        self,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        token_type_ids: torch.Tensor | None = None,
-    ) -> dict[str, torch.Tensor]:
-        """(N, L) each to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V), not truncated."""
-        segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        encoded = self.model.base_model(input_ids=input_ids, attention_mask=attention_mask, **segments)
-        hidden = encoded.last_hidden_state  # (N, L, H)
+    def forward(self, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Model inputs, (N, L) each, to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V), whole."""
+        hidden = self.model.base_model(**inputs).last_hidden_state  # (N, L, H)
         vectors = {}
         if "dense" in self.views:
             vectors["dense"] = self._reduced(hidden[:, 0])
         if "sparse" in self.views:
-            keep = kept_positions(input_ids, attention_mask, tokenizer=self.tokenizer, **self.positions)
+            tokens = inputs["input_ids"], inputs["attention_mask"]
+            keep = kept_positions(*tokens, tokenizer=self.tokenizer, **self.positions)
             vectors["sparse"] = max_log_saturated(hidden, self.logits, keep)
         return vectors
 

@@ -7,7 +7,7 @@ from repro.datasets.catalog import catalog
 from repro.exchange.measured_encoder import Export
 from repro.graph import Node, walk
 from repro.locations import CHECKOUT
-from repro.machine import commit
+from repro.machine.versions import commit
 from repro.nn.encoder_conventions import Conventions
 from repro.running.measurement import Measurement, recipe_path
 from repro.store.results import Record, Results

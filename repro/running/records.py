@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 
 from repro.graph import canonical
 from repro.locations import CHECKOUT
-from repro.machine import commit, hardware, software
+from repro.machine.system import hardware
+from repro.machine.versions import commit, software
 from repro.manifest.cells import Cell
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan

@@ -148,14 +148,14 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _java() -> Obstacle | None:
-    from repro.machine import java_missing
+    from repro.machine.jvm import missing as java_missing
 
     missing = java_missing()
     return Obstacle(*missing, of_machine=True) if missing else None
 
 
 def _gpu() -> Obstacle | None:
-    from repro.machine import gpu
+    from repro.machine.system import gpu
 
     if gpu():
         return None

@@ -27,17 +27,14 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     name, revision, source = params["name"], params["revision"], params["source"]
     where = source["path"] if source["kind"] == "folder" else name
     options = {} if source["kind"] == "folder" else {"revision": revision}
+    how = {"dtype": "float32", "output_loading_info": True, **options}
     with quiet():
         try:
             tokenizer = AutoTokenizer.from_pretrained(where, **options)
-            model, report = AutoModelForMaskedLM.from_pretrained(
-                where, dtype="float32", output_loading_info=True, **options
-            )
+            model, report = AutoModelForMaskedLM.from_pretrained(where, **how)
             whole = not report["missing_keys"]
             if not whole:
-                model, report = AutoModel.from_pretrained(
-                    where, dtype="float32", output_loading_info=True, **options
-                )
+                model, report = AutoModel.from_pretrained(where, **how)
                 _check_whole(report["missing_keys"])
         except (OSError, ValueError, KeyError) as error:
             raise _unreadable(name, where, source["kind"], error) from error

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from repro import machine
 from repro.errors import StageError
 from repro.evaluation.run_writer import write_run
+from repro.machine import system
 from repro.progress import Progress
 from repro.stages.lucene.process import call
 from repro.stages.lucene_index import FIELDS
@@ -34,7 +34,7 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
         "index": str(index / "lucene"),
         "queries": str(queries),
         "output": str(hits),
-        "threads": machine.cores(),
+        "threads": system.cores(),
     }
     with open(queries, encoding="utf-8") as lines:
         total = sum(1 for _ in lines)

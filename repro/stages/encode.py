@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.datasets.arrow import IdColumn
+from repro.datasets.arrow import IdColumn, read_rows
 from repro.errors import DataError, StageError, check_known
 from repro.nn.encoder_conventions import MODULES
 from repro.progress import Progress
@@ -88,9 +88,7 @@ def _queries(folder: Path, params: dict):
 
 
 def _passages(folder: Path, params: dict):
-    from datasets import load_from_disk
-
-    corpus, prefix = load_from_disk(str(folder / "arrow")), params.get("prefix", "")
+    corpus, prefix = read_rows(folder), params.get("prefix", "")
 
     def texts(first: int, end: int) -> list[Titled]:
         rows = corpus[first:end]
@@ -125,7 +123,7 @@ def encoded_batches(encoder, tokenizer, texts: Sequence[Titled], params: dict) -
     inputs = passage_inputs(tokenizer, titles, bodies, length=params["length"], separator=params["separator"])
     for places, batch in token_batches(inputs):
         with torch.inference_mode(), autocast(params["precision"]):
-            output = encoder(**{name: value.to(where) for name, value in batch.items()})
+            output = encoder({name: value.to(where) for name, value in batch.items()})
         yield places, output
 
 

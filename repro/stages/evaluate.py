@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from repro.datasets.arrow import read_rows
 from repro.errors import DataError, UsageError
 from repro.evaluation.answers import answer_measures, read_answers, score_by_answers
 from repro.evaluation.measures import Scores, score
@@ -24,10 +25,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     ranking = read_run(inputs["run"] / "run.trec")
     if params["judgements"] == "qrels":
-        qrels = read_qrels(inputs["qrels"] / "qrels.trec")
-        scores = score(
-            ranking, qrels, params["measures"], ignore_identical_ids=params["ignore_identical_ids"]
-        )
+        qrels, ignore = read_qrels(inputs["qrels"] / "qrels.trec"), params["ignore_identical_ids"]
+        scores = score(ranking, qrels, params["measures"], ignore_identical_ids=ignore)
     elif params["judgements"] == "answers":
         scores = _by_answers(params["measures"], ranking, inputs, progress)
     else:
@@ -46,26 +45,24 @@ def _by_answers(measures: list[str], ranking: Run, inputs: Mapping[str, Path], p
     answers = read_answers(inputs["queries"] / "queries.jsonl")
     depth = max((measure.cutoff for measure in answer_measures(measures).values()), default=0)
     wanted = {document for qid in answers for document, _ in ranking.get(qid, ())[:depth]}
-    texts = _texts(inputs["corpus"] / "arrow", wanted, progress)
+    texts = _texts(inputs["corpus"], wanted, progress)
     return score_by_answers(ranking, answers, texts, measures)
 
 
-def _texts(path: Path, wanted: set[str], progress: Progress) -> dict[str, str]:
+def _texts(corpus: Path, wanted: set[str], progress: Progress) -> dict[str, str]:
     """Read the texts, without titles, of the wanted documents. Raises DataError if the corpus lacks one."""
     import pyarrow as pa
     import pyarrow.compute as pc
-    from datasets import load_from_disk
 
-    corpus = load_from_disk(str(path)).select_columns(["id", "text"]).with_format("arrow")
+    rows = read_rows(corpus).select_columns(["id", "text"]).with_format("arrow")
     texts: dict[str, str] = {}
-    with progress.task("passages with answers", total=len(corpus)) as advance:
-        for batch in corpus.iter(batch_size=100_000):
+    with progress.task("passages with answers", total=len(rows)) as advance:
+        for batch in rows.iter(batch_size=100_000):
             ids = batch["id"]
             chosen = batch.filter(pc.is_in(ids, value_set=pa.array(sorted(wanted), type=ids.type)))
             texts.update(zip(chosen["id"].to_pylist(), chosen["text"].to_pylist(), strict=True))
             advance(len(batch))
-    missing = sorted(wanted - texts.keys())
-    if missing:
-        first = f"the first is {missing[0]!r}"
+    if missing := wanted - texts.keys():
+        first = f"the first is {min(missing)!r}"
         raise DataError(f"{len(missing)} documents of the run are not in the corpus, {first}")
     return texts

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from repro.datasets.arrow import read_rows
 from repro.datasets.lookup import Lists, document_rows, list_offsets, query_texts
-from repro.errors import DataError, UsageError, unknown
+from repro.errors import DataError, UsageError, check_known
 from repro.progress import Progress
 
 NEGATIVE_CHOICES = ("window", "slice")
@@ -37,14 +38,10 @@ class Groups:
         negative_choice: str = "window",
         positive_choice: str = "all",
     ):
-        from datasets import load_from_disk
-
-        if negative_choice not in NEGATIVE_CHOICES:
-            raise unknown("choice of negatives", negative_choice, NEGATIVE_CHOICES)
-        if positive_choice not in POSITIVE_CHOICES:
-            raise unknown("choice of positives", positive_choice, POSITIVE_CHOICES)
-        rows = load_from_disk(str(training_set / "arrow")).data
-        self.corpus = load_from_disk(str(corpus / "arrow")).select_columns(["title", "text"])
+        check_known("choice of negatives", negative_choice, valid=NEGATIVE_CHOICES)
+        check_known("choice of positives", positive_choice, valid=POSITIVE_CHOICES)
+        rows = read_rows(training_set).data
+        self.corpus = read_rows(corpus).select_columns(["title", "text"])
         self.positives = _as_rows(rows.column("positives"), corpus, training_set)
         self.negatives = _as_rows(rows.column("negatives"), corpus, training_set)
         self.scores = _scores(rows, training_set)

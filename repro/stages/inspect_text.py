@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+from repro.datasets.arrow import read_rows
 from repro.errors import StageError, UsageError
 from repro.progress import Progress
 
@@ -27,10 +28,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: the model is none that the view can read.
         StageError: a value is not finite.
     """
-    from datasets import load_from_disk
-
     view = _view(params["view"])
-    corpus = load_from_disk(str(inputs["corpus"] / "arrow"))
+    corpus = read_rows(inputs["corpus"])
     place, present = _place(corpus, params["title"])
     document = corpus[place]
     text = " ".join(document["text"].split()[: params["words"]])

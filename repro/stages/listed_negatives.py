@@ -10,7 +10,7 @@ from repro.datasets.arrow import write_rows
 from repro.datasets.catalog import dataset
 from repro.datasets.digests import RowDigest
 from repro.datasets.source import Source
-from repro.errors import DataError, unknown
+from repro.errors import DataError, check_known
 from repro.progress import Progress
 
 STEP = 1000  # queries between two steps of the bar
@@ -55,9 +55,7 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     expected = dataset(params["dataset"]).counts.get("negatives")
     with progress.task(f"reading {source.dataset}", expected) as advance:
         count = write_rows(examples(), COLUMNS, out / "arrow")
-    for name in systems or ():
-        if name not in known:
-            raise unknown("system", name, known)
+    check_known("system", *(systems or ()), valid=known)
     if not count:
         raise DataError(f"{source.dataset}: the file leaves no query with a negative")
     return {"queries": digest.count, "negatives": negatives, **left_out, "digest": digest.hexdigest()}

@@ -6,7 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
-from repro import machine
+from repro.datasets.arrow import read_rows
+from repro.machine import system
 from repro.progress import Progress
 from repro.stages.lucene.process import call
 
@@ -22,18 +23,12 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
         BlockedError: there is no Java 21.
         StageError: Lucene failed, or left documents out that have contents.
     """
-    from datasets import load_from_disk
-
-    corpus, index = Path(inputs["corpus"]) / "arrow", out / "lucene"
+    index = out / "lucene"
     if index.exists():
         shutil.rmtree(index)  # of an interrupted attempt: Lucene would call it locked, or add to it
-    arguments = {
-        "corpus": str(corpus),
-        "index": str(index),
-        "multifield": params["multifield"],
-        "threads": machine.cores(),
-    }
-    total = len(load_from_disk(str(corpus)))
+    fields, corpus = {"multifield": params["multifield"]}, Path(inputs["corpus"])
+    arguments = {"corpus": str(corpus / "arrow"), "index": str(index), "threads": system.cores(), **fields}
+    total = len(read_rows(corpus))
     facts = call("index", arguments, folder=out, task="index", total=total, progress=progress)
-    (out / FIELDS).write_text(json.dumps({"multifield": params["multifield"]}) + "\n")
+    (out / FIELDS).write_text(json.dumps(fields) + "\n")
     return facts

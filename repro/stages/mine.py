@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.datasets.arrow import IdColumn
+from repro.datasets.arrow import IdColumn, read_rows
 from repro.errors import DataError, UsageError
 from repro.evaluation.qrels import read_qrels, relevant_documents
 from repro.evaluation.rankings import rankings
@@ -100,8 +100,6 @@ def with_random(
 
 
 def _ids(inputs: dict[str, Path]) -> IdColumn:
-    from datasets import load_from_disk
-
     if "corpus" not in inputs:
         raise UsageError("random negatives are drawn from a corpus, and none is given")
-    return IdColumn(load_from_disk(str(inputs["corpus"] / "arrow")))
+    return IdColumn(read_rows(inputs["corpus"]))

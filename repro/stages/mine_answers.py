@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import filterfalse
 from pathlib import Path
 
-from repro.datasets.arrow import write_rows
+from repro.datasets.arrow import read_rows, write_rows
 from repro.datasets.lookup import SCORED_EXAMPLES, document_rows
 from repro.errors import DataError
 from repro.evaluation.answers import contains_answer, read_answers
@@ -110,9 +110,8 @@ def example(
 def _texts(results: list[tuple[str, list[str], list[float]]], corpus: Path, source: Path):
     """A function from ids of the rankings to their texts, without titles."""
     import pyarrow as pa
-    from datasets import load_from_disk
 
     wanted = sorted({document for _, documents, _ in results for document in documents})
     rows = dict(zip(wanted, document_rows(pa.array(wanted, pa.string()), corpus, source=source), strict=True))
-    column = load_from_disk(str(corpus / "arrow")).select_columns("text")
+    column = read_rows(corpus).select_columns("text")
     return lambda documents: column[[int(rows[document]) for document in documents]]["text"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from repro.datasets.arrow import read_rows
 from repro.progress import Progress
 
 TOKEN_COLUMNS = ("input_ids", "sentences", "spans")
@@ -14,9 +15,7 @@ class TokenRows:
     """The rows of a tokens artefact, fetched from its memory-mapped file as they are asked for."""
 
     def __init__(self, folder: Path):
-        from datasets import load_from_disk
-
-        tokens = load_from_disk(str(folder / "arrow"))
+        tokens = read_rows(folder)
         self.columns = [name for name in TOKEN_COLUMNS if name in tokens.column_names]
         self.tokens = tokens.select_columns(self.columns).with_format("numpy")
 

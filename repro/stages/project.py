@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import DataError, unknown
+from repro.errors import DataError, check_known
 from repro.evaluation.qrels import read_qrels
 from repro.evaluation.runs import read_run
 from repro.progress import Progress
@@ -30,8 +30,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: the query or a candidate has no vector, the query no ranking or too few candidates, or a
             vector is not finite.
     """
-    if params["method"] not in METHODS:
-        raise unknown("projection", params["method"], METHODS)
+    check_known("projection", params["method"], valid=METHODS)
     query, candidates = params["query"], _candidates(params, inputs["run"])
     of_query, of_candidates = _vectors(inputs["queries"], [query]), _vectors(inputs["passages"], candidates)
     if of_query.shape[1] != of_candidates.shape[1]:

@@ -66,9 +66,8 @@ def _read(folder: Path, params: dict):
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         if is_dpr:
             loader = _dpr_class(folder)
-        model, report = loader.from_pretrained(
-            folder, local_files_only=True, dtype="float32", output_loading_info=True
-        )
+        how = {"local_files_only": True, "dtype": "float32", "output_loading_info": True}
+        model, report = loader.from_pretrained(folder, **how)
     _check_weights(report, optional=() if params["pooling"] == "pooler" else ("pooler",))
     return (_inner_bert(model) if is_dpr else model), tokenizer
 

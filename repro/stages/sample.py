@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import UsageError, unknown
+from repro.datasets.arrow import read_rows
+from repro.errors import UsageError, check_known
 from repro.progress import Progress
 
 METHODS = ("random", "block")
@@ -23,18 +24,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Raises:
         UsageError: an unknown method, or no query is asked for.
     """
-    from datasets import load_from_disk
-
-    if params["method"] not in METHODS:
-        raise unknown("method of sampling", params["method"], METHODS)
+    check_known("method of sampling", params["method"], valid=METHODS)
     if params["queries"] < 1:
         raise UsageError(f"a sample of {params['queries']} queries is none; ask for at least 1")
-    rows = load_from_disk(str(inputs["training_set"] / "arrow"))
+    rows = read_rows(inputs["training_set"])
     chosen = places(len(rows), **params)
-    rows.select(chosen).flatten_indices(cache_file_name=str(out / "scratch.arrow")).save_to_disk(
-        str(out / "arrow")
-    )
-    (out / "scratch.arrow").unlink(missing_ok=True)
+    scratch = out / "scratch.arrow"
+    rows.select(chosen).flatten_indices(cache_file_name=str(scratch)).save_to_disk(str(out / "arrow"))
+    scratch.unlink(missing_ok=True)
     return {"queries": len(chosen), "of": len(rows)}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.datasets.arrow import write_rows
+from repro.datasets.arrow import read_rows, write_rows
 from repro.datasets.lookup import SCORED_EXAMPLES, Lists, document_rows, list_offsets, query_texts
 from repro.errors import DataError
 from repro.progress import Progress
@@ -26,11 +26,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: the model cannot be read, a document or query is missing, or there is no row.
         StageError: a score is not finite.
     """
-    from datasets import load_from_disk
-
     from repro.nn.pair_scores import PairScorer, forget, scored
 
-    rows = load_from_disk(str(inputs["training_set"] / "arrow"))
+    rows = read_rows(inputs["training_set"])
     if len(rows) == 0:
         raise DataError(f"{inputs['training_set']}: there is no query to score passages for")
     options = {name: params[name] for name in ("length", "separator", "precision")}

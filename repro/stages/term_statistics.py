@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from repro.datasets.arrow import read_rows
 from repro.errors import DataError
 from repro.progress import Progress
 
@@ -24,12 +25,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: the tokenizer cannot be read, there are no rows, or a row has a token that is not in the
             vocabulary.
     """
-    from datasets import load_from_disk
-
     from repro.nn.checkpoint import load_tokenizer
 
     size = len(load_tokenizer(inputs["model"] / "model"))
-    tokens = load_from_disk(str(inputs["tokens"] / "arrow")).select_columns("input_ids")
+    tokens = read_rows(inputs["tokens"]).select_columns("input_ids")
     if len(tokens) == 0:
         raise DataError(f"{inputs['tokens']}: no texts to count")
     with progress.task("counting tokens", total=len(tokens)) as advance:

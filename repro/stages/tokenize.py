@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from repro.datasets.arrow import read_rows
 from repro.datasets.sentence_splitting import SentenceSplitter, sentence_splitter
 from repro.datasets.span_packing import packed
-from repro.errors import DataError, UsageError, check_known, unknown
+from repro.errors import DataError, UsageError, check_known
 from repro.locations import data_folder
 from repro.progress import Progress
 
@@ -41,17 +42,15 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         BlockedError: the splitter's library or model is missing.
         DataError: the tokenizer cannot be read, or no document gives a row.
     """
-    from datasets import load_from_disk
     from pyarrow import compute
 
     from repro.nn.checkpoint import load_tokenizer
 
-    if params["policy"] not in POLICIES:
-        raise unknown("policy", params["policy"], POLICIES)
+    check_known("policy", params["policy"], valid=POLICIES)
     if params["length"] < 3:
         raise UsageError(f"a length of {params['length']} tokens has no room between [CLS] and [SEP]")
     splitter = _splitter(params) if params["policy"] == "spans" else None
-    corpus = load_from_disk(str(inputs["corpus"] / "arrow"))
+    corpus = read_rows(inputs["corpus"])
     tokenizer = load_tokenizer(inputs["model"] / "model")
     with progress.task("tokenising", total=len(corpus)) as advance:
         if splitter is None:

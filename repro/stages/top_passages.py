@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from repro.datasets.arrow import read_rows
 from repro.datasets.lookup import document_rows
 from repro.errors import DataError, UsageError
 from repro.evaluation.qrels import read_qrels
@@ -91,10 +92,9 @@ def _queries(folder: Path) -> list[Query]:
 def _passages(wanted: list[str], corpus: Path, source: Path) -> dict[str, dict[str, str]]:
     """Title and text of each wanted document; only their rows are read."""
     import pyarrow as pa
-    from datasets import load_from_disk
 
     rows = document_rows(pa.array(wanted, pa.string()), corpus, source=source)
-    texts = load_from_disk(str(corpus / "arrow")).select_columns(["title", "text"])
+    texts = read_rows(corpus).select_columns(["title", "text"])
     documents = texts[rows.tolist()]
     columns = zip(wanted, documents["title"], documents["text"], strict=True)
     return {document: {"title": title, "text": text} for document, title, text in columns}

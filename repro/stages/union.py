@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from repro.datasets.arrow import read_rows
 from repro.progress import Progress
 
 
@@ -12,8 +13,8 @@ def run(params: dict, inputs: dict[str, list[Path]], out: Path, progress: Progre
 
     That is how the files of two negative sources are trained on together: each row is an example of its own.
     """
-    from datasets import concatenate_datasets, load_from_disk
+    from datasets import concatenate_datasets
 
-    parts = [load_from_disk(str(path / "arrow")) for path in inputs["training_sets"]]
+    parts = [read_rows(path) for path in inputs["training_sets"]]
     concatenate_datasets(parts).save_to_disk(str(out / "arrow"))
     return {"rows": [len(part) for part in parts]}

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from repro.datasets.arrow import read_rows
 from repro.errors import DataError, UsageError
 from repro.progress import Progress
 
@@ -23,12 +24,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         UsageError: the size has no room for the special tokens and an alphabet.
         DataError: the corpus has no word.
     """
-    from datasets import load_from_disk
     from transformers import BertTokenizer
 
     if params["size"] < 2 * len(SPECIAL):
         raise UsageError(f"a vocabulary of {params['size']} entries has no room for an alphabet")
-    corpus = load_from_disk(str(inputs["corpus"] / "arrow"))
+    corpus = read_rows(inputs["corpus"])
     with progress.task("counting words", total=len(corpus)) as advance:
         words = counted_words(_texts(corpus, advance))
     if not words:

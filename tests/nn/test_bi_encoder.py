@@ -8,6 +8,7 @@ from repro.nn.bi_encoder import BiEncoderContrastive
 from repro.nn.checkpoint import load_encoder, save_model
 from repro.nn.contrastive import in_batch_contrastive
 from repro.nn.encoder import load_text_encoder
+from repro.nn.length_buckets import side_inputs as side
 from repro.nn.projector import Projector, saved_projector
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
@@ -70,8 +71,8 @@ def test_the_loss_is_the_contrastive_loss_of_the_encoded_batch(start):
     bi_encoder = objective(start, temperature=0.5, similarity="cosine")
     batch = bi_encoder.collate(EXAMPLES)
     encoder = load_text_encoder(start, pooling="cls")
-    queries = encoder(batch["query_input_ids"], batch["query_attention_mask"])
-    passages = encoder(batch["passage_input_ids"], batch["passage_attention_mask"])
+    queries = encoder(side(batch, "query_"))
+    passages = encoder(side(batch, "passage_"))
     expected = in_batch_contrastive(queries, passages, temperature=0.5, similarity="cosine")
     assert bi_encoder(batch)["contrastive"] == expected
 
@@ -118,6 +119,6 @@ def test_without_a_projector_none_is_kept(start, tmp_path):
     vectors = load_text_encoder(tmp_path / "tuned", pooling="cls").eval()
     batch = bi_encoder.eval().collate(EXAMPLES)
     torch.testing.assert_close(
-        vectors(batch["query_input_ids"], batch["query_attention_mask"]),
-        bi_encoder.encoder(batch["query_input_ids"], batch["query_attention_mask"]),
+        vectors(side(batch, "query_")),
+        bi_encoder.encoder(side(batch, "query_")),
     )

@@ -25,20 +25,19 @@ def ids():
 def test_a_vector_does_not_depend_on_the_padding(folder):
     encoder = load_text_encoder(folder, pooling="mean").eval()
     input_ids, mask = ids()
-    together, alone = encoder(input_ids, mask)[1], encoder(input_ids[1:, :3], mask[1:, :3])[0]
+    together = encoder({"input_ids": input_ids, "attention_mask": mask})[1]
+    alone = encoder({"input_ids": input_ids[1:, :3], "attention_mask": mask[1:, :3]})[0]
     torch.testing.assert_close(together, alone)
 
 
 def test_a_projector_is_applied_only_if_texts_are_encoded_with_it(folder):
-    input_ids, mask = ids()
+    inputs = dict(zip(("input_ids", "attention_mask"), ids(), strict=True))
     projector = Projector(32, architecture="nonlinear", layers=1, initializer_range=0.5)
-    bare = load_text_encoder(folder, pooling="cls").eval()(input_ids, mask)
+    bare = load_text_encoder(folder, pooling="cls").eval()(inputs)
     projector.save(folder, encodes=False)
-    assert (load_text_encoder(folder, pooling="cls").eval()(input_ids, mask) == bare).all()
+    assert (load_text_encoder(folder, pooling="cls").eval()(inputs) == bare).all()
     projector.save(folder, encodes=True)
-    torch.testing.assert_close(
-        load_text_encoder(folder, pooling="cls").eval()(input_ids, mask), projector(bare)
-    )
+    torch.testing.assert_close(load_text_encoder(folder, pooling="cls").eval()(inputs), projector(bare))
 
 
 def test_an_encoder_has_no_pooler_and_its_weights_are_those_of_the_checkpoint(folder):
@@ -64,6 +63,6 @@ def test_a_folder_that_is_no_model_is_a_data_error(tmp_path, load):
 
 def test_pooling_reads_the_last_layer(folder):
     model = load_encoder(folder).eval()
-    input_ids, mask = ids()
-    hidden = model(input_ids=input_ids, attention_mask=mask).last_hidden_state
-    assert (Encoder(model, pooling="cls", projector=None)(input_ids, mask) == hidden[:, 0]).all()
+    inputs = dict(zip(("input_ids", "attention_mask"), ids(), strict=True))
+    hidden = model(**inputs).last_hidden_state
+    assert (Encoder(model, pooling="cls", projector=None)(inputs) == hidden[:, 0]).all()

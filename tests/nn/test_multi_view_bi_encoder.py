@@ -273,12 +273,12 @@ def test_a_reduced_dense_vector_is_saved_loaded_and_trained_on(start, tmp_path, 
     torch.manual_seed(4)
     made = objective(start, dense_reduction=reduction, vocabulary_head="plain")
     inputs = side(made.collate(EXAMPLES), "query_")
-    expected = made.float().eval().encoder(**inputs)
+    expected = made.float().eval().encoder(inputs)
     assert expected["dense"].shape == (4, 10)
     made.save(tmp_path / "saved")
     how = {"sparse_positions": POSITIONS, "vocabulary_head": "plain"}
     loaded = load_view_encoder(tmp_path / "saved", views=["dense", "sparse"], **how).eval()
-    for name, vectors in loaded(**inputs).items():
+    for name, vectors in loaded(inputs).items():
         torch.testing.assert_close(vectors, expected[name], rtol=0, atol=0)
     hidden = load_encoder(start)(**inputs).last_hidden_state
     if by == "truncate":

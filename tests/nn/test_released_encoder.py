@@ -42,7 +42,7 @@ def test_vectors_are_those_of_sentence_transformers(tmp_path, pooling, heads):
     theirs = library_model(tmp_path, pooling=pooling, heads=heads).encode(TEXTS)
     encoder = load_released_encoder(tmp_path / "library", pooling="sentence-transformers").eval()
     with torch.inference_mode():
-        vectors = encoder(**tokenised(tiny_tokenizer(), TEXTS, length=24))
+        vectors = encoder(tokenised(tiny_tokenizer(), TEXTS, length=24))
     if encoder.normalizes:
         vectors = torch.nn.functional.normalize(vectors, dim=-1)
     assert encoder.normalizes == (("Normalize",) in heads)
@@ -73,7 +73,7 @@ def test_the_pooler_is_berts(tmp_path):
     model.save_pretrained(tmp_path)
     batch = tokenised(tiny_tokenizer(), TEXTS, length=24)
     with torch.inference_mode():
-        vectors = load_released_encoder(tmp_path, pooling="pooler").eval()(**batch)
+        vectors = load_released_encoder(tmp_path, pooling="pooler").eval()(batch)
         torch.testing.assert_close(vectors, model(**batch).pooler_output)
 
 
@@ -92,7 +92,7 @@ def test_splade_is_the_highest_logit_of_any_position_for_any_architecture(tmp_pa
     tiny_tokenizer().save_pretrained(tmp_path)
     batch = tokenised(tiny_tokenizer(), TEXTS, length=24)
     with torch.inference_mode():
-        vectors = load_splade_encoder(tmp_path).eval()(**batch)["sparse"]
+        vectors = load_splade_encoder(tmp_path).eval()(batch)["sparse"]
         for text, vector in zip(TEXTS, vectors, strict=True):
             logits = model(**tokenised(tiny_tokenizer(), [text], length=24)).logits[0]  # (L, V), no padding
             by_hand = [max(np.log1p(max(float(w), 0.0)) for w in entry) for entry in logits.T]

@@ -41,7 +41,7 @@ def test_a_folder_without_weights_is_no_checkpoint(tmp_path):
 
 
 def test_half_precision_without_a_gpu_is_an_obstacle(monkeypatch):
-    monkeypatch.setattr("repro.machine.gpu", lambda: [])
+    monkeypatch.setattr("repro.machine.system.gpu", lambda: [])
     machine = Machine(None, None)
     node = machine.resolve(Node("search", {}, {"passages": Node("encode", {"precision": "fp16"})}))
     encode = node.inputs["passages"]
@@ -80,7 +80,7 @@ def _spans(splitter):
 
 
 def test_java_is_of_the_machine_and_data_are_not(monkeypatch):
-    monkeypatch.setattr("repro.machine.java_missing", lambda: ("no Java", "install it"))
+    monkeypatch.setattr("repro.machine.jvm.missing", lambda: ("no Java", "install it"))
     machine = Machine(None, None)
     index = machine.resolve(Node("lucene_index", {}, {"corpus": Node("corpus", {"dataset": "beir/fiqa"})}))
     corpus = index.inputs["corpus"]

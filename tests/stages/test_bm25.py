@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from datasets import Dataset
 
-from repro import machine
 from repro.errors import StageError
 from repro.evaluation.runs import read_run
-from repro.machine import jvm
+from repro.machine import jvm, system
 from repro.progress import Progress
 from repro.stages import bm25, lucene_index
 
@@ -158,8 +157,8 @@ def test_depth_cuts_each_ranking(collection, answered, tmp_path):
 
 
 def test_the_run_does_not_depend_on_the_number_of_threads(answered, tmp_path, monkeypatch):
-    threads = machine.cores() + 3
-    monkeypatch.setattr(machine, "cores", lambda: threads)
+    threads = system.cores() + 3
+    monkeypatch.setattr(system, "cores", lambda: threads)
     write(tmp_path, DOCUMENTS, QUERIES)
     index(tmp_path, multifield=False)
     search(tmp_path, tmp_path)

@@ -40,7 +40,7 @@ def naive(model, texts, *, length=32, pooling="cls", normalize=False):
     """One text after another, in the order of the source."""
     encoder = load_text_encoder(model / "model", pooling=pooling).eval()
     with torch.inference_mode():
-        vectors = [encoder(**tokenised(tiny_tokenizer(), [text], length=length))[0].numpy() for text in texts]
+        vectors = [encoder(tokenised(tiny_tokenizer(), [text], length=length))[0].numpy() for text in texts]
     return np.stack([v / np.linalg.norm(v) for v in vectors] if normalize else vectors)
 
 
@@ -241,7 +241,7 @@ def test_title_and_text_as_a_pair_are_two_segments(model, corpus, tmp_path, prog
         ):
             texts = (row["title"], row["text"]) if row["title"] else (row["text"],)
             batch = tiny_tokenizer()(*texts, truncation=True, max_length=32, return_tensors="pt")
-            np.testing.assert_allclose(vector, encoder(**batch)[0], atol=2e-6)
+            np.testing.assert_allclose(vector, encoder(batch)[0], atol=2e-6)
 
 
 def _not_yet_connected(folder):

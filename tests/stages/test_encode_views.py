@@ -66,7 +66,7 @@ def naive(model, texts, *, length=32, top_k_of=12, normalize=False, positions=PO
     found = {"dense": [], "sparse": []}
     for text in texts:
         with torch.inference_mode():
-            views = encoder(**tokenised(tiny_tokenizer(), [text], length=length))
+            views = encoder(tokenised(tiny_tokenizer(), [text], length=length))
         if top_k_of is not None:
             views["sparse"] = top_k(views["sparse"], top_k_of)
         for view, vectors in views.items():

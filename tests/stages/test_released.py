@@ -79,7 +79,7 @@ def test_a_masked_language_models_head_is_dropped_for_dense_vectors_alone(tmp_pa
     released.run(params(source), {}, out(tmp_path / "model"), progress)
     batch = tokenised(tiny_tokenizer(), TEXTS, length=24)
     with torch.inference_mode():
-        vectors = load_text_encoder(tmp_path / "model/model", pooling="cls").eval()(**batch)
+        vectors = load_text_encoder(tmp_path / "model/model", pooling="cls").eval()(batch)
         expected = tiny_masked_lm().eval().bert(**batch).last_hidden_state[:, 0]
     torch.testing.assert_close(vectors, expected)
 
@@ -108,7 +108,7 @@ def test_dprs_classes_give_their_own_vectors(tmp_path, progress, side):
     released.run(params(source), {}, out(tmp_path / "model"), progress)
     batch = tokenised(tiny_tokenizer(), TEXTS, length=24)
     with torch.inference_mode():
-        vectors = load_text_encoder(tmp_path / "model/model", pooling="cls").eval()(**batch)
+        vectors = load_text_encoder(tmp_path / "model/model", pooling="cls").eval()(batch)
         torch.testing.assert_close(vectors, model(**batch).pooler_output)
 
 

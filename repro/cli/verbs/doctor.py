@@ -13,7 +13,7 @@ def command(store, as_json):
     from dataclasses import asdict
 
     from repro.cli.printing import emit_json, table
-    from repro.machine import survey
+    from repro.machine.components import survey
 
     folders = Locations.resolve(store)
     components = survey(folders.store, folders.data)

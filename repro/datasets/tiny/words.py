@@ -10,28 +10,7 @@ import yaml
 
 from repro.datasets.tiny.draw import Draw
 
-ONSETS = (
-    "b",
-    "br",
-    "d",
-    "dr",
-    "f",
-    "gr",
-    "h",
-    "j",
-    "k",
-    "l",
-    "m",
-    "n",
-    "p",
-    "r",
-    "s",
-    "sk",
-    "t",
-    "th",
-    "v",
-    "z",
-)
+ONSETS = ("b", "br", "d", "dr", "f", "gr", *"hjklmnprs", "sk", "t", "th", "v", "z")
 VOWELS = ("a", "e", "i", "o", "u", "ae", "oa")
 CODAS = ("l", "n", "r", "th", "nd", "rk", "lm", "st", "v", "ld")
 FAMILY_ENDINGS = ("ovar", "esh", "imel", "undo", "arrik", "ithe", "ogan", "ulla")

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from repro.machine import hardware, software
+from repro.machine.system import hardware
+from repro.machine.versions import software
 from repro.running.cost.shapes import BASE, Shape
 from repro.running.cost.work import forward
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from repro.errors import StageError, UsageError
 from repro.graph import Node
-from repro.machine import cores, gpu
+from repro.machine.system import cores, gpu
 from repro.progress import Progress
 from repro.running.engines.child import Child, stop
 from repro.running.engines.torchrun import SHARED

@@ -4,12 +4,12 @@ import math
 
 import pytest
 import torch
-from tests.nn.test_four_block import batch, phi
 
 from papers.simlm.printed_contrast import PrintedContrast, PrintedDistillation, printed_contrastive
 from repro.nn.cosine_bi_encoder import CosineBiEncoder
 from repro.nn.distilled_bi_encoder import DistilledBiEncoder
 from tests.nn.parted_objectives import COSINES
+from tests.nn.test_contrastive import drawn, phi
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 
@@ -27,13 +27,13 @@ def equation(queries, passages, *, temperature):
 @pytest.mark.parametrize(("q", "p"), [(4, 3), (1, 4), (3, 1)])
 @pytest.mark.parametrize("temperature", [1.0, 0.2])
 def test_the_loss_is_the_equation_written_as_loops(q, p, temperature):
-    queries, passages = batch(q, p)
+    queries, passages = drawn(q, p)
     loss = printed_contrastive(queries, passages, temperature=temperature)
     assert loss.item() == pytest.approx(equation(queries, passages, temperature=temperature), rel=1e-11)
 
 
 def test_neither_lengths_of_vectors_nor_the_order_of_queries_and_negatives_matter():
-    queries, passages = batch()
+    queries, passages = drawn()
     order = [2, 0, 3, 1]
     places = [3 * i + n for i in order for n in (0, 2, 1)]
     scales = torch.linspace(0.1, 9, 12, dtype=torch.float64).unsqueeze(1)
@@ -45,7 +45,7 @@ def test_neither_lengths_of_vectors_nor_the_order_of_queries_and_negatives_matte
 
 def test_a_positive_pushes_hard_negatives_away():
     """Dimensions 3 and 4 are the positives' alone: along them only a positive can push."""
-    queries, passages = batch(q=4, p=3)
+    queries, passages = drawn(q=4, p=3)
     queries[:, 3:] = 0
     negative = torch.arange(12) % 3 != 0
     passages[negative, 3:] = 0
@@ -62,6 +62,6 @@ def test_a_retriever_takes_the_printed_loss_and_is_the_same_objective_to_a_finge
     teacher = {"teacher_temperature": 1.0, "student_temperature": 1.0}
     options = COSINES | (teacher if usual is DistilledBiEncoder else {})
     made = kind(tiny_masked_lm().base_model, tiny_tokenizer(), terms="printed", **options)
-    queries, passages = batch()
+    queries, passages = drawn()
     expected = COSINES["weight"] * printed_contrastive(queries, passages, temperature=COSINES["temperature"])
     assert made.contrastive(queries, passages).item() == pytest.approx(expected.item(), rel=1e-12)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.machine import cores, memory
+from repro.machine.system import cores, memory
 from repro.manifest.cells import select
 from repro.running.engines import slurm_jobs
 from repro.running.plan import plan
