@@ -39,7 +39,7 @@ from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.training.execution import Execution
 from repro.training.loop import train
-from repro.training.objective import build, import_objective
+from repro.training.objective import build, import_declared
 from repro.training.optimisation import Optimisation
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -196,7 +196,7 @@ def made(node: Node, folder: Path, chosen: argparse.Namespace) -> tuple[torch.nn
         options["generator"] = folder / "generator"
         model(12 if chosen.layers == 12 else 1, 256, chosen.vocabulary).save_pretrained(options["generator"])
         tokenizer.save_pretrained(options["generator"])
-    kind = import_objective(node.params["objective"])
+    kind = import_declared("objective", node.params["objective"])
     objective = build(kind, model(chosen.layers, chosen.hidden, chosen.vocabulary), tokenizer, options)
     documents = node.inputs["tokens"].params["policy"] == "spans"
     rows = RandomTexts(vocabulary=chosen.vocabulary, length=node.params["length"], documents=documents)

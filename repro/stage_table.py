@@ -37,14 +37,18 @@ def _spec(output, inputs=None, *, version=1, ignored=(), needs=(), heavy=False, 
     return StageSpec(inputs or {}, output, version, frozenset(ignored), frozenset(needs), heavy, widths)
 
 
+LOCATED = {"ignored": ("source",), "needs": ("source",)}
+HEAVY = {"needs": ("precision",), "heavy": True}
+ENCODED = {"model": "model", "texts": "corpus|queries"}
+PAIRS = {"model": "model", "corpus": "corpus", "queries": "queries"}
+EXAMPLES = PAIRS | {"training_set": "training_set"}
+
 STAGES: dict[str, StageSpec] = {
-    "corpus": _spec("corpus", ignored=("source",), needs=("source",)),
-    "queries": _spec("queries", ignored=("source",), needs=("source",)),
-    "qrels": _spec("qrels", ignored=("source",), needs=("source",)),
-    "official_negatives": _spec(
-        "training_set", {"qrels?": "qrels"}, version=2, ignored=("source",), needs=("source",)
-    ),
-    "listed_negatives": _spec("training_set", ignored=("source",), needs=("source",)),
+    "corpus": _spec("corpus", **LOCATED),
+    "queries": _spec("queries", **LOCATED),
+    "qrels": _spec("qrels", **LOCATED),
+    "official_negatives": _spec("training_set", {"qrels?": "qrels"}, version=2, **LOCATED),
+    "listed_negatives": _spec("training_set", **LOCATED),
     "sample": _spec("training_set", {"training_set": "training_set"}),
     "vocabulary": _spec("tokenizer", {"corpus": "corpus"}),
     "initialise": _spec("model", {"tokenizer": "tokenizer"}),
@@ -55,25 +59,11 @@ STAGES: dict[str, StageSpec] = {
     "pretrain": _spec(
         "model",
         {"model": "model", "tokens": "tokens", "statistics?": "term_statistics", "generator?": "model"},
-        needs=("precision",),
-        heavy=True,
+        **HEAVY,
     ),
-    "finetune": _spec(
-        "model",
-        {"model": "model", "training_set": "training_set", "corpus": "corpus", "queries": "queries"},
-        needs=("precision",),
-        heavy=True,
-    ),
-    "encode": _spec(
-        "embeddings", {"model": "model", "texts": "corpus|queries"}, needs=("precision",), heavy=True
-    ),
-    "encode_views": _spec(
-        "views",
-        {"model": "model", "texts": "corpus|queries"},
-        needs=("precision",),
-        heavy=True,
-        widths=("top_k",),
-    ),
+    "finetune": _spec("model", EXAMPLES, **HEAVY),
+    "encode": _spec("embeddings", ENCODED, **HEAVY),
+    "encode_views": _spec("views", ENCODED, **HEAVY, widths=("top_k",)),
     "search": _spec("run", {"passages": "embeddings", "queries": "embeddings"}),
     "search_views": _spec("run", {"passages": "views", "queries": "views"}, heavy=True),
     "lucene_index": _spec("lucene_index", {"corpus": "corpus"}, needs=("java",)),
@@ -85,18 +75,8 @@ STAGES: dict[str, StageSpec] = {
     "mine_answers": _spec(
         "training_set", {"run": "run", "qrels": "qrels", "queries": "queries", "corpus": "corpus"}
     ),
-    "score_pairs": _spec(
-        "training_set",
-        {"model": "model", "training_set": "training_set", "corpus": "corpus", "queries": "queries"},
-        needs=("precision",),
-        heavy=True,
-    ),
-    "rerank": _spec(
-        "run",
-        {"run": "run", "model": "model", "corpus": "corpus", "queries": "queries"},
-        needs=("precision",),
-        heavy=True,
-    ),
+    "score_pairs": _spec("training_set", EXAMPLES, **HEAVY),
+    "rerank": _spec("run", PAIRS | {"run": "run"}, **HEAVY),
     "evaluate": _spec("scores", {"run": "run", "qrels": "qrels", "queries?": "queries", "corpus?": "corpus"}),
     "index_size": _spec("scores", {"passages": "embeddings|views"}),
     "project": _spec(

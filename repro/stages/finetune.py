@@ -129,7 +129,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.nn.checkpoint import check_length, load_tokenizer
     from repro.training.execution import Execution
     from repro.training.loop import keep, train
-    from repro.training.objective import build, import_objective
+    from repro.training.objective import build, import_declared
     from repro.training.optimisation import Optimisation
 
     optimisation = Optimisation.of(params, batch_size=params["queries_per_batch"])
@@ -145,7 +145,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if len(groups) == 0:
         raise DataError(f"{inputs['training_set']}: no query has both a positive and a negative")
     set_seed(params["seed"])
-    start, kind = inputs["model"] / "model", import_objective(params["objective"])
+    start, kind = inputs["model"] / "model", import_declared("objective", params["objective"])
     model = kind.load(start)
     check_length(model, max(params.get("query_length", 0), params["passage_length"]))
     known = params | {"start": start, "warmup_steps": optimisation.warmup(optimisation.steps(len(groups)))}

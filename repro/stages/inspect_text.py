@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import json
 import math
@@ -12,6 +11,7 @@ from pathlib import Path
 from repro.datasets.arrow import read_rows
 from repro.errors import StageError, UsageError
 from repro.progress import Progress
+from repro.training.objective import import_declared
 
 View = Callable[..., list[tuple[str, float]]]
 
@@ -28,14 +28,18 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: the model is none that the view can read.
         StageError: a value is not finite.
     """
-    view = _view(params["view"])
+    view: View = import_declared("view", params["view"])
     corpus = read_rows(inputs["corpus"])
     place, present = _place(corpus, params["title"])
     document = corpus[place]
     text = " ".join(document["text"].split()[: params["words"]])
     options = {"length": params["length"], **params["options"]}
-    _check_options(view, params["view"]["path"], inputs["model"] / "model", text, options)
-    words = [[word, float(value)] for word, value in view(inputs["model"] / "model", text, **options)]
+    folder = inputs["model"] / "model"
+    try:
+        inspect.signature(view).bind(folder, text, **options)
+    except TypeError as error:
+        raise UsageError(f"view {params['view']['path']!r}: {error}") from error
+    words = [[word, float(value)] for word, value in view(folder, text, **options)]
     bad = next((word for word, value in words if not math.isfinite(value)), None)
     if bad is not None:
         raise StageError(f"the value of {bad!r} is not finite: the model's weights are not, or overflow")
@@ -49,28 +53,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     written = json.dumps(exhibit, ensure_ascii=False, sort_keys=True)
     (out / "exhibit.json").write_text(written, encoding="utf-8")
     return {"document": document["id"], "found": present, "words": len(words)}
-
-
-def _view(declared: dict) -> View:
-    """Import the function at ``path``. Raises UsageError where its name or version is not as declared."""
-    path = declared["path"]
-    module, _, attribute = path.partition(":")
-    try:
-        view = getattr(importlib.import_module(module), attribute)
-    except (ModuleNotFoundError, AttributeError, ValueError) as error:
-        raise UsageError(f"there is no view at {path!r} ({error})") from error
-    for key in ("name", "version"):
-        stated = getattr(view, key, declared[key])
-        if stated != declared[key]:
-            raise UsageError(f"{path} has {key} {stated!r}, the plan says {declared[key]!r}; plan again")
-    return view
-
-
-def _check_options(view: View, path: str, folder: Path, text: str, options: dict) -> None:
-    try:
-        inspect.signature(view).bind(folder, text, **options)
-    except TypeError as error:
-        raise UsageError(f"view {path!r}: {error}") from error
 
 
 def _place(corpus, title: str) -> tuple[int, bool]:

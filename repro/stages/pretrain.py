@@ -55,7 +55,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
     from repro.training.execution import Execution
     from repro.training.loop import keep, train
-    from repro.training.objective import build, import_objective
+    from repro.training.objective import build, import_declared
     from repro.training.optimisation import Optimisation
 
     optimisation = Optimisation.of(params, batch_size=params["texts_per_batch"])
@@ -71,7 +71,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         options["statistics"] = inputs["statistics"]
     if "generator" in inputs:
         options["generator"] = inputs["generator"] / "model"
-    kind = import_objective(params["objective"])
+    kind = import_declared("objective", params["objective"])
     objective = build(kind, model, load_tokenizer(start), options, settings=params)
     execution = Execution.of(os.environ)
     facts = train(objective, rows, optimisation, out=out, progress=progress, execution=execution)

@@ -87,22 +87,23 @@ class Scaled(Protocol):
     vector_widths: ClassVar[tuple[str, ...]] = ()
 
 
-def import_objective(declared: Mapping[str, Any]) -> type[nn.Module]:
-    """The class at ``declared["path"]`` ("module:Class"), checked to be the one the plan was made for.
+def import_declared(kind: str, declared: Mapping[str, Any]):
+    """The class or function at ``declared["path"]`` ("module:name"), which the plan was made for.
 
     Raises:
-        UsageError: there is no such class, or its name or version is not the declared one.
+        UsageError: there is no such one, or it states another name or version than the declared one.
     """
     path = declared["path"]
     module, _, attribute = path.partition(":")
     try:
-        objective = getattr(importlib.import_module(module), attribute)
-    except (ModuleNotFoundError, AttributeError) as error:
-        raise UsageError(f"there is no objective at {path!r} ({error})") from error
-    for key, value in (("name", objective.name), ("version", objective.version)):
-        if value != declared[key]:
-            raise UsageError(f"{path} has {key} {value!r}, the plan says {declared[key]!r}; plan again")
-    return objective
+        value = getattr(importlib.import_module(module), attribute)
+    except (ModuleNotFoundError, AttributeError, ValueError) as error:
+        raise UsageError(f"there is no {kind} at {path!r} ({error})") from error
+    for key in ("name", "version"):
+        stated = getattr(value, key, declared[key])
+        if stated != declared[key]:
+            raise UsageError(f"{path} has {key} {stated!r}, the plan says {declared[key]!r}; plan again")
+    return value
 
 
 def build(

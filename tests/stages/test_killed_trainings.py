@@ -8,7 +8,7 @@ import pytest
 
 from repro.stages import finetune, pretrain
 from repro.training import callbacks
-from repro.training.objective import import_objective
+from repro.training.objective import import_declared
 from repro.training.trainer import ObjectiveTrainer
 from tests.killed import KILLS
 from tests.stages import test_finetune, test_pretrain
@@ -100,7 +100,7 @@ def test_a_model_that_could_not_be_saved_is_saved_without_another_step(
     facts = stage.run(params, inputs, straight, progress)
     assert "resumed_at" not in facts
     with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
-        patch.setattr(import_objective(params["objective"]), "save", full_disk)
+        patch.setattr(import_declared("objective", params["objective"]), "save", full_disk)
         stage.run(params, inputs, failed, progress)
     again = stage.run(params, inputs, failed, progress)
     assert again["resumed_at"] == STEPS

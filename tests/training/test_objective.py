@@ -7,7 +7,7 @@ import pytest
 from torch import nn
 
 from repro.errors import UsageError
-from repro.training.objective import build, import_objective
+from repro.training.objective import build, import_declared
 
 
 class Regression(nn.Module):
@@ -33,7 +33,7 @@ def test_an_objective_is_taken_only_under_its_declared_name_and_version(monkeypa
     module.Regression = Regression
     monkeypatch.setitem(sys.modules, "somewhere", module)
     declared = {"name": "regression", "version": 3, "path": "somewhere:Regression"}
-    assert import_objective(declared) is Regression
+    assert import_declared("objective", declared) is Regression
     for wrong in (
         {"name": "other"},
         {"version": 2},
@@ -41,7 +41,7 @@ def test_an_objective_is_taken_only_under_its_declared_name_and_version(monkeypa
         {"path": "nowhere:Regression"},
     ):
         with pytest.raises(UsageError):
-            import_objective(declared | wrong)
+            import_declared("objective", declared | wrong)
 
 
 def test_an_unknown_option_is_a_usage_error():

@@ -88,10 +88,10 @@ def test_the_stage_hands_a_generator_on(inputs, tmp_path):
 
 @pytest.mark.parametrize("name", list(OBJECTIVES))
 def test_what_collates_can_be_sent_to_another_process(name):
-    from repro.training.objective import import_objective
+    from repro.training.objective import import_declared
 
     path, options = OBJECTIVES[name]
-    kind = import_objective({"name": name, "version": VERSIONS.get(name, 1), "path": path})
+    kind = import_declared("objective", {"name": name, "version": VERSIONS.get(name, 1), "path": path})
     objective = made(kind, options | {"length": 24, "seed": 1})
     batch, again = objective.collate(rows()), pickle.loads(pickle.dumps(objective.collate))(rows())
     assert all((tensor == again[key]).all() for key, tensor in batch.items())
