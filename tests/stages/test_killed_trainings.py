@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from repro.stages import finetune, pretrain
-from repro.training import callbacks
+from repro.training import checkpoints
 from repro.training.objective import import_declared
 from repro.training.trainer import ObjectiveTrainer
 from tests.killed import KILLS
@@ -49,13 +49,13 @@ def kill(patch, step: int, moment: str) -> None:
             raise KeyboardInterrupt
         seal(checkpoint, steps=steps)
 
-    seal = callbacks.seal
+    seal = checkpoints.seal
     if moment == "before its loss":
         patch.setattr(ObjectiveTrainer, "compute_loss", dies_before)
     elif moment == "after its gradient":
         patch.setattr(ObjectiveTrainer, "training_step", dies_after)
     else:
-        patch.setattr(callbacks, "seal", dies_unsealed)
+        patch.setattr(checkpoints, "seal", dies_unsealed)
 
 
 @pytest.mark.parametrize("name", ["mlm", "costa", "finetune"])
