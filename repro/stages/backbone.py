@@ -35,7 +35,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
             whole = not report["missing_keys"]
             if not whole:
                 model, report = AutoModel.from_pretrained(where, **how)
-                _check_whole(report["missing_keys"])
+                check_whole(report, optional=("pooler",))
         except (OSError, ValueError, KeyError) as error:
             raise _unreadable(name, where, source["kind"], error) from error
     save_model(model, tokenizer, out / "model")
@@ -47,9 +47,9 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     }
 
 
-def _check_whole(missing) -> None:
-    """Raise ValueError for a missing weight, which would be drawn at random; only a pooler may be missing."""
-    lost = sorted(key for key in missing if not key.startswith("pooler"))
+def check_whole(report: dict, *, optional: tuple[str, ...]) -> None:
+    """Raise ValueError for a missing weight that is not optional: it would be drawn at random."""
+    lost = sorted(key for key in report["missing_keys"] if not key.startswith(optional))
     if lost:
         raise ValueError(f"its weights do not fit the architecture it names, {lost[0]} is not among them")
 

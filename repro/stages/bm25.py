@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 from repro.errors import StageError
@@ -27,7 +26,10 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
         StageError: Lucene failed, or the index was made with the other kind of fields.
     """
     index, queries = Path(inputs["index"]), Path(inputs["queries"]) / "queries.jsonl"
-    _check_fields(index, multifield=params["multifield"])
+    made = json.loads((index / FIELDS).read_text())["multifield"]
+    if made != params["multifield"]:
+        asked = params["multifield"]
+        raise StageError(f"the index was made with multifield {made}, but the search asks for {asked}")
     hits = out / "hits.jsonl"
     arguments = {
         **{name: params[name] for name in ("k1", "b", "depth", "multifield")},
@@ -39,21 +41,10 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     with open(queries, encoding="utf-8") as lines:
         total = sum(1 for _ in lines)
     facts = call("search", arguments, folder=out, task="bm25", total=total, progress=progress)
-    write_run(out, _read(hits), "bm25", method=_method(params, facts))
+    with open(hits) as lines:
+        write_run(out, (tuple(json.loads(line)) for line in lines), "bm25", method=_method(params, facts))
     hits.unlink()
     return {"queries": total, **facts}
-
-
-def _check_fields(index: Path, *, multifield: bool) -> None:
-    made = json.loads((index / FIELDS).read_text())["multifield"]
-    if made != multifield:
-        raise StageError(f"the index was made with multifield {made}, but the search asks for {multifield}")
-
-
-def _read(hits: Path) -> Iterator[tuple[str, list[str], list[float]]]:
-    with open(hits) as lines:
-        for line in lines:
-            yield tuple(json.loads(line))
 
 
 def _method(params: dict, facts: dict) -> dict:

@@ -28,10 +28,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: the model is none that the view can read.
         StageError: a value is not finite.
     """
+    import pyarrow.compute as pc
+
     view: View = import_declared("view", params["view"])
     corpus = read_rows(inputs["corpus"])
-    place, present = _place(corpus, params["title"])
-    document = corpus[place]
+    place = pc.index(corpus.data.column("title"), params["title"]).as_py()  # -1 where there is none
+    document, present = corpus[max(place, 0)], place >= 0
     text = " ".join(document["text"].split()[: params["words"]])
     options = {"length": params["length"], **params["options"]}
     folder = inputs["model"] / "model"
@@ -53,11 +55,3 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     written = json.dumps(exhibit, ensure_ascii=False, sort_keys=True)
     (out / "exhibit.json").write_text(written, encoding="utf-8")
     return {"document": document["id"], "found": present, "words": len(words)}
-
-
-def _place(corpus, title: str) -> tuple[int, bool]:
-    """The row of the document with that title and True, or 0 and False where there is none."""
-    import pyarrow.compute as pc
-
-    place = pc.index(corpus.data.column("title"), title).as_py()
-    return (0, False) if place < 0 else (place, True)

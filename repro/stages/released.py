@@ -10,6 +10,7 @@ from pathlib import Path
 from repro.errors import BlockedError, DataError
 from repro.nn.encoder_conventions import MODULES, modules
 from repro.progress import Progress
+from repro.stages.backbone import check_whole
 
 # what encoders are released with, and retrieval has no use for
 HEADS = re.compile(r"(^|\.)(cls|lm_head|pooler|vocab_\w+|(generator|discriminator)_\w+|position_ids)(\.|$)")
@@ -68,17 +69,11 @@ def _read(folder: Path, params: dict):
             loader = _dpr_class(folder)
         how = {"local_files_only": True, "dtype": "float32", "output_loading_info": True}
         model, report = loader.from_pretrained(folder, **how)
-    _check_weights(report, optional=() if params["pooling"] == "pooler" else ("pooler",))
-    return (_inner_bert(model) if is_dpr else model), tokenizer
-
-
-def _check_weights(report: dict, *, optional: tuple[str, ...]) -> None:
-    missing = sorted(key for key in report["missing_keys"] if not key.startswith(optional))
-    if missing:
-        raise ValueError(f"its weights do not fit the architecture it names, {missing[0]} is not among them")
+    check_whole(report, optional=() if params["pooling"] == "pooler" else ("pooler",))
     unknown = sorted(key for key in report["unexpected_keys"] if not HEADS.search(key))
     if unknown:
         raise ValueError(f"its weight {unknown[0]} belongs to a head that is not known here")
+    return (_inner_bert(model) if is_dpr else model), tokenizer
 
 
 def _dpr_class(folder: Path):

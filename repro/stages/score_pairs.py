@@ -26,6 +26,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         DataError: the model cannot be read, a document or query is missing, or there is no row.
         StageError: a score is not finite.
     """
+    import pyarrow.compute as pc
+
     from repro.nn.pair_scores import PairScorer, forget, scored
 
     rows = read_rows(inputs["training_set"])
@@ -38,7 +40,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     )
     scores = {}
     for side, depth in (("positives", None), ("negatives", params["per_query"])):
-        lists = _first(rows.data.column(side), depth)
+        lists = rows.data.column(side)
+        lists = lists if depth is None else pc.list_slice(lists, 0, depth)
         pairs = _pairs(lists, queries, inputs)
         with progress.task(f"scoring {side}", total=len(pairs)) as advance:
             logits = scored(pairs, scorer, decimals=params["decimals"], scratch=out / side, advance=advance)
@@ -54,13 +57,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     for side in scores:
         forget(out / side)
     return {"queries": len(rows)} | {side: len(lists.values) for side, lists in scores.items()}
-
-
-def _first(column, depth: int | None):
-    """The first ``depth`` entries of each list of an Arrow column."""
-    import pyarrow.compute as pc
-
-    return column if depth is None else pc.list_slice(column, 0, depth)
 
 
 def _pairs(lists, queries: list[str], inputs: dict[str, Path]):

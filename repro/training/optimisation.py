@@ -48,12 +48,16 @@ class Optimisation:
                 unknown.
             BlockedError: half precision without a GPU.
         """
+        from transformers.trainer_utils import SchedulerType
+
         from repro.nn.precision import check_precision
+        from repro.training.schedules import SCHEDULES
 
         names = [field.name for field in dataclasses.fields(cls) if field.name != "batch_size"]
         optimisation = cls(batch_size=batch_size, **{name: params[name] for name in names})
         check_precision(optimisation.precision)
-        _check_schedule(optimisation.schedule)
+        schedules = [*(kind.value for kind in SchedulerType), *SCHEDULES]
+        check_known("schedule", optimisation.schedule, valid=schedules)
         if optimisation.epochs is None and optimisation.max_steps is None:
             raise UsageError("a training needs epochs or max_steps; both are null")
         if optimisation.warmup_ratio and optimisation.warmup_steps:
@@ -74,12 +78,3 @@ class Optimisation:
     def warmup(self, steps: int) -> int:
         """Steps of warm-up in a training of so many steps."""
         return self.warmup_steps or math.ceil(steps * (self.warmup_ratio or 0.0))
-
-
-def _check_schedule(schedule: str) -> None:
-    from transformers.trainer_utils import SchedulerType
-
-    from repro.training.schedules import SCHEDULES
-
-    names = [*(kind.value for kind in SchedulerType), *SCHEDULES]
-    check_known("schedule", schedule, valid=names)

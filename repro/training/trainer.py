@@ -86,8 +86,9 @@ class ObjectiveTrainer(Trainer):
         execution: Execution,
     ):
         collate, self.buckets = objective.collate, execution.length_buckets
-        if self.buckets > 1 and not _goes_by_length(objective, examples):
-            self.buckets = 1
+        if self.buckets > 1:  # parts cost more than the batch where an objective encodes them twice
+            by_length = isinstance(objective, SumObjective) and are_texts(examples.__getitems__([(0, 0)]))
+            self.buckets = self.buckets if by_length else 1
         if execution.micro_batch is not None or processes() > 1 or self.buckets > 1:
             collate = partial(collated_in_parts, collate, size=execution.micro_batch, buckets=self.buckets)
         super().__init__(objective, args, data_collator=collate, train_dataset=examples)
@@ -196,11 +197,6 @@ class ObjectiveTrainer(Trainer):
         load_model(self.model, str(Path(resume_from_checkpoint) / "model.safetensors"), device=device)
         if (counted := Path(resume_from_checkpoint) / "flops.json").exists():
             self.flops.counted = json.loads(counted.read_text())
-
-
-def _goes_by_length(objective: torch.nn.Module, examples) -> bool:
-    """True where parts of a batch cost no more than the batch: other objectives encode them twice."""
-    return isinstance(objective, SumObjective) and are_texts(examples.__getitems__([(0, 0)]))
 
 
 def _one_thread(worker: int) -> None:

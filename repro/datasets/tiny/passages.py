@@ -26,14 +26,13 @@ def passages() -> Collection:
     """900 passages on 300 people: two deeds of each for train, one for evaluation (150 dev, 75 a graded)."""
     draw = Draw("tiny/passage")
     world = deeds(draw, people(draw, 300, towns=60), each=3, of=SHORT_DEED)
-    ids = shuffled_ids(draw, len(world), first=100)
-    told = [tell(deed, draw, asides=0, stories=TALES) for deed in world]
+    documents, ids = _tales(world, draw)
     lives = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
     everywhere = tuple(zip(ids, world, strict=True))
     trained = [told for place, told in enumerate(everywhere) if place % 3 != 2]
     held_out = everywhere[2::3]
     return Collection(
-        in_id_order([Document(id, "", text) for id, text in zip(ids, told, strict=True)]),
+        documents,
         {
             "train": _binary([trained[i % 600] for i in range(2000)], world, draw, first=10_000),
             "dev": _binary(held_out[:150], world, draw, first=20_000),
@@ -52,13 +51,12 @@ def many_passages() -> Collection:
     draw = Draw("tiny/passage-many")
     done = {deed.keys: deed for deed in deeds(draw, people(draw, 805, towns=60), each=3, of=SHORT_DEED)}
     world = list(done.values())[:2400]  # no two alike: there would be no question for one of them
-    ids = shuffled_ids(draw, len(world), first=100)
-    told = [tell(deed, draw, asides=0, stories=TALES) for deed in world]
+    documents, ids = _tales(world, draw)
     lives = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
     everywhere = draw.sample(list(zip(ids, world, strict=True)), len(world))
     held_out, trained = everywhere[:225], everywhere[225:]
     return Collection(
-        in_id_order([Document(id, "", text) for id, text in zip(ids, told, strict=True)]),
+        documents,
         {
             "train": _binary([trained[i % len(trained)] for i in range(MANY)], world, draw, first=100_000),
             "dev": _binary(held_out[:150], world, draw, first=20_000),
@@ -87,6 +85,16 @@ def documents() -> Collection:
             "dl20": _judged(draw.sample(held_out[232:], 20), world, lives, draw, first=80_000),
         },
     )
+
+
+def _tales(world: Sequence[Deed], draw: Draw) -> tuple[tuple[Document, ...], list[str]]:
+    """Documents of a sentence each, by number, and their ids in the order of the deeds."""
+    ids = shuffled_ids(draw, len(world), first=100)
+    documents = [
+        Document(id, "", tell(deed, draw, asides=0, stories=TALES))
+        for id, deed in zip(ids, world, strict=True)
+    ]
+    return in_id_order(documents), ids
 
 
 def _life(id: str, life: Sequence[Deed], draw: Draw) -> Document:

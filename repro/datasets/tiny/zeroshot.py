@@ -6,7 +6,7 @@ from repro.datasets.records import Document, Judgement, Query
 from repro.datasets.tiny.collection import Collection, Topics, graded, in_id_order, shuffled_ids
 from repro.datasets.tiny.draw import Draw
 from repro.datasets.tiny.telling import HEADLINE, POST, TITLES, ask, fill, tell
-from repro.datasets.tiny.world import Deed, deeds, people, question
+from repro.datasets.tiny.world import deeds, people, question
 
 
 def beir() -> Collection:
@@ -18,7 +18,10 @@ def beir() -> Collection:
     world = deeds(draw, people(draw, 90, towns=40), each=3)
     ids = shuffled_ids(draw, len(world) + 15, first=1)
     told = dict(zip(ids, world + world[:15], strict=True))
-    documents = {id: _titled(id, deed, draw) for id, deed in told.items()}
+    documents = {
+        id: Document(id, fill(draw.pick(TITLES), deed, draw), tell(deed, draw, asides=0.2))
+        for id, deed in told.items()
+    }
     queries, judgements = [], []
     for number, deed in enumerate(draw.sample(world[15:], 45), 5001):
         asked = question(draw, deed, world, sizes=(3, 4))
@@ -49,7 +52,3 @@ def forum(name: str) -> Collection:
         )
         judgements += [Judgement(str(number), id, 1) for id, asked in posts if asked is deed]
     return Collection(in_id_order(documents), {"test": Topics(tuple(queries), tuple(judgements))})
-
-
-def _titled(id: str, deed: Deed, draw: Draw) -> Document:
-    return Document(id, fill(draw.pick(TITLES), deed, draw), tell(deed, draw, asides=0.2))
