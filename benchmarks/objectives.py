@@ -24,7 +24,7 @@ from report import write
 
 from papers.cpdae.distribution_contrast import jensen_shannon
 from repro.nn import sparse_view
-from repro.nn.pooling import span_means
+from repro.nn.encoder import span_means
 from repro.nn.token_cross_entropy import IGNORED, chunked_token_cross_entropy, token_cross_entropy
 
 V, H, L = 30522, 256, 128

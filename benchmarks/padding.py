@@ -34,9 +34,8 @@ from report import write
 from torch import nn
 
 from repro.nn.mlm import MaskedLanguageModel
-from repro.training.execution import Execution
 from repro.training.loop import train
-from repro.training.optimisation import Optimisation
+from repro.training.optimisation import Execution, Optimisation
 
 SHORTEST, BUCKETS = 16, (1, 4)
 MASKING = {"rate": 0.3, "mask": 0.8, "random": 0.1}

@@ -37,10 +37,9 @@ from repro.running.cost.throughput import PEAKS
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
-from repro.training.execution import Execution
 from repro.training.loop import train
 from repro.training.objective import build, import_declared
-from repro.training.optimisation import Optimisation
+from repro.training.optimisation import Execution, Optimisation
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SPAN, SPANS = 16, 4  # sentences of so many tokens, each document so many times the length in spans

@@ -13,7 +13,7 @@ from torch import nn
 from repro.errors import UsageError, check_known
 from repro.nn.checkpoint import load_encoder, save_model
 from repro.nn.contrastive import four_block_contrastive, in_batch_contrastive
-from repro.nn.pooling import check_pooling, pooled
+from repro.nn.encoder import check_pooling, pooled
 from repro.nn.ranked_texts import RankedTextsLoss
 
 

@@ -1,10 +1,10 @@
-"""The masked-language head a pre-training starts with."""
+"""The masked-language head and the dropout that a pre-training starts with."""
 
 from __future__ import annotations
 
 from torch import nn
 
-from repro.errors import check_known
+from repro.errors import UsageError, check_known
 
 HEADS = ("checkpoint", "new")
 
@@ -30,3 +30,16 @@ def _draw(module: nn.Module, shared: set[int], spread: float) -> None:
     for name, parameter in module.named_parameters(recurse=False):
         if id(parameter) not in shared:
             nn.init.zeros_(parameter) if name == "bias" else nn.init.normal_(parameter, std=spread)
+
+
+def set_dropout(model: nn.Module, rate: float) -> None:
+    """Every dropout of a model, attention's too, at ``rate`` from now on; its config stays as it is.
+
+    transformers' attention takes the rate from its Dropout module whichever implementation computes it.
+    Raises UsageError where the rate is no probability below 1.
+    """
+    if not 0 <= rate < 1:
+        raise UsageError(f"a dropout of {rate!r} is impossible; give a rate from 0 to below 1")
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = rate

@@ -1,16 +1,19 @@
-"""Texts of one batch encoded in groups of similar lengths, so that short ones are not padded to the longest.
+"""Texts encoded in groups of similar lengths, so that short ones are not padded to the longest of a batch.
 
-The batch, and so the loss and its gradient, stay the same; only what is drawn at random falls otherwise.
+The batch of a training, and so the loss and its gradient, stay the same; only what is drawn at random falls
+otherwise.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 
 import torch
+
+from repro.nn.precision import device
 
 Inputs = dict[str, torch.Tensor]
 
@@ -64,3 +67,31 @@ def in_buckets(encode: Callable[[Inputs], torch.Tensor | Inputs], inputs: Inputs
 def side_inputs(batch: Inputs, prefix: str) -> Inputs:
     """The model inputs whose names in the batch begin so, under the model's names for them."""
     return {name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)}
+
+
+TOGETHER = 2_000  # texts tokenised in one call, which uses all cores and little memory
+TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # of a batch, with padding
+
+
+def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
+    """Rows of (title, text) by their length in characters, the longest first, some thousands at a time."""
+    by_length = sorted(range(len(texts)), key=lambda row: sum(map(len, texts[row])), reverse=True)
+    return (by_length[start : start + TOGETHER] for start in range(0, len(by_length), TOGETHER))
+
+
+def token_batches(inputs: dict[str, torch.Tensor]) -> Iterator[tuple[list[int], dict[str, torch.Tensor]]]:
+    """Model inputs by their length in tokens, the longest first.
+
+    Args:
+        inputs: ``attention_mask`` and others, (N, L), padded at the right.
+
+    Yields:
+        the rows of a batch, and the inputs of these rows, (n, l), where the longest has l tokens.
+    """
+    lengths = inputs["attention_mask"].sum(dim=1)  # (N,)
+    order, start = lengths.argsort(descending=True, stable=True), 0
+    while start < len(order):
+        longest = max(1, int(lengths[order[start]]))
+        rows = order[start : start + max(1, TOKENS[device().type] // longest)]
+        yield rows.tolist(), {name: values[rows, :longest] for name, values in inputs.items()}
+        start += len(rows)

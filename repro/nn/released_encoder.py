@@ -10,8 +10,8 @@ from torch import nn
 
 from repro.errors import DataError
 from repro.nn.checkpoint import load, load_encoder, load_masked_lm, load_tokenizer
+from repro.nn.encoder import pooled
 from repro.nn.encoder_conventions import MODULES, Module, modules, pooling_of
-from repro.nn.pooling import pooled
 from repro.nn.sparse_view import POSITIONS, max_log_saturated
 
 ACTIVATIONS = ("Tanh", "Identity", "GELU", "ReLU", "Sigmoid", "SiLU")  # of torch.nn

@@ -115,9 +115,9 @@ def encoded_batches(encoder, tokenizer, texts: Sequence[Titled], params: dict) -
     """Encode texts, and yield the places of a batch of them with what the encoder gives for it."""
     import torch
 
+    from repro.nn.length_buckets import token_batches
     from repro.nn.precision import autocast, device
     from repro.nn.text import passage_inputs
-    from repro.nn.token_batches import token_batches
 
     where, (titles, bodies) = device(), zip(*texts, strict=True)
     inputs = passage_inputs(tokenizer, titles, bodies, length=params["length"], separator=params["separator"])
@@ -166,7 +166,7 @@ def _fill(out: Path, count: int, size: int, texts, encode, advance, rank: int, r
 
 
 def _encode_block(block: np.memmap, texts: list[Titled], encode, first: int, advance) -> None:
-    from repro.nn.token_batches import tokenised_together
+    from repro.nn.length_buckets import tokenised_together
 
     for places in tokenised_together(texts):
         encoded = encode([texts[place] for place in places])

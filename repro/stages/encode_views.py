@@ -117,7 +117,7 @@ def _rows(views: Arrays, count: int) -> list[Arrays]:
 
 def _write_blocks(folder: Path, count: int, texts, encode, advance, rank: int, ranks: int) -> int:
     """Write a file for each of this process' blocks without one. Returns the first row that was encoded."""
-    from repro.nn.token_batches import tokenised_together
+    from repro.nn.length_buckets import tokenised_together
 
     redone = count
     for first in range(0, count, BLOCK)[rank::ranks]:

@@ -53,10 +53,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     from repro.errors import DataError
     from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
-    from repro.training.execution import Execution
     from repro.training.loop import keep, train
     from repro.training.objective import build, import_declared
-    from repro.training.optimisation import Optimisation
+    from repro.training.optimisation import Execution, Optimisation
 
     optimisation = Optimisation.of(params, batch_size=params["texts_per_batch"])
     rows = TokenRows(inputs["tokens"])

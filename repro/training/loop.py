@@ -18,8 +18,7 @@ from repro.nn.precision import threads_for
 from repro.progress import Progress
 from repro.training.batch_order import BatchOrder, Place
 from repro.training.checkpoints import last_complete
-from repro.training.execution import WHOLE_BATCHES, Execution
-from repro.training.optimisation import Optimisation
+from repro.training.optimisation import WHOLE_BATCHES, Execution, Optimisation
 from repro.training.process_group import everybody_waits, processes, rank
 from repro.training.trainer import ObjectiveTrainer, arguments
 

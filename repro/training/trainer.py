@@ -17,11 +17,10 @@ from transformers import PrinterCallback, Trainer, TrainingArguments
 
 from repro.errors import StageError
 from repro.training.checkpoints import Checkpoints, Steps, cut_log, step_of
-from repro.training.execution import Execution
 from repro.training.flop_count import Flops
 from repro.training.micro_batches import are_texts, backward_in_parts, collated_in_parts
 from repro.training.objective import SumObjective
-from repro.training.optimisation import Optimisation
+from repro.training.optimisation import Execution, Optimisation
 from repro.training.process_group import processes, rank, sum_gradients
 from repro.training.schedules import SCHEDULES
 

@@ -12,9 +12,8 @@ from torch import nn
 
 from repro.errors import BlockedError, StageError, UsageError
 from repro.progress import Progress
-from repro.training.execution import Execution
 from repro.training.loop import BatchOrder, keep, train
-from repro.training.optimisation import Optimisation
+from repro.training.optimisation import Execution, Optimisation
 
 
 class Regression(nn.Module):
