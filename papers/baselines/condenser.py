@@ -9,7 +9,7 @@ from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
 from repro.nn.bottleneck_decoder import BottleneckDecoder
 from repro.nn.masked_pretraining import MaskedPretraining
-from repro.nn.padding import padded
+from repro.nn.text import padded
 from repro.nn.token_cross_entropy import IGNORED, divisor, token_cross_entropy
 
 

@@ -17,7 +17,7 @@ from papers.baselines.word_set_preference import PreferenceLoss
 from papers.baselines.word_sets import RESAMPLINGS, SetSampling, set_arrays
 from repro.errors import UsageError, check_known
 from repro.nn.masked_pretraining import MaskedPretraining
-from repro.nn.padding import padded
+from repro.nn.text import padded
 from repro.nn.words import Words, distinct
 
 SETS, MASKS = 0, 1  # streams of random numbers

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from repro.nn.contrastive import in_batch_contrastive
-from repro.nn.dropout import set_dropout
+from repro.nn.heads import set_dropout
 from repro.nn.masked_pretraining import MaskedPretraining, Tensors
 from repro.nn.projector import Projector
 from repro.nn.similarity import check_similarity

@@ -9,7 +9,6 @@ from repro.errors import UsageError, check_known
 from repro.nn.contrastive import in_batch_contrastive
 from repro.nn.heads import with_head
 from repro.nn.masked_pretraining import MaskedPretraining, Tensors
-from repro.nn.padding import padded
 from repro.nn.similarity import check_similarity
 from repro.nn.text import padded
 from repro.nn.token_cross_entropy import mlm_loss, mlm_rows

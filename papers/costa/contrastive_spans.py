@@ -10,9 +10,9 @@ from papers.costa.group_contrastive import group_contrastive
 from papers.costa.spans import GRANULARITIES, ROUNDINGS, SHORT_TEXTS, STARTS, sampled_spans
 from repro.errors import UsageError, check_known
 from repro.nn.batch_loss import BatchLoss
+from repro.nn.encoder import span_means
 from repro.nn.heads import with_head
 from repro.nn.masked_pretraining import MaskedPretraining
-from repro.nn.pooling import span_means
 from repro.nn.projector import Projector
 from repro.nn.similarity import check_similarity
 from repro.nn.token_cross_entropy import mlm_loss, mlm_rows

@@ -7,7 +7,7 @@ from torch import nn
 from papers.baselines.segments import pair_segments
 from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.token_losses import check_per, denominator, predicted, reconstruction
-from repro.nn.padding import padded
+from repro.nn.text import padded
 
 
 class AutoEncoder(ThroughBottleneck, nn.Module):
