@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from repro.datasets.arrow import read_rows
 from repro.errors import StageError
 from repro.nn.checkpoint import check_length, load_tokenizer
 from repro.nn.cross_encoder import load_cross_encoder, pair_inputs
@@ -76,7 +75,9 @@ class PairTexts:
     """
 
     def __init__(self, queries: list[str], corpus: Path, *, query: np.ndarray, row: np.ndarray):
-        self.corpus = read_rows(corpus).select_columns(["title", "text"])
+        from datasets import load_from_disk
+
+        self.corpus = load_from_disk(str(corpus / "arrow")).select_columns(["title", "text"])
         self.queries, self.query, self.row = queries, query, row
 
     def __len__(self) -> int:
