@@ -1,7 +1,5 @@
 """Progress on standard error: silent when nothing takes longer than two seconds."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import time

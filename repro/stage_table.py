@@ -4,8 +4,6 @@ A stage's ``run(params, inputs, out, progress)`` lives in the module of its name
 ``version`` is raised by hand when a stage's result changes for equal inputs; only that discards artefacts.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

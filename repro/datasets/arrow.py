@@ -1,7 +1,5 @@
 """Writes rows into an Arrow dataset as ``datasets.load_from_disk`` reads it, and reads the ids of one."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The catalogue of collections: pieces, counts, licence and stand-ins of each, by id."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Identifies the files a collection is read from by sha256, remembered by size and time of change."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

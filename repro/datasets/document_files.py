@@ -1,7 +1,5 @@
 """Reads documents from JSON lines: BEIR's corpus.jsonl, and pre-training texts in the same form."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path

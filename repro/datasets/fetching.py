@@ -1,7 +1,5 @@
 """Fetches a collection into the data folder, in the layout that ``sources`` looks for."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil

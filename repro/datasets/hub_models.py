@@ -1,7 +1,5 @@
 """Fetches released checkpoints into the data folder, for machines without a network too."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads relevance judgements from BEIR's qrels/<split>.tsv and from TREC's four columns."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 Nothing here runs unless a download was asked for. What the network refuses is a BlockedError.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

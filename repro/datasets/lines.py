@@ -1,7 +1,5 @@
 """Reads text files, packed or not, line by line with the lines' numbers; all readers here use it."""
 
-from __future__ import annotations
-
 import gzip
 import lzma
 import zlib

@@ -1,7 +1,5 @@
 """Looks up the rows of a corpus that document ids stand for, and the texts of queries."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads negatives listed by the retrievers that found them, in the form of msmarco-hard-negatives.jsonl."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """Reads the records of a located piece, wherever it is, and counts them against the catalogue."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path

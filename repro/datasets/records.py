@@ -1,7 +1,5 @@
 """The three kinds of record that every collection is made of, whatever file they came from."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """Splits plain English text into sentences, by a splitter chosen by name."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ A data folder (REPRO_DATA) holds a collection in a folder named after its corpus
 ``qrels/qrels.<short>.txt`` and ``topics/topics.<short>.txt``. Every file may be packed as .gz or .xz.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

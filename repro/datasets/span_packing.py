@@ -1,7 +1,5 @@
 """Packs sentences into spans of about a given length, as in Condenser's and its successors' preparation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

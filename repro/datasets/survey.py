@@ -1,7 +1,5 @@
 """Lists which collections of the catalogue are at hand, and checks that they are the right ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads queries from BEIR's queries.jsonl, from TREC-style topics, and questions with answers."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

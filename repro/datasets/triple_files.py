@@ -1,7 +1,5 @@
 """Reads training triples (query, relevant and irrelevant passage) in the form of MS MARCO's qidpidtriples."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Definitions and defaults are those of repro_eval, over the topics that both runs answer.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

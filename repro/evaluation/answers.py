@@ -6,8 +6,6 @@ tokens must follow each other in the passage's text. The passage's title is not 
 its results by question text, which drops repeated questions; here questions are keyed by id and all are kept.
 """
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Run files of others, whose form the first line tells, checked against the topics they should answer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

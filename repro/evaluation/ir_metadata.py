@@ -1,7 +1,5 @@
 """Reads and writes a run's ir_metadata 0.1, in a file beside it or as a header inside it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Compares two groups of runs by their means."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Importing this module loads no scorer: :func:`parse_measure` is also what a plan checks names with.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

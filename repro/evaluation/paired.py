@@ -5,8 +5,6 @@ permutation test flips the sign of every query's difference; the bootstrap draws
 Both are linear in the scores, so one matrix product per batch serves every pair.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Reads TREC judgements strictly."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

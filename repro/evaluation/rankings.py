@@ -1,7 +1,5 @@
 """Reads a run file query by query: at full scale its hundred million lines exceed the memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path

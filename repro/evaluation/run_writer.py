@@ -7,8 +7,6 @@ descending. A score that is already below its predecessor is written as it is; o
 next float32 below its predecessor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO

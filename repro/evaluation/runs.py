@@ -4,8 +4,6 @@ A TREC run (``qid Q0 docid rank score tag``) is ranked by its scores, an MS MARC
 rank``) by its ranks.
 """
 
-from __future__ import annotations
-
 import zlib
 from dataclasses import dataclass, field
 from itertools import pairwise

@@ -5,8 +5,6 @@ for every length of a document id. It is given whole-number scores which only st
 our own for runs and documents; what it reports is copied by position.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Reads text files line by line, plain or gzipped, and names the line at fault when one is damaged."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import gzip

@@ -1,7 +1,5 @@
 """A plan's artefacts sent to another store, or fetched from one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

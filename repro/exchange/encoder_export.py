@@ -1,7 +1,5 @@
 """The encoder behind a measured run, as transformers, sentence-transformers and `repro evaluate` load it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Public runs by others: the files there are, and the published cells that each can be scored for."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable
 from dataclasses import dataclass

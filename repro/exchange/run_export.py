@@ -1,7 +1,5 @@
 """The run behind a measured cell, taken from the store."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs of others, scored for published cells and recorded beside the suite's own."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A user's encoder in the columns of a published table: the suite's texts, search and scoring, no record."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal

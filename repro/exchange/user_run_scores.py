@@ -1,7 +1,5 @@
 """A run file of a user, scored as the suite scores its own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A run file of a user, beside a published cell and beside our own run of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cells with what was measured for them, and the tests between the rows of their tables."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Published and measured numbers side by side: a verdict for every cell of a plan."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

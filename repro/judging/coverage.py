@@ -1,7 +1,5 @@
 """Every cell that could be measured: the strongest way to do so, and the scales at which it was done."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

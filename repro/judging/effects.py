@@ -4,8 +4,6 @@ Means are all that a paper gives. The effect ratio and the difference of relativ
 Breuer et al., SIGIR 2020; what two measurements share, an offset say, cancels in them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

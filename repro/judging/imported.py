@@ -1,7 +1,5 @@
 """Verdicts on the imported runs of a cell, which somebody else made."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

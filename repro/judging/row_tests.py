@@ -1,7 +1,5 @@
 """Significance tests between the rows of a table: which the store has the runs for, and computing them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from repro.datasets.catalog import dataset

@@ -1,7 +1,5 @@
 """A study's table: several seeds of every row, compared with one row of reference, and what each cost."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

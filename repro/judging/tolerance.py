@@ -1,7 +1,5 @@
 """Tolerance classes: how far a mean of few seeds may lie from the published value, and who says so."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache

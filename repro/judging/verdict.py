@@ -4,8 +4,6 @@ Print is a rounded number, hence an interval of half a unit of its last digit to
 is decimal, on measured numbers taken to twelve significant digits: 66.45 is a tie, not 66.4500000000000028.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The parts of the machine that matter here, each with its state and what to do about it."""
 
-from __future__ import annotations
-
 import platform
 import sys
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Chooses the Java that runs Lucene by looking at files, without starting one."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

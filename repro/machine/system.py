@@ -1,7 +1,5 @@
 """Cores, memory, disk and GPUs, asked of the system, and the place that a launcher gave this process."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -1,7 +1,5 @@
 """Versions of what is installed, and the commit of a checkout."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 import platform

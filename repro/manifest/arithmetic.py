@@ -1,7 +1,5 @@
 """Averages, deltas and bold numbers of a table, recomputed from its own cells."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 

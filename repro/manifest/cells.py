@@ -1,7 +1,5 @@
 """Cells with an address, and the selection of some of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

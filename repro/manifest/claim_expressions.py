@@ -4,8 +4,6 @@ Numbers, strings, lists, + - * /, comparisons and their chains, and/or/not, call
 that is not there makes the whole unanswered unless the rest decides it alone: ``False and missing`` is False.
 """
 
-from __future__ import annotations
-
 import ast
 import operator as op
 from collections.abc import Callable, Mapping

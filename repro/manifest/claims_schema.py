@@ -1,7 +1,5 @@
 """The shape of claims.yaml; a misspelt key or an expression outside the language is an error."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

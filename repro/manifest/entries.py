@@ -1,7 +1,5 @@
 """Everything a manifest holds as flat objects: cells, dashes, words, hyper-parameters, examples, figures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from repro.manifest.cells import cells_of

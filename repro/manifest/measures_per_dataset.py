@@ -1,7 +1,5 @@
 """The measures that every run over a dataset is scored by, so that all tables share one evaluation."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The papers at hand: every folder of papers/ with a cells.yaml, and what entry points add."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Parses the string of a printed cell: number, decimals, bold, marks."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The shape of released.yaml: checkpoints that others released, and how they want to be used."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

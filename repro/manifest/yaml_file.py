@@ -1,7 +1,5 @@
 """YAML read strictly: duplicate keys are errors, and every error names its file and line."""
 
-from __future__ import annotations
-
 import copy
 import functools
 from collections.abc import Callable, Iterable

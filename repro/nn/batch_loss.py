@@ -1,7 +1,5 @@
 """The forward pass of losses in which the texts of a batch meet."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

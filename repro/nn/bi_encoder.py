@@ -1,7 +1,5 @@
 """Fine-tuning of one encoder for queries and passages by a contrastive loss."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -1,7 +1,5 @@
 """Model directories: read and written the way transformers does, quietly and without a network."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

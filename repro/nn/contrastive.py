@@ -1,7 +1,5 @@
 """Losses over softmax distributions of similarities: contrastive ones, and a distillation's divergence."""
 
-from __future__ import annotations
-
 import torch
 from torch.nn import functional
 

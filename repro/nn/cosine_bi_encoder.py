@@ -1,7 +1,5 @@
 """Fine-tuning of one encoder for queries and passages by a contrastive loss on their cosines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fine-tuning of a cross-encoder: one score for a query and a passage read together."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fine-tuning of one encoder for queries and passages by a re-ranker's scores."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

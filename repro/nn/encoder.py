@@ -1,7 +1,5 @@
 """A text encoder: transformer, pooling to one vector and, if the model was fine-tuned with one, projector."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

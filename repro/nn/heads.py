@@ -1,7 +1,5 @@
 """The masked-language head and the dropout that a pre-training starts with."""
 
-from __future__ import annotations
-
 from torch import nn
 
 from repro.errors import UsageError, check_known

@@ -4,8 +4,6 @@ The batch of a training, and so the loss and its gradient, stay the same; only w
 otherwise.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar

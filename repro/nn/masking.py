@@ -1,7 +1,5 @@
 """BERT's token masking (Devlin et al. 2019, Appendix A.1), drawn from a numpy Generator."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Masked language modelling alone: BERT's objective without its next-sentence task."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

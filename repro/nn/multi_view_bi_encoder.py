@@ -1,7 +1,5 @@
 """Fine-tuning of one encoder whose similarity is a sum over dense and sparse views of a text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Choice of the passages that a query is trained on in an epoch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scores of many pairs of query and passage by a cross-encoder, in blocks that survive an interruption."""
 
-from __future__ import annotations
-
 import shutil
 import zlib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The device, the number format and the threads that a model runs with."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Examples of fine-tuning, a query with its passages each, as the arrays that an encoder reads."""
 
-from __future__ import annotations
-
 import torch
 
 from repro.errors import DataError

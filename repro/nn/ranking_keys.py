@@ -1,7 +1,5 @@
 """Scores and what breaks their ties in one whole number, so that a ranking has no ties."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

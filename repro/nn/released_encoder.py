@@ -1,7 +1,5 @@
 """Encoders made by others: the heads that sentence-transformers directories list, and SPLADE."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -1,7 +1,5 @@
 """Similarity of vectors, and of texts with several, in full precision whatever that of the model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import torch

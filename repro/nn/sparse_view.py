@@ -1,7 +1,5 @@
 """Texts as sparse vectors over the vocabulary: how strongly each of its entries is predicted somewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

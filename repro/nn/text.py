@@ -1,7 +1,5 @@
 """Strings to model inputs: how title and text are joined, cut, made two segments, and padded."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cross-entropy of predicted tokens, over the positions that carry a label."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """A text encoder with two views of a text: a dense vector, and a sparse one over the vocabulary."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The readings that a cell's number rests on: what its recipe asks for, and notes that name the cell."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, groupby

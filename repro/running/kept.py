@@ -1,7 +1,5 @@
 """Fingerprints that a manifest, a record or a test between rows still needs: what `repro gc` keeps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How a cell is measured: its recipe called once, its graph finished, its runs scored."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping

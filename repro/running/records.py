@@ -1,7 +1,5 @@
 """Records of measured cells, made from the scores that the store holds."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Which nodes this machine can run, decided before anything runs: data, checkpoints, Java, GPUs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What every engine goes by: which nodes are to run, what holds one back, what became of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 

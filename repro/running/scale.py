@@ -1,7 +1,5 @@
 """Scales: the same graph at other costs. A scale rewrites a finished graph; no recipe knows of it."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass

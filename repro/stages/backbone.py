@@ -1,7 +1,5 @@
 """Stage ``backbone``: a released checkpoint, from the user's folder or the hub."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from repro.errors import BlockedError

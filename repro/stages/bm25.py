@@ -1,7 +1,5 @@
 """Stage ``bm25``: rank documents for queries with Lucene's BM25 (through pyserini)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Stage ``compare``: runs over the same queries, or their scores, in; pairwise tests out."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stage ``corpus``: the documents of a located collection as an Arrow dataset, streamed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Stage ``encode``: one vector for every passage or query."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Stage ``encode_views``: a dense and a sparse vector, or one of them, for every passage or query."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

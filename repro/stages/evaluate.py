@@ -1,7 +1,5 @@
 """Stage ``evaluate``: a run and judgements in, per-query scores out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict

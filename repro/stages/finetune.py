@@ -1,7 +1,5 @@
 """Stage ``finetune``: a model trained on judged queries with negatives."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Stage ``imported_run``: somebody else's run file in, a run of the suite out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from repro.errors import DataError

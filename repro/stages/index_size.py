@@ -1,7 +1,5 @@
 """Stage ``index_size``: the size of a collection's vectors in GB."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

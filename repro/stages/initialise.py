@@ -1,7 +1,5 @@
 """Stage ``initialise``: a BERT with random weights."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from repro.errors import UsageError

@@ -1,7 +1,5 @@
 """Stage ``inspect_text``: a value that a model gives to each word of one document."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import math

@@ -1,7 +1,5 @@
 """Stage ``judged_examples``: a training set whose positives and negatives both come from judgements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Stage ``listed_negatives``: a training set from a public file of several retrievers' negatives."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Stage ``lucene_index``: index a corpus with Lucene for BM25 (Anserini's analysis, through pyserini)."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

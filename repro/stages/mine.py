@@ -1,7 +1,5 @@
 """Stage ``mine``: hard negatives from a run over training queries."""
 
-from __future__ import annotations
-
 import zlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Stage ``mine_answers``: positives and hard negatives of questions, told apart by answer strings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import filterfalse
 from pathlib import Path

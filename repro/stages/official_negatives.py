@@ -1,7 +1,5 @@
 """Stage ``official_negatives``: a training set from a collection's triples, negatives sampled by query."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Stage ``pretrain``: an encoder trained on text alone."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

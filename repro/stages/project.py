@@ -1,7 +1,5 @@
 """Stage ``project``: one query and its first candidates in a plane, with measures of their distances."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Stage ``qrels``: the relevance judgements of one split in TREC format."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from repro.datasets import reading

@@ -1,7 +1,5 @@
 """Stage ``queries``: the queries of one split, with answers where strings decide."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

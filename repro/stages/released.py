@@ -1,7 +1,5 @@
 """Stage ``released``: an encoder that others made, whole or not at all."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

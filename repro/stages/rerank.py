@@ -1,7 +1,5 @@
 """Stage ``rerank``: the top of a run in the order of a cross-encoder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

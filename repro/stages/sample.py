@@ -1,7 +1,5 @@
 """Stage ``sample``: a few queries of a training set."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Stage ``score_pairs``: a training set whose passages carry a re-ranker's scores."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

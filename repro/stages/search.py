@@ -1,7 +1,5 @@
 """Stage ``search``: exact inner-product search."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Iterator
 from pathlib import Path

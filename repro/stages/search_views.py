@@ -1,7 +1,5 @@
 """Stage ``search_views``: exact search by a sum of dense and sparse inner products."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import partial

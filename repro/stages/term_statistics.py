@@ -1,7 +1,5 @@
 """Stage ``term_statistics``: collection and document frequency of each vocabulary entry."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path

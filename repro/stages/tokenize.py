@@ -1,7 +1,5 @@
 """Stage ``tokenize``: a corpus as token ids."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from pathlib import Path

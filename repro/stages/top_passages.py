@@ -1,7 +1,5 @@
 """Stage ``top_passages``: the first passages of a run for a few queries, which are named by their words."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

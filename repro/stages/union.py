@@ -1,7 +1,5 @@
 """Stage ``union``: training sets side by side."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from repro.datasets.arrow import read_rows

@@ -1,7 +1,5 @@
 """Stage ``vocabulary``: a WordPiece vocabulary trained on a corpus."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ It is written as ``<fingerprint>.partial`` on the same file system, synced and r
 fingerprint, held by the kernel and so released with its holder, lets two processes share a store.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator

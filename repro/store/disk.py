@@ -1,7 +1,5 @@
 """Removes, measures, hashes and syncs files, and turns refusals of the operating system into sentences."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import hashlib

@@ -1,7 +1,5 @@
 """Finds the files of a store that nothing needs, and removes each under its lock."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

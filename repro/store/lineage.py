@@ -1,7 +1,5 @@
 """Tells from a store alone, without plan, manifest or data, what each artefact in it was made from."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Notes of nodes, ``nodes/<fingerprint>.json``, from which a fingerprint alone is enough to build."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A store on another machine or in another folder, from which artefacts are pulled and to which they go."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterator

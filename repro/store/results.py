@@ -1,7 +1,5 @@
 """Records of measured cells, one line a cell, seed and fingerprint, which are appended and never changed."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Writes and checks ``artefact.json``, which holds an artefact's identity and its files' checksums."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

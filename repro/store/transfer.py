@@ -5,8 +5,6 @@ that an artefact arrived as its giver wrote it down, and the fingerprint that it
 for; that it is what its recipe makes, only making it again shows.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The order in which a training sees its examples."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -4,8 +4,6 @@ The Trainer writes a checkpoint file by file. One counts only once its seal is t
 renaming: the digest of each file, and the length of the training it belongs to.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Read an objective's class from its source: a plan imports no objective, nor torch with it."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import importlib.util

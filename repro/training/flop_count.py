@@ -1,7 +1,5 @@
 """Floating-point operations of a step of training, counted by torch as the step is made."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 

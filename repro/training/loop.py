@@ -3,8 +3,6 @@
 Killed at any step and started again in the same folder, a training ends on a CPU with the same bits.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

@@ -6,8 +6,6 @@ the gradient of the losses (gradient caching; Gao et al. 2021). A part is what `
 the examples.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Callable, Sequence

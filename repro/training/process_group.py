@@ -4,8 +4,6 @@ A loss is taken over what all processes have encoded, by each of them; only a pr
 gradient, so that the processes' gradients add up to that of one process with the whole batch.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Iterator
 from datetime import timedelta

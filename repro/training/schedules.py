@@ -1,7 +1,5 @@
 """Courses of the learning rate that transformers has no name for."""
 
-from __future__ import annotations
-
 import functools
 import math
 

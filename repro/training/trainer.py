@@ -1,7 +1,5 @@
 """A thin subclass of transformers.Trainer for objectives that return named losses."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -6,8 +6,6 @@ counting words (BM25) is clearly imperfect while the synonymy can be learnt from
 the texts.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 

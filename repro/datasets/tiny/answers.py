@@ -1,7 +1,5 @@
 """tiny/wiki: questions with answer strings over passages of town articles, and cases that trip a matcher."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from repro.datasets.records import Document, Judgement, Query

@@ -1,7 +1,5 @@
 """What every embedded collection is: documents, and splits of questions with judgements."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

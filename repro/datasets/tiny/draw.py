@@ -4,8 +4,6 @@ Only ``random.Random.random`` is promised to keep its sequence; ``choice``, ``sa
 not, so they are built here on top of it.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import TypeVar

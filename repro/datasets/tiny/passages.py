@@ -4,8 +4,6 @@ Train and evaluation questions share vocabulary and people but no deed: were the
 could learn whom it is never asked for in training, and would rank all that is relevant in evaluation last.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from repro.datasets.records import Document, Judgement, Query

@@ -1,7 +1,5 @@
 """Deeds and questions put into English; every mention of a concept draws its own surface form."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from repro.datasets.tiny.draw import Draw

@@ -5,8 +5,6 @@ now and then they say that two words mean the same. What can be learnt here help
 give no names either.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from repro.datasets.records import Document

@@ -1,7 +1,5 @@
 """The concepts of words.yaml, and names that exist nowhere."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """People of an invented world, their deeds, and what a question about a deed asks for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

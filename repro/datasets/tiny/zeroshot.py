@@ -1,7 +1,5 @@
 """tiny/beir and the two forums of tiny/cqadupstack: evaluation without training, other kinds of text."""
 
-from __future__ import annotations
-
 from repro.datasets.records import Document, Judgement, Query
 from repro.datasets.tiny.collection import Collection, Topics, graded, in_id_order, shuffled_ids
 from repro.datasets.tiny.draw import Draw

@@ -1,7 +1,5 @@
 """One system's value on one data set, printed in several places: where the digits differ."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """All findings of the audit."""
 
-from __future__ import annotations
-
 from repro.judging.audit.agreement import disagreements
 from repro.judging.audit.findings import Finding, ordered
 from repro.judging.audit.notes import notes

@@ -1,7 +1,5 @@
 """The audit.yaml of each paper: which rows are one configuration, and what is known of a disagreement."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Contradictions between a paper's own tables, and between them and the sentences about them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Claims that the tables make without words: significance marks and bold numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from repro.judging.claims.language import Language, has_number

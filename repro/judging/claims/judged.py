@@ -1,7 +1,5 @@
 """Statements of papers, each judged by the paper's own numbers and by our measurements."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

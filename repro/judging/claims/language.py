@@ -3,8 +3,6 @@
 Relations tell the cells that contradict them, and the tests between the rows they compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal

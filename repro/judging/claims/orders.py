@@ -1,7 +1,5 @@
 """Cells beside cells: which is better, what contradicts a relation, which tests there are for it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from repro.judging.claims.places import Places

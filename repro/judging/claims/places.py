@@ -1,7 +1,5 @@
 """Cells, rows and tables by the short paths of claims: ``table/row/column``, other papers' before a colon."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from repro.errors import UsageError, unknown

@@ -1,7 +1,5 @@
 """The numbers a claim is judged by: those that the paper published, or ours of one scale."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Measures how fast this machine trains and encodes with a BERT, and multiplies matrices."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The cost of what a plan still has to run: hours, disk, downloads; and where a budget ends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

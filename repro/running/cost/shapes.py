@@ -1,7 +1,5 @@
 """Sizes of models and of collections, as far as they are known without opening either."""
 
-from __future__ import annotations
-
 import functools
 import json
 import math

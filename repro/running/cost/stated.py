@@ -1,7 +1,5 @@
 """The costs.yaml of a paper: what it says of its own trainings' cost."""
 
-from __future__ import annotations
-
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper
 from repro.manifest.yaml_file import Strict

@@ -1,7 +1,5 @@
 """Operations a second: of this machine as `repro calibrate` measured it, or of a named GPU, assumed."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

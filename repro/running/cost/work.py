@@ -6,8 +6,6 @@ masked-language head is counted at BERT's 15 % of the tokens of a pre-training, 
 counted: decoders, generators and second passes of single objectives, padding, Lucene.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

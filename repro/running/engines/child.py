@@ -1,7 +1,5 @@
 """A stage as a process of its own: ``python -m repro stage FINGERPRINT``, and its result."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """The default engine: every stage in this process, one after another."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import importlib

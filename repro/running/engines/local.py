@@ -1,7 +1,5 @@
 """Stages as processes of this machine, as many at once as fit; a GPU has one heavy stage at a time."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

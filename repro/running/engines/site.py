@@ -1,7 +1,5 @@
 """The site file: the resources that stages ask of a cluster, in a few lines of YAML."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

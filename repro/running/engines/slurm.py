@@ -1,7 +1,5 @@
 """Stages as jobs of Slurm, each waiting for its inputs' jobs; submitted, not waited for."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """The jobs that were submitted: their ids lie in the store, their states come from Slurm."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

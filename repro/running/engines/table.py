@@ -1,7 +1,5 @@
 """The engines by name: each a function that carries out a plan."""
 
-from __future__ import annotations
-
 from repro.running.engines import inline, local, slurm
 from repro.running.runner import Engine
 

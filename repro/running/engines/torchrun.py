@@ -1,7 +1,5 @@
 """One stage, carried out by all processes that a launcher such as torchrun started."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

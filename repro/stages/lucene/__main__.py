@@ -5,8 +5,6 @@ the last one), then one object of facts. All else, Java's prints included, goes 
 ends as soon as its standard input closes, which happens when its parent dies, whatever killed it.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 import itertools

@@ -1,7 +1,5 @@
 """Runs Lucene in a child process and follows its progress."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The memory that a search may hold: as stated, else half of what machine and control groups leave."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

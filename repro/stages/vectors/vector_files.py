@@ -1,7 +1,5 @@
 """Reads vectors and ids from disk, holding only the rows that are asked for in memory."""
 
-from __future__ import annotations
-
 import mmap
 import os
 from collections.abc import Iterable
