@@ -102,14 +102,23 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if processes() == 1 or not trained:
         return
-    here = torch.tensor([parameter.grad is not None for parameter in trained], dtype=torch.int32)
-    times = summed(here.to(trained[0].device)).tolist()
-    used = [parameter for parameter, count in zip(trained, times, strict=True) if count]
-    for parameter in used:
-        if parameter.grad is None:
-            parameter.grad = torch.zeros_like(parameter)
-    for dtype in dict.fromkeys(parameter.grad.dtype for parameter in used):
-        _sum_in_place([parameter.grad for parameter in used if parameter.grad.dtype == dtype])
+    gradients = [_gradient(parameter) for parameter in _used_anywhere(trained)]
+    for dtype in dict.fromkeys(gradient.dtype for gradient in gradients):
+        _sum_in_place([gradient for gradient in gradients if gradient.dtype == dtype])
+
+
+def _used_anywhere(parameters: list[nn.Parameter]) -> list[nn.Parameter]:
+    """Those of the parameters that have a gradient in some process."""
+    here = torch.tensor([parameter.grad is not None for parameter in parameters], dtype=torch.int32)
+    times = summed(here.to(parameters[0].device)).tolist()
+    return [parameter for parameter, used in zip(parameters, times, strict=True) if used]
+
+
+def _gradient(parameter: nn.Parameter) -> torch.Tensor:
+    """A parameter's gradient, zero where this process did not use it."""
+    if parameter.grad is None:
+        parameter.grad = torch.zeros_like(parameter)
+    return parameter.grad
 
 
 def _sum_in_place(gradients: list[torch.Tensor]) -> None:
