@@ -67,16 +67,18 @@ Engine = Callable[[Plan, Store, Progress, Options], Outcome]
 def prepare(ends: Iterable[Node], store: Store, *, rebuild: bool) -> list[Node]:
     """The nodes to run so that the store holds ``ends``, inputs first; the store then knows all below them.
 
-    A node that is stored is not run, and nothing is asked of its inputs. One that is damaged is refused,
-    or discarded and run again if ``rebuild`` says so or its stage is one of ``MADE_AGAIN``.
+    A node that is stored is not run, and neither is what only such nodes need. Damage is looked for in
+    all of them: a damaged artefact is refused, or discarded if ``rebuild`` says so or its stage is one of
+    ``MADE_AGAIN``.
 
     Raises:
-        StoreError: a damaged artefact is needed and was not discarded.
+        StoreError: an artefact is damaged and was not discarded.
     """
     ends = list(ends)
-    needed = walk(ends, until=lambda node: _is_stored(node, store, rebuild))
-    store.remember(walk(ends))  # stored nodes too: a child reads the notes of its inputs
-    return needed
+    nodes = walk(ends)
+    states = {node.fingerprint: _state(node, store, rebuild) for node in nodes}
+    store.remember(nodes)  # stored ones too: a child reads the notes of its inputs
+    return walk(ends, until=lambda node: states[node.fingerprint] == "stored")
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome) -> bool:
@@ -101,12 +103,13 @@ def describe(node: Node) -> str:
     return " ".join([node.stage, *shown, f"({node.fingerprint[:12]})"])
 
 
-def _is_stored(node: Node, store: Store, rebuild: bool) -> bool:
+def _state(node: Node, store: Store, rebuild: bool) -> str:
     state = store.state(node)
-    if state == "damaged":
-        if not rebuild and node.stage not in MADE_AGAIN:
-            wrong = "; ".join(damage(store.path(node)))
-            remedy = "`repro verify --rebuild` removes it, `repro run --rebuild` builds it again"
-            raise StoreError(f"artefact {node} is damaged: {wrong}; {remedy}")
-        store.discard(node)
-    return state == "stored"
+    if state != "damaged":
+        return state
+    if not rebuild and node.stage not in MADE_AGAIN:
+        wrong = "; ".join(damage(store.path(node)))
+        remedy = "`repro verify --rebuild` removes it, `repro run --rebuild` builds it again"
+        raise StoreError(f"artefact {node} is damaged: {wrong}; {remedy}")
+    store.discard(node)
+    return "missing"
