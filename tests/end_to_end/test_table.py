@@ -72,9 +72,12 @@ def test_latex_of_what_was_measured_compiles(table, command_line, tmp_path):
 def test_a_truncated_artefact_is_named_and_rebuilt_on_request(table, command_line, tmp_path):
     store = tmp_path / "s"
     shutil.copytree(table.store, store)
-    victim = next((store / "bm25").iterdir()) / "run.trec"
+    row = ("plan", "--cell", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny", "--json")
+    nodes = json.loads(command_line(*row, store=store, results=table.results).stdout)
+    [run] = [node["fingerprint"] for node in nodes if node["stage"] == "bm25"]  # not one that is only mined
+    victim = store / "bm25" / run / "run.trec"
     victim.write_text(victim.read_text()[:1000])
-    wanted = (*table.selection, "--json")  # whichever run is harmed, some row of these has it
+    wanted = (*table.selection, "--json")
     assert "damaged: bm25/" in command_line("verify", store=store, results=table.results).stdout
     shutil.rmtree(store / "evaluate")  # else nothing would need the damaged run
     refused = command_line("run", *wanted, store=store, results=table.results)
