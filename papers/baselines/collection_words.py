@@ -44,7 +44,7 @@ class CollectionWords:
 
     @classmethod
     def of(cls, statistics: Path, words: Words, *, counts: str, word_counts: str) -> CollectionWords:
-        """From a folder of term statistics.
+        """Read a folder of term statistics.
 
         Args:
             counts: ``collection-frequency`` or ``document-frequency``, in how many texts an entry occurs.

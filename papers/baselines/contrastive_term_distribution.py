@@ -1,4 +1,4 @@
-"""From attention over a text's tokens to scores of its words (B-PROP)."""
+"""Scores of a text's words from the attention over its tokens (B-PROP)."""
 
 import torch
 

@@ -24,7 +24,7 @@ DEPTH = 1000
 
 @dataclass(frozen=True)
 class FineTuning:
-    """From a pre-trained encoder to a run, with every open value read from the request's readings.
+    """The way from a pre-trained encoder to a run, every open value read from the request's readings.
 
     Attributes:
         lengths: tokens of a query, passage and document.

@@ -29,7 +29,7 @@ class WholeWords:
 
     @classmethod
     def of(cls, tokenizer) -> WholeWords:
-        """From a fast tokenizer: WordPiece, with its prefix of a continuation (``##``), or byte-level BPE,
+        """For a fast tokenizer: WordPiece, with its prefix of a continuation (``##``), or byte-level BPE,
         where a word begins with its space and takes in the marks that are written against it.
 
         Raises UsageError for a tokenizer of another kind.

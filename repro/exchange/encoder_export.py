@@ -96,7 +96,7 @@ def _layers(source: MeasuredEncoder, folder: Path, model):
 
 
 def _reduction(folder: Path, model):
-    """What a dense view passes after [CLS]: a matrix, also where its first numbers are kept, or nothing."""
+    """Yield the matrix after a dense view, also where its first numbers are kept; nothing without one."""
     import torch
 
     from repro.nn.view_encoder import FILE as VIEWS

@@ -1,1 +1,1 @@
-"""What is said of a measured number: verdicts, tests between rows, effects, claims, audit, coverage."""
+"""Judgements on a measured number: verdicts, tests between rows, effects, claims, audit, coverage."""

@@ -112,7 +112,7 @@ def _judge(case: _Case) -> Compared:
 
 
 def _recorded(case: _Case) -> Compared | None:
-    """By the suite's own records of these readings: those of the graph as it is now, else older ones."""
+    """Judge by the suite's records of these readings: those of the graph as it is now, else older ones."""
     ours = [r for r in case.records if r.readings == case.departures and not r.origin]
     if not ours:
         return None
@@ -132,14 +132,14 @@ def _recorded(case: _Case) -> Compared | None:
 
 
 def _failed(case: _Case) -> Compared | None:
-    """By a stage that failed in the run just made."""
+    """Judge by a stage that failed in the run just made."""
     failed = case.outcome.failed if case.outcome else {}
     errors = [failed[p.fingerprint] for m in case.measurements for p in m.parts if p.fingerprint in failed]
     return case.compared(Verdict("failed", str(errors[0]))) if errors else None
 
 
 def _imported(case: _Case) -> Compared | None:
-    """By runs that others made, which say nothing of a reading that the user chose."""
+    """Judge by runs that others made, which say nothing of a reading that the user chose."""
     substituted = {reading for m in case.measurements for reading in m.substitutes}
     if not case.imported or set(case.departures) - substituted:
         return None
@@ -147,7 +147,7 @@ def _imported(case: _Case) -> Compared | None:
 
 
 def _blocked(case: _Case) -> Compared | None:
-    """By what stands in the way of its nodes."""
+    """Judge by the obstacles in the way of its nodes."""
     nodes = [part for m in case.parts for part in m.parts]
     obstacles = tuple(dict.fromkeys(o for node in nodes for o in case.plan.obstacles(node)))
     if not obstacles:

@@ -43,7 +43,7 @@ class Cell:
 
     @property
     def grade(self) -> str:
-        """What is public: A authors' run, B authors' checkpoint, P others' run or checkpoint, C the mean."""
+        """Public evidence: A authors' run, B authors' checkpoint, P others' run or checkpoint, C the mean."""
         return self.row.grades.get(self.column.id) or self.column.grade or self.row.grade
 
     @property

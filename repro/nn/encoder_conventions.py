@@ -38,7 +38,7 @@ _MODES = {  # how modules.json's pooling called its modes before it had one name
 
 @dataclass(frozen=True)
 class Conventions:
-    """From a text to its vector, and from two vectors to a score.
+    """How an encoder makes a vector of a text, and a score of two vectors.
 
     Attributes:
         kind: ``dense``, or ``splade``: max log(1 + ReLU) of the masked-language head over all positions.

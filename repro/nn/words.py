@@ -29,7 +29,7 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str]) -> Words:
-        """From a BERT tokenizer."""
+        """Made for the vocabulary of a BERT tokenizer."""
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         continues = np.array([entry.startswith("##") for entry in entries])
         pieces = tuple(entry.removeprefix("##").lower() for entry in entries)

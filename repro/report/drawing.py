@@ -1,4 +1,4 @@
-"""From measured cells and stored exhibits to files: which panels and lines a figure has."""
+"""Figures drawn from measured cells and stored exhibits: which panels and lines each has."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby

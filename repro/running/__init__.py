@@ -1,1 +1,1 @@
-"""From selected cells to artefacts: measurements, plans, scales, requirements, cost, and the engines."""
+"""The way from selected cells to artefacts: measurements, plans, scales, requirements, cost, engines."""

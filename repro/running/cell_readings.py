@@ -29,14 +29,14 @@ class CellReadings:
     _calls: dict[str, dict[str, Reading]] = field(default_factory=dict)
 
     def of(self, cell: Cell | Shown) -> dict[str, Reading]:
-        """By id: the paper's own in the order of its file, then those of another paper's recipe."""
+        """Readings of a cell by id: the paper's own in its file's order, then those of another's recipe."""
         asked = self._asked(cell, {})
         known = cell.paper.readings
         named = {k for k, r in known.items() if any(f"{cell.id}/".startswith(f"{p}/") for p in r.cells)}
         return {k: r for k, r in (known | asked).items() if k in asked or k in named}
 
     def under_other_choices(self, cell: Cell | Shown) -> dict[str, Reading]:
-        """What the recipe asks for only where a reading that it asks for has another choice, by id."""
+        """Readings by id that the recipe asks for only where another of its readings has another choice."""
         asked, others = self._asked(cell, {}), {}
         for reading in asked.values():
             for choice in reading.choices:
@@ -58,7 +58,7 @@ class CellReadings:
         return {k: [*places.get(k, ()), *source.readings[k].cells] for k in concerned}
 
     def _asked(self, cell: Cell | Shown, overrides: Mapping[str, str]) -> dict[str, Reading]:
-        """What the recipe asks for, for every dataset behind the cell; nothing without a recipe."""
+        """Ids that the recipe asks for, for every dataset behind the cell; none without a recipe."""
         asked: dict[str, Reading] = {}
         for measured, identifier in _datasets(cell):
             asked |= self._call(measured, identifier, overrides)

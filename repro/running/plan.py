@@ -1,4 +1,4 @@
-"""From selected cells to nodes: what is stored, what is to run, and what stands in its way."""
+"""A plan: the nodes of selected cells, which of them are stored or are to run, and the obstacles."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Plan:
         return walk(self.ends, until=lambda node: self.states[node.fingerprint] == "stored")
 
     def obstacles(self, node: Node) -> list[Obstacle]:
-        """What stands between the store as it is and this node; empty when nothing does."""
+        """The obstacles between the store as it is and this node; empty when there are none."""
         if self.states.get(node.fingerprint) == "stored":
             return []
         obstacle = self.machine.obstacles.get(node.fingerprint)

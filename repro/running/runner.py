@@ -1,4 +1,4 @@
-"""What every engine goes by: which nodes are to run, what holds one back, what became of them."""
+"""The rules of every engine: which nodes are to run, what holds one back, what became of them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ MADE_AGAIN = ("compare", "imported_run")
 
 @dataclass(frozen=True)
 class Options:
-    """What a user may say of how a plan is carried out; an engine takes what concerns it.
+    """A user's wishes for how a plan is carried out; an engine takes those that concern it.
 
     Attributes:
         rebuild: discard damaged artefacts and build them again, instead of refusing them.
@@ -40,7 +40,7 @@ class Options:
 
 @dataclass
 class Outcome:
-    """What became of nodes that were to run.
+    """The results of the nodes that were to run.
 
     Attributes:
         run: nodes run by this invocation.

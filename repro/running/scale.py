@@ -128,7 +128,7 @@ class Scale:
         return options
 
     def _training(self, stage: str, objective: str) -> dict[str, Any]:
-        """What an objective is trained with, whatever its paper says."""
+        """The settings that an objective is trained with, whatever its paper says."""
         stated = self.facts.objectives.get(objective, _Objective())
         steps = stated.steps or self.facts.steps.get(stage)
         return stated.replace | ({"epochs": None, "max_steps": steps} if steps else {})

@@ -16,7 +16,7 @@ from repro.store.results import Results
 
 @dataclass(frozen=True)
 class Workspace:
-    """What a verb works with. Nothing is opened, made or written before it is asked for."""
+    """Everything that a verb works with. Nothing is opened, made or written before it is used."""
 
     locations: Locations
 
@@ -42,10 +42,10 @@ class Workspace:
 
     @cached_property
     def machine(self) -> Machine:
-        """What this machine offers; digests of data files are kept in a store that is there already."""
+        """This machine's offers and lacks; digests of data files are kept in a store that exists already."""
         store = self.locations.store
         return Machine(self.data, store / "digests.json" if store.is_dir() else None)
 
     def builder(self, scale: Scale) -> Builder:
-        """What makes the graphs of single cells, by the default choice of every reading."""
+        """A maker of the graphs of single cells, by the default choice of every reading."""
         return Builder(scale, self.machine)

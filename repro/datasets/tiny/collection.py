@@ -1,4 +1,4 @@
-"""What every embedded collection is: documents, and splits of questions with judgements."""
+"""The form of every embedded collection: documents, and splits of questions with judgements."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

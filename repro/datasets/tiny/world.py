@@ -29,7 +29,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Deed:
-    """What a person once did: one concept for each of some slots of words.yaml, and the set of their keys."""
+    """A deed of a person: one concept for each of some slots of words.yaml, and the set of their keys."""
 
     person: Person
     year: int
@@ -58,7 +58,7 @@ def _deed(draw: Draw, person: Person, of: Sequence[str]) -> Deed:
 
 
 def agreement(asked: Mapping[str, Concept], deed: Deed) -> int:
-    """In how many slots a deed is as ``asked``."""
+    """The number of slots in which a deed is as ``asked``."""
     return sum(concept.key in deed.keys for concept in asked.values())
 
 

@@ -87,11 +87,11 @@ class Language(Orders):
         return self.holds(self._rivals(row, columns, among), "not_below")
 
     def best_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
-        """In how many columns a row is strictly the best."""
+        """Count the columns in which a row is strictly the best."""
         return self._standings(row, columns, among)[0]
 
     def tied_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
-        """In how many columns a row is the best only together with another."""
+        """Count the columns in which a row is the best only together with another."""
         return self._standings(row, columns, among)[1]
 
     def rank(self, row: str, column: str, among: list[str] | None = None) -> int:
