@@ -45,14 +45,14 @@ class Marco:
 
     def stage_one(self, encoder: Node) -> Node:
         """Fine-tune ``encoder`` on the official BM25 negatives (stage 1 of Figure 2)."""
-        return self._stages().tuned(encoder, self._official(), self._optimisation(self.epochs[0]))
+        return self._stages().tuned(encoder, self._bm25_negatives(), self._optimisation(self.epochs[0]))
 
     def stage_two(self, encoder: Node) -> Node:
         """Fine-tune on negatives mined with stage one: the retriever measured as not distilled."""
         ask, first = self.request.reading, self.stage_one(encoder)
         negatives = self.mined(first)
         if ask("stage-two-negatives") == "both":
-            negatives = recipe.union(negatives, self._official())
+            negatives = recipe.union(negatives, self._bm25_negatives())
         start = encoder if ask("stage-two-start") == "pre-trained" else first
         return self._stages().tuned(start, negatives, self._optimisation(self.epochs[1]))
 
@@ -91,7 +91,8 @@ class Marco:
         kept = self.request.reading("negatives-kept")["mined"]
         return self._stages().mined(model, depth=MINED_DEPTH, per_query=kept, seed=seed(self.request))
 
-    def _official(self) -> Node:
+    def _bm25_negatives(self) -> Node:
+        """The official BM25 negatives that stage one trains on."""
         ask, judged = self.request.reading, recipe.qrels(PASSAGES)
         drawn = {"per_query": ask("negatives-kept")["bm25"], "seed": seed(self.request)}
         return recipe.official_negatives(ask("official-negatives"), judgements=judged, **drawn)

@@ -42,11 +42,12 @@ def row(
     options: dict[str, Any] | None = None,
     texts_per_row: int = 1,
 ) -> Node:
-    """Rank with the encoder that a pre-training and the common fine-tuning give.
+    """Rank with the encoder of one pre-training, redone on the common text, after the common fine-tuning.
 
     Args:
         encoder: ``module:function`` of a paper's pre-training, with its ``options``; None for no further one.
-        texts_per_row: texts of full length that one example feeds the encoder and decoders with.
+        texts_per_row: texts of full length that one example feeds the encoder and decoders with; batches are
+            smaller by it, so that all pre-trainings see as many tokens.
     """
     seed = request.seed_or(42)
     model = bert()

@@ -22,7 +22,7 @@ def write_metadata(path: Path, metadata: Mapping[str, Any]) -> None:
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Read the metadata beside a run. Raises StoreError when the file cannot be read."""
+    """Read a run's metadata from its YAML file. Raises StoreError when the file cannot be read."""
     import yaml
 
     try:

@@ -31,6 +31,7 @@ class Orders:
     used: list[Cell] = field(default_factory=list)
 
     def _value(self, cell: Cell):
+        """The number in a cell, which counts as used. Raises NoNumber where there is none."""
         self.used.append(cell)
         return self.values.number(cell)
 

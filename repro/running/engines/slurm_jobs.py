@@ -76,6 +76,7 @@ def _note(store: Store, node: Node) -> Path:
 
 
 def _submitted(path: Path) -> str | None:
+    """The id of the job that a node was submitted as; None without a readable note of one."""
     try:
         return str(json.loads(path.read_text())["job"])
     except (OSError, ValueError, LookupError, TypeError):
