@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from repro.errors import UsageError, check_known
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Optimisation:
     """How an objective is minimised; names as in HF's TrainingArguments where it has them.
 
@@ -54,7 +53,7 @@ class Optimisation:
         from repro.nn.precision import check_precision
         from repro.training.schedules import SCHEDULES
 
-        names = [field.name for field in dataclasses.fields(cls) if field.name != "batch_size"]
+        names = [field.name for field in fields(cls) if field.name != "batch_size"]
         optimisation = cls(batch_size=batch_size, **{name: params[name] for name in names})
         check_precision(optimisation.precision)
         schedules = [*(kind.value for kind in SchedulerType), *SCHEDULES]
@@ -67,7 +66,7 @@ class Optimisation:
 
     def as_params(self) -> dict[str, Any]:
         """Parameters of a training node, without the batch size, which stages call by names of their own."""
-        return {name: value for name, value in dataclasses.asdict(self).items() if name != "batch_size"}
+        return {name: value for name, value in asdict(self).items() if name != "batch_size"}
 
     def steps(self, examples: int) -> int:
         """Optimiser steps over so many examples; the last batch of an epoch may be smaller."""

@@ -18,7 +18,6 @@ from repro.training.micro_batches import are_texts, collated_in_parts
 from repro.training.optimisation import Execution, Optimisation
 from repro.training.process_group import rank
 from tests.nn.parted_objectives import Texts, objective
-from tests.training.test_loop import Places, Regression
 
 NAMES = ("mlm", "costa", "in-batch", "four blocks", "distillation")
 
@@ -264,30 +263,13 @@ def test_a_training_in_buckets_that_is_killed_ends_with_the_same_bits(tmp_path, 
     assert all(torch.equal(a, b) for a, b in zip(made.parameters(), again.parameters(), strict=True))
 
 
-def test_buckets_that_are_no_number_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "0")
-    with pytest.raises(UsageError, match="REPRO_LENGTH_BUCKETS is '0'; give a number of groups"):
-        train(
-            Regression(),
-            Places(8),
-            settings(),
-            out=tmp_path,
-            progress=Progress(),
-            execution=Execution.of(os.environ),
-        )
-
-
-def test_a_part_that_is_no_number_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPRO_MICRO_BATCH", "some")
-    with pytest.raises(UsageError, match="REPRO_MICRO_BATCH is 'some'; give a number of examples"):
-        train(
-            Regression(),
-            Places(8),
-            settings(),
-            out=tmp_path,
-            progress=Progress(),
-            execution=Execution.of(os.environ),
-        )
+@pytest.mark.parametrize(
+    ("variable", "value", "wanted"),
+    [("REPRO_LENGTH_BUCKETS", "0", "groups"), ("REPRO_MICRO_BATCH", "some", "examples")],
+)
+def test_an_option_that_is_no_number_is_refused(variable, value, wanted):
+    with pytest.raises(UsageError, match=f"{variable} is '{value}'; give a number of {wanted}"):
+        Execution.of({variable: value})
 
 
 def test_the_shares_of_a_batch_are_the_batch_in_its_order():
