@@ -1,36 +1,68 @@
-"""Reads and writes a run's ir_metadata 0.1, in a file beside it or as a header inside it."""
+"""Reads and writes a run's ir_metadata, in a file beside it or as a header inside it.
+
+Version 0.1 is that of ir-metadata.org. Version 0.2 is the one that the TIREx tracker proposes and writes: it
+spells the version's key with a space, and adds ``resources``, what the run took to make.
+"""
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from repro.errors import StoreError
 
 START, END = "# ir_metadata.start", "# ir_metadata.end"
-VERSION = 0.1
+VERSIONS = {"0.1": "schema-version", "0.2": "schema version"}  # version -> the key that states it
 
 
-def header(metadata: Mapping[str, Any]) -> str:
+def header(metadata: Mapping[str, Any], *, version: str = "0.1") -> str:
     """The metadata as comment lines between START and END, each ended."""
-    body = "".join(f"# {line}\n" for line in _yaml(metadata).splitlines())
+    body = "".join(f"# {line}\n" for line in _yaml(metadata, version).splitlines())
     return f"{START}\n{body}{END}\n"
 
 
 def write_metadata(path: Path, metadata: Mapping[str, Any]) -> None:
-    """Write the metadata as YAML, the schema's version first."""
-    path.write_text(_yaml(metadata), encoding="utf-8")
+    """Write the metadata as YAML of version 0.1, which stands first."""
+    path.write_text(_yaml(metadata, "0.1"), encoding="utf-8")
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Read a run's metadata from its YAML file. Raises StoreError when the file cannot be read."""
+    """Read a run's metadata of either version from its YAML file, with or without START and END.
+
+    Raises:
+        StoreError: the file cannot be read, or states another version.
+    """
     import yaml
 
+    marks = {mark.removeprefix(comment) for mark in (START, END) for comment in ("", "# ")}
     try:
-        metadata = yaml.safe_load(path.read_text(encoding="utf-8"))
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        metadata = yaml.safe_load("".join(line for line in lines if line.strip() not in marks))
     except (OSError, ValueError, yaml.YAMLError) as error:
         reason = str(error).splitlines()[0]
         raise StoreError(f"{path}: damaged ({reason}); `repro verify` names what is") from None
-    return metadata if isinstance(metadata, dict) else {}
+    metadata = metadata if isinstance(metadata, dict) else {}
+    stated = {key: str(metadata[key]) for key in VERSIONS.values() if key in metadata}
+    if not set(stated.values()) <= set(VERSIONS):
+        known = " and ".join(VERSIONS)
+        raise StoreError(f"{path}: ir_metadata {', '.join(stated.values())} is not known here, {known} are")
+    return metadata
+
+
+def resources(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What version 0.2 calls the resources of a run, from the facts of its artefact.
+
+    The peak of memory (KiB) is that of the whole process, which may have made other artefacts before.
+    """
+    used: dict[str, Any] = {}
+    if "finished" in facts and "seconds" in facts:
+        stop = datetime.fromisoformat(facts["finished"])
+        start = stop - timedelta(seconds=facts["seconds"])
+        times = {"start time": start.isoformat(timespec="milliseconds"), "stop time": stop.isoformat()}
+        used["runtime"] = times | {"wallclock": f"{round(1000 * facts['seconds'])} ms"}
+    if "peak_memory_kib" in facts:
+        used["ram"] = {"used process": {"max": facts["peak_memory_kib"]}}
+    return used
 
 
 def completed(
@@ -55,7 +87,7 @@ def completed(
     if environment:
         complete["platform"] = _platform(environment)
         if environment.get("commit"):
-            complete["implementation"] = {"source": {"lang": "python", "commit": environment["commit"]}}
+            complete["implementation"] = {"source": {"lang": ["Python"], "commit": environment["commit"]}}
     return complete
 
 
@@ -72,12 +104,13 @@ def _platform(environment: Mapping[str, Any]) -> dict[str, Any]:
     if machine.get("system"):
         platform["operating system"] = {"kernel": machine["system"]}
     if software:
-        platform["software"] = {"libraries": [f"{name} {version}" for name, version in software.items()]}
+        platform["software"] = {"libraries": [f"{name}=={version}" for name, version in software.items()]}
     return platform
 
 
-def _yaml(metadata: Mapping[str, Any]) -> str:
+def _yaml(metadata: Mapping[str, Any], version: str) -> str:
     import yaml
 
-    content = {"schema-version": VERSION, **metadata}
+    rest = {key: value for key, value in metadata.items() if key not in VERSIONS.values()}
+    content = {VERSIONS[version]: float(version), **rest}
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10_000)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from repro.datasets.catalog import catalog
 from repro.errors import UsageError
-from repro.evaluation.ir_metadata import completed, header, read_metadata
+from repro.evaluation.ir_metadata import completed, header, read_metadata, resources
 from repro.graph import Node
 from repro.manifest.cells import cell
 from repro.stage_table import STAGES
-from repro.store import Store
+from repro.store import RECORD, Store, read_json
 from repro.store.results import Record, Results
 
 
@@ -27,7 +27,7 @@ class Exported:
     evaluation: Node | None
     record: Record | None
 
-    def header(self) -> str:
+    def header(self, version: str) -> str:
         """The ir_metadata header; an imported run was not made by the machine that scored it."""
         params = self.evaluation.params if self.evaluation else {}
         judged = self.evaluation.inputs.get("qrels") if self.evaluation else None
@@ -36,7 +36,10 @@ class Exported:
         collection = _collection(judged.params["dataset"]) if judged else {}
         measures = list(params.get("measures", ()))
         environment = self.record.environment if made_here else {}
-        return header(completed(metadata, collection=collection, measures=measures, environment=environment))
+        complete = completed(metadata, collection=collection, measures=measures, environment=environment)
+        if version == "0.2" and self.path.parents[1].name != "imported_run":
+            complete["resources"] = resources(read_json(self.path.with_name(RECORD))["facts"])
+        return header(complete, version=version)
 
 
 def _collection(identifier: str) -> dict[str, str]:

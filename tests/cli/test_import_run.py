@@ -174,6 +174,12 @@ def test_an_annotated_export_is_a_plain_run_below_its_header_and_is_imported_aga
     assert (again["measured"], again["nudged"]) == (value, 0)
 
 
+def test_an_imported_run_is_given_no_resources_of_ours(repro, file):
+    repro("import-run", file, "--cell", NEAR)
+    head = repro("export-run", NEAR, "--annotate", "--schema", "0.2").out.partition(END)[0]
+    assert "# schema version: 0.2\n" in head and "resources" not in head
+
+
 def test_a_packed_export_by_the_evaluations_fingerprint_is_the_same_run(repro, file, folders):
     fingerprint = repro("import-run", file, "--cell", NEAR, "--json").json[0]["fingerprint"]
     target = folders / "run.trec.gz"

@@ -2,7 +2,7 @@ import pytest
 import yaml
 
 from repro.errors import StoreError
-from repro.evaluation.ir_metadata import END, START, completed, header, read_metadata
+from repro.evaluation.ir_metadata import END, START, completed, header, read_metadata, resources
 
 ENVIRONMENT = {
     "commit": "abc",
@@ -42,9 +42,9 @@ def test_what_the_suite_knows_is_put_under_the_schemas_keys_and_what_it_does_not
                 "ram": "8 GiB",
             },
             "operating system": {"kernel": "L"},
-            "software": {"libraries": ["numpy 2.4"]},
+            "software": {"libraries": ["numpy==2.4"]},
         },
-        "implementation": {"source": {"lang": "python", "commit": "abc"}},
+        "implementation": {"source": {"lang": ["Python"], "commit": "abc"}},
     }
     assert completed(known, collection={}, measures=[], environment={}) == known
 
@@ -53,4 +53,41 @@ def test_a_damaged_file_is_told(tmp_path):
     path = tmp_path / "run.ir_metadata.yml"
     path.write_text("a: [")
     with pytest.raises(StoreError, match="damaged"):
+        read_metadata(path)
+
+
+def test_version_0_2_states_its_number_under_its_own_key_and_once():
+    _, first, *_ = header({"schema-version": 0.1, "tag": "t"}, version="0.2").splitlines()
+    assert first == "# schema version: 0.2"
+    assert "schema-version" not in header({"schema-version": 0.1}, version="0.2")
+
+
+def test_resources_are_what_the_artefact_took_and_nothing_where_its_facts_are_silent():
+    facts = {"finished": "2026-01-02T03:04:05+00:00", "seconds": 1.5, "peak_memory_kib": 2048, "lines": 3}
+    assert resources(facts) == {
+        "runtime": {
+            "start time": "2026-01-02T03:04:03.500+00:00",
+            "stop time": "2026-01-02T03:04:05+00:00",
+            "wallclock": "1500 ms",
+        },
+        "ram": {"used process": {"max": 2048}},
+    }
+    assert resources({"lines": 3}) == {}
+
+
+@pytest.mark.parametrize("key", ["schema-version: 0.1", "schema version: 0.2", "schema version: '0.2'"])
+@pytest.mark.parametrize(
+    "marks", [("", ""), ("ir_metadata.start\n", "ir_metadata.end\n"), (START + "\n", END + "\n")]
+)
+def test_both_versions_are_read_with_and_without_their_marks(tmp_path, key, marks):
+    path = tmp_path / "run.ir_metadata.yml"
+    path.write_text(f"{marks[0]}{key}\ntag: t\nresources:\n  runtime: {{wallclock: 2 ms}}\n{marks[1]}")
+    read = read_metadata(path)
+    assert (read["tag"], read["resources"]) == ("t", {"runtime": {"wallclock": "2 ms"}})
+
+
+def test_a_version_that_is_not_known_is_refused(tmp_path):
+    path = tmp_path / "run.ir_metadata.yml"
+    path.write_text("schema-version: 0.3\n")
+    with pytest.raises(StoreError, match=r"ir_metadata 0\.3 is not known here, 0\.1 and 0\.2 are"):
         read_metadata(path)

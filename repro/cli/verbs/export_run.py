@@ -8,15 +8,22 @@ import click
     epilog="""\b
 Examples:
   repro export-run PAPER/1/ROW/dl19.ndcg10 -o run.trec.gz
-  repro export-run 3f2a… --annotate > run.annotated.trec""",
+  repro export-run 3f2a… --annotate --schema 0.2 > run.annotated.trec""",
 )
 @click.argument("what", metavar="CELL|FINGERPRINT")
-@click.option("--annotate", is_flag=True, help="Put an ir_metadata 0.1 header into the file.")
+@click.option("--annotate", is_flag=True, help="Put an ir_metadata header into the file.")
+@click.option(
+    "--schema",
+    type=click.Choice(["0.1", "0.2"]),
+    default="0.1",
+    show_default=True,
+    help="Version of the header; 0.2, the TIREx tracker's proposal, adds the resources that the run took.",
+)
 @click.option("-o", "--output", metavar="FILE", help="Instead of standard output; .gz is packed.")
 @click.option("--scale", "scale_name", default="full", show_default=True, help="Of the cell's record.")
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
-def command(what, annotate, output, scale_name, store, results):
+def command(what, annotate, schema, output, scale_name, store, results):
     """Write the TREC run behind a measured cell, or behind the fingerprint of a run or of its evaluation.
 
     Of a cell's records the last of the suite's own is taken, else the last imported one. Annotated files stop
@@ -30,7 +37,7 @@ def command(what, annotate, output, scale_name, store, results):
 
     workspace = Workspace.open(store, results)
     chosen = exported(what, workspace.store, workspace.results, scale=scale(scale_name).name)
-    header = chosen.header() if annotate else ""
+    header = chosen.header(schema) if annotate else ""
     _write(header, chosen.path, Path(output) if output else None)
 
 
