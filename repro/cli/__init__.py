@@ -40,6 +40,7 @@ VERBS = {
         "push": "stored artefacts of the selected cells to another store",
         "pull": "artefacts of the selected cells from another store, checked on arrival",
         "import-run": "score somebody else's run file for cells, or the public runs",
+        "export": "records with their provenance, for a deposit",
         "export-encoder": "the model behind a measured cell, as other libraries load it",
         "export-run": "the run behind a measured cell, with ir_metadata if asked",
     },

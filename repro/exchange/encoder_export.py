@@ -1,13 +1,12 @@
 """The encoder behind a measured run, as transformers, sentence-transformers and `repro evaluate` load it."""
 
 import json
-import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from repro.errors import DataError, UsageError
 from repro.exchange.measured_encoder import MeasuredEncoder
+from repro.exchange.whole_folder import whole_folder
 from repro.nn.encoder_conventions import FILE
 from repro.store import Store
 
@@ -28,21 +27,13 @@ def export(source: MeasuredEncoder, store: Store, to: Path, *, card: str, about:
         UsageError: ``to`` holds something, or the model is not in the store.
         DataError: the model cannot be read.
     """
-    to = to.absolute()
-    if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise UsageError(f"{to} is there already and not empty; name another directory with -o")
     if store.state(source.model) != "stored":
         remedy = "`repro run` the cell at this scale first"
         raise UsageError(f"the model {source.model} is not in the store; {remedy}")
-    scratch = to.with_name(f".{to.name}.{os.getpid()}")
-    try:
-        scratch.mkdir(parents=True)
+    with whole_folder(to) as scratch:
         _write_model(source, store.path(source.model) / "model", scratch)
         (scratch / "README.md").write_text(card, encoding="utf-8")
         _write_json(scratch / FILE, {"conventions": source.conventions.to_json(), **about})
-        os.rename(scratch, to)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _write_model(source: MeasuredEncoder, folder: Path, to: Path) -> None:

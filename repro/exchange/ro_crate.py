@@ -1,0 +1,117 @@
+"""A deposit of records as an RO-Crate 1.3: numbers, verdicts and everything that they were made from.
+
+Each artefact is a ``Dataset`` whose files are told by digest, and the result of a ``CreateAction`` whose
+instrument is the code that ran and whose objects are the inputs. The folder holds records and the scores of
+every query, and no other file: those of other artefacts hold texts and weights that others license.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from io import StringIO
+from pathlib import Path
+from urllib.parse import quote
+
+from repro.exchange.crate_entities import Entities, Reference
+from repro.exchange.provenance import Account, Artefact, History
+from repro.exchange.whole_folder import whole_folder
+from repro.store import read_json
+
+NO_LICENCE = "No licence was stated for these records; published numbers are quoted from the papers named."
+SCORES = "scores.json"
+
+
+def write_crate(
+    accounts: Sequence[Account],
+    history: History,
+    to: Path,
+    *,
+    licence: str | None,
+    author: str | None,
+    now: datetime,
+) -> None:
+    """Write the folder ``to`` whole, or not at all.
+
+    Args:
+        accounts: records of one scale, with their evaluations.
+        licence: a URL or a sentence, for the crate; None says that none was stated.
+        author: an ORCID, or the name of an organisation; None names nobody.
+        now: the date of publication.
+
+    Raises UsageError when ``to`` holds something, StoreError when stored scores are not what was written.
+    """
+    from rocrate.model.contextentity import ContextEntity
+    from rocrate.rocrate import ROCrate
+
+    crate, entities = ROCrate(version="1.3"), Entities()
+    behind = history.behind([one for account in accounts for one in account.evaluations])
+    scored = [a for a in behind if a.state == "stored" and a.stage == "evaluate"]
+    for account in accounts:
+        entities.record(account)
+    for artefact in behind:
+        entities.artefact(artefact, {SCORES: _place(artefact)} if artefact in scored else {})
+    root = {
+        "name": _name(accounts),
+        "description": _description(accounts, behind),
+        "datePublished": now.isoformat(timespec="seconds"),
+        "license": _licence(entities, licence),
+        "mentions": [{"@id": name} for name, facts in entities.items() if facts["@type"] == "CreateAction"],
+    }
+    if author:
+        root["author"] = _author(entities, author)
+    for name, value in root.items():
+        crate.root_dataset[name] = value
+    for identifier, properties in entities.items():
+        crate.add(ContextEntity(crate, identifier, properties=properties))
+    lines = "".join(json.dumps(asdict(account.record), sort_keys=True) + "\n" for account in accounts)
+    about = {"name": "records", "description": "one record a line", "encodingFormat": "application/jsonl"}
+    crate.add_file(StringIO(lines), "records.jsonl", properties=about, record_size=True)
+    for artefact in scored:
+        read_json(history.path(artefact) / SCORES)  # refuses what is not as it was written
+        size, digest = artefact.files[SCORES]
+        about = {
+            "name": f"scores of every query, {artefact.fingerprint[:12]}",
+            "encodingFormat": "application/json",
+        }
+        about |= {"contentSize": str(size), "sha256": digest}
+        crate.add_file(history.path(artefact) / SCORES, _place(artefact), properties=about)
+    with whole_folder(to) as scratch:
+        crate.write(scratch)
+
+
+def _place(artefact: Artefact) -> str:
+    """Where the crate has the scores of an evaluation."""
+    return f"per-query/{artefact.fingerprint}.json"
+
+
+def _name(accounts: Sequence[Account]) -> str:
+    papers = sorted({account.compared.cell.paper.name for account in accounts})
+    return f"Measurements of {', '.join(papers)} by repro at scale {accounts[0].record.scale}"
+
+
+def _description(accounts: Sequence[Account], behind: Sequence[Artefact]) -> str:
+    """What the crate holds and what it lacks, for a reader."""
+    cells = len({account.compared.cell.id for account in accounts})
+    sentences = [f"{len(accounts)} records of {cells} published numbers, with what they were measured from."]
+    if accounts[0].record.scale != "full":
+        scale = f"Scale {accounts[0].record.scale} is not the paper's"
+        sentences.append(f"{scale}: data and trainings are smaller, and nothing is compared with print.")
+    absent = sum(artefact.state != "stored" for artefact in behind)
+    unknown = sum(not account.evaluations for account in accounts)
+    if absent:
+        sentences.append(f"{absent} of {len(behind)} artefacts were not in the store when this was written.")
+    if unknown:
+        sentences.append(f"What {unknown} of the records were measured from is not known any more.")
+    return " ".join(sentences)
+
+
+def _licence(entities: Entities, licence: str | None) -> Reference | str:
+    if licence and "://" in licence:
+        return entities.entity(licence, "CreativeWork", name=licence, description="the licence of this crate")
+    return licence or NO_LICENCE
+
+
+def _author(entities: Entities, author: str) -> Reference:
+    kind = "Person" if author.startswith("https://orcid.org/") else "Organization"
+    return entities.entity(author if "://" in author else f"#author/{quote(author)}", kind, name=author)

@@ -1,0 +1,160 @@
+"""Records handed out: read by the library of the format, held against what the format asks for."""
+
+import getpass
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import CELL
+
+SELECTED = ("--cell", CELL, "--scale", "tiny")
+
+
+@pytest.fixture
+def crate(repro, measured):
+    """``crate(*options)``: the folder of a deposit of CELL, and its entities by id."""
+
+    def export(*options) -> tuple[Path, dict[str, dict]]:
+        folder = measured / "crate"
+        said = repro("export", *SELECTED, "--to", "ro-crate", "-o", folder, *options)
+        assert said.status == 0, said.err
+        metadata = json.loads((folder / "ro-crate-metadata.json").read_text())
+        assert metadata["@context"] == "https://w3id.org/ro/crate/1.3/context"
+        return folder, {entity["@id"]: entity for entity in metadata["@graph"]}
+
+    return export
+
+
+def values_of(entity: dict) -> list:
+    """Every value of an entity's properties, those of lists one by one."""
+    values = [value for key, value in entity.items() if not key.startswith("@")]
+    return [one for value in values for one in (value if isinstance(value, list) else [value])]
+
+
+def by_name(entities: dict, name: str) -> list[dict]:
+    return [entity for entity in entities.values() if entity.get("name") == name]
+
+
+def test_a_deposit_has_what_ro_crate_1_3_asks_for(crate):
+    from rocrate.rocrate import ROCrate
+    from rocrate.vocabs import RO_CRATE
+
+    folder, entities = crate()
+    about = entities["ro-crate-metadata.json"]
+    assert about["conformsTo"] == {"@id": "https://w3id.org/ro/crate/1.3"}
+    assert (about["@type"], about["about"]) == ("CreativeWork", {"@id": "./"})
+    root = entities["./"]
+    assert root["@type"] == "Dataset"
+    assert {"name", "description", "datePublished", "license"} <= set(root)
+    terms = RO_CRATE["@context"]
+    for entity in entities.values():
+        kinds = [entity["@type"]] if isinstance(entity["@type"], str) else entity["@type"]
+        assert {*kinds, *(key for key in entity if not key.startswith("@"))} <= set(terms), entity
+        for value in values_of(entity):
+            assert isinstance(value, str | int | float) or set(value) == {"@id"}, entity
+            if isinstance(value, dict) and not value["@id"].startswith("https://w3id.org/ro/crate/"):
+                assert value["@id"] in entities, value
+    read = ROCrate(folder)
+    assert {entity.id for entity in read.data_entities} == {part["@id"] for part in root["hasPart"]}
+
+
+def test_every_file_of_a_deposit_is_the_one_that_its_digest_tells(crate):
+    folder, entities = crate()
+    parts = [entities[part["@id"]] for part in entities["./"]["hasPart"]]
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert there == {part["@id"] for part in parts} | {"ro-crate-metadata.json"}
+    for part in parts:
+        content = (folder / part["@id"]).read_bytes()
+        assert int(part["contentSize"]) == len(content)
+        if "sha256" in part:
+            assert part["sha256"] == hashlib.sha256(content).hexdigest()
+    assert sum("sha256" in part for part in parts) == 1  # the scores; records are written here
+
+
+def test_a_deposit_tells_number_verdict_code_libraries_machine_and_data(crate, measured):
+    folder, entities = crate()
+    [record] = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    [line] = (measured / "results/records/tiny/costa.jsonl").read_text().splitlines()
+    assert record == json.loads(line)
+    [number] = by_name(entities, f"{CELL} at scale tiny, measured")
+    assert (number["value"], number["propertyID"]) == (record["measured"], "RR@10")
+    told = {entities[one["@id"]]["name"]: entities[one["@id"]]["value"] for one in number["valueReference"]}
+    assert told[f"{CELL}, published"] == 0.187
+    assert (told["verdict"], told["seed"], told["queries"]) == ("scaled", "the paper's own", 150)
+    assert told["machine cores"] == record["environment"]["hardware"]["cores"]
+    [recorded] = [e for e in entities.values() if e.get("result") == {"@id": number["@id"]}]
+    suite = entities[recorded["instrument"]["@id"]]
+    libraries = {entities[one["@id"]]["name"]: entities[one["@id"]] for one in suite["softwareRequirements"]}
+    assert libraries["numpy"]["softwareVersion"] == record["environment"]["software"]["numpy"]
+    if commit := record["environment"]["commit"]:
+        assert entities[suite["identifier"]["@id"]]["value"] == commit
+    made = [e for e in entities.values() if e["@type"] == "CreateAction" and e["name"].startswith("stage ")]
+    assert {e["name"].split()[1].rstrip(",") for e in made} == {
+        *("corpus", "queries", "qrels", "lucene_index", "bm25", "evaluate")
+    }
+    for action in made:
+        code = entities[action["instrument"]["@id"]]
+        assert len(entities[code["hasPart"]["@id"]]["sha256"]) == 64
+        assert action["startTime"] <= action["endTime"]
+    [data] = by_name(entities, "data")[:1]
+    assert data["value"].startswith("embedded:")
+
+
+def test_a_record_whose_artefacts_are_gone_is_still_told_and_so_is_what_is_missing(crate, measured):
+    for stage in ("evaluate", "corpus"):
+        shutil.rmtree(measured / "store" / stage)
+    folder, entities = crate()
+    assert "2 of 6 artefacts were not in the store" in entities["./"]["description"]
+    gone = [e for e in entities.values() if "no longer in the store" in e.get("description", "")]
+    assert sorted(e["name"].split()[0] for e in gone) == ["corpus", "evaluate"]
+    assert not (folder / "per-query").exists()
+
+
+def test_a_record_without_any_store_is_still_told(crate, measured):
+    shutil.rmtree(measured / "store")
+    _, entities = crate()
+    assert by_name(entities, f"{CELL} at scale tiny, measured")
+    assert "1 of 1 artefacts were not in the store" in entities["./"]["description"]
+
+
+def test_scores_that_were_altered_are_not_handed_out(repro, measured):
+    [scores] = (measured / "store/evaluate").glob("*/scores.json")
+    scores.write_text(scores.read_text().replace("1.0", "0.5", 1))
+    said = repro("export", *SELECTED, "--to", "ro-crate", "-o", measured / "crate")
+    assert said.status == 2 and "damaged" in said.sentence
+    assert not (measured / "crate").exists()
+
+
+def test_nobody_is_named_unless_asked_for(crate, measured):
+    folder, _ = crate()
+    text = (folder / "ro-crate-metadata.json").read_text() + (folder / "records.jsonl").read_text()
+    for name in (str(measured), str(Path.home()), f'"{getpass.getuser()}"', "@gmail", "author"):
+        assert name not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("https://orcid.org/0000-0001-2345-6789", "Person"), ("A Lab", "Organization")]
+)
+def test_who_publishes_and_under_which_licence_is_what_the_user_says(crate, name, kind):
+    licence = "https://creativecommons.org/licenses/by/4.0/"
+    _, entities = crate("--by", name, "--license", licence)
+    author = entities[entities["./"]["author"]["@id"]]
+    assert (author["name"], author["@type"]) == (name, kind)
+    assert entities["./"]["license"] == {"@id": licence} and licence in entities
+
+
+def test_what_is_not_recorded_cannot_be_exported(repro, folders):
+    said = repro("export", *SELECTED, "--to", "ro-crate", "-o", folders / "crate")
+    assert said.status == 2
+    assert said.sentence.startswith("nothing is recorded for the selected cells at scale tiny; ")
+
+
+def test_a_folder_that_holds_something_is_left_alone(repro, measured):
+    (measured / "crate").mkdir()
+    (measured / "crate/mine").touch()
+    said = repro("export", *SELECTED, "--to", "ro-crate", "-o", measured / "crate")
+    assert said.status == 2 and "not empty" in said.sentence
+    assert [path.name for path in (measured / "crate").iterdir()] == ["mine"]
