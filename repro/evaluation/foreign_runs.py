@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.errors import DataError
+from repro.evaluation.run_depth import run_depth
 from repro.evaluation.runs import Run, read_lines
 from repro.evaluation.text_lines import numbered_lines
 
@@ -29,7 +30,7 @@ class ForeignRun:
     @property
     def depth(self) -> int:
         """Documents of the query that has most."""
-        return max(map(len, self.rankings.values()))
+        return run_depth(self.rankings, self.rankings)
 
     @property
     def lines(self) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.errors import DataError
-from repro.evaluation.measures import parse_measure
+from repro.evaluation.run_depth import looks_deeper
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, select
 from repro.store.disk import sha256
@@ -66,8 +66,7 @@ def cells_of_run(run: PublicRun, cells: Iterable[Cell]) -> tuple[list[Cell], lis
     within, beyond = [], []
     for cell in cells:
         if (cell.row.system, cell.column.dataset) == (run.system, run.dataset):
-            deep = parse_measure(cell.column.measure).cutoff > run.depth
-            (beyond if deep else within).append(cell)
+            (beyond if looks_deeper(cell.column.measure, run.depth) else within).append(cell)
     return within, beyond
 
 

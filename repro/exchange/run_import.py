@@ -8,8 +8,8 @@ from pathlib import Path
 from repro.datasets.catalog import dataset
 from repro.errors import UsageError
 from repro.evaluation.foreign_runs import ForeignRun, read_foreign
-from repro.evaluation.measures import parse_measure
 from repro.evaluation.qrels import read_qrels
+from repro.evaluation.run_depth import check_depth
 from repro.exchange.public_runs import cells_of_run, present, scorable_cells
 from repro.graph import Node, check_types
 from repro.judging.imported import SCALE, imported_verdict
@@ -98,11 +98,7 @@ class Importer:
         for cell in cells:
             if cell.column.dataset not in checked:
                 checked[cell.column.dataset] = self._checked(path, plans[cell.id])
-            run, wanted = checked[cell.column.dataset], parse_measure(plans[cell.id].measure)
-            if run.depth < wanted.cutoff:
-                needed = f"{cell.id} is {wanted} and looks at {wanted.cutoff}"
-                reason = f"the run has {run.depth} documents a query, {needed}"
-                raise UsageError(f"{path}: {reason}; import a deeper run, or name other cells")
+            check_depth(path, checked[cell.column.dataset].depth, plans[cell.id].measure, cell=cell.id)
         digest = sha256(path)
         finished = [_with_run(plans[cell.id], path, digest) for cell in cells]
         for measurement in finished:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from repro.errors import UsageError, check_known
+from repro.evaluation.run_depth import looks_deeper
 from repro.exchange.user_encoder import UserEncoder
 from repro.graph import Node
 from repro.manifest.cells import Cell, cells_of, table_of
@@ -30,6 +31,8 @@ class ColumnScore:
 
     Attributes:
         measure: what it was scored by; a reading may say another one than the column's.
+        depth: passages that a search gave each query, the fewest of an average's members.
+        cut: whether the measure, or a member's, looks deeper than that, as scales below full may have it.
         score: in the paper's unit.
         best: the best published cell of the column.
     """
@@ -38,6 +41,8 @@ class ColumnScore:
     head: str
     dataset: str
     measure: str
+    depth: int
+    cut: bool
     score: float
     queries: int
     missing: int
@@ -49,6 +54,8 @@ class ColumnScore:
             "column": self.id,
             "dataset": self.dataset,
             "measure": self.measure,
+            "depth": self.depth,
+            "cut": self.cut,
             "score": self.score,
             "queries": self.queries,
             "missing": self.missing,
@@ -130,8 +137,9 @@ def _cells_by_column(table: str) -> Mapping[str, list[Cell]]:
 
 def _score(m: Measurement, record: Record, best: Cell) -> ColumnScore:
     column, counts = m.cell.column, (record.queries, record.missing)
-    head = " ".join(column.head)
-    return ColumnScore(column.id, head, column.dataset, m.measure, record.measured, *counts, best)
+    head, depth = " ".join(column.head), min(run.params["depth"] for run in m.runs)
+    measure = m.measure, depth, looks_deeper(m.measure, depth)
+    return ColumnScore(column.id, head, column.dataset, *measure, record.measured, *counts, best)
 
 
 def _averages(averages: list[list[Cell]], scores: list[ColumnScore]) -> list[ColumnScore]:
@@ -144,7 +152,8 @@ def _averages(averages: list[list[Cell]], scores: list[ColumnScore]) -> list[Col
         if len(parts) == len(column.mean_of):
             counts = sum(p.queries for p in parts), sum(p.missing for p in parts)
             head, mean = " ".join(column.head), sum(part.score for part in parts) / len(parts)
-            made.append(ColumnScore(column.id, head, "", "mean", mean, *counts, _best(cells)))
+            measure = "mean", min(part.depth for part in parts), any(part.cut for part in parts)
+            made.append(ColumnScore(column.id, head, "", *measure, mean, *counts, _best(cells)))
     return made
 
 

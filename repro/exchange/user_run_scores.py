@@ -10,6 +10,7 @@ from repro.datasets.sources import locate
 from repro.errors import DataError, UsageError
 from repro.evaluation.measures import Scores, parse_measure, score
 from repro.evaluation.qrels import Qrels
+from repro.evaluation.run_depth import check_depth, looks_deeper, run_depth
 from repro.evaluation.runs import read_run
 from repro.manifest import measures_per_dataset
 from repro.manifest.cells import numeric_cells
@@ -21,14 +22,17 @@ def scored_run(path: Path, identifier: str, measures: Sequence[str], *, data: Pa
 
     Args:
         identifier: a dataset of the catalogue, with its own rule about documents named like the query.
-        measures: ir_measures names; none means those that the suite scores the dataset by.
+        measures: ir_measures names; none means those that the suite scores the dataset by, as far as the run
+            goes.
         data: the folder of the user's own collections.
 
     Returns ``measures`` (name -> mean over all judged queries, fractions), ``queries``, ``missing`` (judged,
-    not in the run: they score 0) and ``foreign`` (in the run, not judged: left out).
+    not in the run: they score 0), ``foreign`` (in the run, not judged: left out), ``depth`` (documents of the
+    judged query that has most) and ``left_out`` (usual measures that look deeper).
 
     Raises:
-        UsageError: an unknown dataset or measure, or a dataset that judgements of documents cannot score.
+        UsageError: an unknown dataset or measure, a dataset that judgements of documents cannot score, or a
+            run that is not as deep as a measure, or as any of the usual ones.
         DataError: a malformed run, named with its line, or one that answers no judged query.
         BlockedError: the judgements are not at hand; says how to get them.
     """
@@ -37,12 +41,18 @@ def scored_run(path: Path, identifier: str, measures: Sequence[str], *, data: Pa
     for measure in wanted:
         parse_measure(measure)
     qrels = judgements(identifier, data)
-    scores = scores_of(path, qrels, wanted, ignore_identical_ids=entry.ignore_identical_ids)
+    scores, depth = scores_of(path, qrels, wanted, ignore_identical_ids=entry.ignore_identical_ids)
+    left_out = [measure for measure in wanted if looks_deeper(measure, depth)]
+    if measures or left_out == wanted:
+        for measure in left_out:
+            check_depth(path, depth, measure)
     return {
-        "measures": scores.means,
+        "measures": {measure: mean for measure, mean in scores.means.items() if measure not in left_out},
         "queries": len(scores.queries),
         "missing": len(scores.missing),
         "foreign": scores.ignored,
+        "depth": depth,
+        "left_out": left_out,
     }
 
 
@@ -85,8 +95,12 @@ def judgements(identifier: str, data: Path | None = None) -> Qrels:
     return grades
 
 
-def scores_of(path: Path, qrels: Qrels, measures: Sequence[str], *, ignore_identical_ids: bool) -> Scores:
-    """Per-query scores of a run file. Raises DataError, beginning with the file, when it cannot be scored.
+def scores_of(
+    path: Path, qrels: Qrels, measures: Sequence[str], *, ignore_identical_ids: bool
+) -> tuple[Scores, int]:
+    """Per-query scores of a run file, and its depth (``run_depth``), beyond which no score means anything.
+
+    Raises DataError, beginning with the file, when it cannot be scored.
 
     That includes a run none of whose documents is judged: ids of another collection would all score 0.
     """
@@ -98,4 +112,4 @@ def scores_of(path: Path, qrels: Qrels, measures: Sequence[str], *, ignore_ident
     if not any(d in judged for qid, judged in qrels.items() for d, _ in run.get(qid, ())):
         remedy = "check that its document ids are those of the dataset"
         raise DataError(f"{path}: none of its documents is judged for its query; {remedy}")
-    return scores
+    return scores, run_depth(run, qrels)

@@ -7,6 +7,7 @@ from pathlib import Path
 from repro.errors import UsageError
 from repro.evaluation import agreement
 from repro.evaluation.measures import Scores
+from repro.evaluation.run_depth import check_depth
 from repro.evaluation.runs import read_run
 from repro.evaluation.significance import compare_scores
 from repro.exchange.user_run_scores import judged_by_documents, judgements, scores_of
@@ -59,7 +60,8 @@ def user_runs(paths: Sequence[Path], plan: Plan, store: Store) -> list[UserRun]:
     """Every run beside every selected cell; nothing is measured and nothing written.
 
     Raises:
-        UsageError: a cell that no single run measures, or that is scored by other means than judgements.
+        UsageError: a cell that no single run measures, that is scored by other means than judgements, or that
+            looks deeper than a run of the user goes.
         DataError: a malformed run, or one of other queries or documents.
         BlockedError: a cell's judgements are not at hand.
     """
@@ -88,11 +90,12 @@ def _user_run(path: Path, cell: Cell, measure: str, node: Node | None, plan: Pla
     entry = judged_by_documents(judged)
     rule = node.params["ignore_identical_ids"] if node else entry.ignore_identical_ids
     qrels, unit = judgements(judged, plan.machine.data), float(UNITS[cell.unit])
-    scores = scores_of(path, qrels, [measure], ignore_identical_ids=rule)
+    scores, depth = scores_of(path, qrels, [measure], ignore_identical_ids=rule)
+    check_depth(path, depth, measure, cell=cell.id)
     pair = None
     if node is not None and store.state(node.inputs["run"]) == "stored":
         ours = store.path(node.inputs["run"]) / "run.trec"
-        our_scores = scores_of(ours, qrels, [measure], ignore_identical_ids=rule)
+        our_scores, _ = scores_of(ours, qrels, [measure], ignore_identical_ids=rule)
         pair = {"value": our_scores.means[measure] * unit, **_tests(scores, our_scores, measure)}
         pair |= _agreement(path, ours)
     return UserRun(path, cell, scores.means[measure] * unit, scores, pair, plan.scale.name)

@@ -5,7 +5,7 @@ import pytest
 
 from tests.cli.conftest import CELL
 
-DL = "costa/1/sparse.bm25/dl19.ndcg10"
+DL, DEEP = (f"costa/1/sparse.bm25/{column}" for column in ("dl19.ndcg10", "dev.r1000"))
 
 
 @pytest.fixture
@@ -82,6 +82,7 @@ def test_comparing_a_run_writes_nothing(repro, other, measured):
         (["no/such.trec", "--cell", CELL], "there is no file 'no/such.trec', and no paper of that name"),
         (["other.trec"], "name a paper"),
         (["other.trec", "--cell", CELL, "--strict"], "leave --strict out"),
+        (["other.trec", "--cell", DEEP], f"has 100 documents a query, {DEEP} is R@1000 and looks at 1000"),
         (["csta"], "there is no paper 'csta'"),
         (["other.trec", "--cell", DL], "none of the run's 150 queries is among the 40 judged ones"),
         (

@@ -14,7 +14,7 @@ tables:
   about: one encoder
   columns:
   - {id: dev, head: [Dev, MRR], dataset: msmarco-passage/dev/small, measure: RR@10}
-  - {id: recall, dataset: msmarco-passage/dev/small, measure: R@100, unit: percent}
+  - {id: recall, dataset: msmarco-passage/dev/small, measure: R@1000, unit: percent}
   - {id: size, dataset: msmarco-passage/dev/small, measure: nDCG@10, kind: index-size}
   - {id: average, mean_of: [recall], unit: percent}
   rows:
@@ -73,6 +73,7 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     told = repro("evaluate", "--model", to, "--table", "toy/1", "--scale", "tiny", "--json")
     assert told.status == 0, told.err
     assert {c["column"]: c["score"] for c in told.json} == {k: c["measured"] for k, c in measured.items()}
+    assert [(c["depth"], c["cut"]) for c in told.json] == [(100, False), (100, True), (100, True)]
     assert told.json[0]["best_row"] == "best" and told.json[0]["queries"] == measured["dev"]["queries"]
     assert "as its repro.json says" in told.err and "column size is left out" in told.err
     assert (folders / "results/records/tiny/toy.jsonl").read_text() == records  # evaluating is no record
@@ -90,13 +91,17 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert first.read_bytes() == second.read_bytes()
     by_file = repro("evaluate", first, "--dataset", "tiny/passage/dev", "--measure", "RR@10", "--json")
     assert by_file.json["measures"]["RR@10"] == pytest.approx(measured["dev"]["measured"], abs=1e-12)
+    assert (by_file.json["depth"], by_file.json["left_out"]) == (100, [])
     assert "RR@10" in repro("evaluate", first, "--dataset", "tiny/passage/dev", "--measure", "RR@10").out
+    too_deep = repro("evaluate", first, "--dataset", "tiny/passage/dev", "--measure", "R@1000")
+    assert too_deep.status == 2 and "has 100 documents a query, R@1000 looks at 1000" in too_deep.sentence
 
     one = ("evaluate", "--model", to, "--table", "toy/1", "--column", "dev", "--scale", "tiny")
     other = repro(*one, "--pooling", "cls", "--query-prefix", "who ", "--separator", "none", "--json")
     assert other.status == 0 and [c["column"] for c in other.json] == ["dev"], other.err
     assert "separator None" in other.err and other.json[0]["score"] != measured["dev"]["measured"]
-    shown = repro(*one)
+    shown = repro(*one, "--column", "recall")
+    assert "R@1000, cut at 100" in shown.out
     assert "this encoder" in shown.out and "0.9" in shown.out and "other collections" in shown.out
 
 

@@ -113,7 +113,7 @@ def test_a_cell_that_looks_deeper_than_the_run_goes_is_refused_and_nothing_recor
     assert said.status == 2
     assert said.sentence == (
         f"{file}: the run has 10 documents a query, toy/1/bm25/deep is R@1000 and looks at 1000; "
-        "import a deeper run, or name other cells"
+        "take a deeper run, or name other cells"
     )
     assert _records(folders) == []
 

@@ -8,7 +8,8 @@ from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.evaluation.measures import score
 from repro.evaluation.run_writer import write_run
 from repro.evaluation.runs import read_run
-from repro.exchange.user_run_scores import judgements, scored_run, usual_measures
+from repro.exchange import user_run_scores
+from repro.exchange.user_run_scores import judgements, scored_run, scores_of, usual_measures
 
 DATASET = "tiny/passage/dev"
 
@@ -21,11 +22,15 @@ def nothing_of_the_users(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run_file(tmp_path):
-    """Every judged query but one, its documents behind a foreign one; and a query that is not judged."""
+    """Every judged query but one, its documents behind a foreign one; and a query that is not judged.
+
+    One query has twelve documents, the others fewer.
+    """
     qrels = judgements(DATASET)
     run = {q: [("foreign", 9.0), *((d, -i) for i, d in enumerate(judged))] for q, judged in qrels.items()}
     del run[min(run)]
-    run["elsewhere"] = [("foreign", 1.0)]
+    run[max(run)] += [(f"foreign{rank}", -float(rank)) for rank in range(len(run[max(run)]), 12)]
+    run["elsewhere"] = [(f"foreign{rank}", float(rank)) for rank in range(2000)]
     write_run(tmp_path, run, "mine")
     return tmp_path / "run.trec"
 
@@ -34,7 +39,8 @@ def test_a_run_scores_what_the_suite_would_score_it(run_file):
     qrels = judgements(DATASET)
     found = scored_run(run_file, DATASET, ["RR@10", "R@5", "RR@10"])
     scores = score(read_run(run_file), qrels, ["RR@10", "R@5"], ignore_identical_ids=False)
-    assert found == {"measures": scores.means, "queries": len(qrels), "missing": 1, "foreign": 1}
+    counts = {"queries": len(qrels), "missing": 1, "foreign": 1, "depth": 12, "left_out": []}
+    assert found == {"measures": scores.means, **counts}
     assert found["measures"]["RR@10"] == pytest.approx(0.5 * (len(qrels) - 1) / len(qrels))
 
 
@@ -42,6 +48,18 @@ def test_a_packed_run_scores_the_same(run_file):
     packed = run_file.with_name("packed")  # the name does not say that it is
     packed.write_bytes(gzip.compress(run_file.read_bytes()))
     assert scored_run(packed, DATASET, ["nDCG@10"]) == scored_run(run_file, DATASET, ["nDCG@10"])
+
+
+def test_a_measure_that_looks_deeper_than_every_judged_query_goes_is_no_score(run_file, monkeypatch):
+    """The query that is not judged has two thousand documents, which vouch for nothing."""
+    with pytest.raises(UsageError, match=r"has 12 documents a query, R@13 looks at 13; take a deeper run"):
+        scored_run(run_file, DATASET, ["RR@10", "R@13"])
+    monkeypatch.setattr(user_run_scores, "usual_measures", lambda dataset: ["RR@10", "R@1000"])
+    found = scored_run(run_file, DATASET, [])
+    assert set(found["measures"]) == {"RR@10"} and found["left_out"] == ["R@1000"]
+    monkeypatch.setattr(user_run_scores, "usual_measures", lambda dataset: ["R@50", "R@1000"])
+    with pytest.raises(UsageError, match="R@50 looks at 50"):
+        scored_run(run_file, DATASET, [])
 
 
 def test_without_a_measure_a_dataset_has_the_suites_own():
@@ -93,7 +111,7 @@ def test_a_run_that_cannot_be_scored_is_named_with_the_reason(tmp_path, lines, w
     path = tmp_path / "bad.trec"
     path.write_text(lines.format(q=min(judgements(DATASET))))
     with pytest.raises(DataError, match=words) as error:
-        scored_run(path, DATASET, ["RR@10"])
+        scored_run(path, DATASET, ["RR@1"])
     assert str(path) in str(error.value)
 
 
@@ -117,10 +135,10 @@ def test_whatever_bytes_a_run_holds_it_is_scored_or_refused(tmp_path, content):
     path = tmp_path / "fuzz"
     path.write_bytes(content)
     try:
-        found = scored_run(path, DATASET, ["R@1000"])
+        found, depth = scores_of(path, judgements(DATASET), ["R@1000"], ignore_identical_ids=False)
     except ReproError as error:
         assert "\n" not in str(error)
         assert error.exit_status == 2
         assert content != LINE
     else:
-        assert 0 < found["measures"]["R@1000"] <= 1
+        assert 0 < found.means["R@1000"] <= 1 <= depth

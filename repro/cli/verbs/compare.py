@@ -38,7 +38,8 @@ def command(selection, strict, as_json, runs):
     """Judge the selected cells by what was measured so far; never trains, searches or downloads.
 
     Tests between rows are computed where their runs are stored and the store can be written. Names of TREC
-    run files (plain or gzipped) are scored as the selected cells are, and tested against the stored runs.
+    run files (plain or gzipped) are scored as the selected cells are, and tested against the stored runs; a
+    cell that looks deeper than a run goes is refused.
     """
     from repro.cli import verdicts
     from repro.judging.comparison import compare

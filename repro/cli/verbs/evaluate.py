@@ -1,5 +1,7 @@
 """``repro evaluate``"""
 
+import sys
+
 import click
 
 from repro.errors import UsageError
@@ -50,7 +52,9 @@ def command(run, dataset, measures, model, query_model, table, columns, scale_na
     """Score a TREC run, or an encoder in the columns of a published table.
 
     An encoder goes through the suite's own encoding, search and scoring. How it reads texts is taken from its
-    directory where that says so, and from the options above all. No record of the table's rows is written.
+    directory where that says so, and from the options above all. No record of the table's rows is written. A
+    measure that looks deeper than a RUN goes is refused, or left out where none was named; scales below full
+    search an encoder's runs less deep, which is said beside the measure.
     """
     if (run is None) == (model is None):
         raise UsageError("give a RUN with --dataset, or --model with --table, and not both")
@@ -81,6 +85,9 @@ def _run(run: str, dataset: str | None, measures: tuple[str, ...], as_json: bool
     if as_json:
         return emit_json({"run": run, "dataset": dataset, **scores})
     print(f"{run} on {dataset}")
+    for name in scores.pop("left_out"):
+        reason = f"the run has {scores['depth']} documents a query"
+        print(f"{name} is left out: {reason}, and it looks deeper", file=sys.stderr)
     for name, value in _flat(scores):
         print(f"  {name:16}{value:.4f}" if isinstance(value, float) else f"  {name:16}{value}")
 
@@ -92,8 +99,6 @@ def _flat(scores: dict):
 
 
 def _model(names, chosen: dict, table: str, columns, scale_name: str, store: str | None, as_json: bool):
-    import sys
-
     from repro.cli.printing import emit_json
     from repro.cli.printing import table as printed
     from repro.exchange.user_encoder import UserEncoder
@@ -118,7 +123,8 @@ def _model(names, chosen: dict, table: str, columns, scale_name: str, store: str
     for c in scored:
         best = c.best.printed
         score = f"{c.score:.{best.decimals}f}"
-        rows.append((c.id, c.head, c.measure, score, str(best.value), c.best.row.label))
+        measure = f"{c.measure}, cut at {c.depth}" if c.cut else c.measure
+        rows.append((c.id, c.head, measure, score, str(best.value), c.best.row.label))
     note = "" if at.compares_with_paper else f" (scale {at.name}: other collections than the paper's)"
     head = ("column", "", "measure", "this encoder", "best published", "by")
     printed(f"{names[0]} on {table}{note}", head, rows, right=(3, 4))
