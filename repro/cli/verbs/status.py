@@ -16,12 +16,15 @@ def command(selection, as_json):
     """Show how far the selected cells have come, table by table."""
     from repro.cli.printing import emit_json, table
     from repro.judging.comparison import compare
+    from repro.running.provenance import origins
 
     plan, store = selection.plan(), selection.workspace.store
     plan.look(store)
     comparison = compare(plan, selection.workspace.results)
+    made = origins(plan, store)
     if as_json:
-        return emit_json([c.as_json() for c in comparison.cells])
+        by_cell = made.by_cell(plan)
+        return emit_json([c.as_json() | by_cell[c.cell.id] for c in comparison.cells])
     rows = []
     for names, cells in comparison.by_table().items():
         done = sum(c.measured is not None for c in cells)
@@ -31,6 +34,8 @@ def command(selection, as_json):
     table(f"scale {selection.scale}", ["paper", "table", "measured", "verdicts"], rows)
     stored = sum(state == "stored" for state in plan.states.values())
     print(f"{stored} of {len(plan.nodes)} nodes are stored in {store.root}")
+    if made.sentence:
+        print(made.sentence)
     tell_jobs(plan, store)
 
 

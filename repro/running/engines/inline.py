@@ -1,7 +1,6 @@
 """The default engine: every stage in this process, one after another."""
 
 import contextlib
-import hashlib
 import importlib
 import os
 import resource
@@ -19,6 +18,7 @@ from repro.machine.system import launched_rank
 from repro.progress import Progress
 from repro.running.engines.torchrun import build
 from repro.running.plan import Plan
+from repro.running.provenance import made_by
 from repro.running.requirements import Machine, Obstacle
 from repro.running.runner import Options, Outcome, describe, held_back, prepare
 from repro.store import Store, translated
@@ -40,15 +40,10 @@ def run_node(node: Node, store: Store, progress: Progress) -> Path:
         StageError: the stage failed; the message names the log, which holds the traceback.
         ReproError: what the stage itself refused, unchanged.
     """
-    os.environ.update({name: value for name, value in _QUIET.items() if name not in os.environ})
-    stage = importlib.import_module(f"repro.stages.{node.stage}")
-    inputs = {name: _paths(value, store) for name, value in node.inputs.items()}
+    _quieten_libraries()
 
     def work(directory: Path) -> dict:
-        started = time.monotonic()
-        with contextlib.redirect_stdout(sys.stderr):
-            facts = stage.run(dict(node.params), inputs, directory, progress) or {}
-        return {**facts, "seconds": round(time.monotonic() - started, 3), **_provenance(stage)}
+        return run_stage(node, store, directory, progress)
 
     def waiting() -> None:
         progress.note(f"  {node}: another process is building it, waiting")
@@ -66,6 +61,23 @@ def run_node(node: Node, store: Store, progress: Progress) -> Path:
             log.write_text(traceback.format_exc())
         reason = str(error).strip().splitlines() or [""]
         raise StageError(f"stage {node} failed: {type(error).__name__}: {reason[0]} (log: {log})") from error
+
+
+def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> dict:
+    """Run the node's stage on its stored inputs, into a directory, and return the facts to record of it.
+
+    Nothing is written into the store but what the directory holds. Raises whatever the stage raises.
+    """
+    _quieten_libraries()
+    made = made_by(
+        node
+    )  # before the stage imports the rest of its modules, since files may be edited meanwhile
+    stage = importlib.import_module(f"repro.stages.{node.stage}")
+    inputs = {name: _paths(value, store) for name, value in node.inputs.items()}
+    started = time.monotonic()
+    with contextlib.redirect_stdout(sys.stderr):
+        facts = stage.run(dict(node.params), inputs, directory, progress) or {}
+    return {**facts, "seconds": round(time.monotonic() - started, 3), **made, **_circumstances()}
 
 
 def ensure(
@@ -114,15 +126,17 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
     return ensure(plan.ends, store, progress, machine=plan.machine, rebuild=options.rebuild)
 
 
+def _quieten_libraries() -> None:
+    os.environ.update({name: value for name, value in _QUIET.items() if name not in os.environ})
+
+
 def _paths(value: Node | tuple[Node, ...], store: Store) -> Path | list[Path]:
     return [store.path(n) for n in value] if isinstance(value, tuple) else store.path(value)
 
 
-def _provenance(stage) -> dict:
-    """How the artefact came about: recorded, never part of its identity."""
+def _circumstances() -> dict:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB on Linux, of the whole process so far
     return {
-        "source": hashlib.sha256(Path(stage.__file__).read_bytes()).hexdigest(),
         "repro": __version__,
         "peak_memory_kib": peak,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -1,0 +1,135 @@
+"""The code and the libraries that made an artefact: what is recorded of them, and how those here differ."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from repro.errors import BlockedError
+from repro.graph import Node, walk
+from repro.machine import jvm, versions
+from repro.machine.source_code import code, digest
+from repro.running.plan import Plan
+from repro.store import Store
+
+REMEDY = "`repro run --rebuild-other-code` with a selection makes them again"
+
+
+def made_by(node: Node) -> dict[str, Any]:
+    """Facts of an artefact made here and now, which are no part of its identity.
+
+    ``code`` is a digest of the suite's and papers' modules that its stage imports, and an objective or view
+    that its parameters name; ``modules`` has one of each; ``libraries`` are versions of what these import.
+    """
+    used = code(f"repro.stages.{node.stage}", *_modules(node.params))
+    here = {name: _version(name) for name in versions.behind(used.libraries)}
+    libraries = {name: version for name, version in here.items() if version is not None}
+    return {"code": used.digest, "modules": used.modules, "libraries": libraries}
+
+
+def differences(facts: Mapping[str, Any]) -> list[str] | None:
+    """Modules and libraries that made an artefact and are others here; None where its facts do not say.
+
+    What a module imports is part of its digest, so that no new one goes unnoticed.
+    """
+    try:
+        modules, libraries = dict(facts["modules"]), dict(facts["libraries"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    others = [name for name, recorded in modules.items() if digest(name) != recorded]
+    return others + [name for name, recorded in libraries.items() if _version(name) != recorded]
+
+
+@dataclass
+class Origins:
+    """Which artefacts were made by other code or libraries than those here.
+
+    Attributes:
+        total: artefacts looked at.
+        other: fingerprint -> the modules and libraries that differ.
+        unknown: fingerprints of artefacts that do not say what made them.
+    """
+
+    total: int = 0
+    other: dict[str, list[str]] = field(default_factory=dict)
+    unknown: set[str] = field(default_factory=set)
+
+    def add(self, fingerprint: str, facts: Mapping[str, Any]) -> None:
+        """Look at one artefact's facts."""
+        self.total += 1
+        differing = differences(facts)
+        if differing is None:
+            self.unknown.add(fingerprint)
+        elif differing:
+            self.other[fingerprint] = differing
+
+    def by_cell(self, plan: Plan) -> dict[str, dict[str, int]]:
+        """``other_code`` and ``unknown_code``, by cell: how many artefacts behind it are of which kind."""
+        below: dict[str, set[str]] = {}
+        for m in plan.measurements:
+            below.setdefault(m.cell.id, set()).update(node.fingerprint for node in walk(m.parts))
+        counts = {}
+        for cell in plan.cells:
+            row = cell.id.rpartition("/")[0]
+            members = [cell.id, *(f"{row}/{column}" for column in cell.column.mean_of)]
+            behind = set().union(*(below.get(member, ()) for member in members))
+            other, unknown = len(behind & self.other.keys()), len(behind & self.unknown)
+            counts[cell.id] = {"other_code": other, "unknown_code": unknown}
+        return counts
+
+    @property
+    def sentence(self) -> str:
+        """The counts in one sentence; empty where the code and the libraries here made everything."""
+        parts = [f"{len(self.other)} of {self.total} artefacts were made by other code or libraries"]
+        if self.unknown:
+            parts.append(f"{len(self.unknown)} by unknown code")
+        return f"{', '.join(parts)}; {REMEDY}" if self.other or self.unknown else ""
+
+
+def origins(plan: Plan, store: Store) -> Origins:
+    """The origins of the plan's artefacts that were stored when it was looked up in the store."""
+    known = Origins()
+    for node in plan.nodes:
+        if plan.states.get(node.fingerprint) == "stored":
+            known.add(node.fingerprint, store.record(node).get("facts", {}))
+    return known
+
+
+def made_otherwise(plan: Plan, store: Store) -> list[Node]:
+    """The plan's stored nodes that other or unknown code made, and those made from them.
+
+    A fingerprint does not tell content: what was made from an artefact that comes out differently goes, too.
+    An imported run is made by no code here.
+
+    Raises:
+        BlockedError: one of them cannot be made again on this machine.
+    """
+    known, stale = origins(plan, store), set()
+    for node in plan.nodes:
+        itself = node.fingerprint in known.other or node.fingerprint in known.unknown
+        if (itself and node.stage != "imported_run") or any(p.fingerprint in stale for p in node.parents()):
+            stale.add(node.fingerprint)
+    stored = [n for n in plan.nodes if n.fingerprint in stale and plan.states[n.fingerprint] == "stored"]
+    for node in stored:
+        if obstacle := plan.machine.obstacles.get(node.fingerprint):
+            raise BlockedError(f"{node} cannot be made again here: {obstacle.cause}", obstacle.remedy)
+    return stored
+
+
+def _modules(params: Mapping[str, Any]) -> Iterator[str]:
+    """The modules of what parameters name as ``path`` ("module:name")."""
+    for value in params.values():
+        if isinstance(value, Mapping):
+            module, colon, _ = str(value.get("path", "")).partition(":")
+            if colon:
+                yield module
+
+
+@functools.cache
+def _version(library: str) -> str | None:
+    if library == "java":
+        java = jvm.runtime()
+        return java.version if java else None
+    return versions.version(library)

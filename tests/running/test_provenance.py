@@ -1,0 +1,94 @@
+"""What made an artefact is recorded with it, and compared with the code and the libraries that are here."""
+
+import pytest
+
+from repro.errors import BlockedError
+from repro.graph import Node
+from repro.machine import versions
+from repro.progress import Progress
+from repro.running import provenance
+from repro.running.engines.inline import run_node
+from repro.running.plan import Plan
+from repro.running.provenance import Origins, differences, made_by, made_otherwise
+from repro.running.requirements import Machine, Obstacle
+from repro.store import Store
+
+
+def test_an_artefact_says_which_code_and_libraries_made_it(tmp_path):
+    from repro.datasets.sources import locate
+
+    source = locate("tiny/wiki/test", "qrels", None).to_json()
+    store, node = Store(tmp_path), Node("qrels", {"dataset": "tiny/wiki/test", "source": source})
+    run_node(node, store, Progress())
+    facts = store.record(node)["facts"]
+    assert "repro.stages.qrels" in facts["modules"] and len(facts["code"]) == 64
+    assert facts["libraries"]["datasets"] == versions.version("datasets")
+    assert "torch" not in facts["libraries"]
+    assert differences(facts) == []
+
+
+def test_the_objectives_module_is_part_of_what_made_a_model():
+    objective = {"name": "mlm", "version": 1, "path": "papers.baselines.weak_decoder:WeakDecoder"}
+    made = made_by(Node("pretrain", {"objective": objective, "options": {}}))
+    assert "papers.baselines.weak_decoder" in made["modules"]
+    assert {"torch", "transformers", "tokenizers"} <= made["libraries"].keys()
+
+
+def test_a_lucene_index_rests_on_java_and_pyserini():
+    assert {"java", "pyserini"} <= made_by(Node("lucene_index"))["libraries"].keys()
+
+
+def test_what_differs_is_named_and_what_is_not_recorded_is_unknown():
+    facts = made_by(Node("search", {"depth": 10}))
+    older = facts | {"modules": facts["modules"] | {"repro.stages.search": "0" * 16, "repro.gone": "1" * 16}}
+    newer = facts | {"libraries": facts["libraries"] | {"numpy": "1.0"}}
+    assert differences(older) == ["repro.stages.search", "repro.gone"]
+    assert differences(newer) == ["numpy"]
+    for unknown in ({}, {"modules": [1], "libraries": {}}, {"modules": None, "libraries": None}):
+        assert differences(unknown) is None
+    made = Origins()
+    for name, one in (("a", facts), ("b", older), ("c", {})):
+        made.add(name, one)
+    assert made.sentence == (
+        "1 of 3 artefacts were made by other code or libraries, 1 by unknown code; "
+        "`repro run --rebuild-other-code` with a selection makes them again"
+    )
+
+
+@pytest.fixture
+def chain(tmp_path, monkeypatch):
+    """A plan of corpus → index → run, and a run of somebody else, stored; the index is by other code."""
+    corpus, queries = Node("corpus", {"dataset": "x"}), Node("queries", {"dataset": "x"})
+    index = Node("lucene_index", {}, {"corpus": corpus})
+    run = Node("bm25", {"depth": 10}, {"index": index, "queries": queries})
+    theirs = Node("imported_run", {"sha256": "0"})
+    store = Store(tmp_path)
+    for node in (corpus, queries, index, run, theirs):
+        facts = made_by(node)
+        if node in (index, theirs):
+            facts["modules"] |= {f"repro.stages.{node.stage}": "0" * 16}
+        store.build(node, lambda out, facts=facts: facts, waiting=lambda: None)
+    plan = Plan(None, [], [], Machine())
+    monkeypatch.setattr(Plan, "ends", [run, theirs])
+    plan.look(store)
+    return plan, store, index, run
+
+
+def test_what_was_made_from_an_artefact_of_other_code_goes_with_it_but_no_imported_run(chain):
+    plan, store, index, run = chain
+    assert made_otherwise(plan, store) == [index, run]
+
+
+def test_nothing_goes_that_cannot_be_made_again_here(chain):
+    plan, store, index, _ = chain
+    plan.machine.obstacles[index.fingerprint] = Obstacle("there is no Java", "install one")
+    with pytest.raises(
+        BlockedError, match=r"lucene_index/.* cannot be made again here: there is no Java; install"
+    ):
+        made_otherwise(plan, store)
+
+
+def test_versions_and_digests_are_looked_up_once(monkeypatch):
+    provenance._version("numpy")
+    monkeypatch.setattr(versions, "version", None)
+    assert provenance._version("numpy")
