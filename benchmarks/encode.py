@@ -72,13 +72,14 @@ def prepared(folder: Path, chosen: argparse.Namespace) -> tuple[Path, Path]:
     """A random model of the wanted size, and passages of mixed lengths as a corpus artefact."""
     from datasets import Dataset
 
-    from repro.datasets.sources import locate
+    from repro.graph import Node
+    from repro.running.requirements import Machine
 
     text, words, model, texts = (folder / name for name in ("text", "words", "model", "texts"))
     for path in (text, words, model, texts):
         path.mkdir()
-    source = locate("tiny/text", "documents", None).to_json()
-    corpus.run({"dataset": "tiny/text", "source": source}, {}, text, Progress())
+    planned = Machine().resolve(Node("corpus", {"dataset": "tiny/text"}))
+    corpus.run(dict(planned.params), {}, text, Progress())
     vocabulary.run({"size": 2000}, {"corpus": text}, words, Progress())
     size = {
         "hidden_size": chosen.hidden,

@@ -1,14 +1,19 @@
-"""Identifies the files a collection is read from by sha256, remembered by size and time of change."""
+"""Identifies files by sha256: for a plan, remembered as long as they seem untouched; for a stage, anew."""
 
 import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from repro.datasets.source import Source
-from repro.errors import DataError
+from repro.errors import BlockedError, DataError
+
+SETTLED = 2_000_000_000  # ns after a change until which a second one may carry the same time
 
 
 class RowDigest:
@@ -43,9 +48,11 @@ def identity(source: Source, *, cache: Path | None = None) -> str:
 def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
     """sha256 over names and contents of ``files``, in their order.
 
-    ``cache`` is a JSON file of known digests, keyed by path, size and time of change in nanoseconds; it is
-    written anew when something was added, if it can be, and what is unreadable in it is ignored. Raises
-    DataError for a file that cannot be read.
+    ``cache`` is a JSON file of known digests by path. An entry counts while the file has its size, inode and
+    both of its times: that of the content, which ``cp -p``, ``rsync -t`` and ``tar`` put back, and that of
+    the inode, which nobody can set. A file that changed within the last two seconds is not remembered. The
+    cache is written anew when something was added, if it can be, and what is unreadable in it is ignored.
+    Raises DataError for a file that cannot be read.
     """
     known = _read_cache(cache)
     before = dict(known)
@@ -55,6 +62,47 @@ def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
     if cache is not None and known != before:
         _write_cache(cache, known)
     return _join_digests(parts)
+
+
+@contextlib.contextmanager
+def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
+    """Give a stage the source of its parameters, and refuse it afterwards unless it is the planned one.
+
+    ``params``: source (as JSON) and identity, as a plan completes them. Files are known by their bytes, as
+    ``unchanged`` says, and an embedded collection by the version of its generator. A library's collection has
+    neither before it is downloaded, so no stage reads one: what ran on it would be known by the catalogue's
+    version alone, whatever bytes the library gave. (Of every collection that a stage read, the digest of the
+    rows is among the facts of the artefact.)
+
+    Raises:
+        BlockedError: the source is a library's.
+        DataError: as ``unchanged``.
+    """
+    source = Source.from_json(params["source"])
+    if source.kind == "library":
+        what = f"the {source.piece} of {source.dataset} were not on this machine when this was planned"
+        raise BlockedError(what, f"run `repro data fetch {source.dataset}`, then the same command again")
+    with unchanged(_files(source), params["identity"], lambda: identity(_at_hand(source))):
+        yield source
+
+
+@contextlib.contextmanager
+def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) -> Iterator[None]:
+    """Let a stage read ``files`` and refuse them afterwards unless ``identity()`` of them is ``planned``.
+
+    The bytes are looked at after they were read, never in a memory of digests: whatever was changed since
+    the plan, or while they were read, shows in them, and what was changed and put back shows in the times.
+    Looking twice costs about a second per GB (sha256 in hardware), where parsing a GB takes tens of seconds
+    and a full-scale corpus has 3 to 14 GB; the stage runs once, and its artefact is believed for ever.
+
+    Raises:
+        DataError: a file cannot be read, or is not the one that was planned with.
+    """
+    before = [_stamp(path) for path in files]
+    yield
+    if identity() != planned or [_stamp(path) for path in files] != before:
+        names = ", ".join(map(str, files)) or "the embedded collection"
+        raise DataError(f"{names}: changed since it was planned with; run the same command again")
 
 
 def file_sha256(path: Path) -> str:
@@ -67,15 +115,41 @@ def file_sha256(path: Path) -> str:
 
 
 def _file_digest(path: Path, known: dict[str, list]) -> str:
+    """The file's digest, which is added to ``known`` once the file has settled."""
+    key, stamp = str(path.resolve()), _stamp(path)
+    entry = known.get(key)
+    if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:
+        return str(entry[-1])
+    sha256 = file_sha256(path)
+    if time.time_ns() - stamp[-1] > SETTLED and _stamp(path) == stamp:
+        known[key] = [*stamp, sha256]
+    return sha256
+
+
+def _stamp(path: Path) -> list[int]:
+    """Size, inode and times of change in nanoseconds, of the content and of the inode.
+
+    The device is left out: machines that share a file system number it differently.
+    """
     try:
         stat = path.stat()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    key, stamp = str(path.resolve()), [stat.st_size, stat.st_mtime_ns]
-    entry = known.get(key)
-    if not (isinstance(entry, list) and len(entry) == 3 and entry[:2] == stamp):
-        known[key] = entry = [*stamp, file_sha256(path)]
-    return str(entry[2])
+    return [stat.st_size, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns]
+
+
+def _files(source: Source) -> list[Path]:
+    """The files of a source and of its parts."""
+    return [*source.files, *(path for part in source.parts for path in _files(part))]
+
+
+def _at_hand(source: Source) -> Source:
+    """The source as this version of the suite has it: it may generate another embedded collection."""
+    from repro.datasets.tiny import VERSION
+
+    parts = tuple(map(_at_hand, source.parts))
+    version = VERSION if source.kind == "embedded" else source.version
+    return replace(source, parts=parts, version=version)
 
 
 def _join_digests(parts: Iterable[str]) -> str:

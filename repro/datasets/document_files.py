@@ -1,6 +1,7 @@
 """Reads documents from JSON lines: BEIR's corpus.jsonl, and pre-training texts in the same form."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,16 +30,31 @@ def documents(path: Path) -> Iterator[Document]:
 
 
 def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line number and object of every line. Raises DataError for a line that is not a JSON object."""
+    """Line number and object of every line.
+
+    Raises DataError for a line that is not a JSON object, or that has an object with one key twice.
+    """
     for number, line in lines(path):
         try:
-            row = json.loads(line)
+            row = _DECODER.decode(line)
         except (ValueError, RecursionError) as error:
             where = f" at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
             raise malformed(path, number, f"is not JSON: {getattr(error, 'msg', error)}{where}") from error
         if not isinstance(row, dict):
             raise malformed(path, number, f"is not a JSON object but {type(row).__name__}")
         yield number, row
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Pairs as a dictionary. Raises ValueError for a key that comes twice: readers disagree which counts."""
+    row = dict(pairs)
+    if len(row) != len(pairs):
+        [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {key!r} comes twice")
+    return row
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *, needed: bool) -> str:

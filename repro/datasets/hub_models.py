@@ -1,11 +1,15 @@
-"""Fetches released checkpoints into the data folder, for machines without a network too."""
+"""Fetches released checkpoints into the data folder, and gives stages the one that was planned with."""
 
+import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha1, sha256
 from pathlib import Path
+from typing import Any
 
+from repro.datasets.digests import digest, file_sha256, unchanged
 from repro.datasets.fetching import Offer
-from repro.errors import BlockedError, UsageError
+from repro.errors import BlockedError, DataError, UsageError
 from repro.progress import Progress
 
 _NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
@@ -56,6 +60,66 @@ def wanted(files: Iterable[str]) -> list[str]:
 def has_weights(folder: Path) -> bool:
     """Whether a model's folder, or one of its modules', holds weights."""
     return any(any(folder.rglob(kind)) for kind in ("*.safetensors", "pytorch_model*.bin"))
+
+
+def checkpoint_files(folder: Path) -> list[Path]:
+    """A checkpoint's files, those of modules in folders too; hidden ones, as a download leaves, are not."""
+    files = (file for file in sorted(folder.rglob("*")) if file.is_file())
+    return [f for f in files if not any(part.startswith(".") for part in f.relative_to(folder).parts[:-1])]
+
+
+def cached_folder(name: str, revision: str) -> Path | None:
+    """The snapshot of a revision (a branch or a commit) in the hub's cache; None if it is not there.
+
+    Its own name is the commit. The network is never asked.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    config = try_to_load_from_cache(name, "config.json", revision=revision)
+    return Path(config).parent if isinstance(config, str) else None
+
+
+@contextlib.contextmanager
+def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
+    """Give a stage the folder of its checkpoint, and refuse it afterwards unless it is the planned one.
+
+    ``params``: name, source and identity, as a plan completes them. A folder of the user is held against the
+    digest of its files. Of the hub's cache the snapshot of the planned commit is taken, wherever a branch
+    points by now; which files make a commit is the cache's word, and each is held against the digest of its
+    content by which the cache names it.
+
+    Raises:
+        BlockedError: the commit is not in the cache.
+        DataError: a file is not the one that was planned with.
+    """
+    name, planned = params["name"], params["identity"]
+    if params["source"]["kind"] == "folder":
+        folder = Path(params["source"]["path"])
+        files = checkpoint_files(folder)
+        with unchanged(files, planned, lambda: digest(checkpoint_files(folder))):
+            yield folder
+        return
+    snapshot = cached_folder(name, planned)
+    if snapshot is None:
+        gone = f"the checkpoint {name} of commit {planned}, which was planned with, is not in the hub's cache"
+        remedy = f"run the same command again, or `repro data fetch model:{name}` before it"
+        raise BlockedError(gone, remedy)
+    files = checkpoint_files(snapshot)
+    with unchanged(files, planned, lambda: planned):
+        yield snapshot
+    for file in filter(_edited, files):
+        raise DataError(f"{file}: is not what the hub gave; remove {file.resolve()} and fetch it again")
+
+
+def _edited(file: Path) -> bool:
+    """Whether a file's content is not what its name in the hub's cache says: a sha256, or git's sha1."""
+    blob = file.resolve()
+    if len(blob.name) == len(sha256().hexdigest()):
+        return file_sha256(blob) != blob.name
+    if len(blob.name) == len(sha1().hexdigest()):
+        content = blob.read_bytes()
+        return sha1(b"blob %d\0%b" % (len(content), content)).hexdigest() != blob.name
+    return False  # a cache without links names files as the checkpoint does
 
 
 def _folder(name: str) -> str:

@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from repro.errors import DataError
 
 BOM = b"\xef\xbb\xbf"
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # control characters, and a byte order mark amid a file
 OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 
 
@@ -46,8 +48,12 @@ def checked_id(value: object, what: str, path: Path, number: int) -> str:
     """Return ``value`` unchanged. Raises DataError unless it can be an id in run and qrels files."""
     if not isinstance(value, str) or not value:
         raise malformed(path, number, f"the {what} is {value!r}, not a string with something in it")
+    if value.isalnum():  # nearly all are, and need no search
+        return value
     if value.split() != [value]:  # also what Unicode calls white space: readers of runs split there
         raise malformed(path, number, f"the {what} {value!r} has white space in it")
+    if UNSEEN.search(value):  # of which programs in C see the part before a NUL alone
+        raise malformed(path, number, f"the {what} {value!r} has a control character in it")
     return value
 
 

@@ -36,10 +36,12 @@ class SentenceSplitter:
     Attributes:
         split: a text to its sentences in order, without the blanks around them; none of a blank text.
         identity: what decides where it splits, for the record: name, version, digest of its model.
+        model: the digest of its model's files; None for one that has no model.
     """
 
     split: Callable[[str], list[str]]
     identity: str
+    model: str | None = None
 
 
 def check_splitter(name: str, data: Path | None) -> None:
@@ -128,4 +130,5 @@ def _punkt(folder: Path) -> SentenceSplitter:
     finally:
         nltk.data.path.remove(root)
     model = digest(sorted(path for path in folder.iterdir() if path.is_file()))
-    return SentenceSplitter(lambda text: split(text.strip()), f"nltk {nltk.__version__}, punkt {model[:16]}")
+    identity = f"nltk {nltk.__version__}, punkt {model[:16]}"
+    return SentenceSplitter(lambda text: split(text.strip()), identity, model)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from repro.errors import DataError
-from repro.evaluation.text_lines import numbered_lines
+from repro.evaluation.text_lines import columns, numbered_lines
 
 Qrels = dict[str, dict[str, int]]
 _GRADE = re.compile(r"[-+]?[0-9]+")
@@ -18,7 +18,7 @@ def read_qrels(path: Path) -> Qrels:
     """
     qrels: Qrels = {}
     for number, line in numbered_lines(path):
-        fields = line.split()
+        fields = columns(line, f"{path}:{number}")
         if len(fields) != 4:
             raise DataError(f"{path}:{number}: {len(fields)} columns; TREC qrels have 4 (qid 0 docid grade)")
         qid, _, document, grade = fields

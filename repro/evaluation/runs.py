@@ -12,7 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from repro.errors import DataError
-from repro.evaluation.text_lines import LARGEST_SCORE, many_objects, numbered_lines, opened, read_score
+from repro.evaluation.text_lines import (
+    LARGEST_SCORE,
+    columns,
+    many_objects,
+    numbered_lines,
+    opened,
+    read_score,
+)
 
 TREC, MS_MARCO = "TREC", "MS MARCO"
 Run = dict[str, list[tuple[str, float]]]
@@ -76,7 +83,8 @@ def read_lines(path: Path, form: str | None = None) -> RunLines:
     for number, line in numbered_lines(path):
         if run.form is None and line.startswith("#"):
             continue
-        where, fields = f"{path}:{number}", line.split()
+        where = f"{path}:{number}"
+        fields = columns(line, where)
         cut_off = strangers and not line.endswith("\n")
         if _form(line, fields) not in ((run.form,) if run.form else (TREC, MS_MARCO)):
             raise DataError(f"{where}: {len(fields)} columns; {AGAIN if cut_off else _EXPECTED[run.form]}")

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import gzip
 import math
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import IO
 from repro.errors import DataError
 
 LARGEST_SCORE = (2 - 2**-23) * 2.0**127  # the largest finite float32
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # and a byte order mark amid a file
 
 
 @contextlib.contextmanager
@@ -44,11 +46,24 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise DataError(f"{path}:{number + 1}: damaged gzip file ({error})") from None
 
 
+def columns(line: str, where: str) -> list[str]:
+    """Columns parted by white space. Raises DataError for one with a control character in it.
+
+    Programs in C, trec_eval among them, see of such an id only what stands before a NUL.
+    """
+    fields = line.split()
+    if not "".join(fields).isprintable():
+        bad = next(filter(_CONTROL.search, fields), None)
+        if bad is not None:
+            raise DataError(f"{where}: {bad!r} has a control character in it")
+    return fields
+
+
 def opened(path: Path) -> IO[str]:
-    """Open a text file, plain or gzipped, to be read as UTF-8."""
+    """Open a text file, plain or gzipped, to be read as UTF-8; a byte order mark at its start is dropped."""
     with open(path, "rb") as file:
         zipped = file.read(2) == b"\x1f\x8b"
-    return (gzip.open if zipped else open)(path, "rt", encoding="utf-8")
+    return (gzip.open if zipped else open)(path, "rt", encoding="utf-8-sig")
 
 
 def read_score(text: str, where: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from repro.datasets.hub_models import cached_folder
 from repro.errors import BlockedError, UsageError
 from repro.graph import Node
 from repro.nn.encoder_conventions import Conventions
@@ -49,10 +50,7 @@ class UserEncoder:
             raise BlockedError(f"the encoder {name!r} is neither a directory nor on this machine", remedy)
         if source["kind"] == "folder":
             return cls(Path(source["path"]), name, source)
-        from huggingface_hub import try_to_load_from_cache
-
-        config = try_to_load_from_cache(name, "config.json", revision="main")
-        return cls(Path(config).parent, name, source)
+        return cls(cached_folder(name, source["commit"]), name, source)
 
     def node(self, conventions: Conventions) -> Node:
         """The encoder as an artefact of the store."""

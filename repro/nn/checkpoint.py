@@ -50,21 +50,41 @@ def check_length(model, length: int) -> None:
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
-    """config.json, model.safetensors and the tokenizer's files."""
+    """config.json, model.safetensors and the tokenizer's files.
+
+    Where code of a checkpoint's own would lie is not written down: nobody shall be asked to run it.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    for settings in (vars(model.config), tokenizer.init_kwargs):
+        settings.pop("auto_map", None)
     with quiet():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
 
 
 def load(kind: type, folder: Path, **options):
-    """Read a directory as transformers' ``kind``, quietly. Raises DataError if it is not one."""
+    """Read a directory as transformers' ``kind``. Raises DataError if it is not one."""
     try:
-        with quiet():
-            return kind.from_pretrained(folder, local_files_only=True, **options)
+        return pretrained(kind, folder, **options)
     except (OSError, ValueError, KeyError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise DataError(f"{folder}: cannot be read as a model directory ({reason})") from error
+        raise DataError(f"{folder}: cannot be read as a model directory ({reason(error)})") from error
+
+
+def pretrained(kind: type, folder: Path, **options):
+    """Read a directory as transformers' ``kind``, quietly, without a network and without its own code.
+
+    A directory that names code of its own is read by the library's class of that name. Raises what the
+    library does, which ``reason`` shortens, for one that has none, and asks nobody.
+    """
+    with quiet():
+        return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
+
+
+def reason(error: Exception) -> str:
+    """Why the library could not read a directory, without a full stop."""
+    if "trust_remote_code" in str(error):
+        return "it needs code that comes with it, which is never run here"
+    return str(error).strip().split("\n")[0].rstrip(".")
 
 
 @contextlib.contextmanager

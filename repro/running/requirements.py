@@ -6,7 +6,7 @@ from pathlib import Path
 
 from repro.datasets.catalog import catalog, dataset
 from repro.datasets.digests import digest, identity
-from repro.datasets.hub_models import has_weights
+from repro.datasets.hub_models import cached_folder, checkpoint_files, has_weights
 from repro.datasets.sentence_splitting import check_splitter, splitter_model
 from repro.datasets.source import Missing, Source
 from repro.datasets.sources import locate
@@ -103,7 +103,7 @@ class Machine:
             return node, Obstacle(f"the checkpoint {name} is not on this machine", remedy)
         params = {**node.params, "source": source}
         if source["kind"] == "folder":  # known by its bytes; one of the hub's cache by the hub's commit
-            files = _files(Path(source["path"]))
+            files = checkpoint_files(Path(source["path"]))
             key = (source["path"], "digest")
             params["identity"] = self._once(key, lambda: digest(files, cache=self.digests))
         else:
@@ -132,17 +132,8 @@ def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
     folder = data / "models" / name if data else None
     if folder is not None and (folder / "config.json").exists() and has_weights(folder):
         return {"kind": "folder", "path": str(folder)}
-    from huggingface_hub import try_to_load_from_cache
-
-    cached = try_to_load_from_cache(name, "config.json", revision=revision)
-    # the cache lies as snapshots/<commit>/config.json
-    return {"kind": "hub", "commit": Path(cached).parent.name} if isinstance(cached, str) else None
-
-
-def _files(folder: Path) -> list[Path]:
-    """A checkpoint's files, those of modules in folders too; hidden ones, as a download leaves, are not."""
-    files = (file for file in sorted(folder.rglob("*")) if file.is_file())
-    return [f for f in files if not any(part.startswith(".") for part in f.relative_to(folder).parts[:-1])]
+    cached = cached_folder(name, revision)
+    return {"kind": "hub", "commit": cached.name} if cached else None
 
 
 def _java() -> Obstacle | None:

@@ -6,25 +6,24 @@ from pathlib import Path
 from repro.datasets import reading
 from repro.datasets.arrow import write_rows
 from repro.datasets.catalog import dataset
-from repro.datasets.digests import RowDigest
-from repro.datasets.source import Source
+from repro.datasets.digests import RowDigest, planned_source
 from repro.progress import Progress
 
 
 def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns id, title and text, and url where the collection has addresses.
 
-    ``params``: dataset (id), source (a documents Source as JSON) and, unless the plain text is wanted, text
-    (a template over url and text) and untitled (what stands for an empty title). Returns the number of
-    documents and the digest of what was written. Raises DataError when the source is malformed or not the
-    collection of the papers.
+    ``params``: dataset (id), source (a documents Source as JSON), identity (of its bytes) and, unless the
+    plain text is wanted, text (a template over url and text) and untitled (what stands for an empty title).
+    Returns the number of documents and the digest of what was written. Raises DataError when the source is
+    malformed, not the collection of the papers, or no longer the one that was planned with.
     """
-    source = Source.from_json(params["source"])
     entry = dataset(params["dataset"])
     columns = ("id", "title", "text", "url") if entry.addresses else ("id", "title", "text")
     text, untitled = params.get("text", "{text}"), params.get("untitled", "")
     digest = RowDigest()
-    with progress.task(f"reading {entry.id}", entry.counts.get("documents")) as advance:
+    expected = entry.counts.get("documents")
+    with planned_source(params) as source, progress.task(f"reading {entry.id}", expected) as advance:
 
         def rows() -> Iterator[dict[str, str]]:
             for document in reading.documents(source):

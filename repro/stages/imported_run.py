@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from repro.errors import DataError
+from repro.datasets.digests import file_sha256, unchanged
 from repro.evaluation.foreign_runs import read_foreign
 from repro.evaluation.ir_metadata import write_metadata
 from repro.evaluation.run_writer import write_run
 from repro.progress import Progress
-from repro.store.disk import sha256
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -18,9 +17,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Raises DataError when the file is malformed, or is no longer the one that was asked for.
     """
     path = Path(params["source"])
-    foreign = read_foreign(path)
-    if sha256(path) != params["sha256"]:
-        raise DataError(f"{path}: its bytes changed since it was looked at; run the same command again")
+    with unchanged([path], params["sha256"], lambda: file_sha256(path)):
+        foreign = read_foreign(path)
     tag = foreign.tag or "imported"
     counts = write_run(out, foreign.rankings, tag)
     known = {"tag": tag, "data": {"test collection": {"name": params["dataset"]}}}

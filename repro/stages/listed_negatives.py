@@ -6,8 +6,7 @@ from pathlib import Path
 from repro.datasets import reading
 from repro.datasets.arrow import write_rows
 from repro.datasets.catalog import dataset
-from repro.datasets.digests import RowDigest
-from repro.datasets.source import Source
+from repro.datasets.digests import RowDigest, planned_source
 from repro.errors import DataError, check_known
 from repro.progress import Progress
 
@@ -18,14 +17,14 @@ COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns query, positives and negatives (ids), everything in the file's order.
 
-    ``params``: dataset (id), source (a negatives Source as JSON), and what a negative is, by the rules of
-    ``Listed.negatives``: margin (of the scores; None: any), per_system (None: all) and systems (a list of
-    names; None: all). A query without a positive or a negative is left out. Returns the numbers of queries,
-    of negatives and of what was left out, and the digest of what was written. Raises DataError when the
-    file is malformed, has no scores where a margin is asked for, or leaves no query; UsageError for a
-    system that is nowhere in it.
+    ``params``: dataset (id), source (a negatives Source as JSON), identity (of its bytes), and what a
+    negative is, by the rules of ``Listed.negatives``: margin (of the scores; None: any), per_system (None:
+    all) and systems (a list of names; None: all). A query without a positive or a negative is left out.
+    Returns the numbers of queries, of negatives and of what was left out, and the digest of what was
+    written. Raises DataError when the file is malformed, has no scores where a margin is asked for, is no
+    longer the one that was planned with, or leaves no query; UsageError for a system that is nowhere in it.
     """
-    source = Source.from_json(params["source"])
+    entry = dataset(params["dataset"])
     margin, systems = params["margin"], params["systems"]
     wanted = None if systems is None else {*systems}
     limits = {"margin": margin, "per_system": params["per_system"], "systems": wanted}
@@ -50,10 +49,10 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
             digest.add(row)
             yield row
 
-    expected = dataset(params["dataset"]).counts.get("negatives")
-    with progress.task(f"reading {source.dataset}", expected) as advance:
+    task = progress.task(f"reading {entry.id}", entry.counts.get("negatives"))
+    with planned_source(params) as source, task as advance:
         count = write_rows(examples(), COLUMNS, out / "arrow")
     check_known("system", *(systems or ()), valid=known)
     if not count:
-        raise DataError(f"{source.dataset}: the file leaves no query with a negative")
+        raise DataError(f"{entry.id}: the file leaves no query with a negative")
     return {"queries": digest.count, "negatives": negatives, **left_out, "digest": digest.hexdigest()}

@@ -6,8 +6,7 @@ from pathlib import Path
 from repro.datasets import reading
 from repro.datasets.arrow import write_rows
 from repro.datasets.catalog import dataset
-from repro.datasets.digests import RowDigest
-from repro.datasets.source import Source
+from repro.datasets.digests import RowDigest, planned_source
 from repro.datasets.triple_files import Triple, sampled
 from repro.errors import DataError
 from repro.evaluation.qrels import read_qrels, relevant_documents
@@ -20,16 +19,17 @@ COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns query, positives and negatives (ids), queries as the triples order them.
 
-    ``params``: dataset (id), source (a triples Source as JSON), per_query (negatives kept; all of them where
-    there are fewer) and seed. With the input ``qrels``, positives are all that are judged relevant, and the
-    negatives stay as sampled; without, positives are those of the triples, and a negative that another row
-    calls relevant is removed. A query without a positive or a negative is left out. Returns the numbers of
-    queries and negatives and the digest of what was written. Raises DataError when the source is malformed,
-    is not the collection of the papers, or leaves no query.
+    ``params``: dataset (id), source (a triples Source as JSON), identity (of its bytes), per_query
+    (negatives kept; all of them where there are fewer) and seed. With the input ``qrels``, positives are all
+    that are judged relevant, and the negatives stay as sampled; without, positives are those of the triples,
+    and a negative that another row calls relevant is removed. A query without a positive or a negative is
+    left out. Returns the numbers of queries and negatives and the digest of what was written. Raises
+    DataError when the source is malformed, not the collection of the papers, no longer the one that was
+    planned with, or leaves no query.
     """
-    source = Source.from_json(params["source"])
-    expected = dataset(params["dataset"]).counts.get("triples")
-    with progress.task(f"reading {source.dataset}", expected) as advance:
+    entry = dataset(params["dataset"])
+    task = progress.task(f"reading {entry.id}", entry.counts.get("triples"))
+    with planned_source(params) as source, task as advance:
 
         def rows() -> Iterator[Triple]:
             for number, triple in enumerate(reading.triples(source), 1):
@@ -55,5 +55,5 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
             yield row
 
     if not write_rows(examples(), COLUMNS, out / "arrow"):
-        raise DataError(f"{source.dataset}: the triples leave no query with a negative")
+        raise DataError(f"{entry.id}: the triples leave no query with a negative")
     return {"queries": digest.count, "negatives": negatives, "digest": digest.hexdigest()}

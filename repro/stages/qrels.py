@@ -3,19 +3,19 @@
 from pathlib import Path
 
 from repro.datasets import reading
-from repro.datasets.digests import RowDigest
-from repro.datasets.source import Source
+from repro.datasets.digests import RowDigest, planned_source
 from repro.progress import Progress
 
 
 def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
     """Write ``qrels.trec``: "query 0 document grade", each pair once; empty where answers decide.
 
-    ``params``: dataset (id) and source (a qrels Source as JSON). Returns the numbers of judgements and of
-    judged queries, and the digest of what was written. Raises DataError when the source is malformed or not
-    the collection of the papers.
+    ``params``: dataset (id), source (a qrels Source as JSON) and identity (of its bytes). Returns the
+    numbers of judgements and of judged queries, and the digest of what was written. Raises DataError when
+    the source is malformed, not the collection of the papers, or no longer the one that was planned with.
     """
-    judgements = reading.judgements(Source.from_json(params["source"]))
+    with planned_source(params) as source:
+        judgements = reading.judgements(source)
     digest = RowDigest()
     with (out / "qrels.trec").open("w", encoding="utf-8", newline="\n") as file:
         for judgement in judgements:

@@ -5,22 +5,21 @@ from pathlib import Path
 
 from repro.datasets import reading
 from repro.datasets.catalog import dataset
-from repro.datasets.digests import RowDigest
-from repro.datasets.source import Source
+from repro.datasets.digests import RowDigest, planned_source
 from repro.progress import Progress
 
 
 def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
     """Write ``queries.jsonl``: id and text, and answers for an answer set, in the order of the source.
 
-    ``params``: dataset (id) and source (a queries Source as JSON). Returns the number of queries and the
-    digest of what was written. Raises DataError when the source is malformed or not the collection of the
-    papers.
+    ``params``: dataset (id), source (a queries Source as JSON) and identity (of its bytes). Returns the
+    number of queries and the digest of what was written. Raises DataError when the source is malformed, not
+    the collection of the papers, or no longer the one that was planned with.
     """
-    source = Source.from_json(params["source"])
     with_answers = dataset(params["dataset"]).answers
     digest = RowDigest()
-    with (out / "queries.jsonl").open("w", encoding="utf-8", newline="\n") as file:
+    path = out / "queries.jsonl"
+    with planned_source(params) as source, path.open("w", encoding="utf-8", newline="\n") as file:
         for query in reading.queries(source):
             row = {"id": query.id, "text": query.text}
             if with_answers:

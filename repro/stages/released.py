@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
+from repro.datasets.hub_models import planned_checkpoint
 from repro.errors import BlockedError, DataError
 from repro.nn.encoder_conventions import MODULES, modules
 from repro.progress import Progress
@@ -22,51 +23,41 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     classes the BERT inside is kept. Code that comes with a checkpoint is never run, nothing is downloaded.
 
     Raises:
-        BlockedError: it cannot be read, lacks a weight, or has one that would be dropped.
+        BlockedError: it cannot be read, lacks a weight, has one that would be dropped, or is not in the hub's
+            cache at the commit that was planned with.
+        DataError: it is no longer the one that was planned with.
     """
-    from repro.nn.checkpoint import save_model
+    from repro.nn.checkpoint import reason, save_model
 
-    folder = _folder(params)
-    try:
-        listed = modules(folder) if params["pooling"] == MODULES else []
-        model, tokenizer = _read(listed[0].folder if listed else folder, params)
-        if listed:
-            tokenizer = _lowercasing(folder, listed[0].folder, tokenizer)
-            _keep_modules(listed, out / "model")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, DataError) as error:
-        reason = str(error).strip().split("\n")[0].rstrip(".")
-        raise BlockedError(
-            f"{folder} cannot be read as such an encoder ({reason})",
-            "put all of its files there, weights and tokenizer too, or correct what is said of it",
-        ) from error
-    save_model(model, tokenizer, out / "model")
+    shutil.rmtree(out / "model", ignore_errors=True)  # of an attempt on files that were refused
+    with planned_checkpoint(params) as folder:
+        try:
+            listed = modules(folder) if params["pooling"] == MODULES else []
+            model, tokenizer = _read(listed[0].folder if listed else folder, params)
+            if listed:
+                tokenizer = _lowercasing(folder, listed[0].folder, tokenizer)
+                _keep_modules(listed, out / "model")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, DataError) as error:
+            raise BlockedError(
+                f"{folder} cannot be read as such an encoder ({reason(error)})",
+                "put all of its files there, weights and tokenizer too, or correct what is said of it",
+            ) from error
+        save_model(model, tokenizer, out / "model")  # weights may lie in their file until they are written
     return {"parameters": model.num_parameters(), "vocabulary": len(tokenizer)}
-
-
-def _folder(params: dict) -> Path:
-    """The folder of the checkpoint's files; in the hub's cache that of the commit."""
-    source = params["source"]
-    if source["kind"] == "folder":
-        return Path(source["path"])
-    from huggingface_hub import snapshot_download
-
-    return Path(snapshot_download(params["name"], revision=source["commit"], local_files_only=True))
 
 
 def _read(folder: Path, params: dict):
     """Load model and tokenizer. Raises ValueError where a weight is missing, or one would be lost."""
     from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
-    from repro.nn.checkpoint import quiet
+    from repro.nn.checkpoint import pretrained
 
     loader = AutoModelForMaskedLM if params["kind"] == "splade" else AutoModel
     is_dpr = json.loads((folder / "config.json").read_text()).get("model_type") == "dpr"
-    with quiet():
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        if is_dpr:
-            loader = _dpr_class(folder)
-        how = {"local_files_only": True, "dtype": "float32", "output_loading_info": True}
-        model, report = loader.from_pretrained(folder, **how)
+    tokenizer = pretrained(AutoTokenizer, folder)
+    if is_dpr:
+        loader = _dpr_class(folder)
+    model, report = pretrained(loader, folder, dtype="float32", output_loading_info=True)
     check_whole(report, optional=() if params["pooling"] == "pooler" else ("pooler",))
     unknown = sorted(key for key in report["unexpected_keys"] if not HEADS.search(key))
     if unknown:

@@ -38,7 +38,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Raises:
         UsageError: an unknown policy, splitter or field, a wrong packing, or a length without room.
         BlockedError: the splitter's library or model is missing.
-        DataError: the tokenizer cannot be read, or no document gives a row.
+        DataError: the tokenizer cannot be read, the splitter's model is not the one that was planned with, or
+            no document gives a row.
     """
     from pyarrow import compute
 
@@ -169,4 +170,8 @@ def _splitter(params: dict) -> SentenceSplitter:
         raise UsageError(f"a short_probability of {packing['short_probability']!r} is not in 0..1")
     if packing["minimum_spans"] < 1:
         raise UsageError(f"minimum_spans is {packing['minimum_spans']!r}; a document has at least 1")
-    return sentence_splitter(params["splitter"], data_folder())
+    splitter = sentence_splitter(params["splitter"], data_folder())
+    if splitter.model != params.get("identity"):
+        changed = f"the model of the sentence splitter {params['splitter']} changed since it was planned with"
+        raise DataError(f"{changed}; run the same command again")
+    return splitter

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from repro.datasets import catalog
+from repro.graph import Node
+from repro.running.requirements import Machine
 
 
 def write(path: Path, content: str) -> Path:
@@ -30,3 +32,8 @@ def without_counts(monkeypatch, *ids: str) -> None:
     for id in ids:
         entries[id] = replace(entries[id], counts={})
     monkeypatch.setattr(catalog, "catalog", lambda: entries)
+
+
+def planned(stage: str, root: Path | None = None, **params) -> dict:
+    """Parameters of a stage that reads data or a checkpoint, as a plan with that data folder has them."""
+    return dict(Machine(root).resolve(Node(stage, params)).params)

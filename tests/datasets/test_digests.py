@@ -5,9 +5,9 @@ import os
 import pytest
 
 from repro.datasets import digests
-from repro.datasets.digests import RowDigest, digest, file_sha256, identity
+from repro.datasets.digests import RowDigest, digest, file_sha256, identity, planned_source, unchanged
 from repro.datasets.source import Source
-from repro.errors import DataError
+from repro.errors import BlockedError, DataError
 from tests.datasets.folders import write
 
 
@@ -19,7 +19,13 @@ def test_the_digest_follows_names_and_contents_and_order_but_not_the_folder(tmp_
     assert digest([a]) != digest([write(tmp_path / "z/c.txt", "one")])
 
 
-def test_a_known_file_is_not_read_again_until_it_changes(tmp_path, monkeypatch):
+@pytest.fixture
+def settled(monkeypatch):
+    """Files that were written a moment ago pass for such as nobody writes to."""
+    monkeypatch.setattr(digests, "SETTLED", -1)
+
+
+def test_a_known_file_is_not_read_again_until_it_changes(tmp_path, monkeypatch, settled):
     path, cache = write(tmp_path / "a.txt", "one"), tmp_path / "cache/digests.json"
     first = digest([path], cache=cache)
     read = []
@@ -30,11 +36,36 @@ def test_a_known_file_is_not_read_again_until_it_changes(tmp_path, monkeypatch):
     assert digest([path], cache=cache) != first and read == [path]
 
 
+@pytest.mark.parametrize("way", ["written over", "put in its place"])
+def test_a_change_of_equal_size_and_time_is_noticed(tmp_path, settled, way):
+    """As ``cp -p``, ``rsync -t`` and ``tar`` leave it."""
+    path, cache = write(tmp_path / "a.txt", "one"), tmp_path / "digests.json"
+    first, times = digest([path], cache=cache), path.stat()
+    other = path if way == "written over" else tmp_path / "other"
+    other.write_text("two")
+    os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
+    other.replace(path)
+    assert digest([path], cache=cache) == digest([path]) != first
+
+
+def test_a_file_that_changed_a_moment_ago_is_not_remembered(tmp_path):
+    path, cache = write(tmp_path / "a.txt", "one"), tmp_path / "digests.json"
+    digest([path], cache=cache)
+    assert not cache.exists()
+
+
+def test_an_entry_without_the_times_of_the_inode_counts_for_nothing(tmp_path, settled):
+    path, cache = write(tmp_path / "a.txt", "one"), tmp_path / "digests.json"
+    stat = path.stat()
+    cache.write_text(json.dumps({str(path.resolve()): [stat.st_size, stat.st_mtime_ns, "0"]}))
+    assert digest([path], cache=cache) == digest([path])
+
+
 @pytest.mark.parametrize("content", ["", "{", "[1]", '{"a": 1}', "null"])
-def test_a_damaged_cache_is_ignored_and_written_anew(tmp_path, content):
+def test_a_damaged_cache_is_ignored_and_written_anew(tmp_path, content, settled):
     path, cache = write(tmp_path / "a.txt", "one"), write(tmp_path / "digests.json", content)
     assert digest([path], cache=cache) == digest([path])
-    assert json.loads(cache.read_text())[str(path.resolve())][2] == hashlib.sha256(b"one").hexdigest()
+    assert json.loads(cache.read_text())[str(path.resolve())][-1] == hashlib.sha256(b"one").hexdigest()
     assert list(tmp_path.glob("*.partial")) == []
 
 
@@ -72,3 +103,34 @@ def test_rows_are_digested_in_order_and_counted():
         two.add(row)
     assert one.count == two.count == 2 and one.hexdigest() != two.hexdigest()
     assert one.hexdigest() == hashlib.sha256(b'{"id":"a"}\n{"id":"b"}\n').hexdigest()
+
+
+def test_files_that_change_while_they_are_read_are_refused(tmp_path):
+    path = write(tmp_path / "a.txt", "one")
+    planned = digest([path])
+
+    def read_while(change):
+        with unchanged([path], planned, lambda: digest([path])):
+            path.read_text()
+            change()
+
+    read_while(lambda: None)
+    with pytest.raises(DataError, match=r"a\.txt: changed since it was planned with"):
+        read_while(lambda: path.write_text("two"))
+    path.write_text("one")
+    with pytest.raises(DataError, match="changed since"):  # and is what it was
+        read_while(lambda: write(tmp_path / "new", "one").replace(path))
+
+
+def test_an_embedded_collection_of_another_version_of_the_suite_is_refused():
+    source = Source("tiny/passage", "documents", "embedded", version="0")
+    params = {"source": source.to_json(), "identity": identity(source)}
+    with pytest.raises(DataError, match="the embedded collection: changed since"), planned_source(params):
+        pass
+
+
+def test_no_stage_reads_what_a_library_would_have_to_download():
+    source = Source("beir/fiqa", "documents", "library", "ir_datasets")
+    params = {"source": source.to_json(), "identity": identity(source)}
+    with pytest.raises(BlockedError, match="repro data fetch beir/fiqa"), planned_source(params):
+        pass

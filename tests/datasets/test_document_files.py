@@ -39,6 +39,12 @@ MALFORMED = {
     "a number as text": ({"_id": "x", "text": 3}, "the text is 3"),
     "a list as title": ({"_id": "x", "text": "y", "title": []}, r"the title is \[\]"),
     "half a surrogate": ('{"_id": "x", "text": "a\\ud800"}', "half a character at position 1"),
+    "a key twice": ('{"_id": "x", "text": "y", "_id": "z"}', "the key '_id' comes twice"),
+    "a key twice inside": (
+        '{"_id": "x", "text": "y", "metadata": {"url": "a", "url": "b"}}',
+        "'url' comes twice",
+    ),
+    "a control character in the id": ({"_id": "d\x00x", "text": "y"}, "has a control character"),
     "the same id again": ({"_id": "good", "text": "z"}, "the _id 'good' was on a line before"),
 }
 

@@ -60,7 +60,10 @@ def test_a_missing_file_and_a_folder_are_refused_in_one_sentence(tmp_path):
             list(lines(path))
 
 
-@pytest.mark.parametrize("value", [None, 7, "", "a b", "a\tb", "a\n", "a\xa0b", "a\u2028b", " a"])
+@pytest.mark.parametrize(
+    "value",
+    [None, 7, "", "a b", "a\tb", "a\n", "a\xa0b", "a\u2028b", " a", "d\x00x", "\x1b[1m", "d\x85x", "\ufeffd"],
+)
 def test_an_id_that_a_run_file_cannot_hold_is_refused(tmp_path, value):
     with pytest.raises(DataError, match="the _id"):
         checked_id(value, "_id", tmp_path, 1)

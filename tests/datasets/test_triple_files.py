@@ -14,6 +14,9 @@ def test_rows_of_three_ids_are_read_and_others_refused(tmp_path):
     path = tmp_path / "triples.tsv"
     path.write_bytes(b"1\t10\t20\r\n1\t10\t21\r\n")
     assert list(triples(path)) == [("1", "10", "20"), ("1", "10", "21")]
+    path.write_bytes(b"1\t10\t20\n1\t10\x00\t20\n")
+    with pytest.raises(DataError, match=r"triples\.tsv:2: the id '10\\x00' has a control character"):
+        list(triples(path))
     path.write_bytes(b"1\t10\t20\n1\t10\n")
     with pytest.raises(DataError, match=r"triples\.tsv:2: has 2 columns instead of 3"):
         list(triples(path))

@@ -44,6 +44,12 @@ def test_gzip_ranks_from_zero_and_a_header_make_no_difference(run):
     assert read_foreign(run(gzip.compress((header + LINES).encode())), JUDGED) == plain
 
 
+@pytest.mark.parametrize("content", [LINES, "# a header\n" + LINES, "q1\t7\t1\nq1\t8\t2\n"])
+def test_a_byte_order_mark_makes_no_difference(run, content):
+    plain = read_foreign(run(content), JUDGED)
+    assert read_foreign(run("\ufeff" + content), JUDGED) == plain
+
+
 def test_an_ms_marco_run_is_ranked_by_its_ranks_in_any_order_of_lines(run):
     found = read_foreign(run("q1\t7\t2\nq1\t8\t1\n"), JUDGED)
     assert found.form == MS_MARCO

@@ -17,6 +17,7 @@ def test_spaces_and_tabs_separate_columns_and_any_iteration_is_read(tmp_path):
         ("1 0 b 1.0", "the grade '1.0' is no whole number"),
         ("1 0 a 0", "document 'a' is judged twice for query '1'"),
         ("", "0 columns"),
+        ("1 0 b\x00 1", r"'b\\x00' has a control character in it"),
     ],
 )
 def test_a_foreign_line_is_refused_with_its_number(tmp_path, line, reason):
@@ -24,6 +25,11 @@ def test_a_foreign_line_is_refused_with_its_number(tmp_path, line, reason):
     path.write_text(f"1 0 a 2\n{line}\n")
     with pytest.raises(DataError, match=f"qrels.trec:2: {reason}"):
         read_qrels(path)
+
+
+def test_a_byte_order_mark_belongs_to_no_query(tmp_path):
+    (tmp_path / "qrels").write_bytes(b"\xef\xbb\xbf1 0 a 2\n")
+    assert read_qrels(tmp_path / "qrels") == {"1": {"a": 2}}
 
 
 def test_public_judgements_are_read_whole(real_data):

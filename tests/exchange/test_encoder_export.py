@@ -17,6 +17,7 @@ from repro.nn.view_encoder import ViewEncoder
 from repro.progress import Progress
 from repro.stages import encode, encode_views, released
 from repro.store import Store
+from tests.datasets.folders import planned
 from tests.nn.test_released_encoder import TEXTS
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
 
@@ -126,13 +127,11 @@ def test_the_vectors_are_the_suites_in_both_libraries_and_back(tmp_path, name):
     assert (conventions.query_length, conventions.passage_length) == (9, 24)
     again = tmp_path / "back"
     again.mkdir()
-    params = {
-        "name": "local",
-        "kind": "dense",
-        "pooling": conventions.pooling,
-        "source": {"kind": "folder", "path": str(tmp_path / "exported")},
-    }
-    released.run(params, {}, again, Progress())
+    source = {"kind": "folder", "path": str(tmp_path / "exported")}
+    how = {"kind": "dense", "pooling": conventions.pooling}
+    released.run(
+        planned("released", name="local", revision="main", source=source, **how), {}, again, Progress()
+    )
     back = Node(
         "search",
         {},

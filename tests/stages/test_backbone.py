@@ -1,16 +1,49 @@
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
-from repro.errors import BlockedError
+from repro.errors import BlockedError, DataError
 from repro.nn.checkpoint import load_encoder, load_masked_lm
-from repro.stages import backbone
+from repro.stages import backbone, released
+from tests.datasets.folders import planned, write
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
 
+NAME, A, B = "someone/checkpoint", "a" * 40, "b" * 40
 
-def params(path=None):
-    source = {"kind": "folder", "path": str(path)} if path else {"kind": "hub"}
-    return {"name": "someone/checkpoint", "revision": "main", "source": source}
+
+def params(path):
+    source = {"kind": "folder", "path": str(path)}
+    return planned("backbone", name=NAME, revision="main", source=source)
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A cache of the hub with two commits of one checkpoint; ``main`` is A."""
+    for commit, seed in ((A, 1), (B, 2)):
+        folder = tmp_path / "hub/models--someone--checkpoint/snapshots" / commit
+        tiny_masked_lm(seed=seed).save_pretrained(folder)
+        tiny_tokenizer().save_pretrained(folder)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    moved(tmp_path / "hub", A)
+    return tmp_path / "hub"
+
+
+def moved(cache, commit):
+    write(cache / "models--someone--checkpoint/refs/main", commit)
+
+
+@pytest.fixture
+def no_network(monkeypatch):
+    """A hub that may be asked, at an address that nobody may connect to."""
+    import socket
+
+    asked = []
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *address, **_: asked.append(address))
+    monkeypatch.setattr(socket.socket, "connect", lambda _, address: asked.append(address))
+    return asked
 
 
 def test_a_checkpoint_in_a_folder_is_taken_with_its_weights_and_tokenizer(model, tmp_path, progress):
@@ -53,13 +86,52 @@ def test_a_folder_without_a_checkpoint_is_blocked_with_a_remedy(tmp_path, progre
     assert caught.value.remedy.startswith("put config.json")
 
 
-def test_a_hub_that_cannot_be_reached_is_blocked_with_a_remedy(tmp_path, progress, monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+def test_the_commit_that_was_planned_is_taken_though_main_has_moved(cache, tmp_path, progress, no_network):
+    params = planned("backbone", name=NAME, revision="main")
+    moved(cache, B)
+    facts = backbone.run(params, {}, tmp_path, progress)
+    given, taken = tiny_masked_lm(seed=1), load_masked_lm(tmp_path / "model")
+    assert all((taken.state_dict()[name] == tensor).all() for name, tensor in given.state_dict().items())
+    assert facts["commit"] == A == params["identity"] and no_network == []
+
+
+@pytest.mark.parametrize("stage", [backbone, released])
+def test_a_commit_that_is_gone_is_blocked_with_a_remedy(cache, tmp_path, progress, stage, no_network):
+    how = {"kind": "dense", "pooling": "cls"}
+    params = planned("released", name=NAME, revision="main", **how)
+    (cache / "models--someone--checkpoint/snapshots" / A).rename(tmp_path / "aside")
+    moved(cache, B)
     with pytest.raises(BlockedError) as caught:
-        backbone.run(params(), {}, tmp_path, progress)
-    assert "\n" not in str(caught.value)
-    assert "someone/checkpoint could not be fetched" in caught.value.cause
-    assert "$REPRO_DATA/models/someone/checkpoint" in caught.value.remedy
+        stage.run(params, {}, tmp_path, progress)
+    assert "\n" not in str(caught.value) and f"commit {A}, which was planned with" in caught.value.cause
+    assert "`repro data fetch model:someone/checkpoint`" in caught.value.remedy
+    assert not (tmp_path / "model").exists() and no_network == []
+
+
+def test_a_file_of_the_cache_that_is_not_what_its_name_says_is_refused(cache, tmp_path, progress):
+    """As after an edit in the cache, where a link leads to a file named by the digest of its content."""
+    snapshot, blobs = cache / "models--someone--checkpoint/snapshots" / A, tmp_path / "hub/blobs"
+    blobs.mkdir()
+    for name, digest in (("model.safetensors", hashlib.sha256), ("config.json", _git_digest)):
+        content = (snapshot / name).read_bytes()
+        blob = (snapshot / name).rename(blobs / digest(content).hexdigest())
+        (snapshot / name).symlink_to(blob)
+    params = planned("backbone", name=NAME, revision="main")
+    assert backbone.run(params, {}, tmp_path, progress)
+    for name in ("model.safetensors", "config.json"):
+        before = (snapshot / name).read_bytes()
+        (snapshot / name).write_bytes(
+            before.replace(b'"gelu"', b'"relu"') if name == "config.json" else before[:-4] + b"mend"
+        )
+        with pytest.raises(
+            DataError, match=f"{name}: is not what the hub gave; remove .* and fetch it again"
+        ):
+            backbone.run(params, {}, tmp_path, progress)
+        (snapshot / name).write_bytes(before)
+
+
+def _git_digest(content):
+    return hashlib.sha1(b"blob %d\0%b" % (len(content), content))
 
 
 def test_a_checkpoint_whose_weights_do_not_fit_is_blocked_and_never_filled_up_at_random(tmp_path, progress):

@@ -2,15 +2,14 @@ import json
 
 import pytest
 
-from repro.datasets.sources import locate
 from repro.errors import DataError
 from repro.stages import corpus
-from tests.datasets.folders import beir_folder, without_counts, write
+from tests.datasets.folders import beir_folder, planned, without_counts, write
 
 
 def _run(id, root, out, progress):
     out.mkdir(exist_ok=True)
-    return corpus.run({"dataset": id, "source": locate(id, "documents", root).to_json()}, {}, out, progress)
+    return corpus.run(planned("corpus", root, dataset=id), {}, out, progress)
 
 
 def test_a_collection_becomes_an_arrow_dataset_in_its_own_order(tmp_path, progress, monkeypatch):
@@ -89,7 +88,7 @@ def test_a_text_is_made_of_the_fields_asked_for_and_an_empty_title_is_replaced(
     from datasets import load_from_disk
 
     without_counts(monkeypatch, "tiny/document")
-    params = {"dataset": "tiny/document", "source": locate("tiny/document", "documents", None).to_json()}
+    params = planned("corpus", dataset="tiny/document")
     for name, more in (("plain", {}), ("joined", {"text": "{url}[SEP]{text}", "untitled": "-"})):
         (tmp_path / name).mkdir()
         corpus.run(params | more, {}, tmp_path / name, progress)

@@ -3,10 +3,9 @@ import json
 
 import pytest
 
-from repro.datasets.sources import locate
 from repro.errors import DataError, UsageError
 from repro.stages import listed_negatives
-from tests.datasets.folders import write
+from tests.datasets.folders import planned, write
 
 ID = "msmarco-passage/train/hard-negatives"
 FILE = "msmarco-passage/msmarco-hard-negatives.jsonl"
@@ -42,8 +41,8 @@ def root(tmp_path):
 def _run(root, progress, *, margin=3.0, per_system=None, systems=None):
     from datasets import load_from_disk
 
-    source = locate(ID, "negatives", root).to_json()
-    params = {"dataset": ID, "source": source, "margin": margin, "per_system": per_system, "systems": systems}
+    chosen = {"margin": margin, "per_system": per_system, "systems": systems}
+    params = planned("listed_negatives", root, dataset=ID, **chosen)
     out = root / "out"
     out.mkdir(exist_ok=True)
     facts = listed_negatives.run(params, {}, out, progress)

@@ -2,10 +2,9 @@ import gzip
 
 import pytest
 
-from repro.datasets.sources import locate
 from repro.errors import DataError
 from repro.stages import official_negatives
-from tests.datasets.folders import without_counts, write
+from tests.datasets.folders import planned, without_counts, write
 
 ID = "msmarco-passage/train/triples-v2"
 FILE = "msmarco-passage/qidpidtriples.train.full.2.tsv"
@@ -15,8 +14,7 @@ ROWS = [(q, p, f"{n}") for q, p in (("30", "7"), ("4", "8"), ("30", "9")) for n 
 def _run(root, out, progress, *, per_query=30, seed=1, inputs=None):
     from datasets import load_from_disk
 
-    source = locate(ID, "triples", root).to_json()
-    params = {"dataset": ID, "source": source, "per_query": per_query, "seed": seed}
+    params = planned("official_negatives", root, dataset=ID, per_query=per_query, seed=seed)
     out.mkdir(exist_ok=True)
     facts = official_negatives.run(params, inputs or {}, out, progress)
     return facts, load_from_disk(str(out / "arrow")).to_list()

@@ -1,13 +1,12 @@
 import pytest
 
-from repro.datasets.sources import locate
 from repro.errors import DataError
 from repro.stages import qrels
-from tests.datasets.folders import beir_folder, without_counts
+from tests.datasets.folders import beir_folder, planned, without_counts
 
 
 def _run(id, root, out, progress):
-    facts = qrels.run({"dataset": id, "source": locate(id, "qrels", root).to_json()}, {}, out, progress)
+    facts = qrels.run(planned("qrels", root, dataset=id), {}, out, progress)
     return facts, (out / "qrels.trec").read_text(encoding="utf-8")
 
 

@@ -2,14 +2,13 @@ import json
 
 import pytest
 
-from repro.datasets.sources import locate
 from repro.errors import DataError
 from repro.stages import queries
-from tests.datasets.folders import beir_folder, without_counts
+from tests.datasets.folders import beir_folder, planned, without_counts
 
 
 def _run(id, root, out, progress):
-    facts = queries.run({"dataset": id, "source": locate(id, "queries", root).to_json()}, {}, out, progress)
+    facts = queries.run(planned("queries", root, dataset=id), {}, out, progress)
     lines = (out / "queries.jsonl").read_text(encoding="utf-8").splitlines()
     return facts, [json.loads(line) for line in lines]
 

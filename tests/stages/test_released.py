@@ -10,13 +10,15 @@ from repro.errors import BlockedError
 from repro.nn.encoder import load_text_encoder
 from repro.nn.text import tokenised
 from repro.stages import encode, encode_views, released
+from tests.datasets.folders import planned
 from tests.nn.test_released_encoder import TEXTS, distilbert, library_model
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 
 def params(folder, *, kind="dense", pooling="cls"):
     source = {"kind": "folder", "path": str(folder)}
-    return {"name": "someone/encoder", "revision": "main", "kind": kind, "pooling": pooling, "source": source}
+    how = {"name": "someone/encoder", "revision": "main", "kind": kind, "pooling": pooling}
+    return planned("released", source=source, **how)
 
 
 def encoding(**changes):
@@ -138,8 +140,8 @@ def test_the_kept_tokenizer_lowers_what_sentence_transformers_lowers_before_it(t
     library_model(tmp_path)
     path = tmp_path / "library/sentence_bert_config.json"
     path.write_text(json.dumps({"max_seq_length": 24, "do_lower_case": True}))
-    given = params(tmp_path / "library", pooling="sentence-transformers")
-    released.run(given, {}, out(tmp_path / "a"), progress)
+    chosen = {"folder": tmp_path / "library", "pooling": "sentence-transformers"}
+    released.run(params(**chosen), {}, out(tmp_path / "a"), progress)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         file = tmp_path / "library" / name
         file.write_text(
@@ -151,7 +153,7 @@ def test_the_kept_tokenizer_lowers_what_sentence_transformers_lowers_before_it(t
 
     text, theirs = "River BANK", AutoTokenizer.from_pretrained(tmp_path / "library")
     assert theirs(text)["input_ids"] != theirs(text.lower())["input_ids"]
-    released.run(given, {}, out(tmp_path / "b"), progress)
+    released.run(params(**chosen), {}, out(tmp_path / "b"), progress)
     ours = AutoTokenizer.from_pretrained(tmp_path / "b/model")
     assert ours(text)["input_ids"] == theirs(text.lower())["input_ids"]
 

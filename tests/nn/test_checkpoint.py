@@ -1,0 +1,83 @@
+"""Model directories are read without a network, and code that comes with one never runs."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from repro.errors import BlockedError, DataError
+from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer, save_model
+from repro.progress import Progress
+from repro.stages import backbone, released
+from tests.datasets.folders import planned
+from tests.tiny_models import save_tiny_model
+
+CODE = """
+from pathlib import Path
+Path(MARK).touch()
+class Own: pass
+"""
+
+
+@pytest.fixture
+def yes(monkeypatch):
+    """A user who says yes to whatever is asked, and what was asked."""
+    asked = []
+    monkeypatch.setattr("builtins.input", lambda question="": asked.append(question) or "y")
+    return asked
+
+
+def with_code(tmp_path, **settings) -> Path:
+    """A checkpoint that names code of its own, which leaves ``tmp_path/ran`` when it runs."""
+    save_tiny_model(tmp_path)
+    folder = tmp_path / "model"
+    (folder / "own.py").write_text(CODE.replace("MARK", repr(str(tmp_path / "ran"))))
+    names = ("AutoConfig", "AutoModel", "AutoModelForMaskedLM")
+    own = {"auto_map": dict.fromkeys(names, "own.Own") | {"AutoTokenizer": ["own.Own", "own.Own"]}}
+    for file in ("config.json", "tokenizer_config.json"):
+        config = json.loads((folder / file).read_text())
+        (folder / file).write_text(json.dumps(config | own | settings))
+    return folder
+
+
+def test_a_checkpoint_of_a_known_kind_is_read_by_the_librarys_own_class(tmp_path, yes):
+    folder = with_code(tmp_path)
+    model, tokenizer = load_masked_lm(folder), load_tokenizer(folder)
+    assert type(model).__name__ == "BertForMaskedLM" and type(load_encoder(folder)).__name__ == "BertModel"
+    save_model(model, tokenizer, tmp_path / "again")
+    assert not (tmp_path / "ran").exists() and yes == []
+    assert not [file for file in (tmp_path / "again").glob("*.json") if "auto_map" in file.read_text()]
+
+
+@pytest.mark.parametrize("load", [load_encoder, load_masked_lm])
+def test_a_checkpoint_of_a_kind_of_its_own_is_refused_in_one_sentence(tmp_path, yes, load):
+    folder = with_code(tmp_path, model_type="own")
+    with pytest.raises(DataError, match=r"\(it needs code that comes with it, which is never run here\)$"):
+        load(folder)
+    assert not (tmp_path / "ran").exists() and yes == []
+
+
+def test_a_tokenizer_of_a_class_of_its_own_never_runs(tmp_path, yes):
+    folder = with_code(tmp_path, tokenizer_class="Own", model_type="own")
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(DataError, match="cannot be read as a model directory"):
+        load_tokenizer(folder)
+    assert not (tmp_path / "ran").exists() and yes == []
+
+
+@pytest.mark.parametrize("stage", [backbone, released])
+def test_stages_refuse_it_too_and_ask_nobody(tmp_path, yes, stage):
+    source = {"kind": "folder", "path": str(with_code(tmp_path, model_type="own"))}
+    params = planned("released", name="a/b", revision="main", kind="dense", pooling="cls", source=source)
+    with pytest.raises(BlockedError, match="it needs code that comes with it, which is never run here"):
+        stage.run(params, {}, tmp_path / "out", Progress())
+    assert not (tmp_path / "ran").exists() and yes == []
+
+
+def test_one_function_alone_reads_checkpoints():
+    """So that none forgets to say that their code is not to be run."""
+    root = Path(__file__).resolve().parents[2]
+    files = [*(root / "repro").rglob("*.py"), *(root / "papers").rglob("*.py")]
+    callers = [file for file in files if re.search(r"\.from_pretrained\(", file.read_text())]
+    assert [file.name for file in callers] == ["checkpoint.py"]
