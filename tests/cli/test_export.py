@@ -158,3 +158,36 @@ def test_a_folder_that_holds_something_is_left_alone(repro, measured):
     said = repro("export", *SELECTED, "--to", "ro-crate", "-o", measured / "crate")
     assert said.status == 2 and "not empty" in said.sentence
     assert [path.name for path in (measured / "crate").iterdir()] == ["mine"]
+
+
+def test_a_cell_is_logged_for_every_eval_ever_as_published_and_as_measured(repro, measured):
+    from tests.exchange import every_eval_ever_0_3_0 as schema
+
+    folder = measured / "logs"
+    said = repro("export", *SELECTED, "--to", "every-eval-ever", "-o", folder)
+    assert said.status == 0 and said.err == ""
+    assert said.out.startswith("1 logs of published numbers, 1 of ours\n")
+    logs = [schema.Log.model_validate_json(path.read_text()) for path in folder.rglob("*.json")]
+    published, ours = sorted(logs, key=lambda log: log.source_metadata.source_type)
+    [line] = (measured / "results/records/tiny/costa.jsonl").read_text().splitlines()
+    score = ours.evaluation_results[0].score_details
+    assert published.evaluation_results[0].score_details.score == 0.187
+    assert score.score == json.loads(line)["measured"]
+    interval = score.uncertainty.confidence_interval
+    assert interval.lower < score.score < interval.upper
+    rows = (folder / ours.detailed_evaluation_results.file_path).read_text().splitlines()
+    scores = [schema.Row.model_validate_json(row).evaluation.score for row in rows]
+    assert sum(scores) / len(scores) == pytest.approx(score.score, abs=1e-12)
+
+
+def test_a_licence_is_refused_where_the_form_has_no_place_for_it(repro, folders):
+    options = ("--to", "every-eval-ever", "-o", folders / "logs", "--license", "https://example.org/licence")
+    assert repro("export", *SELECTED, *options).sentence.startswith("--license is for --to ro-crate; ")
+
+
+def test_an_exported_run_tells_the_resources_that_it_took_in_version_0_2(repro, measured):
+    head = repro("export-run", CELL, "--scale", "tiny", "--annotate", "--schema", "0.2").out.splitlines()
+    assert head[1] == "# schema version: 0.2"
+    assert any(line.startswith("#     wallclock: ") and line.endswith(" ms") for line in head)
+    plain = repro("export-run", CELL, "--scale", "tiny", "--annotate").out.splitlines()
+    assert plain[1] == "# schema-version: 0.1" and "# resources:" not in plain

@@ -1,5 +1,7 @@
 """``repro export``"""
 
+import sys
+
 import click
 
 from repro.cli.options import selecting
@@ -10,28 +12,29 @@ from repro.errors import UsageError
     "export",
     epilog="""\b
 Examples:
-  repro export PAPER --table 1 --to ro-crate -o DIR --license https://creativecommons.org/licenses/by/4.0/""",
+  repro export PAPER --table 1 --to ro-crate -o DIR --license https://creativecommons.org/licenses/by/4.0/
+  repro export PAPER --all --to every-eval-ever -o DIR --by "A Lab\"""",
 )
 @selecting
-@click.option("--to", "form", type=click.Choice(["ro-crate"]), required=True, help="Which form.")
+@click.option("--to", "form", type=click.Choice(["ro-crate", "every-eval-ever"]), required=True)
 @click.option("-o", "--output", metavar="DIR", required=True, help="A folder that is empty or not there yet.")
-@click.option("--license", "licence", metavar="URL", help="For what is written; without it none is stated.")
-@click.option(
-    "--by", "author", metavar="NAME", help="An ORCID or an organisation; without it nobody is named."
-)
-def command(selection, form, output, licence, author):
+@click.option("--license", "licence", metavar="URL", help="Of a deposit; without it none is stated.")
+@click.option("--by", metavar="NAME", help="An ORCID or an organisation; without it nobody is named.")
+def command(selection, form, output, licence, by):
     """Write the records of the selected cells, and all that is known of how they came about, for others.
 
     ro-crate is a deposit (RO-Crate 1.3): records, verdicts, scores of every query, and digests of the data,
-    code and artefacts behind them. What the store no longer holds is said to be missing.
+    code and artefacts behind them. every-eval-ever is a log of each published number and one of ours (schema
+    0.3.0), with an interval and the scores of every query. What the store no longer holds is told.
     """
     from datetime import UTC, datetime
     from pathlib import Path
 
     from repro.exchange.provenance import History, accounts
-    from repro.exchange.ro_crate import write_crate
     from repro.judging.comparison import judged_cells
 
+    if licence and form != "ro-crate":
+        raise UsageError("--license is for --to ro-crate; the schema of every_eval_ever has no place for it")
     plan, workspace = selection.plan(), selection.workspace
     comparison = judged_cells(plan, workspace.results, workspace.store)
     history = History(workspace.store)
@@ -39,7 +42,25 @@ def command(selection, form, output, licence, author):
     if not told:
         reason = f"nothing is recorded for the selected cells at scale {selection.scale}"
         raise UsageError(f"{reason}; `repro run` or `repro import-run` them first")
-    write_crate(told, history, Path(output), licence=licence, author=author, now=datetime.now(UTC))
+    place, now = Path(output), datetime.now(UTC)
+    if form == "ro-crate":
+        from repro.exchange.ro_crate import write_crate
+
+        write_crate(told, history, place, licence=licence, author=by, now=now)
+    else:
+        from repro.exchange.every_eval_ever import write_logs
+
+        _say(write_logs(told, history, place, by=by, now=now))
     cells = {account.compared.cell.id for account in told}
     without = len(comparison.cells) - len(cells)
     print(f"{output}: {len(told)} records of {len(cells)} cells; nothing is recorded for {without} others")
+
+
+def _say(written) -> None:
+    if written.left_out:
+        reason = "a bound, or no measure of retrieval in a fraction or percent"
+        print(f"left out, being {reason}: {', '.join(written.left_out)}", file=sys.stderr)
+    if written.without_queries:
+        reason = "the store lacks them, or they do not give the recorded value"
+        print(f"without scores of queries ({reason}): {', '.join(written.without_queries)}", file=sys.stderr)
+    print(f"{written.published} logs of published numbers, {written.measured} of ours")

@@ -1,0 +1,84 @@
+"""The scores of every query behind a record, where the store still has them and they give its value."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from repro.evaluation.paired import CONFIDENCE, RESAMPLES, bootstrap_interval, seed_of
+from repro.exchange.provenance import Account, History
+from repro.store import read_json
+
+_ROUNDING = 1e-9  # of the value's unit: what adding the same numbers in another order may change
+
+
+@dataclass(frozen=True)
+class QueryScores:
+    """The scores of one evaluation.
+
+    Attributes:
+        fingerprint: of the evaluation.
+        queries: ids, in the order of ``scores``, which are in the unit of the published number.
+    """
+
+    fingerprint: str
+    queries: Sequence[str]
+    scores: Sequence[float]
+
+    @property
+    def mean(self) -> float:
+        return sum(self.scores) / len(self.scores)
+
+
+def query_scores(account: Account, history: History) -> list[QueryScores]:
+    """The scores of each evaluation that a record averages.
+
+    None where the record is no mean, where the store lacks an evaluation, or where the mean of what it has is
+    not the recorded value. Raises StoreError when scores are not what was written.
+    """
+    evaluations = [history.artefact(fingerprint) for fingerprint in account.evaluations]
+    if not account.is_mean or not evaluations or any(e.state != "stored" for e in evaluations):
+        return []
+    scale, made = 100 if account.compared.cell.unit == "percent" else 1, []
+    for evaluation in evaluations:
+        content = read_json(history.path(evaluation) / "scores.json")
+        values = content["measures"].get(account.measure)
+        if not values:
+            return []
+        made.append(QueryScores(evaluation.fingerprint, content["queries"], [scale * v for v in values]))
+    value = sum(one.mean for one in made) / len(made)
+    return made if abs(value - account.record.measured) <= scale * _ROUNDING else []
+
+
+def uncertainty_over_queries(scored: QueryScores, measure: str) -> dict:
+    """The 95 % bootstrap interval of the mean, in the words of every_eval_ever; empty below two queries.
+
+    Queries are drawn as in the tests between rows: the interval is that of the difference to a system that
+    scores 0 everywhere.
+    """
+    values = np.array([scored.scores, np.zeros(len(scored.scores))])
+    if values.shape[1] < 2:
+        return {}
+    low, high = bootstrap_interval(values, resamples=RESAMPLES, seed=seed_of(measure, scored.queries))
+    interval = {"lower": float(low[0, 1]), "upper": float(high[0, 1]), "confidence_level": CONFIDENCE}
+    return {
+        "confidence_interval": interval | {"method": "percentile bootstrap over queries"},
+        "standard_deviation": statistics.stdev(scored.scores),
+        "num_samples": len(scored.scores),
+        "num_bootstrap_samples": RESAMPLES,
+    }
+
+
+def uncertainty_over_seeds(values: Sequence[float]) -> dict:
+    """The 95 % interval of the mean over seeds by Student's t, in the words of every_eval_ever."""
+    from scipy.stats import t
+
+    mean, error = statistics.fmean(values), statistics.stdev(values) / len(values) ** 0.5
+    half = float(t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * error
+    interval = {"lower": mean - half, "upper": mean + half, "confidence_level": CONFIDENCE}
+    return {
+        "standard_error": {"value": error, "method": "standard deviation over seeds / sqrt(seeds)"},
+        "confidence_interval": interval | {"method": "Student's t over seeds"},
+        "num_samples": len(values),
+    }
