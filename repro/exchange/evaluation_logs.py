@@ -7,7 +7,7 @@ from typing import Any
 
 from repro.datasets.catalog import catalog
 from repro.evaluation.measures import parse_measure
-from repro.exchange.provenance import Account, Artefact, History
+from repro.exchange.history import Account, Artefact, History
 from repro.graph import canonical
 from repro.judging.tolerance import UNITS
 from repro.manifest.cells import Cell
@@ -30,6 +30,7 @@ def published_log(cell: Cell, measure: str, now: datetime) -> Log:
     manifest, collection = cell.paper.manifest, _collection(cell)
     links = {"doi": manifest.doi, "arxiv": manifest.arxiv, "code": manifest.code}
     place = {"table": cell.table.id, "row": cell.row.id, "column": cell.column.id}
+    score = {"score": float(cell.printed.value), "details": {"published": cell.text}}
     return {
         **_head(cell, _published_model(cell), "published", now),
         "source_metadata": {
@@ -40,15 +41,7 @@ def published_log(cell: Cell, measure: str, now: datetime) -> Log:
             "additional_details": _texts({**links, **place}),
         },
         "eval_library": {"name": "unknown", "version": "unknown"},
-        "evaluation_results": [
-            {
-                "evaluation_result_id": cell.id,
-                "evaluation_name": collection,
-                "source_data": _source_data(collection, {}),
-                "metric_config": _metric(cell, measure),
-                "score_details": {"score": float(cell.printed.value), "details": {"published": cell.text}},
-            }
-        ],
+        "evaluation_results": [_result(cell, measure, collection, {}, score)],
     }
 
 
@@ -69,14 +62,12 @@ def measured_log(
     collection = " + ".join(sorted(judged)) or _collection(cell, record.scale)
     software = record.environment.get("software", {})
     score = {"score": accounts[0].compared.measured, "details": _details(accounts)}
+    score |= {"uncertainty": dict(uncertainty)} if uncertainty else {}
+    result = _result(cell, accounts[0].measure, collection, judged, score)
+    model = _measured_model(cell, record.scale, relation)
+    deployed = "unknown" if record.origin else "self_deployed"
     return {
-        **_head(
-            cell,
-            _measured_model(cell, record.scale, relation),
-            _identity(accounts),
-            now,
-            deployed="unknown" if record.origin else "self_deployed",
-        ),
+        **_head(cell, model, _identity(accounts), now, deployed=deployed),
         "evaluation_timestamp": record.recorded,
         "source_metadata": {
             "source_name": "repro",
@@ -89,16 +80,7 @@ def measured_log(
             "version": software.get(OURS, "unknown"),
             "additional_details": _texts({"commit": record.environment.get("commit"), **software}),
         },
-        "evaluation_results": [
-            {
-                "evaluation_result_id": cell.id,
-                "evaluation_name": collection,
-                "source_data": _source_data(collection, {f"judgements of {k}": v for k, v in judged.items()}),
-                "evaluation_timestamp": record.recorded,
-                "metric_config": _metric(cell, accounts[0].measure),
-                "score_details": score | ({"uncertainty": dict(uncertainty)} if uncertainty else {}),
-            }
-        ],
+        "evaluation_results": [result | {"evaluation_timestamp": record.recorded}],
     }
 
 
@@ -160,6 +142,19 @@ def _source_data(collection: str, digests: Mapping[str, Any]) -> Log:
     known = {"title": entry.title, "licence": entry.licence, "catalogue": entry.source} if entry else {}
     details = _texts({**known, **digests})
     return {"dataset_name": collection, "source_type": "other", "additional_details": details}
+
+
+def _result(
+    cell: Cell, measure: str, collection: str, judged: Mapping[str, str | None], score: Mapping[str, Any]
+) -> Log:
+    digests = {f"judgements of {name}": digest for name, digest in judged.items()}
+    return {
+        "evaluation_result_id": cell.id,
+        "evaluation_name": collection,
+        "source_data": _source_data(collection, digests),
+        "metric_config": _metric(cell, measure),
+        "score_details": dict(score),
+    }
 
 
 def _metric(cell: Cell, measure: str) -> Log:

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 
 from repro.exchange.evaluation_logs import Log, is_loggable, measured_log, published_log
-from repro.exchange.provenance import Account, History
+from repro.exchange.history import Account, History
 from repro.exchange.query_scores import (
     QueryScores,
     query_scores,

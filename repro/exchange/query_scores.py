@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from repro.evaluation.paired import CONFIDENCE, RESAMPLES, bootstrap_interval, seed_of
-from repro.exchange.provenance import Account, History
+from repro.exchange.history import Account, History
 from repro.store import read_json
 
 _ROUNDING = 1e-9  # of the value's unit: what adding the same numbers in another order may change

@@ -13,8 +13,9 @@ from io import StringIO
 from pathlib import Path
 from urllib.parse import quote
 
-from repro.exchange.crate_entities import Entities, Reference
-from repro.exchange.provenance import Account, Artefact, History
+from repro.exchange.crate_entities import add_artefact, add_record
+from repro.exchange.crate_software import Entities, Reference
+from repro.exchange.history import Account, Artefact, History
 from repro.exchange.whole_folder import whole_folder
 from repro.store import read_json
 
@@ -48,9 +49,9 @@ def write_crate(
     behind = history.behind([one for account in accounts for one in account.evaluations])
     scored = [a for a in behind if a.state == "stored" and a.stage == "evaluate"]
     for account in accounts:
-        entities.record(account)
+        add_record(entities, account)
     for artefact in behind:
-        entities.artefact(artefact, {SCORES: _place(artefact)} if artefact in scored else {})
+        add_artefact(entities, artefact, {SCORES: _place(artefact)} if artefact in scored else {})
     root = {
         "name": _name(accounts),
         "description": _description(accounts, behind),

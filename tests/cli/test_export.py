@@ -97,7 +97,9 @@ def test_a_deposit_tells_number_verdict_code_libraries_machine_and_data(crate, m
     }
     for action in made:
         code = entities[action["instrument"]["@id"]]
-        assert len(entities[code["hasPart"]["@id"]]["sha256"]) == 64
+        modules = {entities[part["@id"]]["name"] for part in code["hasPart"]}
+        assert f"repro.stages.{action['name'].split()[1].rstrip(',')}" in modules
+        assert all(entities[part["@id"]]["identifier"] for part in code["hasPart"])
         assert action["startTime"] <= action["endTime"]
     [data] = by_name(entities, "data")[:1]
     assert data["value"].startswith("embedded:")

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from repro.exchange.every_eval_ever import Written, write_logs
-from repro.exchange.provenance import Account, History
+from repro.exchange.history import Account, History
 from repro.graph import Node, walk
 from repro.judging.compared import Compared
 from repro.judging.verdict import Verdict

@@ -30,7 +30,7 @@ def command(selection, form, output, licence, by):
     from datetime import UTC, datetime
     from pathlib import Path
 
-    from repro.exchange.provenance import History, accounts
+    from repro.exchange.history import History, accounts
     from repro.judging.comparison import judged_cells
 
     if licence and form != "ro-crate":
