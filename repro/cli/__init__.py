@@ -3,7 +3,9 @@
 import contextlib
 import importlib
 import os
+import signal
 import sys
+from collections.abc import Iterator
 
 import click
 
@@ -108,7 +110,8 @@ def main() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by the caller: print would fail, or use another's descriptor
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
-    status = _status()
+    with _interruptible():
+        status = _status()
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -117,6 +120,20 @@ def main() -> None:
             status = 2
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in its buffer is lost
     sys.exit(status)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM and the end of the terminal interrupt as Ctrl-C does, where they are not ignored."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _status() -> int:

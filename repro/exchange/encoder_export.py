@@ -26,12 +26,13 @@ def export(source: MeasuredEncoder, store: Store, to: Path, *, card: str, about:
     Raises:
         UsageError: ``to`` holds something, or the model is not in the store.
         DataError: the model cannot be read.
+        StoreError: the model is damaged.
     """
     if store.state(source.model) != "stored":
         remedy = "`repro run` the cell at this scale first"
         raise UsageError(f"the model {source.model} is not in the store; {remedy}")
     with whole_folder(to) as scratch:
-        _write_model(source, store.path(source.model) / "model", scratch)
+        _write_model(source, store.checked(source.model) / "model", scratch)
         (scratch / "README.md").write_text(card, encoding="utf-8")
         _write_json(scratch / FILE, {"conventions": source.conventions.to_json(), **about})
 

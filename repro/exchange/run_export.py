@@ -54,6 +54,7 @@ def exported(name: str, store: Store, results: Results, *, scale: str) -> Export
 
     Raises:
         UsageError: nothing is recorded for the cell, it has more than one run, or the store lacks the run.
+        StoreError: the run is damaged.
     """
     record = _newest(name, results, scale) if "/" in name else None
     node = _of_record(record, store) if record else store.remembered(name)
@@ -64,7 +65,7 @@ def exported(name: str, store: Store, results: Results, *, scale: str) -> Export
     state = store.state(run)
     if state != "stored":
         raise UsageError(f"the run {run} is {state} in {store.root}; run or import its cell with this store")
-    return Exported(store.path(run) / "run.trec", evaluation, record)
+    return Exported(store.checked(run) / "run.trec", evaluation, record)
 
 
 def _of_record(record: Record, store: Store) -> Node:

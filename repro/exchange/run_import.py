@@ -21,6 +21,7 @@ from repro.running.measurement import COMPUTED, Measurement, evaluation
 from repro.running.records import measured
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
+from repro.store import check_where_stored
 from repro.store.disk import sha256
 from repro.store.results import Record
 
@@ -91,8 +92,10 @@ class Importer:
         Raises:
             UsageError: a cell that no run can measure, or that looks deeper than the run goes.
             DataError: the file is malformed or answers other topics.
+            StoreError: it is a store's, and damaged.
             BlockedError: the judgements are not on this machine.
         """
+        check_where_stored(path)
         plans = {cell.id: self._scoring(cell) for cell in cells}
         checked: dict[str, ForeignRun] = {}
         for cell in cells:
@@ -124,9 +127,9 @@ class Importer:
         inputs = plan.parts[0].inputs
         self._ensure([node for name, node in inputs.items() if name != "run"])
         if "queries" in inputs:
-            with open(self.store.path(inputs["queries"]) / "queries.jsonl", encoding="utf-8") as file:
+            with open(self.store.checked(inputs["queries"]) / "queries.jsonl", encoding="utf-8") as file:
                 return read_foreign(path, {json.loads(line)["id"]: {} for line in file})  # none is judged
-        return read_foreign(path, read_qrels(self.store.path(inputs["qrels"]) / "qrels.trec"))
+        return read_foreign(path, read_qrels(self.store.checked(inputs["qrels"]) / "qrels.trec"))
 
     def _ensure(self, nodes: Sequence[Node]) -> None:
         """Make sure that the store holds the nodes. Raises what stands in the way."""

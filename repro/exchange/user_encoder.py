@@ -11,6 +11,7 @@ from repro.graph import Node
 from repro.nn.encoder_conventions import Conventions
 from repro.recipe.released import released
 from repro.running.requirements import checkpoint
+from repro.store import check_where_stored
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,12 @@ class UserEncoder:
 
         Raises:
             UsageError: a directory that is no model.
+            StoreError: it is of a store's artefact, which is damaged.
             BlockedError: it is nowhere.
         """
         folder = Path(name).expanduser()
         if (folder / "config.json").exists() or (folder / "modules.json").exists():
+            check_where_stored(folder)
             return cls(folder.resolve(), "local", {"kind": "folder", "path": str(folder.resolve())})
         if name and folder.exists():
             missing = "holds neither config.json nor modules.json, so it is no model directory"

@@ -15,6 +15,7 @@ from repro.evaluation.runs import read_run
 from repro.manifest import measures_per_dataset
 from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
+from repro.store import check_where_stored
 
 
 def scored_run(path: Path, identifier: str, measures: Sequence[str], *, data: Path | None = None) -> dict:
@@ -34,6 +35,7 @@ def scored_run(path: Path, identifier: str, measures: Sequence[str], *, data: Pa
         UsageError: an unknown dataset or measure, a dataset that judgements of documents cannot score, or a
             run that is not as deep as a measure, or as any of the usual ones.
         DataError: a malformed run, named with its line, or one that answers no judged query.
+        StoreError: it is a store's, and damaged.
         BlockedError: the judgements are not at hand; says how to get them.
     """
     entry = judged_by_documents(identifier)
@@ -41,6 +43,7 @@ def scored_run(path: Path, identifier: str, measures: Sequence[str], *, data: Pa
     for measure in wanted:
         parse_measure(measure)
     qrels = judgements(identifier, data)
+    check_where_stored(path)
     scores, depth = scores_of(path, qrels, wanted, ignore_identical_ids=entry.ignore_identical_ids)
     left_out = [measure for measure in wanted if looks_deeper(measure, depth)]
     if measures or left_out == wanted:

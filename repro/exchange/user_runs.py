@@ -16,7 +16,7 @@ from repro.judging.tolerance import UNITS
 from repro.manifest.cells import Cell
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
-from repro.store import Store
+from repro.store import Store, check_where_stored
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,11 @@ def user_runs(paths: Sequence[Path], plan: Plan, store: Store) -> list[UserRun]:
         UsageError: a cell that no single run measures, that is scored by other means than judgements, or that
             looks deeper than a run of the user goes.
         DataError: a malformed run, or one of other queries or documents.
+        StoreError: our own run, or a run of a store, is damaged.
         BlockedError: a cell's judgements are not at hand.
     """
+    for path in paths:
+        check_where_stored(path)
     measurements = {m.cell.id: m for m in reversed(plan.measurements)}
     made = []
     for cell in plan.cells:
@@ -94,7 +97,7 @@ def _user_run(path: Path, cell: Cell, measure: str, node: Node | None, plan: Pla
     check_depth(path, depth, measure, cell=cell.id)
     pair = None
     if node is not None and store.state(node.inputs["run"]) == "stored":
-        ours = store.path(node.inputs["run"]) / "run.trec"
+        ours = store.checked(node.inputs["run"]) / "run.trec"
         our_scores, _ = scores_of(ours, qrels, [measure], ignore_identical_ids=rule)
         pair = {"value": our_scores.means[measure] * unit, **_tests(scores, our_scores, measure)}
         pair |= _agreement(path, ours)

@@ -16,7 +16,7 @@ from repro.store import notes
 from repro.store.disk import RECORD, make_writable, remove, sync, translated
 from repro.store.seal import damage, read_json, seal, wrong_sizes
 
-__all__ = ["RECORD", "Store", "damage", "make_writable", "read_json", "remove", "translated"]
+__all__ = ["RECORD", "Store", "check_where_stored", "damage", "make_writable", "read_json", "remove", "translated"]
 
 
 class Store:
@@ -35,6 +35,23 @@ class Store:
     def path(self, node: Node) -> Path:
         """The folder of the node's artefact, once it exists."""
         return self.root / node.stage / node.fingerprint
+
+    def checked(self, node: Node) -> Path:
+        """The folder of a stored artefact, read in full first, once as long as sizes and times stay.
+
+        Whatever is built upon, shown or handed out is read from there: sizes do not show an edit.
+
+        Raises:
+            StoreError: the artefact is damaged, or missing.
+        """
+        path = self.path(node)
+        stats = [(p, p.lstat()) for p in sorted(path.rglob("*"))]
+        seen = (path, *((str(p), s.st_size, s.st_mtime_ns, s.st_ctime_ns) for p, s in stats))
+        if seen not in self._checked:
+            if wrong := damage(path):
+                raise StoreError(_refusal(node, wrong))
+            self._checked.add(seen)
+        return path
 
     def partial(self, node: Node) -> Path:
         """The folder in which the node's artefact is written."""
@@ -82,7 +99,8 @@ class Store:
 
         def make(partial: Path) -> None:
             for parent in node.parents():
-                self._check(parent)
+                if os.path.lexists(self.path(parent)):  # else the stage says what it lacks
+                    self.checked(parent)
             seal(partial, node, work(partial) or {})
 
         return self._placed(node, self.partial(node), make, waiting)
@@ -118,23 +136,12 @@ class Store:
                 if scratch.is_symlink():  # writing would end up wherever it leads
                     scratch.unlink()
                 scratch.mkdir(parents=True, exist_ok=True)
+                for link in [path for path in scratch.rglob("*") if path.is_symlink()]:
+                    link.unlink()
                 fill(scratch)
                 os.rename(scratch, path)
                 sync(path.parent)
         return path
-
-    def _check(self, node: Node) -> None:
-        """Read an input in full, once as long as sizes and times stay. Raises StoreError if it is damaged."""
-        path = self.path(node)
-        if not os.path.lexists(path):
-            return  # the stage says what it lacks
-        stats = [(p, p.lstat()) for p in sorted(path.rglob("*"))]
-        seen = (path, *((str(p), s.st_size, s.st_mtime_ns, s.st_ctime_ns) for p, s in stats))
-        if seen in self._checked:
-            return
-        if wrong := damage(path):
-            raise StoreError(_refusal(node, wrong))
-        self._checked.add(seen)
 
     @contextlib.contextmanager
     def _locked(self, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
@@ -160,6 +167,14 @@ def lock_file(root: Path, stage: str, fingerprint: str) -> Path:
     return root / "locks" / f"{stage}-{fingerprint}.lock"
 
 
-def _refusal(node: Node, wrong: list[str]) -> str:
+def check_where_stored(path: Path) -> None:
+    """Read the whole artefact that a user's path leads into, if it does. Raises StoreError for a damaged one."""
+    for folder in (path.resolve(), *path.resolve().parents):
+        is_artefact = notes.FINGERPRINT.fullmatch(folder.name) and os.path.lexists(folder / RECORD)
+        if is_artefact and (wrong := damage(folder)):
+            raise StoreError(_refusal(f"{folder.parent.name}/{folder.name[:12]}", wrong))
+
+
+def _refusal(node: Node | str, wrong: list[str]) -> str:
     remedy = "`repro verify --rebuild` removes it, the next run builds it again"
     return f"artefact {node} is damaged: {'; '.join(wrong)}; {remedy}"

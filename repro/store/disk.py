@@ -5,8 +5,10 @@ import errno
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from repro.errors import StoreError
 
@@ -80,6 +82,23 @@ def size_on_disk(path: Path) -> int:
     """Bytes of a file, or of every file below a folder, links counted as links."""
     files = [path, *path.rglob("*")] if path.is_dir() and not path.is_symlink() else [path]
     return sum(file.lstat().st_size for file in files if file.is_symlink() or not file.is_dir())
+
+
+def opened(file: Path) -> IO[bytes]:
+    """A regular file, to be read. Links lead elsewhere, and a pipe would be waited for, perhaps for ever.
+
+    Raises:
+        OSError: it is a link, a folder, a pipe or a device, or cannot be read.
+    """
+    if not stat.S_ISREG(file.lstat().st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file", str(file))
+    return os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+
+
+def created(file: Path, mode: str = "x") -> IO:
+    """A new file, to be written. Whatever has its name goes first: a link may lead to a file of its planter's choice."""
+    file.unlink(missing_ok=True)
+    return file.open(mode)
 
 
 def sha256(file: Path) -> str:

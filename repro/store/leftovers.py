@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.stage_table import STAGES
-from repro.store import Store, damage, lock_file
+from repro.store import Store, damage, lock_file, notes
 from repro.store.disk import remove, size_on_disk, translated
 from repro.store.lineage import Lineage
 
 _NAME = re.compile(r"([0-9a-f]{64})(\.partial|\.incoming)?(\.gone)?")
 _LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
 _NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: a note whose writer was killed
+_ERRORS = re.compile(r"[a-z_0-9]+-([0-9a-f]{12})(?:\.\d+)?\.err")
 DAY = 24 * 60 * 60
 
 
@@ -24,8 +25,8 @@ class Leftover:
     """A file or folder that nothing needs.
 
     Attributes:
-        kind: artefact, partial, lock or note.
-        stage: the stage it belongs to; empty for notes.
+        kind: artefact, partial, lock, note or log.
+        stage: the stage it belongs to; empty for notes and logs.
         bytes: its size on disk.
     """
 
@@ -42,17 +43,17 @@ def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Lefto
     What stays is ``needed``, being built, or was planned within that time, and every input of those.
 
     A partial artefact goes by its age alone: what it was the beginning of is built from the start then.
-    Imported runs stay, since nothing here can make them again; so do logs and whatever is not the store's.
+    Imported runs stay, since nothing here can make them again; so do logs that say something, and whatever
+    is not the store's.
     """
     building = _building(store)
     before = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
-    planned = {path.stem for path in store.root.glob("nodes/*.json") if _newest(path) > before}
+    planned = {path.stem for path in notes.files(store.root) if _newest(path) > before}
     kept = Lineage(store.root).below(needed | building | planned)  # work on a plan may not have begun
     items = [item for item in _artefacts(store, kept, building) if _newest(item.path) <= before]
     gone = {item.path for item in items}
-    items += [item for item in _locks(store, gone, building) if _newest(item.path) <= before]
-    items += [item for item in _notes(store, kept, gone) if _newest(item.path) <= before]
-    return items
+    small = [*_locks(store, gone, building), *_notes(store, kept, gone), *_logs(store, building)]
+    return items + [item for item in small if _newest(item.path) <= before]
 
 
 def remove_leftover(store: Store, item: Leftover) -> bool:
@@ -126,10 +127,18 @@ def _notes(store: Store, kept: set[str], gone: set[Path]) -> Iterator[Leftover]:
     """Notes of nodes that are neither needed nor stored, nor below any that is."""
     stored = {p.name for stage in STAGES for p in store.root.glob(f"{stage}/*") if p not in gone}
     wanted = kept | Lineage(store.root).below({name.partition(".")[0] for name in stored})
-    for path in sorted(store.root.glob("nodes/*")):
-        name = _NOTE.fullmatch(path.name)
-        if name and (name[1] not in wanted or name[2] != "json"):
+    for path in notes.files(store.root):
+        name, removable = _NOTE.fullmatch(path.name), os.access(path.parent, os.W_OK)  # else by its owner
+        if name and removable and (name[1] not in wanted or name[2] != "json"):
             yield Leftover("note", path, "", name[1], size_on_disk(path))
+
+
+def _logs(store: Store, building: set[str]) -> Iterator[Leftover]:
+    """Files for the standard error of stages that said nothing, and whose engine was killed."""
+    for path in sorted(store.root.glob("logs/*.err")):
+        name = _ERRORS.fullmatch(path.name)
+        if name and path.lstat().st_size == 0 and not any(one.startswith(name[1]) for one in building):
+            yield Leftover("log", path, "", name[1], 0)
 
 
 def _building(store: Store) -> set[str]:

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from repro.stage_table import STAGES
-from repro.store.disk import RECORD
+from repro.store import notes
+from repro.store.disk import RECORD, opened
 
 
 class Lineage:
@@ -13,6 +14,7 @@ class Lineage:
 
     def __init__(self, root: Path):
         self.root = root
+        self._notes = notes.folders(root)
         self._described: dict[str, dict] = {}
 
     def stored(self) -> set[str]:
@@ -22,8 +24,8 @@ class Lineage:
     def describe(self, fingerprint: str) -> dict:
         """``stage``, ``params`` and ``inputs`` (name -> fingerprint or list of them); empty if unknown."""
         if fingerprint not in self._described:
-            note = self.root / "nodes" / f"{fingerprint}.json"
-            descriptions = map(_description, [note, *self.root.glob(f"*/{fingerprint}/{RECORD}")])
+            places = [folder / f"{fingerprint}.json" for folder in self._notes]
+            descriptions = map(_description, [*places, *self.root.glob(f"*/{fingerprint}/{RECORD}")])
             self._described[fingerprint] = next(filter(None, descriptions), {})
         return self._described[fingerprint]
 
@@ -50,7 +52,8 @@ class Lineage:
 
 def _description(path: Path) -> dict | None:
     try:
-        read = json.loads(path.read_text())
+        with opened(path) as file:
+            read = json.load(file)
         read = read["identity"] if path.name == RECORD else read
         sound = read["stage"] in STAGES and isinstance(read["params"], dict)
         return read if sound and all(isinstance(one, str) for one in _flat(read["inputs"])) else None

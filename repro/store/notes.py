@@ -1,40 +1,58 @@
-"""Notes of nodes, ``nodes/<fingerprint>.json``, from which a fingerprint alone is enough to build."""
+"""Notes of nodes, ``nodes/<user>/<fingerprint>.json``, from which a fingerprint alone is enough to build.
+
+Where data and code lie is no part of a fingerprint, and not the same for all who share a store: every user
+(by number) has notes of his own. Stores of earlier versions have one of each node, ``nodes/<fingerprint>.json``.
+"""
 
 import contextlib
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from repro.errors import StoreError, UsageError
 from repro.graph import Node
 from repro.stage_table import STAGES
-from repro.store.disk import sync, translated
+from repro.store.disk import created, opened, sync, translated
 
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+
+
+def folders(root: Path) -> list[Path]:
+    """The folders that hold notes, in the order in which they are asked: this user's, the old, the others'."""
+    nodes = root / "nodes"
+    own = nodes / str(os.getuid())
+    return [own, nodes, *sorted(folder for folder in nodes.glob("*/") if folder != own)]
+
+
+def files(root: Path) -> Iterator[Path]:
+    """The notes of all users, and what writers that were killed left beside them."""
+    for folder in folders(root):
+        yield from sorted(path for path in folder.glob("*") if path.is_file())
 
 
 def remember(root: Path, nodes: Iterable[Node]) -> None:
     """Write a note of each node, so that ``remembered`` finds it by fingerprint.
 
     A note that is there gets the time of now: what was asked for lately is not collected. One that says
-    something else is replaced: where data or code lie is no part of a fingerprint, and may have changed.
+    something else is replaced in one step: this user's data or code may have moved.
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    folder = root / "nodes"
+    folder = folders(root)[0]
     with translated(root):
         folder.mkdir(parents=True, exist_ok=True)
         fresh = {}
         for node in nodes:
             path, text = folder / f"{node.fingerprint}.json", json.dumps(_description(node))
             if _text(path) == text:
-                with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's, or just going
+                with contextlib.suppress(PermissionError, FileNotFoundError):  # another's, or just going
                     os.utime(path)
                 continue
             fresh[path] = path.with_suffix(f".{os.getpid()}")
-            fresh[path].write_text(text)
+            with created(fresh[path]) as file:
+                file.write(text)
         with ThreadPoolExecutor(32) as pool:  # one by one, thousands wait for the disk half a minute
             list(pool.map(sync, fresh.values()))
         for path, scratch in fresh.items():
@@ -43,30 +61,34 @@ def remember(root: Path, nodes: Iterable[Node]) -> None:
 
 def remembered(root: Path, fingerprint: str) -> Node:
     """The node of an earlier plan. Raises UsageError when no plan had it, or several did."""
-    notes = sorted((root / "nodes").glob(f"{fingerprint}*.json")) if fingerprint.isalnum() else []
-    if len(notes) != 1:
-        problem = "several nodes begin with" if notes else "no plan run with this store has a node"
+    places = folders(root)
+    notes = (note for place in places for note in place.glob(f"{fingerprint}*.json"))
+    known = {note.stem for note in notes} if fingerprint.isalnum() else set()
+    if len(known) != 1:
+        problem = "several nodes begin with" if known else "no plan run with this store has a node"
         raise UsageError(f"{problem} {fingerprint!r}; `repro plan … --json` lists fingerprints")
-    return _read(root, notes[0].stem)
+    return _read(places, known.pop())
 
 
 def _text(path: Path) -> str | None:
     try:
-        return path.read_text()
+        with opened(path) as file:
+            return file.read().decode()
     except (OSError, ValueError):
         return None
 
 
-def _read(root: Path, fingerprint: str) -> Node:
-    path = root / "nodes" / f"{fingerprint}.json"
+def _read(places: Sequence[Path], fingerprint: str) -> Node:
+    notes = [place / f"{fingerprint}.json" for place in places]
+    path = next(filter(os.path.lexists, notes), notes[0])
     try:
         if not FINGERPRINT.fullmatch(fingerprint):
             raise ValueError
-        described = json.loads(path.read_text())
+        described = json.loads(_text(path) or "")
         inputs = {}
         for name, value in described["inputs"].items():
             several = isinstance(value, list)
-            inputs[name] = tuple(_read(root, one) for one in value) if several else _read(root, value)
+            inputs[name] = tuple(_read(places, one) for one in value) if several else _read(places, value)
         node = Node(described["stage"], described["params"], inputs)
         if node.stage in STAGES and node.fingerprint == fingerprint:
             return node

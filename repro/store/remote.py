@@ -2,17 +2,27 @@
 
 import contextlib
 import json
+import os
+import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from repro.errors import ReproError, StoreError, UsageError
 from repro.graph import Node
 from repro.store import RECORD
+from repro.store.disk import opened
 from repro.store.seal import Files, files_of
 
 LARGEST_RECORD = 64 * 2**20  # bytes; one line for each of a few hundred thousand shards
-CODE = (".py", ".pkl", ".pickle", ".pt", ".pth", ".bin", ".ckpt", ".joblib", ".so")  # what runs when loaded
+# The files that stages write: tables, texts, numbers, and what Lucene's formats 9 and 10 call theirs. What any
+# other file holds some program might run.
+DATA = re.compile(
+    r".+\.(arrow|json|jsonl|log|model|npy|safetensors|trec|txt|yml)"
+    r"|segments_\w+|write\.lock|_\w+\.(cf[es]|di[im]|doc|dv[dm]|fd[mtx]|fnm|kd[dim]|liv|nv[dm]|pay|pos|psm|si"
+    r"|ti[mp]|tmd|tv[dmx])"
+)
 
 
 class RemoteStore:
@@ -55,11 +65,12 @@ class RemoteStore:
         Raises:
             StoreError: it is not this artefact's, names files outside it, or files that are code.
         """
-        path = f"{self.place(node)}/{RECORD}"
         with self.errors():
-            if not self.files.exists(path):
+            if not self.files.exists(f"{self.place(node)}/{RECORD}"):
                 return None
-            content = self._read(path, LARGEST_RECORD + 1)  # not every server says how large a file is
+            stream, _ = self.open(node, RECORD)
+            with stream:
+                content = _beginning(stream, LARGEST_RECORD + 1)  # not every server says how large a file is
         if len(content) > LARGEST_RECORD:
             raise self.refusal(node, f"{RECORD} is larger than any that was ever written")
         try:
@@ -68,12 +79,17 @@ class RemoteStore:
             raise self.refusal(node, f"{RECORD} cannot be read") from None
         return content, self.files_of(node, record)
 
-    def _read(self, path: str, most: int) -> bytes:
-        content = bytearray()
-        with self.files.open(path, "rb") as stream:
-            while piece := stream.read(most - len(content)):
-                content += piece
-        return bytes(content)
+    def open(self, node: Node, name: str) -> tuple[IO[bytes], int | None]:
+        """A file of an artefact, and its size where that is known. Raises StoreError, also for what is no file."""
+        path = f"{self.place(node)}/{name}"
+        with self.errors():
+            if not self.is_folder:
+                stream = self.files.open(path, "rb")
+                return stream, getattr(stream, "size", None)
+            if not stat.S_ISREG(os.lstat(path).st_mode):
+                raise self.refusal(node, f"{name} is a link, a pipe or a device, not a file")
+            stream = opened(Path(path))
+            return stream, os.fstat(stream.fileno()).st_size
 
     def files_of(self, node: Node, record: Any) -> Files:
         """The files that a node's record names, checked. Raises StoreError as ``record`` does."""
@@ -82,8 +98,8 @@ class RemoteStore:
         except StoreError as error:
             raise self.refusal(node, str(error)) from None
         for name in files:
-            if name.lower().endswith(CODE):
-                raise self.refusal(node, f"it holds {name!r}, which may run code when it is loaded")
+            if not DATA.fullmatch(name.rpartition("/")[2]):
+                raise self.refusal(node, f"it holds {name!r}, which may run code: no stage writes such files")
         return files
 
     def refusal(self, node: Node, reason: str) -> StoreError:
@@ -103,6 +119,13 @@ class RemoteStore:
                 reason = reason.replace(self.root, _shown(self.root))
             remedy = "with it at hand the same command continues"
             raise StoreError(f"{self.name} cannot be used: {reason}; {remedy}") from error
+
+
+def _beginning(stream: IO[bytes], most: int) -> bytes:
+    content = bytearray()
+    while piece := stream.read(most - len(content)):
+        content += piece
+    return bytes(content)
 
 
 def _shown(address: str) -> str:

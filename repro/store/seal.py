@@ -4,12 +4,13 @@ import hashlib
 import json
 import os
 import re
-from pathlib import Path
+import stat
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from repro.errors import StoreError
 from repro.graph import Node, canonical
-from repro.store.disk import BLOCKS, RECORD, remove, sha256, sync
+from repro.store.disk import BLOCKS, RECORD, opened, remove, sha256, sync
 
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -26,9 +27,11 @@ def seal(directory: Path, node: Node, facts: dict[str, Any]) -> None:
     for path in sorted(directory.rglob("*")):
         if path.relative_to(directory).parts[0] == BLOCKS:
             continue
-        if path.is_symlink():
-            raise StoreError(f"{path} is a link, which no artefact may hold; remove {directory}, run again")
-        if path.is_dir():
+        kind = path.lstat().st_mode
+        if not (stat.S_ISDIR(kind) or stat.S_ISREG(kind)):
+            what = "a link" if stat.S_ISLNK(kind) else "no regular file"
+            raise StoreError(f"{path} is {what}, which no artefact may hold; remove {directory}, run again")
+        if stat.S_ISDIR(kind):
             folders.append(path)
         elif path != directory / RECORD:
             sync(path)
@@ -47,7 +50,8 @@ def seal(directory: Path, node: Node, facts: dict[str, Any]) -> None:
 def read_json(path: Path) -> Any:
     """A JSON file of an artefact, compared with its checksum. Raises StoreError, naming the file."""
     try:
-        content = path.read_bytes()
+        with opened(path) as file:
+            content = file.read()
         value = json.loads(content.decode("utf-8"))
     except (OSError, ValueError) as error:
         raise StoreError(f"{path}: damaged ({error}); {_REMEDY}") from None
@@ -93,7 +97,10 @@ def wrong_sizes(path: Path) -> list[str]:
     if path.is_symlink():
         return ["it is a link to somewhere else"]
     try:
-        record = json.loads((path / RECORD).read_bytes().decode("utf-8"))
+        if (path / RECORD).is_symlink():
+            return [f"{RECORD} is a link"]
+        with opened(path / RECORD) as file:
+            record = json.loads(file.read().decode("utf-8"))
         files = files_of(record, stage=path.parent.name, fingerprint=path.name.partition(".")[0])
     except (OSError, ValueError, RecursionError):
         return [f"{RECORD} cannot be read"]
@@ -108,10 +115,12 @@ def _wrong_size(path: Path, name: str, size: int) -> str:
     try:
         if any((path / part).is_symlink() for part in (Path(name), *Path(name).parents)):
             return f"{name} is a link"
-        size_now = os.stat(path / name).st_size
+        found = os.lstat(path / name)
     except OSError:
         return f"{name} is missing"
-    return "" if size_now == size else f"{name} has {size_now} bytes, {size} were written"
+    if not stat.S_ISREG(found.st_mode):
+        return f"{name} is no regular file"
+    return "" if found.st_size == size else f"{name} has {found.st_size} bytes, {size} were written"
 
 
 def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
@@ -132,6 +141,9 @@ def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
     for name in files:
         if not is_inside(name):
             raise StoreError(f"{RECORD} names {name!r}, which is no file of the artefact's own")
+        for folder in map(str, PurePosixPath(name).parents):
+            if folder in files:
+                raise StoreError(f"{RECORD} names {folder!r} as a file and as the folder of {name!r}")
     if "sha256" in record and record["sha256"] != _checksum(record):
         raise StoreError(f"{RECORD} is altered")
     return files

@@ -7,13 +7,14 @@ for; that it is what its recipe makes, only making it again shows.
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from repro.errors import StoreError
 from repro.graph import Node
-from repro.store import RECORD, Store, damage, make_writable
-from repro.store.disk import sha256
+from repro.store import RECORD, Store, make_writable
+from repro.store.disk import sha256, size_on_disk
 from repro.store.remote import RemoteStore
 from repro.store.seal import Files
 
@@ -40,16 +41,39 @@ def pull(node: Node, store: Store, source: RemoteStore, *, waiting: Callable[[],
 
     def fetch(directory: Path) -> None:
         _clear(directory, files)
+        _check_space(node, directory, sum(size for size, _ in files.values()))
         for name, (size, digest) in files.items():
             target = directory / name
             if target.is_file() and target.stat().st_size == size and sha256(target) == digest:
                 continue
             target.parent.mkdir(parents=True, exist_ok=True)
             _download(source, node, name, target, size=size, digest=digest)
+        for name in files:
+            if name.lower().endswith("config.json") and _names_code(directory / name):
+                (directory / name).unlink()
+                raise source.refusal(node, f"{name} names code to be loaded with the model (auto_map)")
         (directory / RECORD).write_bytes(content)
 
     store.adopt(node, fetch, waiting=waiting)
     return "fetched"
+
+
+def _check_space(node: Node, directory: Path, size: int) -> None:
+    """Refuse what the disk has no room for before it is full. Raises StoreError."""
+    wanted, free = size - size_on_disk(directory), shutil.disk_usage(directory).free
+    if wanted > free:
+        reason = f"its record says {wanted:,} bytes more, and the disk has {free:,} left"
+        raise StoreError(f"{node} was not fetched to {directory}: {reason}; free some, or name another --store")
+
+
+def _names_code(config: Path) -> bool:
+    """Whether a configuration says ``auto_map`` anywhere: classes of its own, which transformers might fetch and run."""
+    names: set[str] = set()
+    try:
+        json.loads(config.read_bytes(), object_pairs_hook=lambda pairs: names.update(dict(pairs)))
+    except (ValueError, RecursionError):  # nothing loads it
+        return False
+    return "auto_map" in names
 
 
 def _clear(directory: Path, files: Files) -> None:
@@ -64,8 +88,10 @@ def _clear(directory: Path, files: Files) -> None:
 
 def _download(source: RemoteStore, node: Node, name: str, target: Path, *, size: int, digest: str) -> None:
     seen, taken = hashlib.sha256(), 0
-    with source.errors():
-        stream = source.files.open(f"{source.place(node)}/{name}", "rb")
+    stream, there = source.open(node, name)
+    if there not in (None, size):
+        stream.close()
+        raise source.refusal(node, f"{name} is not what its record says: {there:,} bytes, not {size:,}")
     with stream, target.open("wb") as file:
         while True:
             with source.errors():
@@ -73,7 +99,7 @@ def _download(source: RemoteStore, node: Node, name: str, target: Path, *, size:
             if not piece:
                 break
             taken += len(piece)
-            if taken > size:  # it may have no end
+            if taken > size:  # where nothing says how large it is, it may have no end
                 break
             seen.update(piece)
             file.write(piece)
@@ -91,11 +117,9 @@ def push(node: Node, store: Store, target: RemoteStore) -> str:
     Raises:
         StoreError: the artefact is damaged here, arrived otherwise, or could not be written.
     """
-    path = store.path(node)
     if store.state(node) in ("missing", "partial"):
         return "absent"
-    if wrong := damage(path):
-        raise StoreError(f"{node} is damaged: {'; '.join(wrong)}; `repro verify --rebuild` removes it")
+    path = store.checked(node)
     content = (path / RECORD).read_bytes()
     files = target.files_of(node, json.loads(content))
     if target.is_folder:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -189,6 +190,21 @@ def test_a_closed_or_full_stream_is_no_traceback(folders, line, how, status, sen
     command = f'"{sys.executable}" -m repro {line} {how}'
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (status, sentence)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_whoever_is_asked_to_end_says_what_ctrl_c_makes_it_say(repro, monkeypatch, number):
+    def unheard(*arguments):
+        raise AssertionError("it would have ended without a word")
+
+    monkeypatch.setattr("repro.cli.cli", lambda **options: os.kill(os.getpid(), number))
+    before = signal.signal(number, unheard)
+    try:
+        said = repro("list")
+        assert signal.getsignal(number) is unheard
+    finally:
+        signal.signal(number, before)
+    assert said.status == 130 and said.sentence == "interrupted; the same command continues where it stopped"
 
 
 def test_an_interrupted_run_says_so_in_one_sentence_and_leaves_no_process(start):

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from repro.stages import corpus
+from repro.store.notes import folders
 from tests.cli.conftest import CELL
 
 RUN = ("run", "--cell", CELL, "--scale", "tiny")
@@ -187,7 +188,7 @@ def test_an_artefact_that_is_a_file_is_damage_too(repro, measured):
 @pytest.mark.parametrize("content", ["{", "[]", '{"stage": "evaluate", "params": {}, "inputs": {}}'])
 def test_a_damaged_note_of_a_node_is_named(repro, measured, content):
     fingerprint = _only(measured / "store/evaluate").name
-    note = measured / f"store/nodes/{fingerprint}.json"
+    note = folders(measured / "store")[0] / f"{fingerprint}.json"
     note.write_text(content)
     said = repro("stage", fingerprint)
     assert said.status == 2

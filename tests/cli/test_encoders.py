@@ -96,6 +96,16 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     too_deep = repro("evaluate", first, "--dataset", "tiny/passage/dev", "--measure", "R@1000")
     assert too_deep.status == 2 and "has 100 documents a query, R@1000 looks at 1000" in too_deep.sentence
 
+    [model] = (folders / "store/initialise").glob("*/model")
+    weights = bytearray((model / "model.safetensors").read_bytes())
+    weights[-4000:] = bytes(byte ^ 0x55 for byte in weights[-4000:])
+    (model / "model.safetensors").write_bytes(weights)
+    refusal = f"artefact initialise/{model.parent.name[:12]} is damaged: model/model.safetensors is altered; "
+    out = repro("export-encoder", "toy/1/random/dev", "--scale", "tiny", "-o", folders / "harmed")
+    assert out.status == 2 and out.sentence.startswith(refusal) and not (folders / "harmed").exists()
+    stored = repro("evaluate", "--model", model, "--table", "toy/1", "--scale", "tiny", "--json")
+    assert stored.status == 2 and stored.sentence.startswith(refusal)
+
     one = ("evaluate", "--model", to, "--table", "toy/1", "--column", "dev", "--scale", "tiny")
     other = repro(*one, "--pooling", "cls", "--query-prefix", "who ", "--separator", "none", "--json")
     assert other.status == 0 and [c["column"] for c in other.json] == ["dev"], other.err

@@ -1,6 +1,7 @@
 """``repro stage``: one artefact by its fingerprint, the unit that engines hand out."""
 
 import shutil
+import signal
 
 from tests.cli.conftest import CELL
 
@@ -17,6 +18,15 @@ def test_an_artefact_is_built_by_its_first_digits_and_its_path_printed(repro, me
     said = repro("stage", scores.name[:10])
     assert (said.status, said.out, said.err) == (0, f"{scores}\n", "")
     assert (scores / "scores.json").read_bytes() == before
+
+
+def test_it_ends_with_the_engine_that_started_it_and_at_once_when_it_is_told_to(repro, measured, monkeypatch):
+    from repro.running.engines import child
+
+    handlers = []
+    monkeypatch.setattr(child, "end_with_parent", lambda: handlers.append(signal.getsignal(signal.SIGTERM)))
+    assert repro("stage", _of(measured, "evaluate").name).status == 0
+    assert handlers == [signal.SIG_DFL]
 
 
 def test_what_is_stored_is_not_built_again(repro, measured):
@@ -56,9 +66,13 @@ def test_a_stage_that_fails_is_status_3_and_names_its_log(repro, measured, monke
     scores = _of(measured, "evaluate")
     shutil.rmtree(scores)
     monkeypatch.setattr(evaluate, "run", fail)
+    log, victim = measured / f"store/logs/evaluate-{scores.name[:12]}.log", measured / "victim"
+    victim.write_text("mine")
+    log.parent.mkdir(exist_ok=True)
+    log.symlink_to(victim)  # by somebody else who may write into the store
     said = repro("stage", scores.name)
     assert said.status == 3
-    log = measured / f"store/logs/evaluate-{scores.name[:12]}.log"
+    assert victim.read_text() == "mine" and not log.is_symlink()
     assert said.sentence == f"stage evaluate/{scores.name[:12]} failed: RuntimeError: no luck (log: {log})"
     assert "Traceback" in log.read_text()
     failed = repro("run", "--cell", CELL, "--scale", "tiny")

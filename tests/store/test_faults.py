@@ -13,6 +13,7 @@ import pytest
 from repro.errors import StoreError
 from repro.graph import Node
 from repro.store import RECORD, Store, damage, read_json, remove
+from repro.store.notes import folders
 
 NODE = Node("corpus", {"dataset": "x"})
 OTHER = Node("corpus", {"dataset": "y"})
@@ -173,6 +174,14 @@ def _linked(name):
     return harm
 
 
+def _pipe(name):
+    def harm(path):
+        (path / name).unlink()
+        os.mkfifo(path / name)
+
+    return harm
+
+
 def _of_another(path):
     shutil.rmtree(path)
     shutil.copytree(build(Store(path.parent.parent), OTHER), path)
@@ -203,6 +212,10 @@ HARMS = {
     "a linked file": (_linked("about.json"), "about.json is a link"),
     "a linked folder": (_linked("arrow"), "arrow/data.arrow is a link"),
     "a linked artefact": (_linked("."), "a link to somewhere else"),
+    "a linked record": (_linked(RECORD), "artefact.json is a link"),
+    "a pipe for a file": (_pipe("about.json"), "about.json is no regular file"),
+    "a pipe for a record": (_pipe(RECORD), "artefact.json cannot be read"),
+    "a file that is a folder too": (_names("about.json/x"), "'about.json' as a file and as the folder of"),
 }
 
 
@@ -265,6 +278,15 @@ def test_a_partial_that_is_a_link_is_not_written_through(tmp_path):
     assert list(elsewhere.iterdir()) == []
 
 
+def test_a_link_in_a_partial_is_not_written_through(tmp_path):
+    store, victim = Store(tmp_path / "s"), tmp_path / "victim"
+    victim.write_text("mine")
+    store.partial(NODE).mkdir(parents=True)
+    (store.partial(NODE) / "about.json").symlink_to(victim)
+    assert intact(build(store))
+    assert victim.read_text() == "mine"
+
+
 def test_a_link_that_a_stage_leaves_is_refused(tmp_path):
     def work(directory):
         (directory / "link").symlink_to("/etc/hostname")
@@ -290,9 +312,10 @@ def test_a_note_that_leads_outside_or_to_itself_is_refused(tmp_path, inputs):
     store = Store(tmp_path / "s")
     above = Node("lucene_index", {"multifield": False}, {"corpus": NODE})
     store.remember([NODE, above])
-    (tmp_path / "outside.json").write_text((tmp_path / f"s/nodes/{NODE.fingerprint}.json").read_text())
+    notes = folders(store.root)[0]
+    (tmp_path / "s/outside.json").write_text((notes / f"{NODE.fingerprint}.json").read_text())
     given = {"corpus": above.fingerprint} if inputs == {"corpus": "itself"} else inputs
-    note = tmp_path / f"s/nodes/{above.fingerprint}.json"
+    note = notes / f"{above.fingerprint}.json"
     note.write_text(json.dumps({"stage": above.stage, "params": dict(above.params), "inputs": given}))
     with pytest.raises(StoreError, match="damaged, or of another version"):
         store.remembered(above.fingerprint)

@@ -11,6 +11,7 @@ import pytest
 from repro.graph import Node
 from repro.store import RECORD, Store, disk
 from repro.store.lineage import Lineage
+from repro.store.notes import folders
 from repro.store.leftovers import DAY, leftovers, remove_damaged, remove_leftover
 
 CORPUS = Node("corpus", {"dataset": "x"})
@@ -61,7 +62,7 @@ def test_what_is_not_needed_is_found_with_its_bytes_and_nothing_is_touched(store
 def test_what_is_needed_stays_and_the_rest_goes_with_note_and_lock(store):
     collect(store, CORPUS)
     assert store.state(CORPUS) == "stored" and store.state(OTHER) == "missing"
-    assert [p.stem for p in (store.root / "nodes").iterdir()] == [CORPUS.fingerprint]
+    assert [p.stem for p in folders(store.root)[0].iterdir()] == [CORPUS.fingerprint]
     assert list((store.root / "locks").iterdir()) == []
     assert collect(store, CORPUS) == []
 
@@ -79,12 +80,12 @@ def test_what_was_asked_for_lately_stays_with_what_is_below_it(store):
     collect(store)
     assert store.state(CORPUS) == "stored" and store.state(OTHER) == "missing"
     names = {INDEX.fingerprint, CORPUS.fingerprint}
-    assert {p.stem for p in (store.root / "nodes").iterdir()} == names
+    assert {p.stem for p in folders(store.root)[0].iterdir()} == names
 
 
 def test_what_lies_below_is_known_from_a_record_where_the_note_is_gone_or_torn(store):
     store.build(INDEX, write, waiting=lambda: None)
-    (store.root / "nodes" / f"{INDEX.fingerprint}.json").write_text('{"stage"')
+    (folders(store.root)[0] / f"{INDEX.fingerprint}.json").write_text('{"stage"')
     assert Lineage(store.root).below([INDEX.fingerprint]) == {INDEX.fingerprint, CORPUS.fingerprint}
     age(store, 100)
     collect(store, INDEX)
@@ -128,6 +129,29 @@ def test_an_old_partial_goes_and_one_that_was_just_written_into_stays(store):
     kinds = [(item.kind, item.path.suffix) for item in collect(store, CORPUS, OTHER, INDEX)]
     assert ("partial", ".incoming") in kinds and ("partial", ".partial") not in kinds
     assert store.state(INDEX) == "partial"
+
+
+def test_notes_of_every_user_count_and_go_by_whoever_may_remove_them(store):
+    [own, old, *_] = folders(store.root)
+    theirs = old / "0x"
+    theirs.mkdir()
+    (own / f"{INDEX.fingerprint}.json").rename(theirs / f"{INDEX.fingerprint}.json")
+    (own / f"{OTHER.fingerprint}.json").rename(old / f"{OTHER.fingerprint}.json")
+    os.utime(theirs / f"{INDEX.fingerprint}.json")
+    collect(store)  # what another user asked for lately stays with what is below it
+    assert store.state(CORPUS) == "stored" and store.state(OTHER) == "missing"
+    assert not (old / f"{OTHER.fingerprint}.json").exists() and list(theirs.iterdir())
+
+
+def test_a_log_of_errors_in_which_nothing_is_goes(store):
+    logs = store.root / "logs"
+    logs.mkdir()
+    for name, text in (("corpus-0123456789ab.17.err", ""), ("corpus-0123456789ac.err", ""), ("a-0.err", "")):
+        (logs / name).write_text(text)
+    (logs / "corpus-0123456789ad.17.err").write_text("something")
+    age(store, 100)
+    collect(store)
+    assert {path.name for path in logs.iterdir()} == {"a-0.err", "corpus-0123456789ad.17.err"}
 
 
 def test_an_imported_run_and_what_is_not_the_stores_own_stay(store):

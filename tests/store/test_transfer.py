@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.store.remote import RemoteStore
+from repro.store.remote import DATA, RemoteStore
 from repro.errors import StoreError, UsageError
 from repro.store.transfer import pull, push
 from repro.graph import Node, canonical
@@ -106,16 +106,17 @@ def test_an_artefact_damaged_here_is_not_sent(ours, there):
 
 def test_a_transfer_cut_short_continues_with_what_arrived(ours, there, tmp_path, monkeypatch):
     push(NODE, ours, there)
-    mine, opened, opens = Store(tmp_path / "mine"), type(there.files).open, []
+    mine, opened, opens = Store(tmp_path / "mine"), there.open, []
 
-    def counted(self, path, *arguments, **named):
-        if not path.endswith(RECORD):
-            opens.append(path)
+    def counted(node, name):
+        if name != RECORD:
+            opens.append(name)
             if len(opens) == 2:
-                raise ConnectionError("the line is dead")
-        return opened(self, path, *arguments, **named)
+                with there.errors():
+                    raise ConnectionError("the line is dead")
+        return opened(node, name)
 
-    monkeypatch.setattr(type(there.files), "open", counted)
+    monkeypatch.setattr(there, "open", counted)
     with pytest.raises(StoreError, match=r"the line is dead; with it at hand the same command continues"):
         fetch(mine, there)
     assert mine.state(NODE) == "missing"
@@ -172,9 +173,41 @@ def _endless(path):
     os.truncate(path / "arrow/data.arrow", 2**30)
 
 
-def _code(path):
-    _escaping("model/pytorch_model.bin")(path)
+def _adding(name, content=b"{}"):
+    """A file more, of which the record tells the truth."""
 
+    def harm(path):
+        (path / name).parent.mkdir(exist_ok=True)
+        (path / name).write_bytes(content)
+        entry = {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        _changed(path, lambda record: record["files"].update({name: entry}))
+
+    return harm
+
+
+def _file_and_folder(path):
+    _changed(path, lambda record: record["files"].update({"arrow": record["files"]["about.json"]}))
+
+
+def _pipe(name):
+    def harm(path):
+        (path / name).unlink()
+        os.mkfifo(path / name)
+
+    return harm
+
+
+def _link(path):
+    (path / "about.json").unlink()
+    (path / "about.json").symlink_to("/dev/zero")
+
+
+def _larger_than_the_disk(path):
+    _changed(path, lambda record: record["files"]["about.json"].update(size=2**60))
+
+
+CONFIG = b'{"model_type": "bert", "auto_ma\\u0070": {"AutoModel": "somebody/code--module.Class"}}'
+NESTED = b'{"text_config": {"auto_map": {"AutoModel": "somebody/code--module.Class"}}}'
 
 MALICE = {
     "a name above": (_escaping("../../../escaped"), "names '../../../escaped', which is no file of"),
@@ -186,7 +219,18 @@ MALICE = {
     "no JSON": (lambda p: (p / RECORD).write_text("{"), "artefact.json cannot be read"),
     "deep JSON": (lambda p: (p / RECORD).write_text("[" * 10**6), "artefact.json cannot be read"),
     "no record at all": (lambda p: (p / RECORD).write_text("[]"), "artefact.json cannot be read"),
-    "a pickle": (_code, "'model/pytorch_model.bin', which may run code"),
+    "a pickle": (_adding("model/pytorch_model.bin"), "'model/pytorch_model.bin', which may run code"),
+    "a module": (_adding("model/modeling.py"), "'model/modeling.py', which may run code"),
+    "a compiled module": (_adding("model/x.pyc"), "'model/x.pyc', which may run code"),
+    "a packed pickle": (_adding("x.joblib.gz"), "'x.joblib.gz', which may run code"),
+    "an archive of Java": (_adding("lucene/_0.jar"), "'lucene/_0.jar', which may run code"),
+    "a file without an ending": (_adding("run"), "'run', which may run code"),
+    "code of the hub": (_adding("model/config.json", CONFIG), "model/config.json names code to be loaded"),
+    "code of a tokenizer": (_adding("m/tokenizer_config.json", NESTED), "names code to be loaded with the model"),
+    "a file that is a folder": (_file_and_folder, "names 'arrow' as a file and as the folder of 'arrow/data"),
+    "a pipe": (_pipe("about.json"), "about.json is a link, a pipe or a device, not a file"),
+    "a pipe for the record": (_pipe(RECORD), "artefact.json is a link, a pipe or a device, not a file"),
+    "a link": (_link, "about.json is a link, a pipe or a device, not a file"),
 }
 
 
@@ -200,6 +244,32 @@ def test_a_store_that_lies_is_refused_and_nothing_of_it_is_stored(ours, tmp_path
     assert words in str(refused.value)
     assert mine.state(NODE) == "missing"
     assert not Path("/tmp/escaped").exists() and not list(tmp_path.rglob("*escaped*"))
+
+
+def test_a_false_size_is_refused_before_a_byte_is_written(ours, tmp_path, monkeypatch):
+    mine, there = Store(tmp_path / "mine"), RemoteStore(str(ours.root))
+    _endless(ours.path(NODE))
+    with pytest.raises(StoreError, match=r"data.arrow is not what its record says: 1,073,741,824 bytes, not 20"):
+        fetch(mine, there)
+    monkeypatch.setattr(there, "open", lambda *arguments: (open(ours.path(NODE) / "arrow/data.arrow", "rb"), None))
+    content = ours.path(NODE) / RECORD
+    monkeypatch.setattr(there, "record", lambda node: (content.read_bytes(), {"arrow/data.arrow": (20, "0" * 64)}))
+    with pytest.raises(StoreError, match=r"data.arrow is not what its record says"):
+        fetch(mine, there)
+
+
+def test_what_the_disk_has_no_room_for_is_refused_before_it_is_full(ours, tmp_path):
+    _larger_than_the_disk(ours.path(NODE))
+    mine = Store(tmp_path / "mine")
+    with pytest.raises(StoreError, match=r"says 1,152,921,504,606,846,\d+ bytes more, and the disk has .* left; free"):
+        fetch(mine, RemoteStore(str(ours.root)))
+    assert not list(tmp_path.glob("mine/corpus/*.incoming/*"))
+
+
+def test_every_file_that_stages_write_may_be_fetched():
+    written = "run.trec raw.npy run.ir_metadata.yml model/vocab.txt model/sentencepiece.bpe.model arrow/x.arrow"
+    lucene = "segments_1z write.lock _0.cfs _0.cfe _0.si _a.fnm _0_Lucene99_0.tmd _0_Lucene90_0.dvd _0.kdi"
+    assert all(DATA.fullmatch(name.rpartition("/")[2]) for name in f"{written} {lucene} lucene.log".split())
 
 
 def test_a_place_that_cannot_be_written_is_a_sentence(ours, tmp_path):

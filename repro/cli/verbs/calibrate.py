@@ -20,6 +20,7 @@ def command(store, as_json):
     from repro.running.cost.calibrate import calibrate
     from repro.running.cost.throughput import calibration_file
     from repro.store import Store, make_writable, translated
+    from repro.store.disk import created
 
     opened = Store(Locations.resolve(store).store)
     make_writable(opened.root)
@@ -27,7 +28,8 @@ def command(store, as_json):
     path = calibration_file(opened)
     with translated(opened.root):
         scratch = path.with_suffix(".new")
-        scratch.write_text(json.dumps(rates, indent=1) + "\n")
+        with created(scratch) as file:
+            file.write(json.dumps(rates, indent=1) + "\n")
         scratch.replace(path)
     if as_json:
         return emit_json(rates)

@@ -1,5 +1,7 @@
 """``repro stage``"""
 
+import signal
+
 import click
 
 from repro.errors import StoreError, UsageError
@@ -16,9 +18,12 @@ def command(fingerprint, store):
     """
     from repro.machine.system import launched_rank
     from repro.progress import TerminalProgress
+    from repro.running.engines.child import end_with_parent
     from repro.running.engines.inline import run_node
     from repro.store import Store, make_writable
 
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the next attempt goes on, so it may end at once
+    end_with_parent()
     opened = Store(Locations.resolve(store).store)
     node = opened.remembered(fingerprint)
     if opened.state(node) == "damaged":

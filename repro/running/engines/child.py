@@ -1,10 +1,12 @@
 """A stage as a process of its own: ``python -m repro stage FINGERPRINT``, and its result."""
 
 import contextlib
+import functools
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +15,9 @@ import repro
 from repro.graph import Node
 from repro.running.requirements import Obstacle
 from repro.store import Store, translated
+from repro.store.disk import created
 
+WATCHES = "REPRO_STAGE_WATCHES_STDIN"  # in the environment of a stage that is to end with its engine
 PATIENCE = 10  # seconds between asking a process to end and ending it
 
 
@@ -38,6 +42,32 @@ def import_path() -> str:
     return os.pathsep.join(dict.fromkeys([*checkout, *users]))
 
 
+@functools.cache
+def _lifeline() -> int:
+    """The end for reading of a pipe into which nothing is written, and which closes with this process."""
+    return os.pipe()[0]
+
+
+def end_with_parent() -> None:
+    """In a stage that a ``Child`` started: end, with all that it started, when the engine is gone.
+
+    However that ended: killed, it could not have ended its stages itself. Under torchrun each process of the
+    stage watches for itself. Standard input, the pipe by which that is seen, is empty from here on.
+    """
+    if os.environ.pop(WATCHES, None) is None:
+        return
+    watched, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+
+    def watch() -> None:
+        while os.read(watched, 1024):
+            pass
+        os.killpg(0, signal.SIGKILL)  # what was written lies in the partial directory, as after any end
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 class Child:
     """A running stage; its standard error is kept in ``log`` for as long as it may be of use.
 
@@ -51,18 +81,18 @@ class Child:
         self, node: Node, store: Store, *, threads: int, gpus: Sequence[str] | None, processes: int = 1
     ):
         self.node, self.gpus, self.processes = node, gpus, processes
-        self.log = store.log(node).with_suffix(".err")
-        paths = {"PYTHONPATH": import_path(), "PYTHONSAFEPATH": "1"}
-        environment = {"OMP_NUM_THREADS": str(threads), **os.environ, **paths}
+        self.log = store.log(node).with_suffix(f".{os.getpid()}.err")
+        stated = {"PYTHONPATH": import_path(), "PYTHONSAFEPATH": "1", WATCHES: "1"}
+        environment = {"OMP_NUM_THREADS": str(threads), **os.environ, **stated}
         if gpus is not None:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
         with translated(store.root):
             self.log.parent.mkdir(parents=True, exist_ok=True)
-            with self.log.open("wb") as errors:
+            with created(self.log, "xb") as errors:
                 self.process = subprocess.Popen(
                     command(node, store, processes=processes),
                     env=environment,
-                    stdin=subprocess.DEVNULL,
+                    stdin=_lifeline(),
                     stdout=subprocess.DEVNULL,
                     stderr=errors,
                     start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others

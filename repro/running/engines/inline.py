@@ -22,6 +22,7 @@ from repro.running.provenance import made_by
 from repro.running.requirements import Machine, Obstacle
 from repro.running.runner import Options, Outcome, describe, held_back, prepare
 from repro.store import Store, translated
+from repro.store.disk import created
 
 # Libraries draw bars and print advice of their own; standard output belongs to results. Set before they load.
 _QUIET = {
@@ -58,7 +59,8 @@ def run_node(node: Node, store: Store, progress: Progress) -> Path:
             log = log.with_suffix(f".{process}.log")
         with translated(store.root):
             log.parent.mkdir(exist_ok=True)
-            log.write_text(traceback.format_exc())
+            with created(log) as file:
+                file.write(traceback.format_exc())
         reason = str(error).strip().splitlines() or [""]
         raise StageError(f"stage {node} failed: {type(error).__name__}: {reason[0]} (log: {log})") from error
 

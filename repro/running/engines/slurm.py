@@ -99,6 +99,8 @@ def _sbatch(node: Node, store: Store, site: Site, inputs: list[str]) -> str:
     resources = site.of(node.stage)
     log = slurm_jobs.log(store, node)
     log.parent.mkdir(parents=True, exist_ok=True)
+    if log.is_symlink():  # Slurm would write wherever it leads
+        log.unlink()
     words = ["sbatch", "--parsable", "--requeue", "--open-mode=append", f"--job-name=repro-{node}"]
     words += [f"--output={str(log).replace('%', '%%')}", "--nodes=1", *resources.words()]
     if inputs:

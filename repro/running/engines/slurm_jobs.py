@@ -10,6 +10,7 @@ from pathlib import Path
 from repro.errors import UsageError
 from repro.graph import Node
 from repro.store import Store, translated
+from repro.store.disk import created
 
 GOING_ON = {"RUNNING", "COMPLETING", "CONFIGURING", "STAGE_OUT", "SUSPENDED", "STOPPED", "SIGNALING"}
 WAITING = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESIZING"}
@@ -35,7 +36,8 @@ def note(store: Store, node: Node, job: str) -> None:
     with translated(store.root):
         path.parent.mkdir(parents=True, exist_ok=True)
         scratch = path.with_suffix(".new")
-        scratch.write_text(json.dumps({"job": job}))
+        with created(scratch) as file:
+            json.dump({"job": job}, file)
         scratch.replace(path)
 
 

@@ -3,8 +3,10 @@
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -18,6 +20,7 @@ from repro.running.engines.torchrun import SHARED
 from repro.running.runner import Options
 from repro.stage_table import STAGES
 from repro.store import Store
+from repro.store.notes import folders
 from tests.running.engines.conftest import told
 
 pytestmark = pytest.mark.usefixtures("pretended")
@@ -149,6 +152,70 @@ def test_a_second_signal_leaves_no_child_that_does_not_heed_the_first(make, stor
 def _deaf(store) -> set[int]:
     lines = told(store) if (store.root / "told").exists() else []
     return {int(line[3]) for line in lines if line[0] == "deaf"}
+
+
+KILLED = """
+import os, signal, sys, time
+from pathlib import Path
+from repro.graph import Node
+from repro.running.engines import child
+from repro.store import Store
+root = Path(sys.argv[1])
+child.command = lambda node, store, **options: [sys.executable, "-c", sys.argv[2], str(root)]
+child.Child(Node("corpus", {"dataset": "x"}), Store(root), threads=1, gpus=None)
+while not (root / "stage").exists():
+    time.sleep(0.02)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+LASTING = """
+import os, subprocess, sys, time
+from pathlib import Path
+from repro.running.engines import child
+child.end_with_parent()
+assert sys.stdin.read() == "", "a question is answered by nothing, and waits for nobody"
+started = subprocess.Popen(["sh", "-c", "trap : TERM; sleep 99"])
+scratch = Path(sys.argv[1], "scratch")
+scratch.write_text(f"{os.getpid()} {started.pid}")
+scratch.rename(scratch.with_name("stage"))
+time.sleep(99)
+"""
+
+
+def test_a_stage_ends_with_all_that_it_started_when_its_engine_is_killed(tmp_path):
+    engine = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), LASTING], timeout=120)
+    assert engine.returncode == -signal.SIGKILL
+    pids = [int(pid) for pid in (tmp_path / "stage").read_text().split()]
+    until = time.monotonic() + 60
+    while any(map(_runs, pids)) and time.monotonic() < until:
+        time.sleep(0.05)
+    left = [pid for pid in pids if _runs(pid)]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert left == []
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_stage_that_nobody_asked_to_watch_takes_no_notice_of_its_input(monkeypatch):
+    monkeypatch.delenv(child.WATCHES, raising=False)
+    monkeypatch.setattr(os, "dup", lambda handle: pytest.fail("it watches"))
+    child.end_with_parent()
+
+
+def test_what_a_stage_says_is_not_written_through_a_link(make, store, tmp_path):
+    node, victim = make(("bm25",)).nodes[0], tmp_path / "victim"
+    victim.write_text("mine")
+    log = store.log(node).with_suffix(f".{os.getpid()}.err")
+    log.parent.mkdir(parents=True)
+    log.symlink_to(victim)
+    started = child.Child(node, store, threads=1, gpus=None)
+    started.process.wait()
+    assert victim.read_text() == "mine" and not log.is_symlink()
 
 
 def test_all_children_are_told_to_end_before_any_is_waited_for(monkeypatch):
@@ -298,7 +365,7 @@ def test_a_note_of_data_that_lie_elsewhere_now_is_written_anew(make, store):
     plan = make(("bm25",))
     local.execute(plan, store, Progress(), Options(jobs=2))
     corpus = next(n for n in plan.nodes if n.stage == "corpus")
-    note = store.root / "nodes" / f"{corpus.fingerprint}.json"
+    note = folders(store.root)[0] / f"{corpus.fingerprint}.json"
     right = note.read_text()
     described = json.loads(right)
     described["params"]["source"] = {"files": ["/moved/away"]}
@@ -313,7 +380,7 @@ def test_a_torn_note_of_a_stored_input_is_written_anew(make, store):
     plan = make(("bm25",))
     local.execute(plan, store, Progress(), Options(jobs=2))
     corpus = next(n for n in plan.nodes if n.stage == "corpus")
-    (store.root / "nodes" / f"{corpus.fingerprint}.json").write_text('{"stage": ')
+    (folders(store.root)[0] / f"{corpus.fingerprint}.json").write_text('{"stage": ')
     ended = next(n for n in plan.nodes if n.stage == "evaluate")
     store.discard(ended)
     outcome = local.execute(plan, store, Progress(), Options(jobs=2))

@@ -171,6 +171,18 @@ def test_a_percent_sign_in_the_stores_path_stays_one_in_the_log_of_a_job(make, t
         assert f"--output={str(slurm_jobs.log(store, node)).replace('%j', '%%j')}" in words
 
 
+def test_neither_log_nor_note_of_a_job_is_written_through_a_link(make, store, tmp_path, cluster):
+    plan, victim = make(("bm25",)), tmp_path / "victim"
+    victim.write_text("mine")
+    (store.root / "slurm").mkdir(parents=True)
+    for node in plan.nodes:
+        slurm_jobs.log(store, node).symlink_to(victim)
+        (store.root / "slurm" / f"{node.fingerprint}.new").symlink_to(victim)
+    _submit(plan, store)
+    assert victim.read_text() == "mine"
+    assert not any(path.is_symlink() for path in (store.root / "slurm").iterdir())
+
+
 def test_what_waits_in_the_queue_is_known_and_without_an_answer_all_that_was_submitted(make, store, cluster):
     plan = make(("bm25",))
     stages = _stages(plan, _submit(plan, store))

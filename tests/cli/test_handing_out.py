@@ -1,0 +1,52 @@
+"""What leaves the store is read in full first: an altered file is neither shown nor handed out."""
+
+import pytest
+
+from tests.cli.conftest import CELL
+
+SCALE = ("--scale", "tiny")
+
+
+@pytest.fixture
+def altered(measured):
+    """The measured run with one relevance-ordered document renamed, of the size that it had."""
+    [run] = (measured / "store/bm25").glob("*/run.trec")
+    lines = run.read_text().splitlines(keepends=True)
+    query, zero, document, rest = lines[0].split(" ", 3)
+    lines[0] = " ".join(
+        [query, zero, document[::-1] if document[::-1] != document else "0" * len(document), rest]
+    )
+    run.write_text("".join(lines))
+    return run
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["export-run", "compare with ours", "compare a stored one", "evaluate", "import-run", "push"],
+)
+def test_a_run_that_was_altered_is_not_handed_out(repro, altered, tmp_path, verb):
+    mine = tmp_path / "mine.trec"
+    mine.write_text("".join(f"20000 Q0 {374 + rank} {rank + 1} {10 - rank} mine\n" for rank in range(10)))
+    words = {
+        "export-run": ("export-run", CELL, *SCALE, "-o", tmp_path / "out.trec"),
+        "compare with ours": ("compare", mine, "--cell", CELL, *SCALE, "--json"),
+        "compare a stored one": ("compare", altered, "--cell", CELL, *SCALE, "--json"),
+        "evaluate": ("evaluate", altered, "--dataset", "tiny/passage/dev", "--measure", "RR@10"),
+        "import-run": ("import-run", altered, "--cell", CELL),
+        "push": ("push", tmp_path / "there", "--cell", CELL, *SCALE, "--inputs"),
+    }
+    said = repro(*words[verb])
+    assert said.status == 2, said
+    refusal = said.err.splitlines()[-1]
+    assert (
+        f"artefact bm25/{altered.parent.name[:12]} is damaged: run.trec is altered; `repro verify" in refusal
+    )
+    assert said.out == "" and not (tmp_path / "out.trec").exists()
+    assert not list(tmp_path.glob("there/bm25/*/artefact.json"))
+
+
+def test_scores_that_were_altered_are_not_recorded(repro, measured):
+    [scores] = (measured / "store/evaluate").glob("*/scores.json")
+    scores.write_text(scores.read_text().replace("1.0", "0.9", 1))
+    said = repro("run", "--cell", CELL, *SCALE)
+    assert said.status == 2 and "damaged (it is not what was written)" in said.err.splitlines()[-1]
