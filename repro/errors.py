@@ -8,7 +8,7 @@ ReproError
 ├── StageError      3   a stage failed; says where its log lies
 └── BlockedError    4   data, a licence or a component is missing; says how to get it
 
-Exit status 1 is no error: a verdict did not pass under ``--strict``.
+Exit status 1 is no error: a verdict did not pass under ``--strict``, or ``verify --deep`` found a difference.
 """
 
 

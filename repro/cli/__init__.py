@@ -50,7 +50,7 @@ VERBS = {
         "data": "what data there is, whether it is sound, how to get the rest",
         "calibrate": "measure this machine, for estimates of hours",
         "doctor": "what this machine can run, and what to do about the rest",
-        "verify": "read every artefact of the store and name the damaged ones",
+        "verify": "read every artefact of the store, name the damaged ones, compute some again",
         "gc": "what of the store no manifest needs, and remove it",
     },
     "extend": {"new-paper": "begin another paper: a folder of placeholders that runs"},

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.cli.conftest import CELL
+from tests.vector_store import forge, vector_store
 
 
 def test_a_store_that_is_not_there_holds_nothing(repro):
@@ -92,3 +93,63 @@ def test_what_other_code_made_is_made_again_on_request(repro, other_code):
     assert "1 artefacts would be discarded" in repro(*line, "--dry-run").err
     said = repro(*line)
     assert said.status == 0 and ", 1 run now;" in said.err
+
+
+def test_a_sample_is_computed_again_and_compared_on_request(repro, folders):
+    vector_store(folders / "store")
+    said = repro("verify", "--deep")
+    assert said.status == 0
+    *_, line = said.out.splitlines()
+    assert line == (
+        "3 artefacts computed again: 3 agree to the bit, 0 agree to the tolerance, 0 do not agree; "
+        "left out: 1 qrels, 2 encode"
+    )
+    [row] = [line.split() for line in said.out.splitlines() if line.split()[:1] == ["search"]]
+    assert row == ["search", "1", "of", "1", "1", "0", "1e-05"]
+
+
+def test_a_value_that_is_wrong_under_a_valid_seal_is_named(repro, folders):
+    store, nodes = vector_store(folders / "store")
+    name = str(nodes["evaluate"])
+    scores = (store.path(nodes["evaluate"]) / "scores.json").read_text()
+    forge(store, nodes["evaluate"], "scores.json", scores.replace("0.0", "1.0"))
+    assert repro("verify").status == 0
+    said = repro("verify", "--deep", "--seed", "3", "--sample", "1")
+    assert said.status == 1
+    assert any(line.startswith(f"DIFFERS: {name}: scores.json: ") for line in said.out.splitlines())
+    said = repro("verify", "--deep", "--json")
+    assert said.status == 1
+    again = {one["stage"]: one for one in said.json["recomputed"]["artefacts"]}
+    assert {stage: one["agreement"] for stage, one in again.items()} == {
+        "search": "bits",
+        "mine": "bits",
+        "evaluate": "none",
+    }
+    assert said.json["recomputed"]["of"] == {"search": 1, "mine": 1, "evaluate": 1}
+
+
+def test_nothing_is_computed_from_what_is_damaged(repro, folders):
+    store, nodes = vector_store(folders / "store")
+    (store.path(nodes["qrels"]) / "qrels.trec").write_text("")
+    said = repro("verify", "--deep")
+    assert said.status == 2 and "computed again" not in said.out
+    said = repro("verify", "--deep", "--rebuild")
+    assert said.status == 0 and "left out: 2 encode, 1 mine, 1 evaluate" in said.out
+    assert "1 artefacts computed again: 1 agree to the bit" in said.out
+
+
+@pytest.mark.parametrize("blocked, status", [(False, 3), (True, 4)])
+def test_a_stage_that_cannot_compute_again_has_the_status_of_its_reason(
+    repro, folders, monkeypatch, blocked, status
+):
+    from repro.errors import BlockedError
+    from repro.stages import evaluate
+
+    def fails(*_):
+        raise BlockedError("there is no Java", "install one") if blocked else ValueError("no luck")
+
+    vector_store(folders / "store")
+    monkeypatch.setattr(evaluate, "run", fails)
+    said = repro("verify", "--deep")
+    reason = "there is no Java; install one" if blocked else "ValueError: no luck"
+    assert said.status == status and f": {reason}" in said.out

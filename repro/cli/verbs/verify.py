@@ -6,19 +6,39 @@ from repro.locations import Locations
 
 
 @click.command(
-    "verify", epilog="\b\nExamples:\n  repro verify\n  repro verify --rebuild\n  repro verify -v --json"
+    "verify",
+    epilog="""\b
+Examples:
+  repro verify
+  repro verify --rebuild
+  repro verify -v --json
+  repro verify --deep --sample 5 --seed 7""",
 )
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option(
     "--rebuild", is_flag=True, help="Remove damaged artefacts, so that the next run builds them again."
 )
+@click.option("--deep", is_flag=True, help="Compute a sample again from its stored inputs, and compare.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="Artefacts of each stage, with --deep.",
+)
+@click.option("--seed", default=0, show_default=True, metavar="S", help="Draws the sample, with --deep.")
 @click.option("-v", "--verbose", is_flag=True, help="Name the code and libraries that are others here.")
 @click.option("--json", "as_json", is_flag=True, help="One object on standard output.")
-def command(store, rebuild, verbose, as_json):
+def command(store, rebuild, deep, sample, seed, verbose, as_json):
     """Read every artefact of the store and name those that are truncated or altered.
 
     What other code or other versions of libraries made is counted. An imported run is not removed: nothing
     but `repro import-run` with its file makes it again.
+
+    With --deep, evaluations, searches, minings, encodings and whatever else is neither a training nor read
+    from outside are computed again, into a scratch folder. Exit status 1: something does not agree with what
+    is stored; 2: something is damaged, and nothing was computed; 3: a stage failed; 4: one lacks something.
     """
     from repro.cli.printing import emit_json
     from repro.running.provenance import Origins
@@ -27,14 +47,64 @@ def command(store, rebuild, verbose, as_json):
     opened, made = Store(Locations.resolve(store).store), Origins()
     total, damaged = _read_all(opened, made)
     removed = _remove(opened, damaged) if rebuild else []
-    if as_json:
-        unknown = len(made.unknown)
-        read = {"artefacts": total, "damaged": damaged, "removed": removed}
-        emit_json(read | {"other_code": made.other, "unknown_code": unknown})
-    else:
+    shown = {"artefacts": total, "damaged": damaged, "removed": removed}
+    shown |= {"other_code": made.other, "unknown_code": len(made.unknown)}
+    if not as_json:
         _print_damage(total, damaged, removed, rebuild)
         _print_origins(made, verbose)
-    return 0 if len(removed) == len(damaged) else 2
+    status = 0 if len(removed) == len(damaged) else 2
+    if deep and not status:
+        status, shown["recomputed"] = _deep(opened, sample, seed, as_json)
+    if as_json:
+        emit_json(shown)
+    return status
+
+
+def _deep(store, size: int, seed: int, quiet: bool) -> tuple[int, dict]:
+    """Compute a sample again; returns the exit status and the object of ``--json``."""
+    from repro.progress import TerminalProgress
+    from repro.running.recomputation import draw, recompute
+
+    sample = draw(store, size=size, seed=seed)
+    again = list(recompute(sample, store, TerminalProgress()))
+    if not quiet:
+        _print_again(sample, again, seed)
+    results = {one.agreement for one in again}
+    statuses = {"none": 1, "failed": 3, "blocked": 4}
+    status = next((number for name, number in statuses.items() if name in results), 0)
+    shown = {"seed": seed, "sample": size, "of": sample.of, "left_out": sample.left_out}
+    return status, shown | {"artefacts": [one.as_json() for one in again]}
+
+
+def _print_again(sample, again, seed: int) -> None:
+    from repro.cli.printing import table
+
+    words = {"bits": "agree to the bit", "tolerance": "agree to the tolerance", "none": "do not agree"}
+    rows = []
+    for stage, available in sample.of.items():
+        of_stage = [one for one in again if one.stage == stage]
+        counts = [str(sum(one.agreement == name for one in of_stage) or "") for name in words]
+        farthest = max((one.difference or 0.0 for one in of_stage), default=0.0)
+        allowed = f"{of_stage[0].tolerance:g}" if of_stage[0].tolerance else "every bit"
+        rows.append([stage, f"{len(of_stage)} of {available}", *counts, f"{farthest:.2g}", allowed])
+    head = ["stage", "computed again", *words.values(), "largest difference", "tolerance"]
+    table(f"computed again from stored inputs (seed {seed})", head, rows, right=range(2, len(head)))
+    for one in again:
+        if one.why:
+            print(f"{_word(one)}: {one.stage}/{one.fingerprint[:12]}: {one.why}{_made(one)}")
+    left = ", ".join(f"{number} {stage}" for stage, number in sample.left_out.items())
+    counts = [f"{sum(one.agreement == name for one in again)} {word}" for name, word in words.items()]
+    print(f"{len(again)} artefacts computed again: {', '.join(counts)}; left out: {left or 'none'}")
+
+
+def _word(one) -> str:
+    return {"none": "DIFFERS", "failed": "failed", "blocked": "blocked"}[one.agreement]
+
+
+def _made(one) -> str:
+    if one.other_code is None:
+        return "; made by unknown code"
+    return f"; made by other code ({', '.join(one.other_code)})" if one.other_code else ""
 
 
 def _read_all(store, made) -> tuple[int, dict[str, list[str]]]:

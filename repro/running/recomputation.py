@@ -1,0 +1,142 @@
+"""A sample of the stored artefacts, computed again from their stored inputs in a scratch folder."""
+
+from __future__ import annotations
+
+import functools
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from repro.errors import BlockedError
+from repro.graph import Node
+from repro.progress import Progress
+from repro.running.agreement import Agreement, agreement
+from repro.running.engines.inline import run_stage
+from repro.running.provenance import differences
+from repro.stage_table import STAGES
+from repro.store import Store
+from repro.store.lineage import Lineage
+
+# days of work, and bytes of Lucene's that differ each time
+TOO_MUCH = ("pretrain", "finetune", "lucene_index")
+OUTSIDE = {"source", "checkpoint"}  # where these lie the store does not hold all inputs
+# of what follows from sums of floats, whose order a machine may choose; of all else every bit is due
+TOLERANCES = dict.fromkeys(
+    ("encode", "encode_views", "score_pairs", "rerank", "search", "search_views"), 1e-5
+)
+TOLERANCES |= {"project": 1e-5, "compare": 1e-9}
+HALF_PRECISION = 1e-2
+
+
+@dataclass(frozen=True)
+class Again:
+    """One artefact, computed again.
+
+    Attributes:
+        agreement: ``bits``, ``tolerance``, ``none``, or ``failed`` and ``blocked``, where nothing came of it.
+        difference: as :class:`repro.running.agreement.Agreement` has it.
+        why: a sentence where it does not agree, or could not be computed.
+        other_code: the modules and libraries that made the stored one and are others here; None if unknown.
+    """
+
+    stage: str
+    fingerprint: str
+    agreement: str
+    tolerance: float
+    difference: float | None
+    why: str
+    other_code: list[str] | None
+
+    def as_json(self) -> dict:
+        """The object that ``verify --deep --json`` prints."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Nodes to compute again, and the artefacts, by stage, that could not be chosen.
+
+    Attributes:
+        nodes: in the order of the stages.
+        of: stage -> how many it was drawn from.
+        left_out: stage -> artefacts that are not computed again: a training, one whose inputs or plan are not
+            in the store, or one of an earlier version of its stage.
+    """
+
+    nodes: list[Node]
+    of: dict[str, int]
+    left_out: dict[str, int]
+
+
+def draw(store: Store, *, size: int, seed: int) -> Sample:
+    """``size`` artefacts of every stage that can be computed again from what is stored.
+
+    The choice among a stage's artefacts depends on the seed and on these alone.
+    """
+    nodes, of, left_out, known = [], {}, {}, _nodes(Lineage(store.root))
+    for stage in STAGES:
+        stored = sorted(path.name for path in store.root.glob(f"{stage}/*") if len(path.name) == 64)
+        able = [node for name in stored if (node := known(name)) and _can_be_computed(node, store)]
+        if able:
+            of[stage] = len(able)
+            nodes += random.Random(f"{seed} {stage}").sample(able, min(size, len(able)))
+        if len(able) < len(stored):
+            left_out[stage] = len(stored) - len(able)
+    return Sample(nodes, of, left_out)
+
+
+def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Again]:
+    """Run each node's stage into a scratch folder and compare; nothing of the store is written."""
+    with progress.task("computing again", total=len(sample.nodes)) as advance:
+        for node in sample.nodes:
+            yield _again(node, store)
+            advance(1)
+
+
+def _can_be_computed(node: Node, store: Store) -> bool:
+    """Whether the stage as it is now can be run on inputs that are stored."""
+    spec = STAGES[node.stage]
+    if node.stage in TOO_MUCH or not spec.inputs or spec.needs & OUTSIDE:
+        return False
+    described = spec.ignored <= node.params.keys()  # by the note of a plan; no record has what is ignored
+    return described and all(store.state(parent) == "stored" for parent in node.parents())
+
+
+def _nodes(lineage: Lineage) -> Callable[[str], Node | None]:
+    """Gives the node that notes and records describe under a fingerprint.
+
+    None where they do not, or where the version of a stage is another one here.
+    """
+
+    @functools.cache
+    def node(fingerprint: str) -> Node | None:
+        described = lineage.describe(fingerprint)
+        inputs = {}
+        for name, value in described.get("inputs", {}).items():
+            several = isinstance(value, list)
+            nodes = tuple(map(node, value if several else [value]))
+            if None in nodes:
+                return None
+            inputs[name] = nodes if several else nodes[0]
+        made = Node(described["stage"], described["params"], inputs) if described else None
+        return made if made and made.fingerprint == fingerprint else None
+
+    return node
+
+
+def _again(node: Node, store: Store) -> Again:
+    half = node.params.get("precision") in ("fp16", "bf16")
+    tolerance = HALF_PRECISION if half else TOLERANCES.get(node.stage, 0.0)
+    with tempfile.TemporaryDirectory(prefix="repro-verify-") as scratch:
+        try:
+            run_stage(node, store, Path(scratch), Progress())
+            compared = agreement(store.path(node), Path(scratch), tolerance=tolerance)
+        except BlockedError as error:
+            compared = Agreement("blocked", None, str(error))
+        except Exception as error:
+            compared = Agreement("failed", None, f"{type(error).__name__}: {error}")
+    others = differences(store.record(node).get("facts", {}))
+    difference, why = compared.difference, compared.why
+    return Again(node.stage, node.fingerprint, compared.name, tolerance, difference, why, others)
