@@ -70,6 +70,7 @@ def test_the_difference_is_relative_to_the_greatest_magnitude(folders):
         ("ids.txt", "a\nb\n", "a\nc\n", "1 of 2 lines"),
         ("rows.jsonl", '{"id": "a"}\n', '{"id": "b"}\n', "1 of 1 lines"),
         ("scores.json", "[1.0]", "[NaN]", "1 of 1 numbers"),
+        ("scores.json", "[1.0]", "[1.0", "1 of 1 lines"),
     ],
 )
 def test_what_differs_in_more_than_numbers_never_agrees(folders, name, one, other, why):

@@ -15,10 +15,7 @@ from repro.store import Store
 
 
 def test_an_artefact_says_which_code_and_libraries_made_it(tmp_path):
-    from repro.datasets.sources import locate
-
-    source = locate("tiny/wiki/test", "qrels", None).to_json()
-    store, node = Store(tmp_path), Node("qrels", {"dataset": "tiny/wiki/test", "source": source})
+    store, node = Store(tmp_path), Machine().resolve(Node("qrels", {"dataset": "tiny/wiki/test"}))
     run_node(node, store, Progress())
     facts = store.record(node)["facts"]
     assert "repro.stages.qrels" in facts["modules"] and len(facts["code"]) == 64
