@@ -1,4 +1,5 @@
-"""Exact search: beside faiss and torch in one process, and ``--big``: more vectors than memory.
+"""Exact search with its second scoring: beside faiss and torch in one process, and ``--big``: more vectors
+than memory.
 
 ``--big`` writes an index of 3.4 GB to disk, searches it in a child process whose data segment the system
 limits to 1 GB (address space, of which threads reserve some beside what they use), and compares every rank of
@@ -25,6 +26,7 @@ from report import write
 
 from repro.progress import Progress
 from repro.stages import search
+from repro.stages.vectors import final_scores
 from repro.stages.vectors.search_memory import VARIABLE
 from repro.stages.vectors.vector_files import VectorFile, read_embeddings
 
@@ -143,7 +145,7 @@ def beside(folder: Path, asked: argparse.Namespace) -> list[dict]:
 
     def ours() -> np.ndarray:
         found = search.best(passages, queries, depth=asked.depth, memory=memory, progress=Progress())
-        return np.vstack([scores for _, scores, _ in found])
+        return np.vstack([final_scores.rescored(passages, block, rows)[0] for _, block, _, rows in found])
 
     def flat() -> np.ndarray:
         index = faiss.IndexFlatIP(asked.size)

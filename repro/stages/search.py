@@ -1,6 +1,5 @@
 """Stage ``search``: exact inner-product search."""
 
-import heapq
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,12 +8,13 @@ import numpy as np
 from repro.errors import DataError, StageError, UsageError
 from repro.evaluation.run_writer import write_run
 from repro.progress import Progress
+from repro.stages.vectors.final_scores import among_all, cut, error_bounds, may_lack, rescored
 from repro.stages.vectors.search_memory import VARIABLE, search_memory
 from repro.stages.vectors.vector_files import IdFile, VectorFile, read_embeddings
 
 BLOCK_BYTES = 1 << 30  # of vectors; more at once is not faster
-SPARE = 100  # passages beyond the depth, so that few queries with ties across it are scored again
-ROWS, QUERIES = 1024, 4096  # that faiss multiplies at a time
+SPARE = 100  # passages beyond the depth, so that few queries need a look at all passages
+QUERIES = 4096  # that faiss multiplies at a time
 MERGED = 64  # queries at a time, so that what merging needs is small
 GPU_DEPTH = 2048  # the deepest search of faiss on a GPU
 
@@ -30,9 +30,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     vectors again: ``benchmarks/search.py --big`` took twice as long in 30 MB, with two blocks of queries, as
     in 600 MB with one.
 
-    Scores have the same bits in whatever memory as long as blocks have 1,024 passages and queries come at
-    once. Among equal scores the greater id comes first, at the depth's edge too. A query for which more than
-    100 passages tie there reads all vectors once more, and takes 4 bytes a passage for their scores.
+    faiss only finds candidates, 100 beyond the depth. They are read and scored again in a fixed way (see
+    ``final_scores``), and cut and ordered by that, so that the run has the same bytes on a GPU and a CPU, on
+    any number of threads and in any memory. A query that may lack a passage, because more than those 100 are
+    as good as the last one within the error of float32, is held against all passages once more.
+
+    Among equal scores the greater id comes first, at the depth's edge too.
 
     Raises:
         UsageError: the memory that was stated is no size, or too small.
@@ -44,13 +47,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if passages.shape[1] != queries.shape[1]:
         raise DataError(f"passages have {passages.shape[1]} dimensions, queries {queries.shape[1]}")
     blocks = best(passages, queries, depth=params["depth"] + SPARE, memory=search_memory(), progress=progress)
-    ranked = _ranked(passages, queries, topics, documents, blocks, params["depth"])
+    ranked = _ranked(passages, topics, documents, blocks, params["depth"])
     return write_run(out, ranked, tag="dense")
 
 
 def best(
     passages: VectorFile, queries: VectorFile, *, depth: int, memory: int, progress: Progress
-) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
     """The greatest inner products of each query, in descending order, for one block of queries at a time.
 
     Args:
@@ -60,8 +63,8 @@ def best(
         memory: in bytes.
 
     Yields:
-        the block's first query, scores (B, K) float32, and rows of ``passages`` (B, K) int64; the arrays are
-        used again for the next block.
+        the block's first query, its vectors (B, H), scores (B, K) float32, and rows of ``passages`` (B, K)
+        int64; the arrays are used again for the next block.
 
     Raises:
         UsageError: the memory does not hold a query and a passage.
@@ -80,10 +83,9 @@ def best(
             best_scores[:] = -np.inf
             for first in range(0, len(passages), step):
                 vectors = _read(passages, first, min(first + step, len(passages)), into=passages_read)
-                products, places = search(block, vectors, min(depth, len(vectors)))
-                _merge(best_scores, best_rows, products, places, first)
+                _merge(best_scores, best_rows, *search(block, vectors, min(depth, len(vectors))), first)
                 advance(len(vectors))
-            yield start, best_scores, best_rows
+            yield start, block, best_scores, best_rows
 
 
 def _read(file: VectorFile, first: int, end: int, into: np.ndarray) -> np.ndarray:
@@ -97,24 +99,22 @@ def _read(file: VectorFile, first: int, end: int, into: np.ndarray) -> np.ndarra
 def block_sizes(memory: int, *, queries: int, depth: int, size: int) -> tuple[int, int]:
     """Numbers of queries and of passages that are multiplied at a time within ``memory`` bytes.
 
-    A query takes its vector, and for each rank 12 bytes of its ranking and 12 of the block's; of 4,096
-    queries at a time faiss holds twice the depth as candidates.
+    A query takes its vector, and for each rank 12 bytes of its ranking, and 12 of the block's or later 20 of
+    the second scoring; of 4,096 queries at a time faiss holds twice the depth as candidates.
 
     Raises:
         UsageError: the memory does not hold a query and a passage.
     """
-    per_query, candidates = 4 * size + 24 * depth, 24 * depth
+    per_query, candidates = 4 * size + 32 * depth, 24 * depth
     per_block = memory // 2 // (per_query + candidates)
     if per_block < 1:
         least = 2 * (per_query + candidates)
         raise UsageError(f"{memory} bytes do not hold one query; set {VARIABLE} to at least {least}")
     if per_block > QUERIES:
         per_block = (memory // 2 - QUERIES * candidates) // per_query
-        per_block -= per_block % QUERIES if per_block < queries else 0
     per_block = min(per_block, max(1, queries))
     left = memory - per_block * per_query - min(per_block, QUERIES) * candidates
-    rows = min(left, BLOCK_BYTES) // (4 * size)
-    return per_block, rows - rows % ROWS if rows > ROWS else rows
+    return per_block, min(left, BLOCK_BYTES) // (4 * size)
 
 
 def _faiss(depth: int) -> Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, np.ndarray]]:
@@ -147,46 +147,23 @@ def _merge(
 
 def _ranked(
     passages: VectorFile,
-    queries: VectorFile,
     topics: IdFile,
     documents: IdFile,
-    blocks: Iterator[tuple[int, np.ndarray, np.ndarray]],
+    blocks: Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]],
     depth: int,
 ) -> Iterator[tuple[str, list[str], np.ndarray]]:
-    """Yield each query's ``depth`` best passages; ties at the depth are cut by id, the greater first."""
-    for start, scores, rows in blocks:
+    """Yield each query's ``depth`` best passages with their final scores, in no order."""
+    for start, queries, found, rows in blocks:
+        scores, longest = rescored(passages, queries, rows)
+        if rows.shape[1] < len(passages):
+            errors = error_bounds(queries, longest)
+            unsure = may_lack(found, scores, errors, depth)
+            edges = np.partition(scores[unsure], -depth, axis=1)[:, -depth]
+            wider = among_all(passages, documents, queries[unsure], edges, errors[unsure], depth)
+            scores[unsure] = -np.inf
+            for query, best in zip(unsure, wider, strict=True):
+                scores[query, :depth], rows[query, :depth] = best
         names = topics.at(np.arange(start, start + len(scores)))
-        for query, (topic, products, places) in enumerate(zip(names, scores, rows, strict=True), start):
-            if len(places) > depth and products[depth - 1] == products[depth]:
-                if products[depth] == products[-1] and len(places) < len(passages):
-                    vector = queries.read(query, query + 1)[0]
-                    products, places = _with_all_ties(passages, documents, vector, products, places, depth)
-                ids = documents.at(places)
-                order = sorted(range(len(ids)), key=lambda rank: (products[rank], ids[rank]), reverse=True)
-                places, products = places[order], products[order]
-            yield topic, documents.at(places[:depth]), products[:depth]
-
-
-def _with_all_ties(
-    passages: VectorFile,
-    documents: IdFile,
-    query: np.ndarray,
-    products: np.ndarray,
-    places: np.ndarray,
-    depth: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Replace the last candidates by the ``depth`` greatest ids of all passages that tie with them.
-
-    Candidates are products and places, (K,) each, in descending order. Ties are decided by sums in float64,
-    rounded once: in those of faiss, equal vectors at different places may differ.
-    """
-    scores = np.empty(len(passages), dtype=np.float32)
-    for first in range(0, len(passages), ROWS):
-        vectors = passages.read(first, min(first + ROWS, len(passages))).astype(np.float64)
-        scores[first : first + ROWS] = (vectors * query).sum(axis=1)
-    level = products[-1]
-    tied = np.flatnonzero(np.isin(scores, np.unique(scores[places[products == level]])))
-    above = places[products > level]
-    tied = np.setdiff1d(tied, above, assume_unique=True)
-    tied = heapq.nlargest(depth, tied, key=lambda row: documents.at(np.array([row])))
-    return np.append(products[products > level], np.full(len(tied), level)), np.append(above, tied)
+        for topic, products, places in zip(names, scores, rows, strict=True):
+            kept = cut(products, places, documents, depth)
+            yield topic, documents.at(places[kept]), products[kept]
