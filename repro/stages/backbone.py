@@ -55,7 +55,7 @@ def check_whole(report: dict, *, optional: tuple[str, ...]) -> None:
 
 def _remedy(params: dict) -> str:
     if params["source"]["kind"] == "folder":
-        return "put config.json, the weights and the tokenizer's files there"
+        return "put config.json, weights and tokenizer of a kind that transformers knows there"
     return (
         f"put it, converted if need be, into $REPRO_DATA/models/{params['name']}, or choose another reading"
     )

@@ -86,6 +86,10 @@ def test_the_default_prompt_stands_where_a_side_has_none_of_its_own(tmp_path):
         (DIRECTORY | {"config.json": {"max_position_embeddings": "x"}}, "does not hold what such files do"),
         (DIRECTORY | {"modules.json": [{"path": ""}]}, "does not hold what such files do"),
         (DIRECTORY | {"modules.json": []}, "cannot be followed"),
+        (
+            DIRECTORY | {"modules.json": [{"idx": 0, "type": "Pooling", "path": "../b"}]},
+            "'../b' is no folder of",
+        ),
         ({"repro.json": {"conventions": ["cls"]}}, "none of the conventions"),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from datasets import Dataset, load_from_disk
 
-from repro.datasets.sentence_splitting import sentences_by_rules
+from repro.datasets.sentence_splitting import SentenceSplitter, sentences_by_rules
 from repro.datasets.span_packing import packed
 from repro.errors import BlockedError, DataError, UsageError
 from repro.stages import tokenize
@@ -224,3 +224,16 @@ def test_a_missing_splitter_blocks_before_anything_is_read(tmp_path, progress, m
     monkeypatch.setenv("REPRO_DATA", str(tmp_path))
     with pytest.raises(BlockedError, match="choose the splitter 'rules'"):
         in_spans(tmp_path, tmp_path, tmp_path, progress, splitter="nltk")
+
+
+def test_a_splitter_whose_model_changed_since_the_plan_is_refused(
+    prose, model, tmp_path, progress, monkeypatch
+):
+    def other(name, data):
+        return SentenceSplitter(str.splitlines, "nltk", "the digest of another model")
+
+    monkeypatch.setattr(tokenize, "sentence_splitter", other)
+    with pytest.raises(
+        DataError, match="the model of the sentence splitter nltk changed since it was planned"
+    ):
+        in_spans(prose, model, tmp_path, progress, splitter="nltk", identity="the digest of the model")
