@@ -1,6 +1,7 @@
 """A comparison on the terminal, and the exit status that follows from it."""
 
 import sys
+from collections.abc import Sequence
 
 from repro.judging.compared import Comparison
 from repro.judging.verdict import FAILS
@@ -9,6 +10,7 @@ from repro.running.plan import Plan
 from repro.running.provenance import origins
 from repro.running.runner import Outcome
 from repro.store import Store
+from repro.store.results import Appended
 
 
 def show_exhibits(plan: Plan, outcome: Outcome) -> None:
@@ -53,6 +55,16 @@ def show(comparison: Comparison, plan: Plan, store: Store, *, as_json: bool) -> 
         print(line, file=sys.stderr)
 
 
+def show_contradicted(added: Sequence[Appended]) -> None:
+    """A sentence on standard error about recorded results that were measured again and came out otherwise."""
+    changed = [a for a in added if a.contradicted]
+    if changed:
+        pairs = [f"{a.record.cell} {a.contradicted.measured:.10g}, now {a.record.measured:.10g}" for a in changed]
+        first, more = "; ".join(pairs[:3]), f"; and {len(pairs) - 3} more" if len(pairs) > 3 else ""
+        why = "the same fingerprint gave another result, which was recorded and counts from now on"
+        print(f"{why}: recorded {first}{more}", file=sys.stderr)
+
+
 def summary(comparison: Comparison) -> str:
     """One line: how many cells, and how many of each verdict."""
     counts = comparison.counts()
@@ -73,6 +85,8 @@ def notices(comparison: Comparison) -> list[str]:
             lines.setdefault(f"blocked: {first.cause}; {first.remedy}{more}", []).append(c.cell.id)
         if c.verdict.name == "failed":
             lines.setdefault(f"failed: {c.verdict.why}", []).append(c.cell.id)
+        for about in filter(None, (c.contradicted, c.outdated)):
+            lines.setdefault(about, []).append(c.cell.id)
         if c.records and c.records[0].origin:
             lines.setdefault(c.verdict.why, []).append(c.cell.id)
         for reading, why in (c.records[0].substitutes if c.records else {}).items():

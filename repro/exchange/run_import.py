@@ -17,13 +17,15 @@ from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
 from repro.progress import Progress
 from repro.running.engines.inline import ensure
-from repro.running.measurement import COMPUTED, Measurement, evaluation
+from repro.running.imports import import_of, scoring
+from repro.running.measurement import COMPUTED, Measurement
 from repro.running.records import measured
+from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.store import check_where_stored
 from repro.store.disk import sha256
-from repro.store.results import Record
+from repro.store.results import Appended, Record
 
 
 @dataclass(frozen=True)
@@ -32,13 +34,18 @@ class Imported:
 
     Attributes:
         facts: of the file: form, queries, lines, depth, nudged.
-        new: whether the record was not there before.
+        added: the record as it was added; None where it was there before.
     """
 
     cell: Cell
     record: Record
     facts: dict
-    new: bool
+    added: Appended | None
+
+    @property
+    def new(self) -> bool:
+        """Whether the record was not there before."""
+        return self.added is not None
 
     @property
     def verdict(self) -> Verdict:
@@ -103,7 +110,7 @@ class Importer:
                 checked[cell.column.dataset] = self._checked(path, plans[cell.id])
             check_depth(path, checked[cell.column.dataset].depth, plans[cell.id].measure, cell=cell.id)
         digest = sha256(path)
-        finished = [_with_run(plans[cell.id], path, digest) for cell in cells]
+        finished = [_with_run(plans[cell.id], path, digest, self.machine) for cell in cells]
         for measurement in finished:
             self._ensure([*measurement.runs, *measurement.parts])
         origin = {"kind": "import", "file": path.name, "sha256": digest, "source": source}
@@ -118,9 +125,7 @@ class Importer:
             raise UsageError(f"{cell.id} is the mean of {len(entry.members)} sets, which one run cannot give")
         if cell.recipe:
             return self.builder.measure(cell, None)
-        stand_in = Node("imported_run", {"dataset": entry.id, "sha256": "", "name": "", "source": ""})
-        scored = self.machine.resolve(evaluation(stand_in, entry, cell.column.measure, {}))
-        return Measurement(cell, None, ((scored,),), cell.column.measure, {}, {})
+        return import_of(cell, None, self.machine, {"sha256": "", "name": "", "source": ""})
 
     def _checked(self, path: Path, plan: Measurement) -> ForeignRun:
         """The file read against the topics of the dataset, which are built if the store lacks them."""
@@ -136,9 +141,11 @@ class Importer:
         ensure(nodes, self.store, self.progress, machine=self.machine, quiet=True).raise_first()
 
     def _record(self, measurement: Measurement, origin: dict, tag: str | None) -> Imported:
-        record = replace(measured(measurement, SCALE, self.store), origin={**origin, "tag": tag})
+        origin = {**origin, "tag": tag, **scoring(measurement)}
+        record = replace(measured(measurement, SCALE, self.store), origin=origin)
         facts = self.store.record(measurement.runs[0])["facts"]
-        return Imported(measurement.cell, record, facts, bool(self.results.append([record])))
+        added = self.results.append([record])
+        return Imported(measurement.cell, record, facts, added[0] if added else None)
 
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[Imported], list[str]]:
@@ -156,11 +163,9 @@ def import_public(importer: Importer, folder: Path) -> tuple[list[Imported], lis
     return imported, notices
 
 
-def _with_run(plan: Measurement, path: Path, digest: str) -> Measurement:
+def _with_run(plan: Measurement, path: Path, digest: str, machine: Machine) -> Measurement:
     """The measurement with the file in place of the recipe's run, and without the recipe's readings."""
-    part = plan.parts[0]
     file = {"sha256": digest, "name": path.name, "source": str(path.resolve())}
-    params = {"dataset": plan.cell.column.dataset, **file}
-    scored = Node("evaluate", part.params, {**part.inputs, "run": Node("imported_run", params)})
-    check_types(scored)
-    return Measurement(plan.cell, None, ((scored,),), plan.measure, {}, {})
+    measurement = import_of(plan.cell, plan, machine, file)
+    check_types(measurement.parts[0])
+    return measurement

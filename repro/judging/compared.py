@@ -22,7 +22,8 @@ class Compared:
         records: one per distinct measurement (seeds that change nothing count once).
         verdict: the name, and why.
         obstacles: what stands in the way, for a cell that is blocked.
-        current: whether the records come from the graph as it is now; older ones stay, and say so.
+        outdated: why the records are not of the graph and the manifest as they are now; empty where they are.
+        contradicted: which record the stored scores, shown in its place, contradict; empty where none.
     """
 
     cell: Cell
@@ -30,7 +31,13 @@ class Compared:
     records: tuple[Record, ...]
     verdict: Verdict
     obstacles: tuple[Obstacle, ...] = ()
-    current: bool = True
+    outdated: str = ""
+    contradicted: str = ""
+
+    @property
+    def current(self) -> bool:
+        """Whether the records are of the graph and the manifest as they are; older ones stay, and say so."""
+        return not self.outdated
 
     @property
     def measured(self) -> float | None:
@@ -53,6 +60,7 @@ class Compared:
             "why": self.verdict.why,
             "scale": self.scale,
             "unit": self.cell.unit,
+            "measure": of_first("measure"),
             "seeds": [r.seed for r in self.records],
             "fingerprint": of_first("fingerprint"),
             "fingerprints": [r.fingerprint for r in self.records],

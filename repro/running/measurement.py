@@ -3,13 +3,13 @@
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from repro.datasets.catalog import Dataset, dataset
-from repro.errors import ManifestError, UsageError
+from repro.errors import ManifestError, ReproError, UsageError
 from repro.evaluation.measures import parse_measure
 from repro.graph import Node, canonical, check_types, walk
 from repro.manifest.cells import Cell, Shown
@@ -33,7 +33,7 @@ class Measurement:
         groups: evaluations; the cell's value is the mean of a group, of the largest mean where there are
             several. A group has several where a dataset has members or a recipe gives several runs.
         measure: by which the cell is scored; a reading may say another one than its column's.
-        departures: readings in force that are not the default.
+        departures: readings in force that are not the default, without those that change nothing here.
         substitutes: readings whose original data is not at hand, and why.
     """
 
@@ -63,6 +63,11 @@ class Measurement:
         whole = identity[0] if len(identity) == 1 else identity
         return hashlib.sha256(canonical(whole).encode()).hexdigest()
 
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """What decides the number: the scores that are read, by which measure, in which unit."""
+        return self.fingerprint, self.measure, self.cell.unit
+
 
 @dataclass
 class Builder:
@@ -73,12 +78,22 @@ class Builder:
     overrides: Mapping[str, str] = field(default_factory=dict)
     _calls: dict[str, tuple[Node | Runs, Choices]] = field(default_factory=dict)
     _checked: set[str] = field(default_factory=set)
+    _with_fewer: dict[str, "Builder"] = field(default_factory=dict)
 
     def __post_init__(self):
         self._rewrite = self.scale.rewriter()
 
     def measure(self, cell: Cell, seed: int | None) -> Measurement:
         """How a cell is measured with one seed. Raises ManifestError for what the manifest has wrong."""
+        made = self._measure(cell, seed)
+
+        def identity(builder: Builder) -> tuple[str, str, str]:
+            return builder._measure(cell, seed).identity
+
+        return replace(made, departures=self._effective(made.departures, made.substitutes, identity))
+
+    def _measure(self, cell: Cell, seed: int | None) -> Measurement:
+        """The measurement, with every choice that was asked for and is not the default as a departure."""
         entry = _catalogued(cell)
         members = [dataset(m) for m in entry.members] or [entry]
         calls = [self._call(cell, member.id, seed) for member in members]
@@ -100,8 +115,46 @@ class Builder:
 
     def exhibit(self, shown: Shown, seed: int | None) -> tuple[Node, dict[str, str]]:
         """The finished node of something shown, and the choices it used that are not the default."""
+        node, departures, substitutes = self._exhibit(shown, seed)
+
+        def identity(builder: Builder) -> str:
+            return builder._exhibit(shown, seed)[0].fingerprint
+
+        return node, self._effective(departures, substitutes, identity)
+
+    def _exhibit(self, shown: Shown, seed: int | None) -> tuple[Node, dict[str, str], dict[str, str]]:
         made, choices = self._call(shown, shown.exhibit.dataset or "", seed)
-        return self._finish(made), self._readings(choices)[0]
+        return self._finish(made), *self._readings(choices)
+
+    def _effective(
+        self,
+        departures: Mapping[str, str],
+        substitutes: Mapping[str, str],
+        identity: Callable[["Builder"], Any],
+    ) -> dict[str, str]:
+        """The departures without the user's choices that change nothing: at their default all stays as it is.
+
+        One choice is taken back after another, so that what is left always gives what was asked for.
+
+        Args:
+            identity: of what is made, by this builder or by one with fewer of the user's choices.
+        """
+        asked, left = identity(self) if departures else None, dict(self.overrides)
+        for reading in sorted(departures.keys() & self.overrides.keys() - substitutes.keys()):
+            fewer = {key: choice for key, choice in left.items() if key != reading}
+            try:
+                same = identity(self._but(fewer)) == asked
+            except ReproError:  # at its default, beside the other choices, the recipe refuses it
+                same = False
+            left = fewer if same else left
+        dropped = self.overrides.keys() - left.keys()
+        return {reading: choice for reading, choice in departures.items() if reading not in dropped}
+
+    def _but(self, overrides: dict[str, str]) -> "Builder":
+        """A builder with other choices of the user."""
+        return self._with_fewer.setdefault(
+            canonical(overrides), Builder(self.scale, self.machine, overrides, _with_fewer=self._with_fewer)
+        )
 
     def asked_for(self) -> set[str]:
         """Every reading that some recipe asked for."""

@@ -1,32 +1,48 @@
 """Records of measured cells, made from the scores that the store holds."""
 
+import contextlib
 import functools
 import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
-from repro.graph import canonical
+from repro.errors import StoreError
+from repro.graph import Node, canonical
 from repro.locations import CHECKOUT
 from repro.machine.system import hardware
 from repro.machine.versions import commit, software
 from repro.manifest.cells import Cell
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
-from repro.store import Store, read_json
-from repro.store.results import Record, Results
+from repro.store import Store, damage, read_json
+from repro.store.results import Appended, Record, Results
 
-_scores = functools.lru_cache(maxsize=8)(read_json)  # columns share an evaluation
+PER_UNIT = {"percent": 100}  # of a score, which is a fraction or, as an index's size, in its column's unit
 
 
-def record(plan: Plan, store: Store, results: Results) -> int:
-    """Append a record for every measured cell whose evaluations are stored; returns how many were new."""
+def record(plan: Plan, store: Store, results: Results) -> list[Appended]:
+    """Append a record for every measured cell whose evaluations are stored; returns what was new.
+
+    Raises StoreError where a stored evaluation is damaged, before anything is recorded.
+    """
     plan.look(store)
-    records = [
-        measured(m, plan.scale.name, store)
-        for m in plan.measurements
-        if all(plan.states[p.fingerprint] == "stored" for p in m.parts)
-    ]
-    return results.append(records + averages(plan, records))
+    return results.append(replace(r, **_circumstances()) for r in stored_records(plan, store))
+
+
+def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> list[Record]:
+    """What the stored evaluations of a plan say now, of single cells and averages; not said when and where.
+
+    Args:
+        sound_only: leave out damaged evaluations, for which StoreError is raised otherwise.
+    """
+    records = []
+    for m in plan.measurements:
+        if all(plan.states[p.fingerprint] == "stored" for p in m.parts):
+            with contextlib.suppress(StoreError if sound_only else ()):
+                records.append(_scored(m, plan.scale.name, store))
+    return records + averages(plan, records)
 
 
 def measured(measurement: Measurement, scale: str, store: Store) -> Record:
@@ -35,11 +51,15 @@ def measured(measurement: Measurement, scale: str, store: Store) -> Record:
     Of several groups of runs the largest mean. A set of queries that several runs answer is counted once;
     what is missing, in the run that misses most.
     """
+    return replace(_scored(measurement, scale, store), **_circumstances())
+
+
+def _scored(measurement: Measurement, scale: str, store: Store) -> Record:
     means: dict[str, float] = {}
     queries: dict[str, int] = {}
     missing: dict[str, int] = {}
     for part in measurement.parts:
-        scores = _scores(store.path(part) / "scores.json")
+        scores = scores_of(part, store)
         judged = part.inputs.get("qrels", part).fingerprint
         values = scores["measures"][measurement.measure]
         means[part.fingerprint] = sum(values) / len(values)
@@ -49,42 +69,98 @@ def measured(measurement: Measurement, scale: str, store: Store) -> Record:
     return Record(
         cell=measurement.cell.id,
         scale=scale,
-        measured=value * (100 if measurement.cell.unit == "percent" else 1),
+        measured=value * PER_UNIT.get(measurement.cell.unit, 1),
         seed=measurement.seed,
         fingerprint=measurement.fingerprint,
         queries=sum(queries.values()),
         missing=sum(missing.values()),
+        measure=measurement.measure,
+        unit=measurement.cell.unit,
         readings=dict(measurement.departures),
         substitutes=dict(measurement.substitutes),
-        **_circumstances(),
     )
 
 
-def averages(plan: Plan, records: list[Record]) -> list[Record]:
+def scores_of(part: Node, store: Store) -> dict:
+    """The content of a stored evaluation, read in full. Raises StoreError where it is damaged."""
+    path = store.path(part)
+    status = (path / "scores.json").stat()
+    stamp = status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    return _sound_scores(path, stamp)
+
+
+@functools.lru_cache(maxsize=8)  # columns share an evaluation
+def _sound_scores(path: Path, stamp: tuple[int, ...]) -> dict:
+    if wrong := damage(path):
+        what = f"artefact {path.parent.name}/{path.name[:12]} is damaged: {'; '.join(wrong)}"
+        raise StoreError(f"{what}; `repro verify --rebuild` removes it, the next run builds it again")
+    return read_json(path / "scores.json")
+
+
+def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
     """Records of columns that average others, where every part was measured with the same seed."""
     known = {(r.cell, r.seed): r for r in records}
     made = []
     for cell in plan.cells:
-        for seed in {r.seed for r in records} if cell.column.mean_of else ():
-            prefix = cell.id.rpartition("/")[0]
-            parts = [known.get((f"{prefix}/{column}", seed)) for column in cell.column.mean_of]
+        for seed in {seed for _, seed in known} if cell.column.mean_of else ():
+            parts = [known.get((member, seed)) for member in members(cell)]
             if all(parts):
                 made.append(_average(cell, parts))
     return made
 
 
+def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
+    """Cell -> seed -> fingerprint, measure and unit that a record of it must have, averages among them."""
+    asked: dict[str, dict[int | None, tuple[str, str, str]]] = {}
+    for m in plan.measurements:
+        asked.setdefault(m.cell.id, {})[m.seed] = m.identity
+    for cell in plan.cells:
+        parts = [asked.get(member, {}) for member in members(cell)]
+        for seed in set.intersection(*map(set, parts)) if parts else ():
+            asked.setdefault(cell.id, {})[seed] = _of_average(cell, [of[seed] for of in parts])
+    return asked
+
+
+def members(cell: Cell) -> list[str]:
+    """Ids of the cells that a cell averages; none for others."""
+    row = cell.id.rpartition("/")[0]
+    return [f"{row}/{column}" for column in cell.column.mean_of]
+
+
+def _of_average(cell: Cell, parts: list[tuple[str, str, str]]) -> tuple[str, str, str]:
+    """The identity of an average of parts with these, each by its own measure."""
+    fingerprints, measures, _ = zip(*parts, strict=True)
+    whole = hashlib.sha256(canonical(list(fingerprints)).encode()).hexdigest()
+    return whole, measures[0] if len(set(measures)) == 1 else ", ".join(measures), cell.unit
+
+
 def _average(cell: Cell, parts: list[Record]) -> Record:
+    fingerprint, measure, unit = _of_average(cell, [part.identity for part in parts])
     return replace(
         parts[0],
         cell=cell.id,
-        measured=sum(r.measured for r in parts) / len(parts),
-        fingerprint=hashlib.sha256(canonical([r.fingerprint for r in parts]).encode()).hexdigest(),
+        measured=sum(_in_unit(part, unit) for part in parts) / len(parts),
+        fingerprint=fingerprint,
+        measure=measure,
+        unit=unit,
         queries=sum(r.queries for r in parts),
         missing=sum(r.missing for r in parts),
-        readings={k: v for r in parts for k, v in r.readings.items()},
-        substitutes={k: v for r in parts for k, v in r.substitutes.items()},
-        **_circumstances(),
+        readings=_merged(r.readings for r in parts),
+        substitutes=_merged(r.substitutes for r in parts),
     )
+
+
+def _in_unit(part: Record, unit: str) -> float:
+    """A member's value in the unit of the average, which in a sound manifest is its own."""
+    return (
+        part.measured
+        if part.unit == unit
+        else part.measured * PER_UNIT.get(unit, 1) / PER_UNIT.get(part.unit, 1)
+    )
+
+
+def _merged(mappings: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    return {key: value for mapping in mappings for key, value in mapping.items()}
 
 
 def _circumstances() -> dict:

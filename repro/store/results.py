@@ -1,56 +1,37 @@
-"""Records of measured cells, one line a cell, seed and fingerprint, which are appended and never changed."""
+"""Records of measured cells in files that are only appended to; the newest of what has one key counts."""
 
-import json
 import os
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-
-from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from repro.errors import DataError
 from repro.store import make_writable, translated
+from repro.store.record_lines import Record, line_of, record_of
+
+__all__ = ["Appended", "Fault", "Record", "Results"]
+
+_FOLDER = "results folder", "--results"
 
 
 @dataclass(frozen=True)
-class Record:
-    """One measured cell.
+class Appended:
+    """A record that was added, with the one of equal key whose result it contradicts, if there is one."""
 
-    Attributes:
-        cell: the cell's path.
-        measured: the value in the unit of the published one, unrounded.
-        seed: the user's seed; None means the paper's own.
-        fingerprint: of the evaluation (or of the evaluations averaged).
-        readings: choices in force that are not the default.
-        substitutes: readings whose original data was not at hand, and why.
-        queries: queries averaged over; ``missing`` of them were not in the run and count as 0.
-        environment: commit, versions and hardware of the process that recorded it.
-        origin: of somebody else's run: kind (import), file, sha256, source, tag; empty for the suite's own.
-    """
-
-    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # for reading back
-
-    cell: str
-    scale: str
-    measured: float
-    seed: int | None
-    fingerprint: str
-    queries: int
-    missing: int
-    readings: dict[str, str] = field(default_factory=dict)
-    substitutes: dict[str, str] = field(default_factory=dict)
-    environment: dict = field(default_factory=dict)
-    recorded: str = ""
-    origin: dict = field(default_factory=dict)
-
-    @property
-    def key(self) -> tuple:
-        """Two records with equal keys say the same thing."""
-        return self.cell, self.scale, self.seed, self.fingerprint
+    record: Record
+    contradicted: Record | None
 
 
-_FOLDER = "results folder", "--results"
-_LINE = TypeAdapter(Record)
+@dataclass(frozen=True)
+class Fault:
+    """A line of a records file that holds and proves no record."""
+
+    path: Path
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.reason}"
 
 
 class Results:
@@ -73,46 +54,77 @@ class Results:
         A last line without its end is the trace of a process that was killed while writing: it is left out.
 
         Raises:
-            DataError: any other line that is not a record; names file and line.
+            DataError: any other line that is not a record, or not the one that was written; names file and line.
         """
-        path = self.path(scale, paper)
-        try:
-            with translated(self.root, *_FOLDER):
-                *lines, _unfinished = path.read_bytes().split(b"\n")
-        except FileNotFoundError:
-            return []
         records = []
-        for number, line in enumerate(lines, 1):
-            try:
-                records.append(_LINE.validate_json(line))
-            except ValidationError as error:
-                first = error.errors()[0]
-                where = "".join(f"{part}: " for part in first["loc"])
-                raise DataError(f"{path}:{number}: not a record: {where}{first['msg']}") from None
+        for line in self._lines(self.path(scale, paper)):
+            if isinstance(line, Fault):
+                raise DataError(str(line))
+            records.append(line)
         return records
 
-    def append(self, records: Iterable[Record]) -> int:
-        """Add the records that are not there yet; returns how many. Safe between processes."""
+    def checked(self) -> tuple[int, list[Fault]]:
+        """How many lines all files have, and those that ``read`` would refuse."""
+        with translated(self.root, *_FOLDER):
+            paths = sorted((self.root / "records").glob("*/*.jsonl"))
+        lines = [line for path in paths for line in self._lines(path)]
+        return len(lines), [line for line in lines if isinstance(line, Fault)]
+
+    def append(self, records: Iterable[Record]) -> list[Appended]:
+        """Add what is not known yet: new keys, and other results than the newest of their key. Returns those.
+
+        Safe between processes. Raises what ``read`` raises.
+        """
         by_file: dict[tuple[str, str], list[Record]] = {}
         for record in records:
             by_file.setdefault((record.scale, record.cell.split("/")[0]), []).append(record)
-        return sum(self._append(*place, group) for place, group in by_file.items())
+        return [added for place, group in by_file.items() for added in self._append(*place, group)]
 
-    def _append(self, scale: str, paper: str, group: list[Record]) -> int:
+    def _append(self, scale: str, paper: str, group: list[Record]) -> list[Appended]:
         from filelock import FileLock
 
         path = self.path(scale, paper)
         with translated(self.root, *_FOLDER):
             path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(path.with_suffix(".lock")):
-                known = {r.key for r in self.read(scale, paper)}
-                fresh = [r for r in group if r.key not in known]
-                if fresh:
-                    _write(path, "".join(json.dumps(asdict(r), sort_keys=True) + "\n" for r in fresh))
-        return len(fresh)
+                added = list(_news(group, {r.key: r for r in self.read(scale, paper)}))
+                if added:
+                    _write(path, b"".join(line_of(a.record) for a in added))
+        return added
+
+    def _lines(self, path: Path) -> Iterator[Record | Fault]:
+        try:
+            with translated(self.root, *_FOLDER):
+                *lines, unfinished = path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return
+        for number, line in enumerate([*lines, *_damaged_end(unfinished)], 1):
+            try:
+                yield record_of(line)
+            except DataError as error:
+                yield Fault(path, number, str(error))
 
 
-def _write(path: Path, text: str) -> None:
+def _news(group: list[Record], newest: dict[tuple, Record]) -> Iterator[Appended]:
+    """The records of a group that say something else than the newest of their key, which they become."""
+    for record in group:
+        known = newest.get(record.key)
+        differs = known is not None and known.result != record.result
+        if known is None or differs or (known.assumed and not record.assumed):
+            newest[record.key] = record
+            yield Appended(record, known if differs else None)
+
+
+def _damaged_end(unfinished: bytes) -> list[bytes]:
+    """The last piece of a file if it is a whole line whose end was altered: a killed writer leaves no such."""
+    try:
+        record_of(unfinished[:-1])
+    except DataError:
+        return []
+    return [unfinished]
+
+
+def _write(path: Path, text: bytes) -> None:
     """Append whole lines, after removing an unfinished last one that a killed writer left."""
     with path.open("a+b") as stream:
         end = stream.seek(0, os.SEEK_END)
@@ -120,6 +132,6 @@ def _write(path: Path, text: str) -> None:
         kept = stream.read().rfind(b"\n") + 1
         if kept < end:
             stream.truncate(kept)
-        stream.write(text.encode())
+        stream.write(text)
         stream.flush()
         os.fsync(stream.fileno())

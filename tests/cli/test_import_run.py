@@ -85,6 +85,9 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
         "sha256": digest,
         "source": "a friend",
         "tag": "theirs",
+        "dataset": "tiny/passage/dl19",
+        "ignore_identical_ids": False,
+        "judgements": "qrels",
     }
     again = file.rename(folders / "renamed.trec")
     assert [one["new"] for one in repro("import-run", again, "--cell", NEAR, "--json").json] == [False]
@@ -144,7 +147,7 @@ def test_compare_shows_the_imported_run_and_names_the_others(repro, file, folder
 
 def test_a_record_of_the_suites_own_wins_and_tells_of_the_imported_one(repro, file, folders):
     repro("import-run", file, "--cell", NEAR)
-    own = Record(cell=NEAR, scale="full", measured=0.1, seed=None, fingerprint="f" * 64, queries=9, missing=0)
+    own = Record(NEAR, "full", 0.1, None, "f" * 64, 9, 0, "nDCG@10", "fraction")
     Results(folders / "results").append([own])
     repro("import-run", file, "--cell", NEAR)
     [cell] = repro("compare", "--cell", NEAR, "--json").json
@@ -235,7 +238,7 @@ def test_a_node_that_is_no_run_is_not_exported(repro, file, folders):
 
 
 def test_a_record_of_another_store_is_not_exported(repro, judged, folders):
-    own = Record(cell=NEAR, scale="full", measured=0.1, seed=None, fingerprint="f" * 64, queries=9, missing=0)
+    own = Record(NEAR, "full", 0.1, None, "f" * 64, 9, 0, "nDCG@10", "fraction")
     Results(folders / "results").append([own])
     assert repro("export-run", NEAR).sentence.startswith(
         f"{NEAR} was measured by several runs, or with another"

@@ -86,7 +86,7 @@ def test_a_column_that_nobody_can_measure_stands_above_a_rows_recipe(tmp_path):
 
 
 def test_an_imported_run_is_a_way_where_there_is_no_recipe_and_is_told_apart():
-    own = Record("", "full", 0.5, None, "f", 10, 0)
+    own = Record("", "full", 0.5, None, "f", 10, 0, "RR@10", "percent")
     imported = replace(own, origin={"kind": "import"})
     bare, made = cell("simlm/2/sparse.deepct/dl19.ndcg10"), cell("simlm/2/sparse.bm25/dl19.ndcg10")
     assert _covered(bare, [imported]).way == "run" and _covered(bare, [imported]).reason == ""
@@ -102,8 +102,8 @@ def _said(results, *arguments):
 
 
 def test_records_and_drawings_of_each_scale_are_counted(tmp_path):
-    record = Record("simlm/5/bert/dev.rr10", "tiny", 42.0, None, "f", 10, 0)
-    Results(tmp_path).append([record, Record(record.cell, "tiny-long", 43.0, None, "g", 10, 0)])
+    record = Record("simlm/5/bert/dev.rr10", "tiny", 42.0, None, "f", 10, 0, "RR@10", "percent")
+    Results(tmp_path).append([record, replace(record, scale="tiny-long", measured=43.0)])
     (tmp_path / "figures/tiny").mkdir(parents=True)
     (tmp_path / "figures/tiny/simlm-table9.md").touch()
     rows = {row["what"]: row for row in json.loads(_said(tmp_path, "simlm", "--json"))}

@@ -54,7 +54,9 @@ def _compared(row, column, *values, verdict, difference=None):
         table.columns[column],
         table.rows[row].cells[column],
     )
-    records = tuple(Record(cell.id, "full", value, n, "f", 1, 0) for n, value in enumerate(values))
+    records = tuple(
+        Record(cell.id, "full", value, n, "f", 1, 0, "RR@10", cell.unit) for n, value in enumerate(values)
+    )
     return Compared(cell, "full", records, Verdict(verdict, "", difference=difference))
 
 
@@ -156,7 +158,7 @@ def test_every_printed_table_of_every_paper_compiles_with_every_sign_and_mark(co
                 Compared(
                     c,
                     "full",
-                    (Record(c.id, "full", float(c.printed.value), None, "f", 1, 0),),
+                    (Record(c.id, "full", float(c.printed.value), None, "f", 1, 0, "RR@10", c.unit),),
                     Verdict(verdicts[n % len(verdicts)], "", difference=-0.1),
                 )
                 for n, c in enumerate(c for c in cells_of(paper, (table,)) if c.is_numeric)

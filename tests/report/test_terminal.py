@@ -94,7 +94,9 @@ def _compared(paper, row, column, value, name):
     table = paper.manifest.tables[0]
     rows, columns = table.rows, table.columns
     cell = Cell(paper, table, rows[row], columns[column], rows[row].cells[column])
-    records = (Record(cell.id, "full", value, None, "f", 1, 0),) if value is not None else ()
+    records = (
+        (Record(cell.id, "full", value, None, "f", 1, 0, "RR@10", cell.unit),) if value is not None else ()
+    )
     return Compared(cell, "full", records, Verdict(name, ""))
 
 

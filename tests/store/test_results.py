@@ -7,12 +7,12 @@ import pytest
 from repro.errors import DataError
 from repro.store.results import Record, Results
 
-ONE = Record("p/1/r/c", "tiny", 0.5, None, "f" * 64, 10, 0)
+ONE = Record("p/1/r/c", "tiny", 0.5, None, "f" * 64, 10, 0, "RR@10", "fraction")
 
 
 def test_what_is_appended_is_read_back(tmp_path):
     results = Results(tmp_path)
-    assert results.append([ONE, replace(ONE, seed=2)]) == 2
+    assert len(results.append([ONE, replace(ONE, seed=2)])) == 2
     assert results.read("tiny", "p") == [ONE, replace(ONE, seed=2)]
     assert results.read("full", "p") == []
 
@@ -20,8 +20,8 @@ def test_what_is_appended_is_read_back(tmp_path):
 def test_the_same_measurement_is_recorded_once(tmp_path):
     results = Results(tmp_path)
     results.append([ONE])
-    assert results.append([replace(ONE, recorded="later")]) == 0
-    assert results.append([replace(ONE, fingerprint="e" * 64)]) == 1
+    assert results.append([replace(ONE, recorded="later")]) == []
+    assert len(results.append([replace(ONE, fingerprint="e" * 64)])) == 1
 
 
 def test_a_line_cut_short_by_a_kill_is_dropped_and_the_next_one_is_whole(tmp_path):

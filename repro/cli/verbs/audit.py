@@ -8,19 +8,24 @@ import click
 @click.command("audit", epilog="\b\nExamples:\n  repro audit\n  repro audit PAPER --strict --json")
 @click.argument("names", metavar="[PAPER]...", nargs=-1)
 @click.option("--strict", is_flag=True, help="Exit with status 1 when there are errors.")
+@click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
 @click.option("--json", "as_json", is_flag=True, help="One object per finding.")
-def command(names, strict, as_json):
-    """List what the papers alone show; nothing is measured.
+def command(names, strict, results, as_json):
+    """List what the papers alone show, and records that prove themselves altered; nothing is measured.
 
     Averages and differences that do not recompute, bold numbers that are not the best, sentences and marks
     that their own table contradicts, one system published with several values, wrong references.
     """
     from repro.cli.printing import emit_json, table
-    from repro.judging.audit.collected import audit
+    from repro.judging.audit.collected import altered_records, audit
+    from repro.judging.audit.findings import ordered
+    from repro.locations import Locations
     from repro.manifest.papers import paper, papers
+    from repro.store.results import Results
 
     sources = [paper(name) for name in dict.fromkeys(names or papers())]
-    findings = audit(sources)
+    kept = Results(Locations.resolve(results=results).results)
+    findings = ordered([*audit(sources), *altered_records(sources, kept)])
     if as_json:
         emit_json([finding.as_json() for finding in findings])
     else:

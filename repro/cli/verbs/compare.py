@@ -50,7 +50,7 @@ def command(selection, strict, as_json, runs):
         return _runs(selection, runs, strict, as_json)
     plan, store = selection.plan(), selection.workspace.store
     plan.look(store)
-    comparison = compare(plan, selection.workspace.results)
+    comparison = compare(plan, selection.workspace.results, store=store)
     run_tests(comparison, plan, store, TerminalProgress())
     verdicts.show(comparison, plan, store, as_json=as_json)
     return verdicts.status(comparison, strict=strict, outcome=None)

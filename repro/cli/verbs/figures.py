@@ -24,7 +24,7 @@ def command(selection):
 
     plan, store = selection.plan(), selection.workspace.store
     plan.look(store)
-    compared = compare(plan, selection.workspace.results).cells
+    compared = compare(plan, selection.workspace.results, store=store).cells
     folder = selection.workspace.results.root / "figures" / selection.scale
     with translated(selection.workspace.results.root, "results folder", "--results"):
         folder.mkdir(parents=True, exist_ok=True)

@@ -30,6 +30,7 @@ def command(file, cells, source, public, store, results, page, as_json):
     is read strictly against the topics of the cells; ties are broken by the suite's rule; a cell that looks
     deeper than the run goes is refused. The judgements are looked for in REPRO_DATA.
     """
+    from repro.cli.verdicts import show_contradicted
     from repro.exchange.run_import import Importer, import_public
     from repro.manifest.cells import select
     from repro.progress import TerminalProgress
@@ -51,6 +52,7 @@ def command(file, cells, source, public, store, results, page, as_json):
     if page:
         _write(imported, Path(page))
     _show(imported, as_json)
+    show_contradicted([one.added for one in imported if one.added])
 
 
 HEAD = ["cell", "run", "published", "measured", "difference", "verdict"]

@@ -94,10 +94,11 @@ def command(
     make_writable(store.root)
     results.make_writable()
     outcome = ENGINES[engine](plan, store, progress, options)
-    record(plan, store, results)
-    comparison = compare(plan, results, outcome=outcome)
+    added = record(plan, store, results)
+    comparison = compare(plan, results, store=store, outcome=outcome)
     run_tests(comparison, plan, store, progress)
     verdicts.show(comparison, plan, store, as_json=as_json)
+    verdicts.show_contradicted(added)
     verdicts.show_exhibits(plan, outcome)
     print(
         f"{plan.asked} stage calls asked for, {len(plan.nodes)} distinct nodes, {len(outcome.run)} run now; "

@@ -20,7 +20,7 @@ def command(selection, as_json):
 
     plan, store = selection.plan(), selection.workspace.store
     plan.look(store)
-    comparison = compare(plan, selection.workspace.results)
+    comparison = compare(plan, selection.workspace.results, store=store)
     made = origins(plan, store)
     if as_json:
         by_cell = made.by_cell(plan)

@@ -15,6 +15,7 @@ Examples:
   repro verify --deep --sample 5 --seed 7""",
 )
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
+@click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
 @click.option(
     "--rebuild", is_flag=True, help="Remove damaged artefacts, so that the next run builds them again."
 )
@@ -30,11 +31,11 @@ Examples:
 @click.option("--seed", default=0, show_default=True, metavar="S", help="Draws the sample, with --deep.")
 @click.option("-v", "--verbose", is_flag=True, help="Name the code and libraries that are others here.")
 @click.option("--json", "as_json", is_flag=True, help="One object on standard output.")
-def command(store, rebuild, deep, sample, seed, verbose, as_json):
-    """Read every artefact of the store and name those that are truncated or altered.
+def command(store, results, rebuild, deep, sample, seed, verbose, as_json):
+    """Read every artefact of the store and every record, and name those that are truncated or altered.
 
     What other code or other versions of libraries made is counted. An imported run is not removed: nothing
-    but `repro import-run` with its file makes it again.
+    but `repro import-run` with its file makes it again. Neither is a record: a copy of its file restores it.
 
     With --deep, evaluations, searches, minings, encodings and whatever else is neither a training nor read
     from outside are computed again, into a scratch folder. Exit status 1: something does not agree with what
@@ -43,16 +44,21 @@ def command(store, rebuild, deep, sample, seed, verbose, as_json):
     from repro.cli.printing import emit_json
     from repro.running.provenance import Origins
     from repro.store import Store
+    from repro.store.results import Results
 
-    opened, made = Store(Locations.resolve(store).store), Origins()
+    places = Locations.resolve(store, results)
+    opened, made = Store(places.store), Origins()
+    records, faults = Results(places.results).checked()
     total, damaged = _read_all(opened, made)
     removed = _remove(opened, damaged) if rebuild else []
     shown = {"artefacts": total, "damaged": damaged, "removed": removed}
+    shown |= {"records": records, "damaged_records": list(map(str, faults))}
     shown |= {"other_code": made.other, "unknown_code": len(made.unknown)}
     if not as_json:
         _print_damage(total, damaged, removed, rebuild)
+        _print_records(records, faults)
         _print_origins(made, verbose)
-    status = 0 if len(removed) == len(damaged) else 2
+    status = 0 if len(removed) == len(damaged) and not faults else 2
     if deep and not status:
         status, shown["recomputed"] = _deep(opened, sample, seed, as_json)
     if as_json:
@@ -147,6 +153,13 @@ def _print_damage(total: int, damaged: dict[str, list[str]], removed: list[str],
     print(f"{total} artefacts read, {len(damaged)} damaged{outcome if rebuild and damaged else ''}")
     if damaged and not rebuild:
         print("run `repro verify --rebuild` to remove them; the next run builds them again")
+
+
+def _print_records(records: int, faults: list) -> None:
+    for fault in faults:
+        print(f"damaged: {fault}")
+    if records:
+        print(f"{records} records read, {len(faults)} damaged")
 
 
 def _print_origins(made, verbose: bool) -> None:

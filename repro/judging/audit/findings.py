@@ -14,7 +14,7 @@ class Finding:
     Attributes:
         severity: error (a paper contradicts itself or a source that it quotes), doubt (one of two must be
             wrong, or a difference has another cause), note (worth knowing, nobody's mistake).
-        kind: average, delta, bold, tie, claim, mark, values, misprint, conflict.
+        kind: average, delta, bold, tie, claim, mark, values, misprint, conflict, record.
         paper: where it is to be mended.
         places: cells, claims or sections, as many as there are values.
         values: what is printed or said there.

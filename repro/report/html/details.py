@@ -89,7 +89,7 @@ def _ours(c: Compared) -> Iterator[Markup]:
         width = f", interval ± {c.verdict.half_width:.4g}" if c.verdict.half_width is not None else ""
         yield _fact("difference", f"{c.verdict.difference:+.4g}{width}")
     if c.records and not c.current:
-        yield _fact("outdated", "the recipe has changed since this was measured")
+        yield _fact("outdated", c.outdated)
 
 
 def _blocked(c: Compared) -> Iterator[Markup]:

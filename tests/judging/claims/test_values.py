@@ -14,9 +14,9 @@ from repro.store.results import Record
 MINE, OTHER = "costa/2/first.seed/dev.rr100", "costa/2/first.bert/dev.rr100"
 
 
-def _compared(identifier, value, *, current=True, verdict="scaled", **record):
-    found = Record(identifier, "tiny", value, None, "f" * 64, 5, 0, **record)
-    return Compared(cell(identifier), "tiny", (found,), Verdict(verdict, "why"), current=current)
+def _compared(identifier, value, *, outdated="", verdict="scaled", **record):
+    found = Record(identifier, "tiny", value, None, "f" * 64, 5, 0, "RR@10", "fraction", **record)
+    return Compared(cell(identifier), "tiny", (found,), Verdict(verdict, "why"), outdated=outdated)
 
 
 def _measured(*compared, p=None):
@@ -40,7 +40,7 @@ def test_there_is_no_test_across_columns_tables_or_rows_that_did_not_run():
 @pytest.mark.parametrize(
     "compared",
     [
-        _compared(MINE, 0.4, current=False),
+        _compared(MINE, 0.4, outdated="why"),
         _compared(MINE, 0.4, origin={"kind": "import"}),
         Compared(cell(MINE), "tiny", (), Verdict("not run", "why")),
     ],

@@ -178,19 +178,20 @@ def _compared(cell, name: str, scale: str, add: str) -> Compared:
             f"f{n}",
             150,
             1,
-            {"seed": "two"},
-            {"data": "not here" + add},
-            environment,
-            f"2026-01-0{n}T00:00:00+00:00",
-            {"file": "run" + add} if n == 2 else {},
+            "RR@10",
+            cell.unit,
+            readings={"seed": "two"},
+            substitutes={"data": "not here" + add},
+            environment=environment,
+            recorded=f"2026-01-0{n}T00:00:00+00:00",
+            origin={"file": "run" + add} if n == 2 else {},
         )
         for n in (1, 2)
     ]
     obstacles = (Obstacle("no data" + add, "fetch it" + add),) if name == "blocked" else ()
     verdict = Verdict(name, "because" + add, difference=0.01, half_width=float(Decimal("0.02")))
-    return Compared(
-        cell, scale, tuple(records) if measured else (), verdict, obstacles, current=name != "higher"
-    )
+    outdated = "the recipe has changed since this was measured" if name == "higher" else ""
+    return Compared(cell, scale, tuple(records) if measured else (), verdict, obstacles, outdated)
 
 
 def _tests() -> dict:

@@ -1,0 +1,95 @@
+"""Everything that a verdict on one cell may rest on, and which of its records are measurements of it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from repro.manifest.cells import Cell
+from repro.running.imports import import_of, scoring
+from repro.running.measurement import Measurement
+from repro.running.plan import Plan
+from repro.running.records import members
+from repro.running.runner import Outcome
+from repro.store.results import Record
+
+Identity = tuple[str, str, str]  # fingerprint, measure, unit
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The evidence on one cell.
+
+    Attributes:
+        measurements: of the cell, one per seed; none for an average or a cell without a recipe.
+        asked: seed -> what a record must have been measured by to be of the graph and manifest as they are.
+        records: all of the cell at the plan's scale, in the order they were made.
+        stored: what the stored evaluations say of the cell, where they are at hand.
+        outcome: of the run just made, if one was.
+    """
+
+    cell: Cell
+    plan: Plan
+    measurements: Sequence[Measurement]
+    asked: dict[int | None, Identity]
+    records: Sequence[Record]
+    stored: Sequence[Record]
+    outcome: Outcome | None
+
+    @cached_property
+    def parts(self) -> list[Measurement]:
+        """The measurements of the cell or, for an average, of the cells it averages."""
+        if not self.cell.column.mean_of:
+            return list(self.measurements)
+        wanted = members(self.cell)
+        return [m for m in self.plan.measurements if m.cell.id in wanted]
+
+    @cached_property
+    def departures(self) -> dict[str, str]:
+        """Readings that are not the default; an average departs where the cells it averages do."""
+        return {reading: choice for m in self.parts for reading, choice in m.departures.items()}
+
+    @cached_property
+    def definition(self) -> tuple[str, str]:
+        """The measure and the unit of the cell."""
+        measures = [measure for _, measure, _ in self.asked.values()] or [self.cell.column.measure or ""]
+        return measures[0], self.cell.unit
+
+    @cached_property
+    def of_readings(self) -> list[Record]:
+        """The suite's records of the readings in force, whatever they measured."""
+        return [r for r in self.records if r.readings == self.departures and not r.origin]
+
+    @cached_property
+    def older(self) -> list[Record]:
+        """The newest of the records that measured what the cell is defined as, of whatever graph."""
+        return newest(r for r in self.of_readings if (r.measure, r.unit) == self.definition)
+
+    @cached_property
+    def current(self) -> list[tuple[Record, Record | None]]:
+        """Records of graph and manifest as they are, each with a stored result that contradicts it."""
+        asked, stored = set(self.asked.values()), {r.identity: r for r in self.stored}
+        known = newest(r for r in self.of_readings if r.identity in asked and not r.assumed)
+        beside = ((r, stored.get(r.identity, r)) for r in known)
+        return [(r, None if now.result == r.result else now) for r, now in beside]
+
+    @cached_property
+    def imported(self) -> list[Record]:
+        """Records of runs that others made, which were scored as the cell is."""
+        return [r for r in self.records if r.origin and not r.assumed and self._scored_alike(r)]
+
+    def _scored_alike(self, record: Record) -> bool:
+        """Whether an imported run was scored as the cell is; by the same judgements, if they are here."""
+        if not self.cell.column.dataset or (record.measure, record.unit) != self.definition:
+            return False
+        made, machine = (*self.measurements, None)[0], self.plan.machine
+        now = import_of(self.cell, made, machine, {"sha256": record.origin["sha256"]})
+        if any(parent.fingerprint in machine.obstacles for parent in now.parts[0].parents()):
+            return scoring(now).items() <= record.origin.items()
+        return record.fingerprint == now.fingerprint
+
+
+def newest(records: Iterable[Record]) -> list[Record]:
+    """The last record of every seed, in their order, the paper's own first; of one identity the last."""
+    last = {r.seed: (number, r) for number, r in enumerate(records)}
+    distinct = {r.identity: r for _, r in sorted(last.values(), key=lambda pair: pair[0])}
+    return sorted(distinct.values(), key=lambda r: (r.seed is not None, r.seed or 0))

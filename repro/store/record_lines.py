@@ -1,0 +1,114 @@
+"""A record as a line of JSON that holds and proves its own digest."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from repro.errors import DataError
+from repro.graph import canonical
+
+DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
+
+
+@dataclass(frozen=True)
+class Record:
+    """One measured cell.
+
+    Attributes:
+        cell: the cell's path.
+        measured: the value in ``unit``, unrounded.
+        seed: the user's seed; None means the paper's own.
+        fingerprint: of the evaluation (or of the evaluations averaged).
+        queries: queries averaged over; ``missing`` of them were not in the run and count as 0.
+        measure: by which the evaluation was read; of an average those of its members, one if all agree.
+        unit: of the published number at the time: fraction, percent, or what the column said.
+        readings: choices in force that are not the default.
+        substitutes: readings whose original data was not at hand, and why.
+        environment: commit, versions and hardware of the process that recorded it.
+        origin: of somebody else's run: kind (import), file, sha256, source, tag, and how it was scored; empty
+            for the suite's own.
+        assumed: whether a conversion took measure and unit from the manifest and nothing proved them.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # for reading back
+
+    cell: str
+    scale: str
+    measured: float
+    seed: int | None
+    fingerprint: str
+    queries: int
+    missing: int
+    measure: str
+    unit: str
+    readings: dict[str, str] = field(default_factory=dict)
+    substitutes: dict[str, str] = field(default_factory=dict)
+    environment: dict = field(default_factory=dict)
+    recorded: str = ""
+    origin: dict = field(default_factory=dict)
+    assumed: bool = False
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """The scores that were read, and how: fingerprint, measure, unit."""
+        return self.fingerprint, self.measure, self.unit
+
+    @property
+    def key(self) -> tuple:
+        """Two records with equal keys are measurements of the same thing; the newer one counts."""
+        return self.cell, self.scale, self.seed, *self.identity, tuple(sorted(self.readings.items()))
+
+    @property
+    def result(self) -> tuple[float, int, int]:
+        """What was measured: value, queries, missing ones."""
+        return self.measured, self.queries, self.missing
+
+
+_RECORD = TypeAdapter(Record)
+
+
+def line_of(record: Record) -> bytes:
+    """The line of a record, with its end."""
+    content = asdict(record)
+    return json.dumps(content | {DIGEST: _digest(content)}, sort_keys=True).encode() + b"\n"
+
+
+def record_of(line: bytes) -> Record:
+    """The record that a line holds. Raises DataError, with the reason alone, where it holds and proves none."""
+    content = content_of(line)
+    if DIGEST not in content:
+        reason = "not a record with a digest of its own"
+        raise DataError(f"{reason}; `repro convert-records` converts older ones and says what it cannot prove")
+    if content.pop(DIGEST) != _digest(content):
+        raise DataError("altered: the line is not the one that its sha256 was taken of; restore it")
+    return validated(content)
+
+
+def content_of(line: bytes) -> dict:
+    """The object of a line. Raises DataError, with the reason alone, where it is none."""
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not a record: {error}") from None
+    if not isinstance(content, dict):
+        raise DataError(f"not a record: {type(content).__name__} in place of an object")
+    return content
+
+
+def validated(content: dict) -> Record:
+    """The record with these fields. Raises DataError, with the reason alone, where they do not make one."""
+    try:
+        return _RECORD.validate_json(canonical(content))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = "".join(f"{part}: " for part in first["loc"])
+        raise DataError(f"not a record: {where}{first['msg']}") from None
+
+
+def _digest(content: dict) -> str:
+    try:
+        return hashlib.sha256(canonical(content).encode()).hexdigest()
+    except ValueError as error:  # nan
+        raise DataError(f"not a record: {error}") from None
