@@ -59,7 +59,9 @@ def show_contradicted(added: Sequence[Appended]) -> None:
     """A sentence on standard error about recorded results that were measured again and came out otherwise."""
     changed = [a for a in added if a.contradicted]
     if changed:
-        pairs = [f"{a.record.cell} {a.contradicted.measured:.10g}, now {a.record.measured:.10g}" for a in changed]
+        pairs = [
+            f"{a.record.cell} {a.contradicted.measured:.10g}, now {a.record.measured:.10g}" for a in changed
+        ]
         first, more = "; ".join(pairs[:3]), f"; and {len(pairs) - 3} more" if len(pairs) > 3 else ""
         why = "the same fingerprint gave another result, which was recorded and counts from now on"
         print(f"{why}: recorded {first}{more}", file=sys.stderr)

@@ -14,7 +14,7 @@ from repro.running.records import identities, members, stored_records
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.store import Store, translated
-from repro.store.record_lines import DIGEST, content_of, line_of, record_of, validated
+from repro.store.record_lines import DIGEST, content_of, line_of, older_record, record_of
 from repro.store.results import Record, Results
 
 
@@ -61,7 +61,7 @@ def _read(path: Path) -> list[Record | bytes]:
                 known = record_of(line)
                 read.append(known if known.assumed else line + b"\n")
             else:
-                read.append(validated({"measure": "", "unit": "", **content, "assumed": True}))
+                read.append(older_record(content))
         except DataError as error:
             raise DataError(f"{path}:{number}: {error}") from None
     return read

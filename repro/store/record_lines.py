@@ -79,11 +79,14 @@ def record_of(line: bytes) -> Record:
     """The record that a line holds. Raises DataError, with the reason alone, where it holds and proves none."""
     content = content_of(line)
     if DIGEST not in content:
-        reason = "not a record with a digest of its own"
-        raise DataError(f"{reason}; `repro convert-records` converts older ones and says what it cannot prove")
-    if content.pop(DIGEST) != _digest(content):
+        older_record(content)
+        reason = "a record without a digest of its own, as earlier versions wrote them"
+        raise DataError(f"{reason}; `repro convert-records` converts it and says what it cannot vouch for")
+    digest = content.pop(DIGEST)
+    record = _validated(content)
+    if digest != _digest(content):
         raise DataError("altered: the line is not the one that its sha256 was taken of; restore it")
-    return validated(content)
+    return record
 
 
 def content_of(line: bytes) -> dict:
@@ -91,16 +94,20 @@ def content_of(line: bytes) -> dict:
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"not a record: {error}") from None
+        raise DataError(f"not a record: Invalid JSON: {error}") from None
     if not isinstance(content, dict):
         raise DataError(f"not a record: {type(content).__name__} in place of an object")
     return content
 
 
-def validated(content: dict) -> Record:
-    """The record with these fields. Raises DataError, with the reason alone, where they do not make one."""
+def older_record(content: dict) -> Record:
+    """A record of before it held measure and unit, which are empty. Raises what ``record_of`` raises."""
+    return _validated({"measure": "", "unit": "", **content, "assumed": True})
+
+
+def _validated(content: dict) -> Record:
     try:
-        return _RECORD.validate_json(canonical(content))
+        return _RECORD.validate_json(json.dumps(content))
     except ValidationError as error:
         first = error.errors()[0]
         where = "".join(f"{part}: " for part in first["loc"])
@@ -110,5 +117,5 @@ def validated(content: dict) -> Record:
 def _digest(content: dict) -> str:
     try:
         return hashlib.sha256(canonical(content).encode()).hexdigest()
-    except ValueError as error:  # nan
+    except ValueError as error:  # nan where any value may stand
         raise DataError(f"not a record: {error}") from None

@@ -17,7 +17,7 @@ def test_what_one_pushed_another_pulls_and_compares_without_running(repro, measu
     assert "0 run now" in repro("run", *SELECTION).err
     said = repro("pull", there, *SELECTION, "--inputs")
     assert said.out == "6 artefacts: 5 fetched, 1 already there, 0 absent\n"
-    assert repro("verify").out == "6 artefacts read, 0 damaged\n"
+    assert repro("verify").out == "6 artefacts read, 0 damaged\n1 records read, 0 damaged\n"
 
 
 def test_scores_that_were_pulled_can_be_computed_again_from_the_run(repro, measured):
