@@ -210,8 +210,8 @@ def test_whoever_is_asked_to_end_says_what_ctrl_c_makes_it_say(repro, monkeypatc
 def test_an_interrupted_run_says_so_in_one_sentence_and_leaves_no_process(start):
     psutil = pytest.importorskip("psutil")
     child = start(
-        "run", "--cell", "costa/1/bm25neg.bert/dev.rr10", "--scale", "tiny"
-    )  # Lucene, then training
+        "run", "--cell", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny"
+    )  # nothing heavy before Lucene
     for line in child.stderr:
         if "lucene_index" in line:
             break

@@ -27,9 +27,9 @@ def test_every_objective_and_stage_of_the_recipes_is_run_on_every_push(repro):
     for arguments in run_on_every_push():
         nodes += repro("plan", *(word for word in arguments if word != "--json"), "--json").json
     stages, objectives = stages_and_objectives(nodes)
-    all_stages, all_objectives = stages_and_objectives(
-        repro("plan", "--all", "--scale", "tiny", "--json").json
-    )
+    every = repro("plan", "--all", "--scale", "smoke", "--json").json
+    assert {node["params"].get("max_steps") for node in every if "objective" in node["params"]} == {2}
+    all_stages, all_objectives = stages_and_objectives(every)
     assert objectives == all_objectives
     assert all_stages - stages == {"mine_answers"}
     assert "mine_answers.run(" in (ROOT / "tests/stages/test_mine_answers.py").read_text()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+SCALE = "tiny" if os.environ.get("REPRO_SLOW_TESTS") == "1" else "smoke"  # learning shows every night
 
 
 @pytest.fixture(scope="module")
@@ -64,24 +65,25 @@ def measured(scaffolded, table, tmp_path_factory):
         )  # 4: at full scale data is missing
         return json.loads(said.stdout) if "--json" in verb else said.stdout
 
-    row = ("run", "fifth", "--table", "1", "--row", "fifth", "--scale", "tiny", "--json")
+    row = ("run", "fifth", "--table", "1", "--row", "fifth", "--scale", SCALE, "--json")
     call.cells = {cell["id"]: cell["measured"] for cell in call(*row)}
     return call
 
 
-def test_its_row_runs_at_tiny_scale(measured):
+def test_its_row_runs(measured):
     assert set(measured.cells) == {"fifth/1/fifth/dev.rr10", "fifth/1/fifth/dev.r1000"}
-    assert measured.cells["fifth/1/fifth/dev.r1000"] > 0.2  # depth 100 of 900 passages: 0.11 at random
+    least = 0.2 if SCALE == "tiny" else 0.0  # depth 100 of 900 passages: 0.11 at random
+    assert measured.cells["fifth/1/fifth/dev.r1000"] > least
 
 
 def test_its_claims_and_marks_are_judged_in_print_and_in_ours(measured):
-    [claim] = [s for s in measured("claims", "fifth", "--scale", "tiny", "--json") if s["kind"] == "claim"]
+    [claim] = [s for s in measured("claims", "fifth", "--scale", SCALE, "--json") if s["kind"] == "claim"]
     assert (claim["print"]["state"], claim["ours"]["state"]) == ("holds", "untested")  # BERT is only cited
 
 
 def test_its_cells_are_covered_and_measured(measured):
     [covered] = measured("coverage", "fifth", "--json")
-    assert covered["cells"] == 4 and covered["measured"] == {"tiny": 2}
+    assert covered["cells"] == 4 and covered["measured"] == {SCALE: 2}
     assert covered["ways"]["recipe"] == covered["ways"]["not measurable"] == 2
 
 
@@ -93,11 +95,11 @@ def test_its_reading_is_listed_with_the_row_that_asks_for_it(measured):
 
 def test_its_own_cost_stands_beside_the_estimate_and_its_scale_is_kept(measured):
     assert "8 V100, 24 h = 192 GPU hours" in measured("plan", "fifth")
-    nodes = measured("plan", "fifth", "--scale", "tiny", "--json")
+    nodes = measured("plan", "fifth", "--scale", SCALE, "--json")
     steps = {
         n["params"]["objective"]["name"]: n["params"]["max_steps"] for n in nodes if n["stage"] == "pretrain"
     }
-    assert steps["fifth-halves"] == 150
+    assert steps["fifth-halves"] == {"tiny": 150, "smoke": 2}[SCALE]
 
 
 def test_the_audit_knows_its_configurations_and_what_explains_a_difference(scaffolded, measured):
@@ -119,10 +121,10 @@ def test_the_audit_knows_its_configurations_and_what_explains_a_difference(scaff
 
 
 def test_it_has_a_part_of_the_report_and_a_table_in_latex(measured, tmp_path):
-    measured("report", "fifth", "--scale", "tiny", "-o", tmp_path / "r.html")
+    measured("report", "fifth", "--scale", SCALE, "-o", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text()
     assert 'id="fifth/1"' in page and "1 that bear on this cell" in page
-    assert "fifth" in measured("tables", "fifth", "--table", "1", "--scale", "tiny")
+    assert "fifth" in measured("tables", "fifth", "--table", "1", "--scale", SCALE)
 
 
 def test_nothing_outside_its_folder_was_touched(scaffolded, measured):
