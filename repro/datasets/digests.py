@@ -172,7 +172,9 @@ def _write_cache(cache: Path, known: dict[str, list]) -> None:
     partial = cache.with_name(f"{cache.name}.{os.getpid()}.partial")
     try:
         cache.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps(known, indent=0, sort_keys=True), encoding="utf-8")
+        partial.unlink(missing_ok=True)  # a link may lead to a file of its planter's choice
+        with partial.open("x", encoding="utf-8") as file:
+            json.dump(known, file, indent=0, sort_keys=True)
         partial.replace(cache)
     except OSError:
         with contextlib.suppress(OSError):

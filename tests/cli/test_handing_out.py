@@ -1,7 +1,10 @@
 """What leaves the store is read in full first: an altered file is neither shown nor handed out."""
 
+from pathlib import Path
+
 import pytest
 
+import repro as repro_package
 from tests.cli.conftest import CELL
 
 SCALE = ("--scale", "tiny")
@@ -43,6 +46,12 @@ def test_a_run_that_was_altered_is_not_handed_out(repro, altered, tmp_path, verb
     )
     assert said.out == "" and not (tmp_path / "out.trec").exists()
     assert not list(tmp_path.glob("there/bm25/*/artefact.json"))
+
+
+def test_no_verb_reads_a_stored_file_that_was_not_compared_with_its_record():
+    rooms = (Path(repro_package.__file__).parent / room for room in ("cli", "report", "exchange", "judging"))
+    lines = [line for room in rooms for path in room.rglob("*.py") for line in path.read_text().splitlines()]
+    assert [line for line in lines if "store.path(" in line and "read_json(" not in line] == []
 
 
 def test_scores_that_were_altered_are_not_recorded(repro, measured):
