@@ -1,6 +1,7 @@
 """Model directories: read and written the way transformers does, quietly and without a network."""
 
 import contextlib
+import json
 from pathlib import Path
 
 from repro.errors import DataError, UsageError
@@ -76,8 +77,21 @@ def pretrained(kind: type, folder: Path, **options):
     A directory that names code of its own is read by the library's class of that name. Raises what the
     library does, which ``reason`` shortens, for one that has none, and asks nobody.
     """
+    _check_self_contained(folder)
     with quiet():
         return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
+
+
+def _check_self_contained(folder: Path) -> None:
+    """Raise ValueError for what the library reads otherwise, or from elsewhere, where more is installed."""
+    if (folder / "adapter_config.json").exists():  # taken into account with peft, passed over without
+        raise ValueError("it has an adapter, adapter_config.json, which is not known here")
+    if not (folder / "config.json").exists():
+        return
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    for key, value in dict(config).items():
+        if key.endswith("_implementation") and "/" in str(value):  # the hub's kernels, which would be run
+            raise ValueError(f"its {key} is {value!r}, code of the hub, which is never run here")
 
 
 def reason(error: Exception) -> str:

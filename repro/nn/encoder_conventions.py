@@ -139,7 +139,8 @@ def modules(folder: Path) -> list[Module]:
     steps = []
     for entry in sorted(listed, key=lambda entry: entry["idx"]):
         kind, place = entry["type"].rpartition(".")[2], folder / entry["path"]
-        if not place.resolve().is_relative_to(folder.resolve()):
+        hidden = any(part.startswith(".") for part in Path(entry["path"]).parts)
+        if hidden or not place.resolve().is_relative_to(folder.resolve()):
             raise DataError(f"{folder / 'modules.json'}: {entry['path']!r} is no folder of this directory")
         config = read(place / "config.json") if (place / "config.json").exists() else {}
         steps.append(Module(kind, place, config))

@@ -75,6 +75,20 @@ def test_stages_refuse_it_too_and_ask_nobody(tmp_path, yes, stage):
     assert not (tmp_path / "ran").exists() and yes == []
 
 
+@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
+def test_a_kernel_of_the_hub_is_refused(tmp_path, key):
+    folder = with_code(tmp_path, **{key: "somebody/kernel"})
+    with pytest.raises(DataError, match=f"its {key} is 'somebody/kernel', code of the hub"):
+        load_encoder(folder)
+
+
+def test_an_adapter_is_refused_whether_or_not_a_library_knows_it(tmp_path):
+    folder = with_code(tmp_path)
+    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "somebody/model"}')
+    with pytest.raises(DataError, match=r"it has an adapter, adapter_config\.json, which is not known here"):
+        load_encoder(folder)
+
+
 def test_one_function_alone_reads_checkpoints():
     """So that none forgets to say that their code is not to be run."""
     root = Path(__file__).resolve().parents[2]
