@@ -13,7 +13,7 @@ from pathlib import Path
 from repro.errors import StoreError
 from repro.graph import Node
 from repro.store import notes
-from repro.store.disk import RECORD, make_writable, remove, sync, translated
+from repro.store.disk import RECORD, make_writable, remove, remove_irregular, sync, translated
 from repro.store.seal import damage, read_json, seal, wrong_sizes
 
 __all__ = ["RECORD", "Store", "check_where_stored", "damage", "make_writable", "read_json", "remove", "translated"]
@@ -136,8 +136,7 @@ class Store:
                 if scratch.is_symlink():  # writing would end up wherever it leads
                     scratch.unlink()
                 scratch.mkdir(parents=True, exist_ok=True)
-                for link in [path for path in scratch.rglob("*") if path.is_symlink()]:
-                    link.unlink()
+                remove_irregular(scratch)
                 fill(scratch)
                 os.rename(scratch, path)
                 sync(path.parent)

@@ -58,7 +58,7 @@ def make_writable(root: Path, what: str = "store", option: str = "--store") -> N
     with translated(root, what, option):
         root.mkdir(parents=True, exist_ok=True)
         probe = root / f".probe-{os.getpid()}"
-        probe.touch()
+        created(probe).close()
         probe.unlink()
 
 
@@ -99,6 +99,13 @@ def created(file: Path, mode: str = "x") -> IO:
     """A new file, to be written. Whatever has its name goes first: a link may lead to a file of its planter's choice."""
     file.unlink(missing_ok=True)
     return file.open(mode)
+
+
+def remove_irregular(folder: Path) -> None:
+    """Remove links, pipes and devices below a folder: writing into one ends up elsewhere, or waits for a reader."""
+    for path in list(folder.rglob("*")):
+        if stat.S_IFMT(path.lstat().st_mode) not in (stat.S_IFDIR, stat.S_IFREG):
+            path.unlink()
 
 
 def sha256(file: Path) -> str:

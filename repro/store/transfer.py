@@ -77,12 +77,12 @@ def _names_code(config: Path) -> bool:
 
 
 def _clear(directory: Path, files: Files) -> None:
-    """Take away whatever an interrupted fetch left that does not belong there, links first of all."""
+    """Take away what an interrupted fetch left and the record does not name; no link is among it any more."""
     for path in sorted(directory.rglob("*"), reverse=True):
-        if path.is_dir() and not path.is_symlink():
+        if path.is_dir():
             if path.relative_to(directory).as_posix() in files or not any(path.iterdir()):
                 path.rmdir()
-        elif path.is_symlink() or path.relative_to(directory).as_posix() not in files:
+        elif path.relative_to(directory).as_posix() not in files:
             path.unlink()
 
 

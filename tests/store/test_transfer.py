@@ -133,6 +133,7 @@ def test_what_an_interrupted_fetch_left_is_not_trusted(ours, tmp_path):
     (incoming / "arrow/data.arrow").write_bytes(b"wrong" * 4)  # of the right size
     (incoming / "added").write_text("")
     (incoming / "link").symlink_to(tmp_path)
+    os.mkfifo(incoming / "arrow/state.json")
     assert fetch(mine, RemoteStore(str(ours.root))) == "fetched"
     assert damage(mine.path(NODE)) == []
 
