@@ -63,7 +63,7 @@ STAGES: dict[str, StageSpec] = {
     "encode": _spec("embeddings", ENCODED, **HEAVY),
     "encode_views": _spec("views", ENCODED, **HEAVY, widths=("top_k",)),
     "search": _spec("run", {"passages": "embeddings", "queries": "embeddings"}, version=2),
-    "search_views": _spec("run", {"passages": "views", "queries": "views"}, heavy=True),
+    "search_views": _spec("run", {"passages": "views", "queries": "views"}, version=2, heavy=True),
     "lucene_index": _spec("lucene_index", {"corpus": "corpus"}, needs=("java",)),
     "imported_run": _spec("run", ignored=("source", "name")),
     "bm25": _spec("run", {"index": "lucene_index", "queries": "queries"}, needs=("java",)),

@@ -11,14 +11,15 @@ from repro.errors import DataError, StageError, UsageError, check_known
 from repro.evaluation.run_writer import write_run
 from repro.progress import Progress
 from repro.stages.vectors.search_memory import VARIABLE, search_memory
-from repro.stages.vectors.vector_files import IdFile
 from repro.stages.vectors.view_files import Views
+from repro.stages.vectors.view_scores import ViewScorer
 
 BLOCK_BYTES = 1 << 30
 QUERIES = 2048  # at once
 PAIR = 64  # bytes of a passage's scores for one query: two views, their sum, keys, 8 each and again
 VALUE = 32  # bytes of a sparse value while it becomes part of a matrix: row twice, column, value
-RANK = 32  # bytes of a query's rank: two keys, and the same again while they are merged
+RANK = 16  # bytes of a query's rank: its key, and the same again while keys are merged
+SPARE = 100  # passages beyond a list's depth, so that few queries need a look at all passages
 MODES = ("exact", "union")
 
 
@@ -29,14 +30,18 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     All pairs are scored, one block of passages after another, on the GPU if there is one: dense views as a
     matrix product, sparse ones as PyTorch's product of a sparse matrix (passages) and a dense one (queries).
     Its time grows with the values that were kept; that of scipy's product of two sparse matrices grows with
-    the frequency of frequent terms, has no GPU, and its result is full anyway. Products and their sum are
-    made in float64 and rounded once, so that a ranking depends on neither blocks nor machine. Full ranking
-    of a large collection takes minutes on a GPU and hours on a CPU.
+    the frequency of frequent terms, has no GPU, and its result is full anyway. Full ranking of a large
+    collection takes minutes on a GPU and hours on a CPU.
 
-    ``search_memory`` holds the rankings, 32 bytes for every rank of every query and list; half
+    Products and their sum are made in float64 and rounded once. Their last bits, and with cancellation more
+    than those, depend on blocks and device; so these scores only find candidates, 100 beyond the depth, which
+    are scored again in a fixed way (``ViewScorer``), and cut and ordered by that. A query that may lack a
+    passage, because more than those 100 are as good as the last one, is held against all passages once more.
+
+    ``search_memory`` holds the rankings, 16 bytes for every rank of every query and list; half
     of the rest, and no more than 1 GiB, is for a block of passages with its scores, as much for the queries
     that are scored together, which as rows of a vocabulary take 16 bytes a word. On top come 32 bytes and the
-    id for every passage.
+    id for every passage, and 256 passages in float64.
 
     Among equal scores the greater id comes first, at the depth's edge too. ``mode`` ``exact`` ranks all
     passages, ``union`` those only that are among the ``list_depth`` best by one of the views alone.
@@ -58,9 +63,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ascending = passages.ids.ascending()
     places = np.empty_like(ascending)
     places[ascending] = np.arange(len(places))
-    best = _best(passages, queries, places, terms=terms, lists=lists, progress=progress)
-    ranked = _ranked(best, passages.ids, ascending, queries.ids, params["depth"])
-    return write_run(out, ranked, tag="views")
+    wider = {name: depth + SPARE for name, depth in lists.items()}
+    best, largest = _best(passages, queries, places, terms=terms, lists=wider, progress=progress)
+    scorer = ViewScorer(passages, queries, terms, largest, ascending)
+    return write_run(out, _ranked(scorer, best, lists, params["depth"]), tag="views")
 
 
 def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
@@ -83,15 +89,16 @@ def _best(
     terms: Sequence[str],
     lists: dict[str, int],
     progress: Progress,
-):
-    """Find the best passages of each query, as keys of their sums (``repro.nn.ranking_keys``).
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """Find the best passages of each query, as keys of their scores (``repro.nn.ranking_keys``).
 
     Args:
         places: (N,), of each passage among all ids in ascending order.
         lists: how many passages to find by which view; the view "" is the sum.
 
     Returns:
-        one (Q, K) int64 array a list, in no order; a passage may be in several.
+        a (Q, K) int64 array for each list, in descending order, and the greatest magnitude in each view of
+        the passages.
     """
     import torch
 
@@ -100,32 +107,34 @@ def _best(
     where, count = device(), len(queries.ids)
     per_block, blocks = _block_sizes(passages, queries, terms, lists, search_memory())
     places = torch.from_numpy(places).to(where)
-    best = dict.fromkeys(lists, (torch.empty(count, 0, dtype=torch.int64),) * 2)  # keys by view, of the sum
+    best = dict.fromkeys(lists, torch.empty(count, 0, dtype=torch.int64))
+    largest = dict.fromkeys(terms, 0.0)
     with progress.task("searching", total=len(passages.ids)) as advance:
         for first, end in blocks if count else ():
-            rows = {view: passages.rows(view, first, end, where) for view in set(terms)}
+            rows = {view: passages.rows(view, first, end, where) for view in largest}
+            for view in largest:
+                values = passages.values(view, first, end)
+                largest[view] = max(largest[view], values.max(initial=0), -values.min(initial=0))
             parts = {name: [] for name in lists}
             for start in range(0, count, per_block):
                 stop = min(start + per_block, count)
                 scores = _scores(rows, queries, terms, start, stop)
                 for name, keys in _top_keys(scores, places[first:end], lists).items():
-                    before = [part[start:stop] for part in best[name]]
-                    parts[name].append(_merge(before, keys, lists[name]))
-            best = {name: tuple(map(torch.cat, zip(*parts[name], strict=True))) for name in lists}
+                    both = torch.cat((best[name][start:stop], keys), dim=1)
+                    parts[name].append(both.topk(min(lists[name], both.shape[1]), dim=1).values)
+            best = {name: torch.cat(parts[name]) for name in lists}
             advance(end - first)
-    return [sums.numpy() for _, sums in best.values()]
+    return {name: keys.numpy() for name, keys in best.items()}, largest
 
 
-def _top_keys(scores: dict, places, lists: dict[str, int]) -> dict[str, tuple]:
-    """The greatest keys of a block by each list's view, and the keys of the sum for the same passages."""
+def _top_keys(scores: dict, places, lists: dict[str, int]) -> dict:
+    """The greatest keys of a block by each list's view."""
     from repro.nn.ranking_keys import ranking_keys
 
-    sums = ranking_keys(_round(scores[""]), places)
     tops = {}
     for name, depth in lists.items():
-        keys = ranking_keys(_round(scores[name]), places) if name else sums
-        top = keys.topk(min(depth, len(places)), dim=1)
-        tops[name] = top.values.cpu(), sums.gather(1, top.indices).cpu()
+        keys = ranking_keys(_round(scores[name]), places)
+        tops[name] = keys.topk(min(depth, len(places)), dim=1).values.cpu()
     return tops
 
 
@@ -188,22 +197,16 @@ def _round(scores):
     return rounded
 
 
-def _merge(old: list, new: tuple, depth: int) -> tuple:
-    """Merge two top lists (keys, sums) into the ``depth`` greatest keys and the sums that belong to them."""
-    import torch
-
-    keys, sums = (torch.cat(pair, dim=1) for pair in zip(old, new, strict=True))
-    top = keys.topk(min(depth, keys.shape[1]), dim=1)
-    return top.values, sums.gather(1, top.indices)
-
-
 def _ranked(
-    best: list[np.ndarray], ids: IdFile, ascending: np.ndarray, topics: IdFile, depth: int
+    scorer: ViewScorer, best: dict[str, np.ndarray], lists: dict[str, int], depth: int
 ) -> Iterator[tuple[str, list[str], np.ndarray]]:
-    """Yield each query's ``depth`` best passages with their scores, out of the keys of all lists."""
-    from repro.nn.ranking_keys import scores_and_places
-
-    for row, topic in enumerate(topics.at(np.arange(len(topics)))):
-        keys = np.unique(np.concatenate([sums[row] for sums in best]))[::-1][:depth]
-        scores, places = scores_and_places(keys)
-        yield topic, ids.at(ascending[places]), scores
+    """Yield each query's ``depth`` best passages with their scores, out of all lists."""
+    topics, ids = scorer.queries.ids, scorer.passages.ids
+    for query, topic in enumerate(topics.at(np.arange(len(topics)))):
+        listed = [scorer.listed(query, best[name][query], name, most) for name, most in lists.items()]
+        places, scores = listed[0]
+        if "" not in lists:
+            places = np.unique(np.concatenate([places for places, _ in listed]))
+            scores = scorer.scores(query, places, "")
+        kept = np.lexsort((places, scores))[-depth:]
+        yield topic, ids.at(scorer.ascending[places[kept]]), scores[kept]

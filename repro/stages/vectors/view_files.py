@@ -57,6 +57,31 @@ class Views:
             check_invariants=False,
         ).to(where)
 
+    def values(self, view: str, first: int, end: int) -> np.ndarray:
+        """The values of rows ``first`` to ``end`` of a view, (n, H), or (values that are not 0,)."""
+        if view == "dense":
+            return self.dense[first:end]
+        indptr, _, values = self.sparse
+        return values[indptr[first] : indptr[end]]
+
+    def products(self, view: str, rows: np.ndarray, queries: Views, query: int) -> np.ndarray:
+        """Inner products of K rows of a view with one row of ``queries``, (K,) float64.
+
+        Two float32 numbers have an exact product in float64; the order of a sum depends on its terms alone.
+        """
+        if view == "dense":
+            products = self.dense[rows].astype(np.float64)
+            products *= queries.dense[query]
+            return np.add.reduce(products, axis=1)
+        indptr, indices, values = queries.sparse
+        weights, own = np.zeros(self.widths["sparse"]), slice(indptr[query], indptr[query + 1])
+        weights[indices[own]] = values[own]
+        indptr, indices, values = self.sparse
+        counts = indptr[rows + 1] - indptr[rows]
+        entries = np.arange(counts.sum()) + np.repeat(indptr[rows] - np.cumsum(counts) + counts, counts)
+        products = weights[indices[entries]] * values[entries]
+        return np.bincount(np.repeat(np.arange(len(rows)), counts), products, minlength=len(rows))
+
 
 def _check_rows(folder: Path, ids: IdFile, rows: int) -> None:
     if rows != len(ids):
