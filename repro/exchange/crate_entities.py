@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from mimetypes import guess_type
 from typing import Any
 from urllib.parse import quote
 
@@ -24,7 +25,7 @@ def add_record(entities: Entities, account: Account) -> None:
     """Add a record: what was measured, what was published, the verdict and the circumstances."""
     record, cell = account.record, account.compared.cell
     place = f"#{cell.id}/{record.scale}/{'own-seed' if record.seed is None else f'seed-{record.seed}'}"
-    number = {"propertyID": account.measure, "unitText": cell.unit}
+    number = {"propertyID": record.measure, "unitText": record.unit}
     value = cell.text if cell.printed.value is None else float(cell.printed.value)
     source = _paper(entities, cell.paper)
     name = f"{cell.id}, published"
@@ -66,8 +67,8 @@ def add_artefact(entities: Entities, artefact: Artefact, places: Mapping[str, st
         description=STATES[artefact.state],
         identifier=[entities.value(f"{place}/{k}", k, v) for k, v in known.items() if v],
         hasPart=[
-            {"@id": places[name]} if name in places else _file(entities, place, name, *of_file)
-            for name, of_file in artefact.files.items()
+            {"@id": places[name]} if name in places else _file(entities, artefact, name)
+            for name in artefact.files
         ],
         isBasedOn=[] if artefact.state == "stored" else inputs,
     )
@@ -89,9 +90,13 @@ def _artefact(fingerprint: str) -> Reference:
     return {"@id": f"#artefact/{fingerprint}"}
 
 
-def _file(entities: Entities, place: str, name: str, size: int, digest: str) -> Reference:
+def _file(entities: Entities, artefact: Artefact, name: str) -> Reference:
+    """A file that is not in the crate, by its digest; ``localPath`` is where a store has it."""
+    size, digest = artefact.files[name]
     about = {"name": name, "contentSize": str(size), "sha256": digest}
-    return entities.entity(f"{place}/{quote(name)}", "File", **about)
+    about["localPath"] = f"{artefact.stage}/{artefact.fingerprint}/{name}"
+    about["encodingFormat"] = guess_type(name)[0] or "application/octet-stream"
+    return entities.entity(f"{_artefact(artefact.fingerprint)['@id']}/{quote(name)}", "File", **about)
 
 
 def _paper(entities: Entities, source: Paper) -> Reference:
@@ -110,7 +115,8 @@ def _circumstances(account: Account) -> dict[str, Any]:
         "scale": record.scale,
         "seed": "the paper's own" if record.seed is None else record.seed,
         "fingerprint": record.fingerprint,
-        "made by the graph as it is now": "yes" if account.compared.current else "no",
+        "outdated": account.compared.outdated or None,
+        "assumed": "measure and unit, which a conversion took from the manifest" if record.assumed else None,
         "queries": record.queries,
         "queries missing": record.missing,
         "run of others": record.origin or None,

@@ -8,7 +8,10 @@ from urllib.parse import quote
 from repro.exchange.history import Artefact
 from repro.graph import canonical
 
-KIND = ["SoftwareApplication", "SoftwareSourceCode"]
+HOMES = {
+    "python": "https://www.python.org/",
+    "java": "https://openjdk.org/",
+}  # of what is on no package index
 
 Reference = dict[str, str]
 
@@ -19,7 +22,8 @@ class Entities(dict[str, dict[str, Any]]):
     def entity(self, place: str, kind: str | list[str], /, **properties: Any) -> Reference:
         """Add an entity unless it is there, without what is None or empty; returns the reference to it."""
         stated = {name: value for name, value in properties.items() if value not in (None, [], "")}
-        self.setdefault(place, {"@type": kind, **stated})
+        single = {name: v[0] if isinstance(v, list) and len(v) == 1 else v for name, v in stated.items()}
+        self.setdefault(place, {"@type": kind, **single})
         return {"@id": place}
 
     def value(self, place: str, name: str, value: Any, **properties: Any) -> Reference:
@@ -31,37 +35,53 @@ class Entities(dict[str, dict[str, Any]]):
 def suite(entities: Entities, environment: Mapping[str, Any]) -> Reference:
     """The suite at the commit, and with the libraries, that a record's environment names."""
     commit, software = environment.get("commit"), environment.get("software", {})
-    return entities.entity(
+    return _script(
+        entities,
         f"#repro/{_digest([commit, software])}",
-        KIND,
+        "repro.__main__",
         name="repro",
         version=software.get("repro-bench"),
         identifier=entities.value(f"#commit/{commit}", "commit", commit) if commit else None,
-        softwareRequirements=_libraries(entities, software),
+        programmingLanguage=_python(entities, software),
+        hasPart=_libraries(entities, software),
     )
 
 
 def stage(entities: Entities, artefact: Artefact) -> Reference:
     """The code that made an artefact, by digests of its modules as far as the artefact records them."""
-    facts = artefact.facts
-    of_code = {
-        name: facts[name] for name in ("repro", "source", "code", "modules", "libraries") if name in facts
-    }
-    modules = facts.get("modules") or {f"repro.stages.{artefact.stage}": facts.get("source")}
+    facts, module = artefact.facts, f"repro.stages.{artefact.stage}"
+    of_code = {name: facts.get(name) for name in ("repro", "source", "code", "modules", "libraries")}
+    modules = facts.get("modules") or {module: facts.get("source")}
     parts = [
-        entities.entity(f"#code/{module}/{digest}", "SoftwareSourceCode", name=module, identifier=digest)
-        for module, digest in modules.items()
+        _script(entities, f"#code/{name}/{digest}", name, name=name, identifier=digest)
+        for name, digest in modules.items()
         if digest
     ]
-    return entities.entity(
+    return _script(
+        entities,
         f"#stage/{artefact.stage}/{_digest(of_code)}",
-        KIND,
+        module,
         name=f"repro, stage {artefact.stage}",
         version=facts.get("repro"),
         identifier=facts.get("code"),
-        hasPart=parts,
-        softwareRequirements=_libraries(entities, facts.get("libraries", {})),
+        hasPart=parts + _libraries(entities, facts.get("libraries", {})),
     )
+
+
+def _script(entities: Entities, place: str, module: str, **about: Any) -> Reference:
+    """Code of the suite that lies in no crate; ``localPath`` is where a checkout has it."""
+    path = module.replace(".", "/") + ".py"
+    kind = ["File", "SoftwareSourceCode"]
+    return entities.entity(place, kind, localPath=path, encodingFormat="text/x-python", **about)
+
+
+def _python(entities: Entities, software: Mapping[str, str]) -> Reference | None:
+    """The language in the version that ran; None where no version is told, which the format asks for."""
+    if "python" not in software:
+        return None
+    kind, version = ["ComputerLanguage", "SoftwareApplication"], software["python"]
+    about = {"name": "Python", "version": version, "url": HOMES["python"]}
+    return entities.entity(f"#software/python/{version}", kind, **about)
 
 
 def _libraries(entities: Entities, versions: Mapping[str, str]) -> list[Reference]:
@@ -70,10 +90,11 @@ def _libraries(entities: Entities, versions: Mapping[str, str]) -> list[Referenc
             f"#software/{quote(name)}/{quote(version)}",
             "SoftwareApplication",
             name=name,
-            softwareVersion=version,
+            version=version,
+            url=HOMES.get(name, f"https://pypi.org/project/{quote(name)}/"),
         )
         for name, version in versions.items()
-        if name != "repro-bench"
+        if name not in ("repro-bench", "python")
     ]
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from repro.datasets.catalog import catalog
+from repro.errors import UsageError
 from repro.evaluation.measures import parse_measure
 from repro.exchange.history import Account, Artefact, History
 from repro.graph import canonical
@@ -20,9 +21,13 @@ RELATIONS = {"ours": "first_party", "rerun": "third_party", "cited": "other"}
 Log = dict[str, Any]
 
 
-def is_loggable(cell: Cell) -> bool:
-    """Whether the cell is a mean of a measure of retrieval whose bounds are known, and not itself a bound."""
-    return cell.unit in UNITS and cell.column.kind != "index-size" and not cell.printed.bound
+def is_loggable(account: Account) -> bool:
+    """Whether the cell is a mean of one measure of retrieval with known bounds, and not itself a bound."""
+    try:
+        parse_measure(account.record.measure)
+    except UsageError:
+        return False
+    return account.record.unit in UNITS and not account.compared.cell.printed.bound
 
 
 def published_log(cell: Cell, measure: str, now: datetime) -> Log:
@@ -63,7 +68,7 @@ def measured_log(
     software = record.environment.get("software", {})
     score = {"score": accounts[0].compared.measured, "details": _details(accounts)}
     score |= {"uncertainty": dict(uncertainty)} if uncertainty else {}
-    result = _result(cell, accounts[0].measure, collection, judged, score)
+    result = _result(cell, record.measure, collection, judged, score)
     model = _measured_model(cell, record.scale, relation)
     deployed = "unknown" if record.origin else "self_deployed"
     return {
@@ -181,12 +186,13 @@ def _details(accounts: Sequence[Account]) -> dict[str, str]:
         "verdict": compared.verdict.name,
         "why": compared.verdict.why,
         "scale": record.scale,
-        "current": compared.current,
+        "outdated": compared.outdated or None,
         "seeds": [account.record.seed for account in accounts],
         "values": [account.record.measured for account in accounts],
         "fingerprints": [account.record.fingerprint for account in accounts],
         "queries": record.queries,
         "queries missing": record.missing,
+        "assumed": "measure and unit, which a conversion took from the manifest" if record.assumed else None,
         "readings": record.readings,
         "substitutes": record.substitutes,
         "machine": record.environment.get("hardware"),

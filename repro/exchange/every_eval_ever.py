@@ -49,11 +49,11 @@ def write_logs(
     with whole_folder(to) as scratch:
         for cell, group in groupby(accounts, key=lambda account: account.compared.cell):
             of_cell = list(group)
-            if not is_loggable(cell):
+            if not is_loggable(of_cell[0]):
                 written.left_out.append(cell.id)
                 continue
             if cell.printed.value is not None:
-                _write(published_log(cell, of_cell[0].measure, now), scratch)
+                _write(published_log(cell, of_cell[0].record.measure, now), scratch)
                 written.published += 1
             scores = [query_scores(account, history) for account in of_cell]
             log = measured_log(of_cell, history, _uncertainty(of_cell, scores), by=by, now=now)
@@ -70,7 +70,7 @@ def _uncertainty(accounts: Sequence[Account], scores: Sequence[list[QueryScores]
     if len(accounts) > 1:
         return uncertainty_over_seeds([account.record.measured for account in accounts])
     [parts] = scores
-    return uncertainty_over_queries(parts[0], accounts[0].measure) if len(parts) == 1 else {}
+    return uncertainty_over_queries(parts[0], accounts[0].record.measure) if len(parts) == 1 else {}
 
 
 def _write(log: Log, root: Path, scores: Sequence[QueryScores] = ()) -> None:

@@ -1,6 +1,6 @@
 """How records came about, as far as a store still knows: their evaluations and everything behind these."""
 
-import hashlib
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import ReproError
-from repro.graph import canonical
-from repro.judging.compared import Compared
+from repro.judging.compared import Compared, Comparison
+from repro.running.measurement import Measurement
 from repro.running.plan import Plan
+from repro.running.records import identities, members
 from repro.stage_table import STAGES
 from repro.store import RECORD, Store, read_json
 from repro.store.results import Record
@@ -89,7 +90,6 @@ class Account:
     """One record with what was said of it and what it was measured by.
 
     Attributes:
-        measure: by which the cell was scored, as in ir_measures.
         evaluations: fingerprints of the evaluations it averages; none where they are not known any more.
         is_mean: whether the value is the mean over the queries, or the mean of such means; the best of
             several groups of runs is not.
@@ -97,40 +97,32 @@ class Account:
 
     compared: Compared
     record: Record
-    measure: str
     evaluations: tuple[str, ...]
     is_mean: bool = True
 
 
-def accounts(compared: Compared, plan: Plan, history: History) -> list[Account]:
-    """The records of a compared cell, one per seed, each with its evaluations."""
-    cell = compared.cell
-    measurements = _measurements(compared, plan)
-    measures = [m.measure for m in plan.measurements if m.cell.id == cell.id]
-    averaged = [m.measure for group in measurements.values() for m in group]
-    measure = next(iter([*measures, *averaged]), cell.column.measure or "")
+def accounts(comparison: Comparison, plan: Plan, history: History) -> list[Account]:
+    """The records of the compared cells, cell by cell and seed by seed.
+
+    Records that the stored scores contradict are left out: neither number has a provenance then.
+    """
+    asked, of_cell = identities(plan), defaultdict(list)
+    for measurement in plan.measurements:
+        of_cell[measurement.cell.id].append(measurement)
     made = []
-    for record in compared.records:
-        parts = measurements.get(record.fingerprint, ())
-        evaluations = tuple(part.fingerprint for m in parts for part in m.parts)
-        if not evaluations and history.artefact(record.fingerprint).state != "unknown":
-            evaluations = (record.fingerprint,)
-        is_mean = all(len(m.groups) == 1 for m in parts)
-        made.append(Account(compared, record, measure, evaluations, is_mean))
+    for compared in comparison.cells:
+        seeds = {identity: seed for seed, identity in asked.get(compared.cell.id, {}).items()}
+        parts = [m for id in members(compared.cell) or [compared.cell.id] for m in of_cell[id]]
+        for record in () if compared.contradicted else compared.records:
+            if record.identity in seeds:
+                measured_by = [m for m in parts if m.seed == seeds[record.identity]]
+                made.append(_account(compared, record, measured_by))
+            else:
+                is_known = history.artefact(record.fingerprint).state != "unknown"
+                made.append(Account(compared, record, (record.fingerprint,) if is_known else ()))
     return made
 
 
-def _measurements(compared: Compared, plan: Plan) -> dict[str, tuple]:
-    """Fingerprint of a record of the cell -> the measurements it is made of, several for an average."""
-    cell = compared.cell
-    if not cell.column.mean_of:
-        return {m.fingerprint: (m,) for m in plan.measurements if m.cell.id == cell.id}
-    row = cell.id.rpartition("/")[0]
-    known = {(m.cell.id, m.seed): m for m in plan.measurements}
-    made = {}
-    for seed in {m.seed for m in plan.measurements}:
-        parts = tuple(known.get((f"{row}/{column}", seed)) for column in cell.column.mean_of)
-        if all(parts):
-            identity = canonical([m.fingerprint for m in parts])
-            made[hashlib.sha256(identity.encode()).hexdigest()] = parts
-    return made
+def _account(compared: Compared, record: Record, measured_by: list[Measurement]) -> Account:
+    evaluations = tuple(part.fingerprint for m in measured_by for part in m.parts)
+    return Account(compared, record, evaluations, all(len(m.groups) == 1 for m in measured_by))

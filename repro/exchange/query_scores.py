@@ -8,6 +8,7 @@ import numpy as np
 
 from repro.evaluation.paired import CONFIDENCE, RESAMPLES, bootstrap_interval, seed_of
 from repro.exchange.history import Account, History
+from repro.running.records import PER_UNIT
 from repro.store import read_json
 
 _ROUNDING = 1e-9  # of the value's unit: what adding the same numbers in another order may change
@@ -40,10 +41,10 @@ def query_scores(account: Account, history: History) -> list[QueryScores]:
     evaluations = [history.artefact(fingerprint) for fingerprint in account.evaluations]
     if not account.is_mean or not evaluations or any(e.state != "stored" for e in evaluations):
         return []
-    scale, made = 100 if account.compared.cell.unit == "percent" else 1, []
+    scale, made = PER_UNIT.get(account.record.unit, 1), []
     for evaluation in evaluations:
         content = read_json(history.path(evaluation) / "scores.json")
-        values = content["measures"].get(account.measure)
+        values = content["measures"].get(account.record.measure)
         if not values:
             return []
         made.append(QueryScores(evaluation.fingerprint, content["queries"], [scale * v for v in values]))

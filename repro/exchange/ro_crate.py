@@ -5,11 +5,9 @@ instrument is the code that ran and whose objects are the inputs. The folder hol
 every query, and no other file: those of other artefacts hold texts and weights that others license.
 """
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime
-from io import StringIO
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,6 +16,7 @@ from repro.exchange.crate_software import Entities, Reference
 from repro.exchange.history import Account, Artefact, History
 from repro.exchange.whole_folder import whole_folder
 from repro.store import read_json
+from repro.store.record_lines import line_of
 
 NO_LICENCE = "No licence was stated for these records; published numbers are quoted from the papers named."
 SCORES = "scores.json"
@@ -60,19 +59,21 @@ def write_crate(
         "mentions": [{"@id": name} for name, facts in entities.items() if facts["@type"] == "CreateAction"],
     }
     if author:
-        root["author"] = _author(entities, author)
+        root["author"] = root["publisher"] = _author(entities, author)
     for name, value in root.items():
         crate.root_dataset[name] = value
     for identifier, properties in entities.items():
         crate.add(ContextEntity(crate, identifier, properties=properties))
-    lines = "".join(json.dumps(asdict(account.record), sort_keys=True) + "\n" for account in accounts)
-    about = {"name": "records", "description": "one record a line", "encodingFormat": "application/jsonl"}
-    crate.add_file(StringIO(lines), "records.jsonl", properties=about, record_size=True)
+    lines = b"".join(line_of(account.record) for account in accounts)
+    about = {"name": "records", "description": "one record a line, with a digest of its own"}
+    about["encodingFormat"] = "application/jsonl"
+    crate.add_file(BytesIO(lines), "records.jsonl", properties=about, record_size=True)
     for artefact in scored:
         read_json(history.path(artefact) / SCORES)  # refuses what is not as it was written
         size, digest = artefact.files[SCORES]
         about = {
             "name": f"scores of every query, {artefact.fingerprint[:12]}",
+            "description": "fractions by measure, in the order of the queries",
             "encodingFormat": "application/json",
         }
         about |= {"contentSize": str(size), "sha256": digest}
@@ -115,4 +116,6 @@ def _licence(entities: Entities, licence: str | None) -> Reference | str:
 
 def _author(entities: Entities, author: str) -> Reference:
     kind = "Person" if author.startswith("https://orcid.org/") else "Organization"
-    return entities.entity(author if "://" in author else f"#author/{quote(author)}", kind, name=author)
+    if "://" in author:
+        return entities.entity(author, kind, name=author, url=author)
+    return entities.entity(f"#author/{quote(author)}", kind, name=author)

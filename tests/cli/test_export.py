@@ -4,10 +4,12 @@ import getpass
 import hashlib
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from repro.store.record_lines import line_of, record_of
 from tests.cli.conftest import CELL
 
 SELECTED = ("--cell", CELL, "--scale", "tiny")
@@ -76,9 +78,9 @@ def test_every_file_of_a_deposit_is_the_one_that_its_digest_tells(crate):
 
 def test_a_deposit_tells_number_verdict_code_libraries_machine_and_data(crate, measured):
     folder, entities = crate()
-    [record] = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
-    [line] = (measured / "results/records/tiny/costa.jsonl").read_text().splitlines()
-    assert record == json.loads(line)
+    lines = (folder / "records.jsonl").read_bytes()
+    assert lines == (measured / "results/records/tiny/costa.jsonl").read_bytes()
+    record = json.loads(lines)
     [number] = by_name(entities, f"{CELL} at scale tiny, measured")
     assert (number["value"], number["propertyID"]) == (record["measured"], "RR@10")
     told = {entities[one["@id"]]["name"]: entities[one["@id"]]["value"] for one in number["valueReference"]}
@@ -87,8 +89,8 @@ def test_a_deposit_tells_number_verdict_code_libraries_machine_and_data(crate, m
     assert told["machine cores"] == record["environment"]["hardware"]["cores"]
     [recorded] = [e for e in entities.values() if e.get("result") == {"@id": number["@id"]}]
     suite = entities[recorded["instrument"]["@id"]]
-    libraries = {entities[one["@id"]]["name"]: entities[one["@id"]] for one in suite["softwareRequirements"]}
-    assert libraries["numpy"]["softwareVersion"] == record["environment"]["software"]["numpy"]
+    libraries = {entities[one["@id"]]["name"]: entities[one["@id"]] for one in suite["hasPart"]}
+    assert libraries["numpy"]["version"] == record["environment"]["software"]["numpy"]
     if commit := record["environment"]["commit"]:
         assert entities[suite["identifier"]["@id"]]["value"] == commit
     made = [e for e in entities.values() if e["@type"] == "CreateAction" and e["name"].startswith("stage ")]
@@ -99,7 +101,7 @@ def test_a_deposit_tells_number_verdict_code_libraries_machine_and_data(crate, m
         code = entities[action["instrument"]["@id"]]
         modules = {entities[part["@id"]]["name"] for part in code["hasPart"]}
         assert f"repro.stages.{action['name'].split()[1].rstrip(',')}" in modules
-        assert all(entities[part["@id"]]["identifier"] for part in code["hasPart"])
+        assert all({"identifier", "version"} & set(entities[part["@id"]]) for part in code["hasPart"])
         assert action["startTime"] <= action["endTime"]
     [data] = by_name(entities, "data")[:1]
     assert data["value"].startswith("embedded:")
@@ -128,6 +130,15 @@ def test_scores_that_were_altered_are_not_handed_out(repro, measured):
     said = repro("export", *SELECTED, "--to", "ro-crate", "-o", measured / "crate")
     assert said.status == 2 and "damaged" in said.sentence
     assert not (measured / "crate").exists()
+
+
+@pytest.mark.parametrize("form", ["ro-crate", "every-eval-ever"])
+def test_a_record_that_the_stored_scores_contradict_is_not_handed_out(repro, measured, form):
+    path = measured / "results/records/tiny/costa.jsonl"
+    path.write_bytes(line_of(replace(record_of(path.read_bytes().strip()), measured=0.9)))
+    said = repro("export", *SELECTED, "--to", form, "-o", measured / "out")
+    assert said.status == 2 and f"`repro run` records them anew): {CELL}" in said.err
+    assert not (measured / "out").exists()
 
 
 def test_nobody_is_named_unless_asked_for(crate, measured):

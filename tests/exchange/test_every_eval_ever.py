@@ -63,15 +63,13 @@ def _encoded(texts: str, made_by: str) -> Node:
 def account(identifier: str, *values: tuple[float, str], scale: str = "full") -> list[Account]:
     """Accounts of a cell measured once or with the seeds 1, 2, …, from values and their evaluations."""
     seeds = [None] if len(values) == 1 else range(1, len(values) + 1)
-    made = {"commit": "abc"}
+    how = {"measure": "RR@10", "unit": cell(identifier).unit, "environment": {"commit": "abc"}}
     records = tuple(
-        Record(
-            identifier, scale, value, seed, fingerprint, len(SCORES), 0, "RR@10", "fraction", environment=made
-        )
+        Record(identifier, scale, value, seed, fingerprint, len(SCORES), 0, **how)
         for seed, (value, fingerprint) in zip(seeds, values, strict=True)
     )
     compared = Compared(cell(identifier), scale, records, Verdict("lower", "because"))
-    return [Account(compared, record, "RR@10", (record.fingerprint,)) for record in records]
+    return [Account(compared, record, (record.fingerprint,)) for record in records]
 
 
 @pytest.fixture

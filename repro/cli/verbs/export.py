@@ -38,7 +38,10 @@ def command(selection, form, output, licence, by):
     plan, workspace = selection.plan(), selection.workspace
     comparison = judged_cells(plan, workspace.results, workspace.store)
     history = History(workspace.store)
-    told = [account for compared in comparison.cells for account in accounts(compared, plan, history)]
+    told = accounts(comparison, plan, history)
+    if contradicted := [compared.cell.id for compared in comparison.cells if compared.contradicted]:
+        reason = "the stored scores contradict their records, `repro run` records them anew"
+        print(f"left out ({reason}): {', '.join(contradicted)}", file=sys.stderr)
     if not told:
         reason = f"nothing is recorded for the selected cells at scale {selection.scale}"
         raise UsageError(f"{reason}; `repro run` or `repro import-run` them first")
@@ -53,7 +56,7 @@ def command(selection, form, output, licence, by):
         _say(write_logs(told, history, place, by=by, now=now))
     cells = {account.compared.cell.id for account in told}
     without = len(comparison.cells) - len(cells)
-    print(f"{output}: {len(told)} records of {len(cells)} cells; nothing is recorded for {without} others")
+    print(f"{output}: {len(told)} records of {len(cells)} cells; {without} others have none to export")
 
 
 def _say(written) -> None:
