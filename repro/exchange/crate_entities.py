@@ -13,7 +13,7 @@ from repro.manifest.papers import Paper
 
 STATES = {
     "stored": "in the store when this was written; digests are those taken when it was made",
-    "damaged": "damaged in the store when this was written: its files and how it was made are not told",
+    "damaged": "damaged in the store when this was written: its files and how it was made are not listed",
     "missing": "no longer in the store when this was written: its files and how it was made are not known",
     "unknown": "of this artefact the store knew the fingerprint alone when this was written",
 }
@@ -31,7 +31,8 @@ def add_record(entities: Entities, account: Account) -> None:
     name = f"{cell.id}, published"
     published = entities.value(f"#{cell.id}/published", name, value, subjectOf=source, **number)
     circumstances = [
-        entities.value(f"{place}/{quote(name)}", name, told) for name, told in _circumstances(account).items()
+        entities.value(f"{place}/{quote(name)}", name, value)
+        for name, value in _circumstances(account).items()
     ]
     name, references = f"{cell.id} at scale {record.scale}, measured", [published, *circumstances]
     measured = entities.value(place, name, record.measured, valueReference=references, **number)
@@ -109,7 +110,7 @@ def _paper(entities: Entities, source: Paper) -> Reference:
 def _circumstances(account: Account) -> dict[str, Any]:
     """What stands beside a number in its record and its verdict, in words; what is not known is left out."""
     record, verdict = account.record, account.compared.verdict
-    told = {
+    circumstances = {
         "verdict": verdict.name,
         "why": verdict.why,
         "scale": record.scale,
@@ -121,10 +122,12 @@ def _circumstances(account: Account) -> dict[str, Any]:
         "queries missing": record.missing,
         "run of others": record.origin or None,
     }
-    told |= {f"reading {name}": choice for name, choice in record.readings.items()}
-    told |= {f"substitute for {name}": why for name, why in record.substitutes.items()}
-    told |= {f"machine {name}": fact for name, fact in record.environment.get("hardware", {}).items()}
-    return {name: value for name, value in told.items() if value is not None}
+    circumstances |= {f"reading {name}": choice for name, choice in record.readings.items()}
+    circumstances |= {f"substitute for {name}": why for name, why in record.substitutes.items()}
+    circumstances |= {
+        f"machine {name}": fact for name, fact in record.environment.get("hardware", {}).items()
+    }
+    return {name: value for name, value in circumstances.items() if value is not None}
 
 
 def _times(facts: Mapping[str, Any]) -> dict[str, str]:

@@ -61,14 +61,14 @@ def measured_log(
         now: when the log is written.
     """
     record, cell = accounts[0].record, accounts[0].compared.cell
-    behind = history.behind([one for account in accounts for one in account.evaluations])
-    relation = _relation(behind, record.scale)
-    judged = _judgements(accounts, history)
-    collection = " + ".join(sorted(judged)) or _collection(cell, record.scale)
+    artefacts = history.behind([one for account in accounts for one in account.evaluations])
+    relation = _relation(artefacts, record.scale)
+    judgements = _judgements(accounts, history)
+    collection = " + ".join(sorted(judgements)) or _collection(cell, record.scale)
     software = record.environment.get("software", {})
     score = {"score": accounts[0].compared.measured, "details": _details(accounts)}
     score |= {"uncertainty": dict(uncertainty)} if uncertainty else {}
-    result = _result(cell, record.measure, collection, judged, score)
+    result = _result(cell, record.measure, collection, judgements, score)
     model = _measured_model(cell, record.scale, relation)
     deployed = "unknown" if record.origin else "self_deployed"
     return {
@@ -102,8 +102,8 @@ def _head(cell: Cell, model: str, key: str, now: datetime, deployed: str = "unkn
 
 def _identity(accounts: Sequence[Account]) -> str:
     records = [account.record for account in accounts]
-    told = [[r.fingerprint, r.scale, r.seed, r.recorded, r.measured] for r in records]
-    return hashlib.sha256(canonical(told).encode()).hexdigest()[:16]
+    results = [[r.fingerprint, r.scale, r.seed, r.recorded, r.measured] for r in records]
+    return hashlib.sha256(canonical(results).encode()).hexdigest()[:16]
 
 
 def _published_model(cell: Cell) -> str:
@@ -119,19 +119,19 @@ def _measured_model(cell: Cell, scale: str, relation: str) -> str:
     return name if scale == "full" else f"{name}.{scale}"
 
 
-def _relation(behind: Sequence[Artefact], scale: str) -> str:
+def _relation(artefacts: Sequence[Artefact], scale: str) -> str:
     """The suite's relation to the model: it has trained it, took it as it is, or does not know any more."""
-    if scale != "full" or {"pretrain", "finetune"} & {artefact.stage for artefact in behind}:
+    if scale != "full" or {"pretrain", "finetune"} & {artefact.stage for artefact in artefacts}:
         return "first_party"
-    return "third_party" if behind and all(artefact.stage for artefact in behind) else "other"
+    return "third_party" if artefacts and all(artefact.stage for artefact in artefacts) else "other"
 
 
 def _judgements(accounts: Sequence[Account], history: History) -> dict[str, str | None]:
     """The collections whose judgements scored the records -> digest of these; None where it is not known."""
     evaluations = [history.artefact(one) for account in accounts for one in account.evaluations]
     inputs = [evaluation.identity.get("inputs", {}).get("qrels") for evaluation in evaluations]
-    judged = [history.artefact(fingerprint) for fingerprint in inputs if fingerprint]
-    return {one.identity["params"]["dataset"]: one.facts.get("digest") for one in judged if one.identity}
+    judgements = [history.artefact(fingerprint) for fingerprint in inputs if fingerprint]
+    return {one.identity["params"]["dataset"]: one.facts.get("digest") for one in judgements if one.identity}
 
 
 def _collection(cell: Cell, scale: str = "full") -> str:
@@ -150,9 +150,9 @@ def _source_data(collection: str, digests: Mapping[str, Any]) -> Log:
 
 
 def _result(
-    cell: Cell, measure: str, collection: str, judged: Mapping[str, str | None], score: Mapping[str, Any]
+    cell: Cell, measure: str, collection: str, judgements: Mapping[str, str | None], score: Mapping[str, Any]
 ) -> Log:
-    digests = {f"judgements of {name}": digest for name, digest in judged.items()}
+    digests = {f"judgements of {name}": digest for name, digest in judgements.items()}
     return {
         "evaluation_result_id": cell.id,
         "evaluation_name": collection,
@@ -180,7 +180,7 @@ def _metric(cell: Cell, measure: str) -> Log:
 def _details(accounts: Sequence[Account]) -> dict[str, str]:
     """What stands beside a measured value in its records and its verdict."""
     compared, record = accounts[0].compared, accounts[0].record
-    told = {
+    details = {
         "cell": compared.cell.id,
         "published": compared.cell.text,
         "verdict": compared.verdict.name,
@@ -198,7 +198,7 @@ def _details(accounts: Sequence[Account]) -> dict[str, str]:
         "machine": record.environment.get("hardware"),
         "run of others": record.origin or None,
     }
-    return _texts(told)
+    return _texts(details)
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:

@@ -24,7 +24,7 @@ from repro.exchange.whole_folder import whole_folder
 
 
 @dataclass
-class Written:
+class Summary:
     """How many logs were written, and which cells have none or no scores of queries."""
 
     published: int = 0
@@ -35,7 +35,7 @@ class Written:
 
 def write_logs(
     accounts: Sequence[Account], history: History, to: Path, *, by: str | None, now: datetime
-) -> Written:
+) -> Summary:
     """Write the folder ``to`` whole, or not at all: two logs per cell, and the scores of every query of ours.
 
     Args:
@@ -45,24 +45,24 @@ def write_logs(
 
     Raises UsageError when ``to`` holds something, StoreError when stored scores are not what was written.
     """
-    written = Written()
+    summary = Summary()
     with whole_folder(to) as scratch:
         for cell, group in groupby(accounts, key=lambda account: account.compared.cell):
             of_cell = list(group)
             if not is_loggable(of_cell[0]):
-                written.left_out.append(cell.id)
+                summary.left_out.append(cell.id)
                 continue
             if cell.printed.value is not None:
                 _write(published_log(cell, of_cell[0].record.measure, now), scratch)
-                written.published += 1
+                summary.published += 1
             scores = [query_scores(account, history) for account in of_cell]
             log = measured_log(of_cell, history, _uncertainty(of_cell, scores), by=by, now=now)
             known = scores if all(scores) else []
             if not known:
-                written.without_queries.append(cell.id)
+                summary.without_queries.append(cell.id)
             _write(log, scratch, [one for of_seed in known for one in of_seed])
-            written.measured += 1
-    return written
+            summary.measured += 1
+    return summary
 
 
 def _uncertainty(accounts: Sequence[Account], scores: Sequence[list[QueryScores]]) -> dict:

@@ -101,7 +101,7 @@ class Account:
     is_mean: bool = True
 
 
-def accounts(comparison: Comparison, plan: Plan, history: History) -> list[Account]:
+def accounts_of(comparison: Comparison, plan: Plan, history: History) -> list[Account]:
     """The records of the compared cells, cell by cell and seed by seed.
 
     Records that the stored scores contradict are left out: neither number has a provenance then.

@@ -52,21 +52,21 @@ def query_scores(account: Account, history: History) -> list[QueryScores]:
     return made if abs(value - account.record.measured) <= scale * _ROUNDING else []
 
 
-def uncertainty_over_queries(scored: QueryScores, measure: str) -> dict:
+def uncertainty_over_queries(of_run: QueryScores, measure: str) -> dict:
     """The 95 % bootstrap interval of the mean, in the words of every_eval_ever; empty below two queries.
 
     Queries are drawn as in the tests between rows: the interval is that of the difference to a system that
     scores 0 everywhere.
     """
-    values = np.array([scored.scores, np.zeros(len(scored.scores))])
+    values = np.array([of_run.scores, np.zeros(len(of_run.scores))])
     if values.shape[1] < 2:
         return {}
-    low, high = bootstrap_interval(values, resamples=RESAMPLES, seed=seed_of(measure, scored.queries))
+    low, high = bootstrap_interval(values, resamples=RESAMPLES, seed=seed_of(measure, of_run.queries))
     interval = {"lower": float(low[0, 1]), "upper": float(high[0, 1]), "confidence_level": CONFIDENCE}
     return {
         "confidence_interval": interval | {"method": "percentile bootstrap over queries"},
-        "standard_deviation": statistics.stdev(scored.scores),
-        "num_samples": len(scored.scores),
+        "standard_deviation": statistics.stdev(of_run.scores),
+        "num_samples": len(of_run.scores),
         "num_bootstrap_samples": RESAMPLES,
     }
 

@@ -1,6 +1,6 @@
 """A deposit of records as an RO-Crate 1.3: numbers, verdicts and everything that they were made from.
 
-Each artefact is a ``Dataset`` whose files are told by digest, and the result of a ``CreateAction`` whose
+Each artefact is a ``Dataset`` whose files are listed by digest, and the result of a ``CreateAction`` whose
 instrument is the code that ran and whose objects are the inputs. The folder holds records and the scores of
 every query, and no other file: those of other artefacts hold texts and weights that others license.
 """
@@ -45,15 +45,15 @@ def write_crate(
     from rocrate.rocrate import ROCrate
 
     crate, entities = ROCrate(version="1.3"), Entities()
-    behind = history.behind([one for account in accounts for one in account.evaluations])
-    scored = [a for a in behind if a.state == "stored" and a.stage == "evaluate"]
+    artefacts = history.behind([one for account in accounts for one in account.evaluations])
+    evaluations = [a for a in artefacts if a.state == "stored" and a.stage == "evaluate"]
     for account in accounts:
         add_record(entities, account)
-    for artefact in behind:
-        add_artefact(entities, artefact, {SCORES: _place(artefact)} if artefact in scored else {})
+    for artefact in artefacts:
+        add_artefact(entities, artefact, {SCORES: _place(artefact)} if artefact in evaluations else {})
     root = {
         "name": _name(accounts),
-        "description": _description(accounts, behind),
+        "description": _description(accounts, artefacts),
         "datePublished": now.isoformat(timespec="seconds"),
         "license": _licence(entities, licence),
         "mentions": [{"@id": name} for name, facts in entities.items() if facts["@type"] == "CreateAction"],
@@ -68,7 +68,7 @@ def write_crate(
     about = {"name": "records", "description": "one record a line, with a digest of its own"}
     about["encodingFormat"] = "application/jsonl"
     crate.add_file(BytesIO(lines), "records.jsonl", properties=about, record_size=True)
-    for artefact in scored:
+    for artefact in evaluations:
         read_json(history.path(artefact) / SCORES)  # refuses what is not as it was written
         size, digest = artefact.files[SCORES]
         about = {
@@ -92,17 +92,21 @@ def _name(accounts: Sequence[Account]) -> str:
     return f"Measurements of {', '.join(papers)} by repro at scale {accounts[0].record.scale}"
 
 
-def _description(accounts: Sequence[Account], behind: Sequence[Artefact]) -> str:
+def _description(accounts: Sequence[Account], artefacts: Sequence[Artefact]) -> str:
     """What the crate holds and what it lacks, for a reader."""
     cells = len({account.compared.cell.id for account in accounts})
     sentences = [f"{len(accounts)} records of {cells} published numbers, with what they were measured from."]
     if accounts[0].record.scale != "full":
         scale = f"Scale {accounts[0].record.scale} is not the paper's"
-        sentences.append(f"{scale}: data and trainings are smaller, and nothing is compared with print.")
-    absent = sum(artefact.state != "stored" for artefact in behind)
+        sentences.append(
+            f"{scale}: data and trainings are smaller, and nothing is compared with the published numbers."
+        )
+    absent = sum(artefact.state != "stored" for artefact in artefacts)
     unknown = sum(not account.evaluations for account in accounts)
     if absent:
-        sentences.append(f"{absent} of {len(behind)} artefacts were not in the store when this was written.")
+        sentences.append(
+            f"{absent} of {len(artefacts)} artefacts were not in the store when this was written."
+        )
     if unknown:
         sentences.append(f"What {unknown} of the records were measured from is not known any more.")
     return " ".join(sentences)

@@ -162,7 +162,7 @@ def test_who_publishes_and_under_which_licence_is_what_the_user_says(crate, name
 def test_what_is_not_recorded_cannot_be_exported(repro, folders):
     said = repro("export", *SELECTED, "--to", "ro-crate", "-o", folders / "crate")
     assert said.status == 2
-    assert said.sentence.startswith("nothing is recorded for the selected cells at scale tiny; ")
+    assert said.sentence.startswith("there is no record of the selected cells at scale tiny to export; ")
 
 
 def test_a_folder_that_holds_something_is_left_alone(repro, measured):

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from repro.exchange.every_eval_ever import Written, write_logs
+from repro.exchange.every_eval_ever import Summary, write_logs
 from repro.exchange.history import Account, History
 from repro.graph import Node, walk
 from repro.judging.compared import Compared
@@ -76,7 +76,7 @@ def account(identifier: str, *values: tuple[float, str], scale: str = "full") ->
 def logs(store, tmp_path):
     """``logs(accounts)``: the published log, ours, its rows and what the writer says; all checked."""
 
-    def write(accounts, by=None) -> tuple[dict | None, dict, list[dict], Written]:
+    def write(accounts, by=None) -> tuple[dict | None, dict, list[dict], Summary]:
         folder = tmp_path / f"logs-{len(list(tmp_path.iterdir()))}"
         written = write_logs(accounts, History(store), folder, by=by, now=NOW)
         read, rows = {}, []

@@ -30,7 +30,7 @@ def command(selection, form, output, licence, by):
     from datetime import UTC, datetime
     from pathlib import Path
 
-    from repro.exchange.history import History, accounts
+    from repro.exchange.history import History, accounts_of
     from repro.judging.comparison import judged_cells
 
     if licence and form != "ro-crate":
@@ -38,32 +38,32 @@ def command(selection, form, output, licence, by):
     plan, workspace = selection.plan(), selection.workspace
     comparison = judged_cells(plan, workspace.results, workspace.store)
     history = History(workspace.store)
-    told = accounts(comparison, plan, history)
+    accounts = accounts_of(comparison, plan, history)
     if contradicted := [compared.cell.id for compared in comparison.cells if compared.contradicted]:
         reason = "the stored scores contradict their records, `repro run` records them anew"
         print(f"left out ({reason}): {', '.join(contradicted)}", file=sys.stderr)
-    if not told:
-        reason = f"nothing is recorded for the selected cells at scale {selection.scale}"
+    if not accounts:
+        reason = f"there is no record of the selected cells at scale {selection.scale} to export"
         raise UsageError(f"{reason}; `repro run` or `repro import-run` them first")
     place, now = Path(output), datetime.now(UTC)
     if form == "ro-crate":
         from repro.exchange.ro_crate import write_crate
 
-        write_crate(told, history, place, licence=licence, author=by, now=now)
+        write_crate(accounts, history, place, licence=licence, author=by, now=now)
     else:
         from repro.exchange.every_eval_ever import write_logs
 
-        _say(write_logs(told, history, place, by=by, now=now))
-    cells = {account.compared.cell.id for account in told}
+        _say(write_logs(accounts, history, place, by=by, now=now))
+    cells = {account.compared.cell.id for account in accounts}
     without = len(comparison.cells) - len(cells)
-    print(f"{output}: {len(told)} records of {len(cells)} cells; {without} others have none to export")
+    print(f"{output}: {len(accounts)} records of {len(cells)} cells; {without} others have none to export")
 
 
-def _say(written) -> None:
-    if written.left_out:
+def _say(summary) -> None:
+    if summary.left_out:
         reason = "a bound, or no measure of retrieval in a fraction or percent"
-        print(f"left out, being {reason}: {', '.join(written.left_out)}", file=sys.stderr)
-    if written.without_queries:
+        print(f"left out, being {reason}: {', '.join(summary.left_out)}", file=sys.stderr)
+    if summary.without_queries:
         reason = "the store lacks them, or they do not give the recorded value"
-        print(f"without scores of queries ({reason}): {', '.join(written.without_queries)}", file=sys.stderr)
-    print(f"{written.published} logs of published numbers, {written.measured} of ours")
+        print(f"without scores of queries ({reason}): {', '.join(summary.without_queries)}", file=sys.stderr)
+    print(f"{summary.published} logs of published numbers, {summary.measured} of ours")
