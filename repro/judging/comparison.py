@@ -157,10 +157,10 @@ def _not_run(case: Evidence) -> Compared:
     if scale_refuses := not_at(cell, case.plan.scale):
         why = scale_refuses
     elif cell.recipe and not cell.column.not_measurable:
-        why = "; ".join(["nothing recorded yet", *_of_other_measures(case)])
+        why = "nothing recorded yet"
     else:
         why = cell.column.not_measurable or cell.row.not_measurable or "no recipe makes this row yet"
-    return _compared(case, Verdict("not run", why))
+    return _compared(case, Verdict("not run", "; ".join([why, *_scored_otherwise(case)])))
 
 
 def _tolerance(case: Evidence) -> Tolerance | None:
@@ -177,11 +177,15 @@ def _tolerance(case: Evidence) -> Tolerance | None:
     return tolerance(cell.row.tolerance or implied, measures[0], unit=cell.unit)
 
 
-def _of_other_measures(case: Evidence) -> list[str]:
-    """What is recorded of a cell by another measure or in another unit than it has."""
-    others = {(r.measure or "an unknown measure", r.unit or "an unknown unit") for r in case.of_readings}
-    if not others:
-        return []
+def _scored_otherwise(case: Evidence) -> list[str]:
+    """What is recorded of a cell that is scored otherwise, by the suite or by runs of others."""
     measure, unit = case.definition
-    recorded = ", ".join(f"{m} in {u}" for m, u in sorted(others))
-    return [f"what is recorded is {recorded}, and the cell is {measure} in {unit}"]
+    others = {
+        f"{r.measure or 'an unknown measure'} in {r.unit or 'an unknown unit'}" for r in case.of_readings
+    }
+    foreign = dict.fromkeys(
+        str(r.origin.get("file")) for r in case.records if r.origin and not case.departures
+    )
+    recorded = " and ".join(sorted(others))
+    said = [f"what is recorded is {recorded}, and the cell is {measure} in {unit}"] if others else []
+    return said + [f"{file} was scored otherwise than the cell is: import it again" for file in foreign]

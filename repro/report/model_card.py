@@ -6,11 +6,16 @@ from repro import __version__
 from repro.datasets.catalog import catalog
 from repro.exchange.measured_encoder import Export
 from repro.graph import Node, walk
+from repro.judging.comparison import compare
 from repro.locations import CHECKOUT
 from repro.machine.versions import commit
+from repro.manifest.cells import cells_of, is_measured
 from repro.nn.encoder_conventions import Conventions
 from repro.running.measurement import Measurement, recipe_path
-from repro.store.results import Record, Results
+from repro.running.plan import plan
+from repro.running.scale import Scale
+from repro.running.workspace import Workspace
+from repro.store.results import Record
 
 USE = """\
 ```python
@@ -24,14 +29,14 @@ passages = model.encode(["a title and a text, joined as stated above"], prompt_n
 `repro evaluate --model "this directory" --table PAPER/N` scores it in the columns of a published table."""
 
 
-def card_of(encoder: Export, results: Results, *, scale: str) -> str:
+def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
     """The card of an encoder that is exported, with the scores recorded at a scale."""
     measurement, model = encoder.measurement, encoder.source.model
-    records = _records(measurement, results, scale) if measurement else []
+    records = _records(measurement, workspace, scale) if measurement else []
     readings = measurement.departures if measurement else {}
     parts = [
         f"# Encoder of {encoder.name}",
-        _items({**_facts(encoder, scale), "model": model.fingerprint}),
+        _items({**_facts(encoder, scale.name), "model": model.fingerprint}),
         "## How it reads texts",
         _items(_read(encoder.source.conventions)),
         USE,
@@ -59,17 +64,14 @@ def _facts(encoder: Export, scale: str) -> dict[str, object]:
     }
 
 
-def _records(measurement: Measurement, results: Results, scale: str) -> list[Record]:
-    """The newest record of each cell of the row, under the same seed and readings."""
-    prefix = measurement.cell.id.rpartition("/")[0] + "/"
-    newest = {
-        record.cell: record
-        for record in results.read(scale, measurement.cell.paper.name)
-        if record.cell.startswith(prefix)
-        and record.seed == measurement.seed
-        and record.readings == dict(measurement.departures)
-    }
-    return list(newest.values())
+def _records(measurement: Measurement, workspace: Workspace, scale: Scale) -> list[Record]:
+    """The current records of the row's cells with the same seed."""
+    whole, seed = measurement.cell, measurement.seed
+    row = [c for c in cells_of(whole.paper, (whole.table,)) if c.row == whole.row and is_measured(c)]
+    planned = plan(row, scale=scale, machine=workspace.machine, seeds=() if seed is None else (seed,))
+    planned.look(workspace.store)
+    compared = compare(planned, workspace.results, store=workspace.store).cells
+    return [r for c in compared if c.current for r in c.records if not r.origin]
 
 
 def _items(facts: Mapping[str, object]) -> str:
@@ -92,9 +94,11 @@ def _read(used: Conventions) -> dict[str, object]:
 
 def _scores(records: Iterable[Record]) -> str:
     rows = [
-        f"| {r.cell} | {r.scale} | {r.measured:.4f} | {r.queries} | `{r.fingerprint[:12]}` |" for r in records
+        f"| {r.cell} | {r.scale} | {r.measure} | {r.measured:.4f} ({r.unit}) "
+        f"| {r.queries} | `{r.fingerprint[:12]}` |"
+        for r in records
     ]
-    head = "| cell | scale | measured | queries | fingerprint |\n|---|---|---|---|---|"
+    head = "| cell | scale | measure | measured | queries | fingerprint |\n|---|---|---|---|---|---|"
     return "\n".join([head, *rows]) if rows else ""
 
 

@@ -1,6 +1,7 @@
 """``repro audit``: what the papers alone show, for people and programs."""
 
 from repro.manifest import papers as at_hand
+from repro.store.results import Record, Results
 
 KEYS = {"severity", "kind", "paper", "places", "values", "says", "explanation"}
 
@@ -34,3 +35,16 @@ def test_people_see_places_values_and_explanations(repro):
 
 def test_an_unknown_paper_is_named(repro):
     assert "'cost'" in repro("audit", "cost").sentence
+
+
+def test_a_record_that_proves_itself_altered_is_an_error_of_its_paper(repro, folders):
+    results = Results(folders / "results")
+    results.append(
+        [Record("costa/1/sparse.bm25/dev.rr10", "tiny", 0.5, None, "f" * 64, 9, 0, "RR@10", "fraction")]
+    )
+    path = results.path("tiny", "costa")
+    path.write_text(path.read_text().replace("0.5", "0.6"))
+    [row] = [row for row in repro("audit", "costa", "--json").json if row["kind"] == "record"]
+    assert (row["severity"], row["places"]) == ("error", [f"{path}:1"]) and row["says"].startswith("altered")
+    assert repro("audit", "costa", "--strict").status == 1
+    assert "record" not in {row["kind"] for row in repro("audit", "simlm", "--json").json}

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import re
+from dataclasses import replace
 
 import pytest
 import pytrec_eval
@@ -14,6 +15,7 @@ from repro.datasets.reading import judgements
 from repro.datasets.sources import locate
 from repro.evaluation.ir_metadata import END, START
 from repro.manifest.papers import papers
+from repro.store.record_lines import line_of
 from repro.store.results import Record, Results
 
 CELLS = """\
@@ -153,6 +155,34 @@ def test_a_record_of_the_suites_own_wins_and_tells_of_the_imported_one(repro, fi
     [cell] = repro("compare", "--cell", NEAR, "--json").json
     assert (cell["measured"], cell["verdict"], cell["origin"]) == (0.1, "exact", {})
     assert "also imported: theirs.trec gave" in cell["why"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("nDCG@10", "RR@10"), ("  columns:", "  unit: percent\n  columns:")],
+    ids=["another measure", "another unit"],
+)
+def test_a_run_that_was_scored_otherwise_than_the_cell_is_not_its_measurement(
+    repro, file, toy, before, after
+):
+    repro("import-run", file, "--cell", NEAR)
+    toy.write_text(toy.read_text().replace(before, after, 1))
+    papers.cache_clear()
+    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    assert (cell["measured"], cell["verdict"]) == (None, "not run")
+    assert cell["why"].endswith("theirs.trec was scored otherwise than the cell is: import it again")
+    [again] = repro("import-run", file, "--cell", NEAR, "--json").json
+    assert again["new"]
+    assert repro("compare", "--cell", NEAR, "--json").json[0]["measured"] == again["measured"]
+
+
+def test_a_run_that_was_scored_by_other_judgements_is_not_the_cells_measurement(repro, file, toy, folders):
+    repro("import-run", file, "--cell", NEAR)
+    path = folders / "results/records/full/toy.jsonl"
+    [kept] = _records(folders)
+    path.write_bytes(line_of(replace(kept, fingerprint="f" * 64)))
+    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    assert (cell["measured"], cell["verdict"]) == (None, "not run")
 
 
 def test_an_annotated_export_is_a_plain_run_below_its_header_and_is_imported_again(

@@ -153,3 +153,16 @@ def test_a_stage_that_cannot_compute_again_has_the_status_of_its_reason(
     said = repro("verify", "--deep")
     reason = "there is no Java; install one" if blocked else "ValueError: no luck"
     assert said.status == status and f": {reason}" in said.out
+
+
+def test_an_altered_record_is_told_and_is_never_shown_as_measured(repro, measured):
+    path = measured / "results/records/tiny/costa.jsonl"
+    path.write_text(path.read_text().replace('"measured": 0.4', '"measured": 0.9'))
+    altered = f"{path}:1: altered: the line is not the one that its sha256 was taken of; restore it"
+    said = repro("verify")
+    assert said.status == 2 and f"damaged: {altered}" in said.out.splitlines()
+    assert "1 records read, 1 damaged" in said.out.splitlines()
+    assert repro("verify", "--json").json["damaged_records"] == [altered]
+    for verb in ("status", "compare", "run"):
+        said = repro(verb, "--cell", CELL, "--scale", "tiny")
+        assert (said.status, said.sentence) == (2, altered)

@@ -1,10 +1,14 @@
-"""Records are appended, never lost and never doubled."""
+"""Records are appended, never lost, never doubled, and never read as something else than was written."""
 
+import hashlib
+import json
+import random
 from dataclasses import replace
 
 import pytest
 
 from repro.errors import DataError
+from repro.graph import canonical
 from repro.store.results import Record, Results
 
 ONE = Record("p/1/r/c", "tiny", 0.5, None, "f" * 64, 10, 0, "RR@10", "fraction")
@@ -41,4 +45,90 @@ def test_a_broken_record_is_named_with_its_line(tmp_path):
     with results.path("tiny", "p").open("a") as stream:
         stream.write("{}\n")
     with pytest.raises(DataError, match=r"p\.jsonl:2: not a record"):
+        results.read("tiny", "p")
+
+
+def test_another_result_of_the_same_measurement_is_added_and_says_which_it_contradicts(tmp_path):
+    results, other = Results(tmp_path), replace(ONE, measured=0.4)
+    results.append([ONE])
+    [added] = results.append([other])
+    assert (added.record, added.contradicted) == (other, ONE)
+    assert results.append([other]) == []
+    assert [a.contradicted for a in results.append([ONE])] == [other]
+    assert [r.measured for r in results.read("tiny", "p")] == [0.5, 0.4, 0.5]
+
+
+@pytest.mark.parametrize("change", [{"measure": "R@50"}, {"unit": "percent"}, {"readings": {"a": "b"}}])
+def test_another_measure_unit_or_reading_is_another_measurement(tmp_path, change):
+    results = Results(tmp_path)
+    results.append([ONE])
+    [added] = results.append([replace(ONE, **change)])
+    assert added.contradicted is None
+
+
+def test_what_was_only_assumed_is_recorded_again_once_it_is_known(tmp_path):
+    results = Results(tmp_path)
+    results.append([replace(ONE, assumed=True)])
+    assert [a.contradicted for a in results.append([ONE])] == [None]
+    assert results.append([replace(ONE, assumed=True)]) == []
+
+
+def test_every_line_holds_the_digest_of_the_rest(tmp_path):
+    results = Results(tmp_path)
+    results.append([ONE])
+    content = json.loads(results.path("tiny", "p").read_text())
+    digest = content.pop("sha256")
+    assert digest == hashlib.sha256(canonical(content).encode()).hexdigest()
+
+
+def _records() -> list[Record]:
+    environment = {"commit": "c0ffee", "hardware": {"cores": 2, "memory_gib": 23.5}}
+    one = replace(ONE, readings={"a": "b"}, environment=environment, recorded="2026-01-01T00:00:00+00:00")
+    return [replace(one, seed=seed, measured=seed / 7, substitutes={"s": "nicht da: ü"}) for seed in range(4)]
+
+
+def test_a_thousand_flipped_bits_are_never_read_as_another_record(tmp_path):
+    results, written, draw = Results(tmp_path), _records(), random.Random(0)
+    results.append(written)
+    path = results.path("tiny", "p")
+    sound = path.read_bytes()
+    unseen = 0
+    for _ in range(1000):
+        damaged, place = bytearray(sound), draw.randrange(len(sound) * 8)
+        damaged[place // 8] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        try:
+            assert results.read("tiny", "p") == written
+            unseen += 1
+        except DataError as error:
+            assert str(error).startswith(f"{path}:")
+    assert unseen < 10  # the case of a digit of an escape, which says the same
+
+
+def test_an_altered_end_of_the_last_line_is_not_taken_for_a_killed_writer(tmp_path):
+    results = Results(tmp_path)
+    results.append([ONE])
+    path = results.path("tiny", "p")
+    path.write_bytes(path.read_bytes()[:-1] + b"\x0b")
+    with pytest.raises(DataError, match=r"p\.jsonl:1: not a record: Invalid JSON"):
+        results.read("tiny", "p")
+
+
+def test_every_altered_line_is_named(tmp_path):
+    results = Results(tmp_path)
+    results.append(_records())
+    path = results.path("tiny", "p")
+    path.write_text(path.read_text().replace(f'"measured": {1 / 7}', '"measured": 0.9').replace("0.0", "0.5"))
+    lines, faults = results.checked()
+    assert (lines, [fault.line for fault in faults]) == (4, [1, 2])
+    assert "altered: the line is not the one that its sha256 was taken of" in str(faults[1])
+
+
+def test_a_record_of_before_it_held_a_digest_is_refused_with_the_command_that_converts_it(tmp_path):
+    results = Results(tmp_path)
+    results.append([ONE])
+    path = results.path("tiny", "p")
+    older = {k: v for k, v in json.loads(path.read_text()).items() if k not in ("sha256", "measure", "unit")}
+    path.write_text(json.dumps(older) + "\n")
+    with pytest.raises(DataError, match=r"p\.jsonl:1: .*`repro convert-records` converts it"):
         results.read("tiny", "p")

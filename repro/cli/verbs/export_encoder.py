@@ -36,6 +36,6 @@ def command(what, output, scale_name, seed, store, results):
     workspace, at = Workspace.open(store, results), scale(scale_name)
     encoder = encoder_of(what, workspace, scale=at, seed=seed)
     about = {"from": what, "scale": at.name, "seed": seed, "model": encoder.source.model.fingerprint}
-    card = card_of(encoder, workspace.results, scale=at.name)
+    card = card_of(encoder, workspace, scale=at)
     export(encoder.source, workspace.store, Path(output).expanduser(), card=card, about=about)
     print(output)

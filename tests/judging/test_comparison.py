@@ -1,0 +1,191 @@
+"""Records are a cell's only while they are measurements of it: by its measure, in its unit, of its graph."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from repro.errors import StageError, StoreError
+from repro.judging.comparison import compare
+from repro.manifest.cells import cell, select
+from repro.running.measurement import Builder
+from repro.running.plan import Plan, plan
+from repro.running.records import record
+from repro.running.requirements import Machine
+from repro.running.runner import Outcome
+from repro.running.scale import scale
+from repro.store import Store
+from repro.store.results import Results
+from tests.made_up_scores import build
+
+RR, RECALL = "costa/1/sparse.bm25/dev.rr10", "costa/1/sparse.bm25/dev.r1000"
+AVERAGE, MEMBER = "cotmae_v2/3/bm25/average", "cotmae_v2/3/bm25/scifact"
+
+
+def planned(*names: str, at: str = "tiny", columns: dict | None = None, **options) -> Plan:
+    """The plan of some cells, in whose columns the manifest may say something else."""
+    cells = select((), tables=(), rows=(), cells=names)
+    changed = [replace(c, column=c.column.model_copy(update=columns or {})) for c in cells]
+    return plan(changed, scale=scale(at), machine=Machine(), **options)
+
+
+@pytest.fixture
+def results(tmp_path) -> Results:
+    return Results(tmp_path / "results")
+
+
+@pytest.fixture
+def measure(tmp_path, results):
+    """``measure(plan, value)``: in a new store every query scores that by every measure; it is recorded."""
+
+    def call(made: Plan, value: float, recorded: bool = True) -> tuple[Store, list]:
+        shutil.rmtree(tmp_path / "store", ignore_errors=True)
+        store = Store(tmp_path / "store")
+        for node in made.nodes:
+            build(node, store, value)
+        made.look(store)
+        return store, record(made, store, results) if recorded else []
+
+    return call
+
+
+def only(made: Plan, results: Results, **how):
+    [compared] = compare(made, results, **how).cells
+    return compared
+
+
+def test_a_result_that_differs_is_recorded_shown_and_told(measure, results):
+    made = planned(RR)
+    measure(made, 0.5)
+    _, added = measure(made, 0.4)
+    assert [(a.contradicted.measured, a.record.measured) for a in added] == [(0.5, 0.4)]
+    assert [r.measured for r in results.read("tiny", "costa")] == [0.5, 0.4]
+    assert (only(made, results).measured, only(made, results).current) == (0.4, True)
+    assert measure(made, 0.4)[1] == []
+
+
+def test_stored_scores_count_where_a_record_says_otherwise(measure, results):
+    made = planned(RR)
+    measure(made, 0.5)
+    store, _ = measure(made, 0.4, recorded=False)
+    held = only(made, results, store=store)
+    assert (held.measured, held.current) == (0.4, True)
+    assert "recorded 0.5, stored 0.4: the stored scores count" in held.verdict.why
+    assert only(made, results).measured == 0.5
+
+
+def test_the_stored_members_of_an_average_count_too(measure, results):
+    made = planned(AVERAGE)
+    measure(made, 0.5)
+    store, _ = measure(made, 0.4, recorded=False)
+    assert only(made, results, store=store).measured == pytest.approx(40)
+    assert only(made, results).measured == pytest.approx(50)
+
+
+def test_a_damaged_evaluation_is_neither_recorded_nor_believed(measure, results):
+    made = planned(RR)
+    store, _ = measure(made, 0.5)
+    scores = next(store.root.glob("evaluate/*/scores.json"))
+    scores.write_text(scores.read_text().replace("0.5", "0.9"))
+    with pytest.raises(StoreError, match=r"scores\.json is altered"):
+        record(made, store, results)
+    assert only(made, results, store=store).measured == 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"measure": "R@50"}, "what is recorded is RR@10 in fraction, and the cell is R@50 in fraction"),
+        ({"unit": "percent"}, "what is recorded is RR@10 in fraction, and the cell is RR@10 in percent"),
+    ],
+)
+def test_a_record_of_another_measure_or_unit_is_no_measurement_of_the_cell(measure, results, change, words):
+    measure(planned(RR), 0.5)
+    corrected = planned(RR, columns=change)
+    shown = only(corrected, results)
+    assert (shown.measured, shown.verdict.name) == (None, "not run")
+    assert words in shown.verdict.why
+    measure(corrected, 0.5)
+    assert only(corrected, results).measured == (50 if "unit" in change else 0.5)
+    assert only(planned(RR), results).measured == 0.5
+
+
+def test_an_average_of_other_members_or_by_another_measure_is_not_current(measure, results):
+    measure(planned(AVERAGE), 0.5)
+    assert only(planned(AVERAGE), results).current
+    members = cell(AVERAGE).column.mean_of
+    fewer = only(planned(AVERAGE, columns={"mean_of": members[1:]}), results)
+    assert (fewer.current, fewer.outdated) == (False, "the recipe has changed since this was measured")
+    assert only(planned(AVERAGE, columns={"unit": "fraction"}), results).measured is None
+
+
+def test_an_average_is_in_its_own_unit(measure, results):
+    made = planned(AVERAGE, columns={"unit": "fraction"})
+    measure(made, 0.5)
+    assert only(made, results).measured == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("order", [({}, {"dev-recall": "success"}), ({"dev-recall": "success"}, {})])
+def test_a_choice_that_leaves_the_graph_as_it_is_is_recorded_beside_the_default(measure, results, order):
+    plans = [planned(RECALL, overrides=chosen) for chosen in order]
+    assert len({made.measurements[0].fingerprint for made in plans}) == 1
+    for made in plans:
+        measure(made, 0.5)
+    for made, chosen in zip(plans, order, strict=True):
+        shown = only(made, results)
+        assert (shown.measured, shown.current, shown.records[0].readings) == (0.5, True, chosen)
+
+
+def test_a_choice_that_changes_nothing_of_a_cell_is_no_departure_of_it(measure, results):
+    chosen = planned(RR, RECALL, overrides={"dev-recall": "success"})
+    departures = {m.cell.id: m.departures for m in chosen.measurements}
+    assert departures == {RR: {}, RECALL: {"dev-recall": "success"}}
+    measure(chosen, 0.5)
+    assert only(planned(RR), results).measured == 0.5
+    assert only(planned(RECALL), results).measured is None
+
+
+@pytest.mark.parametrize(
+    ("identity", "left"),
+    [
+        (lambda choices: "same", {}),
+        (lambda choices: sorted(choices), {"a": "x", "b": "x"}),
+        (lambda choices: bool(choices), {"b": "x"}),  # either alone changes it, so one must stay
+        (lambda choices: "b" in choices, {"b": "x"}),
+    ],
+)
+def test_the_choices_that_stay_make_what_was_asked_for(identity, left):
+    chosen = {"a": "x", "b": "x"}
+    builder = Builder(scale("tiny"), Machine(), chosen)
+    assert builder._effective(chosen, {}, lambda one: identity(one.overrides)) == left
+    assert identity(left) == identity(chosen)
+
+
+def test_a_substitute_for_data_is_a_departure_whatever_it_changes():
+    builder = Builder(scale("full"), Machine(), {"a": "x"})
+    assert builder._effective({"a": "x"}, {"a": "not here"}, lambda one: "same") == {"a": "x"}
+
+
+@pytest.mark.parametrize("name", [RR, AVERAGE])
+def test_a_cell_whose_stage_failed_is_failed_whatever_was_recorded_before(measure, results, name):
+    made = planned(name)
+    measure(made, 0.5)
+    failed = Outcome(failed={made.measurements[0].fingerprint: StageError("bm25 failed on purpose")})
+    shown = only(made, results, outcome=failed)
+    assert (shown.verdict.name, shown.measured) == ("failed", None)
+    assert shown.verdict.why == f"bm25 failed on purpose; on record: {'0.5' if name == RR else '50'}"
+
+
+def test_of_seeds_that_change_nothing_the_newest_measurement_counts(measure, results):
+    measure(planned(RR, seeds=(1, 2)), 0.5)
+    measure(planned(RR), 0.4)
+    assert only(planned(RR, seeds=(1, 2)), results).measured == 0.4
+
+
+def test_records_of_seeds_that_are_not_asked_for_say_so(measure, results):
+    trained = "costa/1/hardneg.bert/dev.rr10"
+    measure(planned(trained, seeds=(1, 2)), 0.5)
+    shown = only(planned(trained), results)
+    assert (shown.measured, shown.current) == (0.5, False)
+    assert shown.verdict.why.endswith("measured with --seeds 1,2, which was not asked for here")
+    assert only(planned(trained, seeds=(1, 2)), results).current
