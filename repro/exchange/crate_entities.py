@@ -61,11 +61,12 @@ def add_artefact(entities: Entities, artefact: Artefact, places: Mapping[str, st
         "data": params.get("identity"),
         "content": facts.get("digest"),
     }
+    parameters = "" if artefact.state == "stored" or not params else f"; parameters {canonical(params)}"
     entities.entity(
         place,
         "Dataset",
         name=" ".join(filter(None, [artefact.stage, params.get("dataset"), artefact.fingerprint[:12]])),
-        description=STATES[artefact.state],
+        description=STATES[artefact.state] + parameters,
         identifier=[entities.value(f"{place}/{k}", k, v) for k, v in known.items() if v],
         hasPart=[
             {"@id": places[name]} if name in places else _file(entities, artefact, name)
@@ -74,7 +75,7 @@ def add_artefact(entities: Entities, artefact: Artefact, places: Mapping[str, st
         isBasedOn=[] if artefact.state == "stored" else inputs,
     )
     if artefact.state == "stored":
-        rest = {name: fact for name, fact in facts.items() if name not in PROPERTIES}
+        others = {name: fact for name, fact in facts.items() if name not in PROPERTIES}
         entities.entity(
             f"{place}/made",
             "CreateAction",
@@ -83,7 +84,7 @@ def add_artefact(entities: Entities, artefact: Artefact, places: Mapping[str, st
             **_times(facts),
             instrument=stage(entities, artefact),
             object=inputs,
-            result=[here, entities.value(f"{place}/facts", "facts", rest)],
+            result=[here, entities.value(f"{place}/facts", "facts", others)],
         )
 
 

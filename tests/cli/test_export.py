@@ -114,6 +114,7 @@ def test_a_record_whose_artefacts_are_gone_is_still_told_and_so_is_what_is_missi
     assert "2 of 6 artefacts were not in the store" in entities["./"]["description"]
     gone = [e for e in entities.values() if "no longer in the store" in e.get("description", "")]
     assert sorted(e["name"].split()[0] for e in gone) == ["corpus", "evaluate"]
+    assert all("; parameters {" in e["description"] for e in gone)
     assert not (folder / "per-query").exists()
 
 
