@@ -83,7 +83,7 @@ def _scored(measurement: Measurement, scale: str, store: Store) -> Record:
 
 def _scores_of(part: Node, store: Store) -> dict:
     """The content of a stored evaluation. Raises StoreError where it is damaged."""
-    path = store.checked(part) / "scores.json"
+    path = store.path(part) / "scores.json"
     status = path.stat()
     return _content(path, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
 

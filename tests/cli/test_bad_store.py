@@ -168,8 +168,8 @@ def test_bytes_altered_behind_the_records_back_are_found_by_reading(repro, measu
     scores.write_text("x" * scores.stat().st_size)
     refused = repro(*RUN)
     assert refused.status == 2
-    assert refused.sentence.startswith(f"artefact evaluate/{scores.parent.name[:12]} is damaged: scores.json")
-    assert "`repro verify --rebuild` removes it" in refused.sentence
+    assert refused.sentence.startswith(f"{scores}: damaged (")
+    assert "`repro verify --rebuild` removes the artefact" in refused.sentence
     removed = repro("verify", "--rebuild")
     assert removed.status == 0 and "scores.json is altered" in removed.out
     assert repro(*RUN).status == 0

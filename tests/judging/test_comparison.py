@@ -87,7 +87,7 @@ def test_a_damaged_evaluation_is_neither_recorded_nor_believed(measure, results)
     store, _ = measure(made, 0.5)
     scores = next(store.root.glob("evaluate/*/scores.json"))
     scores.write_text(scores.read_text().replace("0.5", "0.9"))
-    with pytest.raises(StoreError, match=r"scores\.json is altered"):
+    with pytest.raises(StoreError, match=r"scores\.json: damaged"):
         record(made, store, results)
     assert only(made, results, store=store).measured == 0.5
 
