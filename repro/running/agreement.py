@@ -58,7 +58,7 @@ def _difference(stored: Path, again: Path) -> tuple[float | None, str]:
     The difference is None where the files differ in more than numbers with a fraction.
     """
     try:
-        (structure, numbers), (other_structure, other_numbers) = _content(stored), _content(again)
+        (structure, numbers), (other_structure, other_numbers) = content(stored), content(again)
     except Exception:  # whatever a library says of a file that it cannot read
         return None, _lines_that_differ(stored, again)
     if structure != other_structure or numbers.shape != other_numbers.shape:
@@ -76,8 +76,8 @@ def _difference(stored: Path, again: Path) -> tuple[float | None, str]:
     return float(farthest / magnitude if magnitude else farthest), words
 
 
-def _content(path: Path) -> tuple[object, np.ndarray]:
-    """All of a file but its numbers with a fraction, and these; bytes where its kind is not known."""
+def content(path: Path) -> tuple[object, np.ndarray]:
+    """All of a file but its numbers with a fraction, and these (N,); bytes where its kind is not known."""
     if path.suffix == ".npy":
         array = np.load(path, mmap_mode="r")
         if array.dtype.kind == "f":

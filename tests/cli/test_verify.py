@@ -105,7 +105,7 @@ def test_a_sample_is_computed_again_and_compared_on_request(repro, folders):
         "left out: 1 qrels, 2 encode"
     )
     [row] = [line.split() for line in said.out.splitlines() if line.split()[:1] == ["search"]]
-    assert row == ["search", "1", "of", "1", "1", "0", "1e-05"]
+    assert row == ["search", "1", "of", "1", "1", "0", "every", "bit"]
 
 
 def test_a_value_that_is_wrong_under_a_valid_seal_is_named(repro, folders):

@@ -11,6 +11,7 @@ from repro.evaluation.runs import read_run
 from repro.machine import jvm, system
 from repro.progress import Progress
 from repro.stages import bm25, lucene_index
+from tests.stages import outputs
 
 pytestmark = pytest.mark.skipif(jvm.missing() is not None, reason="no Java 21 on this machine")
 
@@ -95,6 +96,11 @@ def answered(collection, tmp_path_factory):
     out = tmp_path_factory.mktemp("run")
     facts = search(collection, out)
     return out, read_run(out / "run.trec"), facts
+
+
+def test_the_output_is_the_recorded_one_as_long_as_the_version_is(answered, renewing):
+    out, _, facts = answered
+    outputs.check("bm25", outputs.reduced("bm25", out, facts), renew=renewing)
 
 
 def test_scores_are_those_of_the_formula(answered):

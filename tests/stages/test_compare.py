@@ -6,6 +6,7 @@ from repro.errors import DataError
 from repro.evaluation.run_writer import write_run
 from repro.progress import Progress
 from repro.stages import compare
+from tests.stages import outputs
 
 QRELS = {f"q{i:02d}": f"d{i}" for i in range(12)}
 
@@ -49,6 +50,13 @@ def test_pairwise_tests_lie_in_the_order_of_the_names(inputs, tmp_path):
         counted = [found[key][i][j] for key in ("wins", "ties", "losses")]
         assert sum(counted) == 12
         assert counted == [found[key][j][i] for key in ("losses", "ties", "wins")]
+
+
+def test_the_output_is_the_recorded_one_as_long_as_the_version_is(inputs, tmp_path, renewing):
+    out = tmp_path / "out"
+    out.mkdir()
+    facts = compare.run({"measures": ["RR@10", "nDCG@10"], "names": ["a", "b", "c"]}, inputs, out, Progress())
+    outputs.check("compare", outputs.reduced("compare", out, facts), renew=renewing)
 
 
 def test_one_stored_run_under_two_names_is_identical_to_itself(inputs, tmp_path):

@@ -7,6 +7,7 @@ from datasets import Dataset
 from repro.machine import jvm
 from repro.progress import Progress
 from repro.stages import lucene_index
+from tests.stages import outputs
 
 pytestmark = pytest.mark.skipif(jvm.missing() is not None, reason="no Java 21 on this machine")
 
@@ -46,6 +47,11 @@ def flat(corpus, tmp_path_factory):
     (out / "lucene" / "write.lock").touch()
     (out / "lucene" / "segments_1").write_text("torn")
     return out, lucene_index.run({"multifield": False}, {"corpus": corpus}, out, progress), progress
+
+
+def test_the_output_is_the_recorded_one_as_long_as_the_version_is(flat, renewing):
+    out, facts, _ = flat
+    outputs.check("lucene_index", outputs.reduced("lucene_index", out, facts), renew=renewing)
 
 
 def test_facts_count_documents_and_those_without_contents(flat):
