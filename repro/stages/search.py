@@ -24,13 +24,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     faiss' exact search of one block of passages after another, on the GPU where faiss has one, within
     ``search_memory``: that bounds queries, their rankings and the block; interpreter, libraries
-    (some 50 MB), and 8 bytes a passage for ids come on top. Vectors are read from disk once, for all queries:
-    ten searches for a hundred queries take six times as long as one for a thousand. Only when queries and
-    rankings alone would take more than half of the memory do they come in blocks too, each of which reads all
-    vectors again: ``benchmarks/search.py --big`` took twice as long in 30 MB, with two blocks of queries, as
-    in 600 MB with one.
+    (some 50 MB), and 8 bytes a passage for ids come on top. Vectors are read from disk for all queries
+    together: ten searches for a hundred queries take six times as long as one for a thousand. Only when
+    queries and rankings alone would take more than half of the memory do they come in blocks too, each of
+    which reads all vectors again.
 
-    faiss only finds candidates, 100 beyond the depth. They are read and scored again in a fixed way (see
+    faiss only finds candidates, 100 beyond the depth. They are read once more, scored in a fixed way (see
     ``final_scores``), and cut and ordered by that, so that the run has the same bytes on a GPU and a CPU, on
     any number of threads and in any memory. A query that may lack a passage, because more than those 100 are
     as good as the last one within the error of float32, is held against all passages once more.

@@ -123,6 +123,14 @@ def test_a_cell_that_looks_deeper_than_the_run_goes_is_refused_and_nothing_recor
     assert _records(folders) == []
 
 
+def test_evaluate_leaves_out_what_looks_deeper_than_the_run_goes_and_says_so(repro, file):
+    said = repro("evaluate", file, "--dataset", "tiny/passage/dl19")
+    assert said.status == 0 and "nDCG@10" in said.out and "R@1000" not in said.out
+    assert said.err == "R@1000 is left out: the run has 10 documents a query, and it looks deeper\n"
+    found = repro("evaluate", file, "--dataset", "tiny/passage/dl19", "--json").json
+    assert (list(found["measures"]), found["depth"], found["left_out"]) == (["nDCG@10"], 10, ["R@1000"])
+
+
 def test_an_ms_marco_file_gives_what_its_trec_form_gives(repro, file, folders):
     fields = [line.split() for line in file.open()]
     trec = [f"{q} Q0 {d} {int(r) + 1} {-int(r)} theirs\n" for q, _, d, r, _, _ in fields]
