@@ -89,8 +89,9 @@ def orders(cells: Sequence[Compared]) -> dict[str, tuple[float, int]]:
 
 
 def _comparable(cells: Sequence[Compared]) -> list[Compared]:
-    """Cells with a published number and a measured one that may be compared with it."""
-    return [c for c in cells if c.cell.is_numeric and c.measured is not None and c.verdict.name not in APART]
+    """Cells with a published number and a current one of ours that may be compared with it."""
+    ours = (c for c in cells if c.measured is not None and not c.outdated)
+    return [c for c in ours if c.cell.is_numeric and c.verdict.name not in APART]
 
 
 def _printed(compared: Compared) -> float:

@@ -194,6 +194,10 @@ def _notes(table: Table, cells: Sequence[Compared], comparison: Comparison) -> s
         ),
     }
     notes += [note for note, applies in conditional.items() if applies]
+    outdated = ["/".join(c.cell.id.split("/")[2:]) for c in cells if c.outdated]
+    if outdated:
+        more = f" and {len(outdated) - 5} more" if len(outdated) > 5 else ""
+        notes.append(escape(f"Not measured as the manifest is: {', '.join(outdated[:5])}{more}."))
     notes += [f"{escape(sign)} in the paper: {escape(_meaning(mark))}." for sign, mark in table.marks.items()]
     return " ".join(notes)
 

@@ -1,4 +1,4 @@
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import SimpleNamespace
 
@@ -15,6 +15,7 @@ class Made:
     cell: SimpleNamespace
     measured: float | None
     verdict: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(name="lower"))
+    outdated: str = ""
 
 
 def made(row, printed, measured, *, role="rerun", column="rr", group="g", verdict="lower") -> Made:
@@ -79,7 +80,7 @@ def test_our_rows_stand_against_every_baseline_the_authors_ran_in_their_group():
     assert found[0].as_json().keys() == {"over", "effect_ratio", "delta_ri"}
 
 
-def test_what_is_unmeasured_unprinted_scaled_or_modified_is_left_out():
+def test_what_is_unmeasured_unprinted_scaled_modified_or_outdated_is_left_out():
     cells = [made(f"g.{i}", f"0.{i}", i / 10, role="ours" if i == 5 else "rerun") for i in (1, 3, 5)]
     assert orders(cells) == {"rr": (1.0, 3)}
     out = [
@@ -87,6 +88,7 @@ def test_what_is_unmeasured_unprinted_scaled_or_modified_is_left_out():
         made("b", None, 0.1),
         made("c", "0.9", 0.1, verdict="scaled"),
         made("d", "0.9", 0.1, verdict="modified"),
+        replace(made("e", "0.9", 0.1), outdated="the recipe has changed"),
     ]
     assert orders(cells + out) == {"rr": (1.0, 3)}
     assert effects(cells + out) == effects(cells)

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -121,6 +122,14 @@ def test_special_characters_are_made_harmless():
     assert escape(r"a_b & 50% {x} ~ ^ \ #$") == (
         r"a\_b \& 50\% \{x\} \textasciitilde{} \textasciicircum{} \textbackslash{} \#\$"
     )
+
+
+def test_numbers_that_are_not_of_the_manifest_as_it_is_are_named():
+    first, *others = CELLS
+    older = replace(first, outdated="the recipe has changed since this was measured")
+    assert "Not measured as the manifest is" not in latex(Comparison(CELLS, TESTS), CELLS, command="c")
+    text = latex(Comparison([older, *others], TESTS), [older, *others], command="c")
+    assert escape(f"Not measured as the manifest is: {first.cell.row.id}/{first.cell.column.id}.") in text
 
 
 @pytest.fixture
