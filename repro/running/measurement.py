@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.datasets.catalog import Dataset, dataset
-from repro.errors import ManifestError, ReproError, UsageError
+from repro.errors import ManifestError, ReproError, UsageError, check_known
 from repro.evaluation.measures import parse_measure
 from repro.graph import Node, canonical, check_types, walk
 from repro.manifest.cells import Cell, Shown
@@ -22,6 +22,7 @@ from repro.running.requirements import Machine
 from repro.running.scale import Scale
 from repro.training.declaration import check_options
 
+UNITS = ("fraction", "percent")  # of scores
 COMPUTED = ("index-size",)  # kinds of column whose recipe gives the scores themselves
 
 
@@ -239,11 +240,14 @@ def recipe_function(cell: Cell | Shown, path: str) -> Callable[..., Node | Runs]
 
 
 def _catalogued(cell: Cell) -> Dataset:
-    """The dataset of a cell whose measure is known too. Raises ManifestError when one of them is not."""
+    """The dataset of a cell whose measure and unit are known too. Raises ManifestError when one is not."""
     key = "measure"
     try:
         if cell.column.kind not in COMPUTED:
             parse_measure(cell.column.measure)
+        key = "unit"
+        units = (cell.column.measure,) if cell.column.kind in COMPUTED else UNITS
+        check_known("unit of this measure", cell.unit, valid=units)
         key = "dataset"
         return dataset(cell.column.dataset)
     except UsageError as error:
@@ -251,11 +255,11 @@ def _catalogued(cell: Cell) -> Dataset:
 
 
 def _fault(cell: Cell | Shown, key: str, reason: str) -> ManifestError:
-    """The error about what the cell's column, or else its row, says under ``key``; with its line."""
+    """The error about what the cell's column says under ``key``, or else its row or table; with its line."""
     if isinstance(cell, Shown) or cell.table.kind == "figure":
         return ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: {reason}")
     table = cell.table
-    part = ("rows", table.rows.index(cell.row))
+    part = () if key == "unit" else ("rows", table.rows.index(cell.row))
     if getattr(cell.column, key):
         part = ("columns", table.columns.index(cell.column))
     location = ("tables", cell.paper.manifest.tables.index(table), *part, key)

@@ -56,6 +56,18 @@ BROKEN = {
         "no dataset 'msmarco'",
     ),
     "an unknown measure": ("measure: RR@10", "measure: MRR@10", 8, "no measure 'MRR@10'"),
+    "an unknown unit": (
+        "  columns:",
+        "  unit: per cent\n  columns:",
+        7,
+        "no unit of this measure 'per cent'",
+    ),
+    "a unit of something else": (
+        "measure: RR@10",
+        "measure: RR@10, unit: GB",
+        8,
+        "unit of this measure 'GB'; known: fraction, percent",
+    ),
 }
 
 
