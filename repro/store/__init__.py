@@ -46,7 +46,7 @@ class Store:
         """
         path = self.path(node)
         stats = [(p, p.lstat()) for p in sorted(path.rglob("*"))]
-        seen = (path, *((str(p), s.st_size, s.st_mtime_ns, s.st_ctime_ns) for p, s in stats))
+        seen = (path, *((str(p), s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for p, s in stats))
         if seen not in self._checked:
             if wrong := damage(path):
                 raise StoreError(_refusal(node, wrong))
