@@ -22,8 +22,8 @@ from repro.store.lineage import Lineage
 # days of work, and bytes of Lucene's that differ each time
 TOO_MUCH = ("pretrain", "finetune", "lucene_index")
 OUTSIDE = {"source", "checkpoint"}  # where these lie the store does not hold all inputs
-# of what follows from sums of floats, whose order a machine may choose; of all else every bit is due
-TOLERANCES = dict.fromkeys(("encode", "encode_views", "score_pairs", "rerank"), 1e-5)
+# of floats drawn or added up by instructions that a processor chooses; of all else every bit is due
+TOLERANCES = dict.fromkeys(("initialise", "encode", "encode_views", "score_pairs", "rerank"), 1e-5)
 TOLERANCES |= {"project": 1e-5, "compare": 1e-9, "evaluate": 1e-12}  # the last two: functions of a C library
 HALF_PRECISION = 1e-2
 

@@ -101,7 +101,7 @@ def test_a_sample_is_computed_again_and_compared_on_request(repro, folders):
     assert said.status == 0
     *_, line = said.out.splitlines()
     assert line == (
-        "3 artefacts computed again: 3 agree to the bit, 0 agree to the tolerance, 0 do not agree; "
+        "3 artefacts computed again: 3 agree to the bit, 0 to the tolerance, 0 not; "
         "left out: 1 qrels, 2 encode"
     )
     [row] = [line.split() for line in said.out.splitlines() if line.split()[:1] == ["search"]]
@@ -153,6 +153,7 @@ def test_a_stage_that_cannot_compute_again_has_the_status_of_its_reason(
     said = repro("verify", "--deep")
     reason = "there is no Java; install one" if blocked else "ValueError: no luck"
     assert said.status == status and f": {reason}" in said.out
+    assert "2 agree to the bit, 0 to the tolerance, 0 not, 1 without a result;" in said.out
 
 
 def test_an_altered_record_is_told_and_is_never_shown_as_measured(repro, measured):

@@ -94,13 +94,17 @@ def _print_again(sample, again, seed: int) -> None:
         allowed = f"{of_stage[0].tolerance:g}" if of_stage[0].tolerance else "every bit"
         rows.append([stage, f"{len(of_stage)} of {available}", *counts, f"{farthest:.2g}", allowed])
     head = ["stage", "computed again", *words.values(), "largest difference", "tolerance"]
-    table(f"computed again from stored inputs (seed {seed})", head, rows, right=range(2, len(head)))
+    title = f"computed again from stored inputs (seed {seed}), differences over a file's greatest magnitude"
+    table(title, head, rows, right=range(2, len(head)))
     for one in again:
         if one.why:
             print(f"{_word(one)}: {one.stage}/{one.fingerprint[:12]}: {one.why}{_made(one)}")
     left = ", ".join(f"{number} {stage}" for stage, number in sample.left_out.items())
-    counts = [f"{sum(one.agreement == name for one in again)} {word}" for name, word in words.items()]
-    print(f"{len(again)} artefacts computed again: {', '.join(counts)}; left out: {left or 'none'}")
+    bits, near, none = (sum(one.agreement == name for one in again) for name in words)
+    counts = f"{bits} agree to the bit, {near} to the tolerance, {none} not"
+    lacking = len(again) - bits - near - none
+    without = f", {lacking} without a result" if lacking else ""
+    print(f"{len(again)} artefacts computed again: {counts}{without}; left out: {left or 'none'}")
 
 
 def _word(one) -> str:
