@@ -197,6 +197,12 @@ def test_a_run_has_the_same_bytes_whatever_device_found_the_candidates(
     assert (tmp_path / "run.trec").read_bytes() == run
 
 
+def test_lengths_that_overflow_hide_no_tie(tmp_path, progress):
+    passages = np.full((300, 4), 1e20, np.float32)
+    run, _ = found(tmp_path, progress, passages, [[0, 0, 0, 0], [1, 0, -1, 0]], 10)
+    assert ranked(run) == brute_force(passages, np.array([[0, 0, 0, 0], [1, 0, -1, 0]]), 10)
+
+
 @given(
     memory=st.integers(10**4, 10**11),
     queries=st.integers(1, 10**6),

@@ -34,11 +34,11 @@ def rescored(passages: VectorFile, queries: np.ndarray, rows: np.ndarray) -> tup
     scores, longest = np.empty(len(rows), np.float32), 0.0
     for first, begin, end in zip(firsts, bounds[:-1], bounds[1:], strict=True):
         vectors = passages.read(first, min(first + ROWS, len(passages)))
-        longest = max(longest, float(np.einsum("ij,ij->i", vectors, vectors).max()))
+        longest = max(longest, float(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64).max()))
         for start in range(begin, end, PAIRS):
             pairs = order[start : min(start + PAIRS, end)]
             scores[pairs] = inner_products(vectors[rows[pairs] - first], queries[pairs // depth])
-    return scores.reshape(-1, depth), float(np.sqrt(longest + queries.shape[1] * SMALLEST))
+    return scores.reshape(-1, depth), float(np.sqrt(longest))
 
 
 def error_bounds(queries: np.ndarray, longest: float) -> np.ndarray:
