@@ -78,10 +78,11 @@ def _of_record(record: Record, store: Store) -> Node:
 
 
 def _newest(identifier: str, results: Results, scale: str) -> Record:
-    """The last record of a cell: the suite's own before imported ones."""
+    """The last record of a cell: the suite's own before imported ones, of default readings before others."""
     wanted = cell(identifier)
     records = [r for r in results.read(scale, wanted.paper.name) if r.cell == wanted.id]
     if not records:
         raise UsageError(f"nothing is recorded for {wanted.id} at scale {scale}; run or import it first")
     ours = [r for r in records if not r.origin]
-    return (ours or records)[-1]
+    usual = [r for r in ours if r.readings.keys() <= r.substitutes.keys()]
+    return (usual or ours or records)[-1]

@@ -23,9 +23,14 @@ def draw_curves(compared: Sequence[Compared], folder: Path) -> Iterator[Path]:
             figure = figure_of(points[0].cell.paper, identifier.removeprefix("figure-"))
             panels = _panels(figure, points)
             readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
-            notes = [_note(points[0].scale, readings), *_tests(figure, panels)]
+            notes = [_note(points[0].scale, readings), _outdated(points), *_tests(figure, panels)]
             figures.curves(panels, path, note="; ".join(filter(None, notes)))
             yield path
+
+
+def _outdated(points: Sequence[Compared]) -> str:
+    number = sum(bool(c.outdated) for c in points)
+    return f"{number} of {len(points)} points not measured as the manifest is" if number else ""
 
 
 def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace as Made
 
 import pytest
 
-from repro.manifest.cells import Shown
+from repro.judging.compared import Compared
+from repro.judging.verdict import Verdict
+from repro.manifest.cells import Shown, cells_of, table_of
+from repro.manifest.papers import paper
 from repro.report import drawing
+from repro.store.results import Record
 
 SCATTER = {"kind": "scatter", "points": [{"id": "q", "x": 0.0, "y": 0.0, "role": "query", "grade": None}]}
 WORDS = {"kind": "shaded-words", "title": "t", "found": True, "words": [["a", 0.5]]}
@@ -85,3 +90,21 @@ def test_a_printed_t_test_is_made_over_the_points_of_both_lines():
     assert told.startswith("MRR@10, a against b: t(4) = 3.67, p = 0.021")
     assert not list(drawing._tests(Made(test=None), [panel]))
     assert not list(drawing._tests(tested, [panel | {"series": panel["series"][:1]}]))
+
+
+def _point(cell) -> Compared:
+    made = Record(cell.id, "tiny", 0.5, None, "f", 1, 0, cell.column.measure, cell.unit)
+    return Compared(cell, "tiny", (made,), Verdict("scaled", ""))
+
+
+def test_points_that_are_not_of_the_manifest_as_it_is_are_counted_on_the_face(monkeypatch, tmp_path):
+    notes = []
+    monkeypatch.setattr(drawing.figures, "curves", lambda panels, path, *, note: notes.append(note))
+    table = table_of(paper("cotmae_v2"), "figure-3")
+    cells = [_point(cell) for cell in cells_of(paper("cotmae_v2"), (table,))]
+    for outdated in ("", "the recipe has changed since this was measured"):
+        list(drawing.draw_curves([replace(cells[0], outdated=outdated), *cells[1:]], tmp_path))
+    assert [f"1 of {len(cells)} points not measured as the manifest is" in note for note in notes] == [
+        False,
+        True,
+    ]
