@@ -1,8 +1,10 @@
 """Published and measured numbers side by side: a verdict for every cell of a plan."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import chain
+from typing import TypeVar
 
 from repro.graph import walk
 from repro.judging.compared import Compared, Comparison
@@ -14,10 +16,12 @@ from repro.judging.tolerance import UNITS, Tolerance, tolerance
 from repro.judging.verdict import Verdict, verdict
 from repro.running.measurement import not_at
 from repro.running.plan import Plan
-from repro.running.records import identities, stored_records
+from repro.running.records import identities, known_records, stored_records
 from repro.running.runner import Outcome
 from repro.store import Store
 from repro.store.results import Record, Results
+
+T = TypeVar("T")
 
 
 def compare(
@@ -30,20 +34,24 @@ def compare(
         store: whose evaluations the records are held against; where the two differ the stored scores count.
         outcome: of the run just made, so that failures are told.
     """
-    measurements, records, stored = defaultdict(list), defaultdict(list), defaultdict(list)
-    for measurement in plan.measurements:
-        measurements[measurement.cell.id].append(measurement)
-    for paper in {c.paper.name for c in plan.cells}:
-        for record in results.read(plan.scale.name, paper):
-            records[record.cell].append(record)
-    for record in stored_records(plan, store, sound_only=True) if store else ():
-        stored[record.cell].append(record)
+    by_paper = [results.read(plan.scale.name, paper) for paper in {c.paper.name: 0 for c in plan.cells}]
+    stored = stored_records(plan, store, sound_only=True) if store else []
+    measurements = _by_cell(plan.measurements, lambda m: m.cell.id)
+    records = _by_cell(chain(*by_paper), lambda r: r.cell)
+    beside = _by_cell([*known_records(plan, by_paper), *stored], lambda r: r.cell)
     asked = identities(plan)
     cases = (
-        Evidence(c, plan, measurements[c.id], asked.get(c.id, {}), records[c.id], stored[c.id], outcome)
+        Evidence(c, plan, measurements[c.id], asked.get(c.id, {}), records[c.id], beside[c.id], outcome)
         for c in plan.cells
     )
     return Comparison([_judge(case) for case in cases])
+
+
+def _by_cell(items: Iterable[T], cell: Callable[[T], str]) -> dict[str, list[T]]:
+    grouped = defaultdict(list)
+    for item in items:
+        grouped[cell(item)].append(item)
+    return grouped
 
 
 def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
@@ -112,11 +120,15 @@ def _recorded(case: Evidence) -> Compared | None:
 
 
 def _contradicted(case: Evidence) -> str:
-    """Where current records and stored scores differ: both values; empty where they agree."""
-    pairs = [f"{r.measured:.10g}, stored {now.measured:.10g}" for r, now in case.current if now]
+    """Where current records are contradicted: both values, and whose the other is; empty where none is."""
+    pairs = [
+        f"{r.measured:.10g}, {'by a newer record' if now.recorded else 'stored'} {now.measured:.10g}"
+        for r, now in case.current
+        if now
+    ]
     if not pairs:
         return ""
-    return f"recorded {'; '.join(pairs)}: the stored scores count, and `repro run` records them"
+    return f"recorded {'; '.join(pairs)}: the latter counts, and `repro run` records it"
 
 
 def _outdated(case: Evidence) -> str:

@@ -23,7 +23,7 @@ class Evidence:
         measurements: of the cell, one per seed; none for an average or a cell without a recipe.
         asked: seed -> what a record must have been measured by to be of the graph and manifest as they are.
         records: all of the cell at the plan's scale, in the order they were made.
-        stored: what the stored evaluations say of the cell, where they are at hand.
+        beside: what newer records of the same scores say of the cell, then what the stored evaluations say.
         outcome: of the run just made, if one was.
     """
 
@@ -32,7 +32,7 @@ class Evidence:
     measurements: Sequence[Measurement]
     asked: dict[int | None, Identity]
     records: Sequence[Record]
-    stored: Sequence[Record]
+    beside: Sequence[Record]
     outcome: Outcome | None
 
     @cached_property
@@ -66,11 +66,11 @@ class Evidence:
 
     @cached_property
     def current(self) -> list[tuple[Record, Record | None]]:
-        """Records of graph and manifest as they are, each with a stored result that contradicts it."""
-        asked, stored = set(self.asked.values()), {r.identity: r for r in self.stored}
+        """Records of graph and manifest as they are, each with a result beside it that contradicts it."""
+        asked, beside = set(self.asked.values()), {r.identity: r for r in self.beside}
         known = newest(r for r in self.of_readings if r.identity in asked and not r.assumed)
-        beside = ((r, stored.get(r.identity, r)) for r in known)
-        return [(r, None if now.result == r.result else now) for r, now in beside]
+        pairs = ((r, beside.get(r.identity, r)) for r in known)
+        return [(r, None if now.result == r.result else now) for r, now in pairs]
 
     @cached_property
     def imported(self) -> list[Record]:

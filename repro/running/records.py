@@ -45,6 +45,25 @@ def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> lis
     return records + averages(plan, records)
 
 
+def known_records(plan: Plan, by_paper: Iterable[Iterable[Record]]) -> list[Record]:
+    """What the newest records say of a plan's cells and averages, whichever cells they were made for.
+
+    Args:
+        by_paper: records of each paper, in the order they were made; between papers their time decides.
+    """
+    newest: dict[tuple[str, str, str], Record] = {}
+    for records in by_paper:
+        for identity, r in {r.identity: r for r in records if not r.origin and not r.assumed}.items():
+            if identity not in newest or newest[identity].recorded <= r.recorded:
+                newest[identity] = r
+    parts = [
+        replace(newest[m.identity], cell=m.cell.id, seed=m.seed, readings=dict(m.departures))
+        for m in plan.measurements
+        if m.identity in newest
+    ]
+    return parts + averages(plan, parts)
+
+
 def measured(measurement: Measurement, scale: str, store: Store) -> Record:
     """The record of one cell in the paper's unit: the mean over its queries, then over its members and runs.
 

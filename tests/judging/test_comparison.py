@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from statistics import fmean
 
 import pytest
 
@@ -49,6 +50,10 @@ def measure(tmp_path, results):
     return call
 
 
+def members() -> tuple[str, ...]:
+    return cell(AVERAGE).column.mean_of
+
+
 def only(made: Plan, results: Results, **how):
     [compared] = compare(made, results, **how).cells
     return compared
@@ -70,7 +75,7 @@ def test_stored_scores_count_where_a_record_says_otherwise(measure, results):
     store, _ = measure(made, 0.4, recorded=False)
     held = only(made, results, store=store)
     assert (held.measured, held.current) == (0.4, True)
-    assert "recorded 0.5, stored 0.4: the stored scores count" in held.verdict.why
+    assert "recorded 0.5, stored 0.4: the latter counts" in held.verdict.why
     assert only(made, results).measured == 0.5
 
 
@@ -80,6 +85,17 @@ def test_the_stored_members_of_an_average_count_too(measure, results):
     store, _ = measure(made, 0.4, recorded=False)
     assert only(made, results, store=store).measured == pytest.approx(40)
     assert only(made, results).measured == pytest.approx(50)
+
+
+def test_a_newer_record_of_the_same_scores_counts_for_every_cell_and_average(measure, results):
+    measure(planned(AVERAGE), 0.5)
+    measure(planned(MEMBER), 0.4)
+    held = only(planned(AVERAGE), results)
+    row = AVERAGE.removesuffix("average")
+    shown = [c.measured for c in compare(planned(*(row + m for m in members())), results).cells]
+    assert set(shown) == {40, 50}  # some collections have one stand-in at this scale
+    assert held.current and held.measured == pytest.approx(fmean(shown))
+    assert "by a newer record" in held.verdict.why
 
 
 def test_a_damaged_evaluation_is_neither_recorded_nor_believed(measure, results):
@@ -113,8 +129,8 @@ def test_a_record_of_another_measure_or_unit_is_no_measurement_of_the_cell(measu
 def test_an_average_of_other_members_or_by_another_measure_is_not_current(measure, results):
     measure(planned(AVERAGE), 0.5)
     assert only(planned(AVERAGE), results).current
-    members = cell(AVERAGE).column.mean_of
-    fewer = only(planned(AVERAGE, columns={"mean_of": members[1:]}), results)
+
+    fewer = only(planned(AVERAGE, columns={"mean_of": members()[1:]}), results)
     assert (fewer.current, fewer.outdated) == (False, "the recipe has changed since this was measured")
     assert only(planned(AVERAGE, columns={"unit": "fraction"}), results).measured is None
 
