@@ -190,7 +190,7 @@ def _compared(cell, name: str, scale: str, add: str) -> Compared:
     ]
     obstacles = (Obstacle("no data" + add, "fetch it" + add),) if name == "blocked" else ()
     verdict = Verdict(name, "because" + add, difference=0.01, half_width=float(Decimal("0.02")))
-    outdated = "the recipe has changed since this was measured" if name == "higher" else ""
+    outdated = "the recipe has changed since this was measured" if name == "consistent" else ""
     return Compared(cell, scale, tuple(records) if measured else (), verdict, obstacles, outdated)
 
 
