@@ -1,0 +1,270 @@
+"""Whatever is done to a store and its records in whatever order, what is printed as current is true."""
+
+import os
+import re
+import shutil
+import tempfile
+from math import isclose
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+
+from tests.end_to_end.commands import Killed, repro
+from tests.end_to_end.taken_out import GUARANTEES
+from tests.end_to_end.toy_world import FILES, ToyWorld, patched
+
+NIGHTLY = os.environ.get("REPRO_SLOW_TESTS") == "1"
+EXAMPLES, STEPS = (1000, 40) if NIGHTLY else (15, 40)
+FOUND_WITHIN = 150  # examples; 5 to 40 in trials
+
+readings = st.fixed_dictionaries(
+    {},
+    optional={"recall": st.sampled_from(["every", "any"]), "counts": st.sampled_from(["plain", "squared"])},
+)
+seeds = st.sampled_from([(), (), (1,), (1, 2)])
+asked = st.just(({}, ())) | st.tuples(readings, seeds)
+codes = st.sampled_from([1, 2, 3])
+manifests = st.sampled_from(
+    [("unit", "fraction"), ("unit", "percent")]
+    + [("rr", measure) for measure in ("RR@2", "RR@3", "Success@2", "R@2")]
+    + [("gain", measure) for measure in ("nDCG@3", "nDCG@1", "R@2")]
+)
+places = st.integers(0, 2**16)
+edits = st.tuples(st.sampled_from(FILES), st.booleans())  # whether its time is put back
+
+
+class AnyOrder(RuleBasedStateMachine):
+    """One user's doings, and what befalls his folders."""
+
+    root, moments = Path(), None  # of the test
+
+    @initialize()
+    def begin(self):
+        self.world = ToyWorld(self.root, self.moments)
+        self.asked = ({}, ())
+        self.harmed = {}  # file -> its content before and after
+
+    # ---- doing
+
+    @rule(asked=asked, cell=st.sampled_from(["", "", "1/letters/rr", "1/letters/mean", "2/letters/gain"]))
+    def run(self, asked, cell):
+        self.asked = asked
+        selection = ("--cell", f"toy/{cell}") if cell else ("toy",)
+        said = repro("run", *selection, "--json", *options(asked))
+        if not self.is_harmed():
+            assert said.status == 0, said.err
+            for row in said.json:
+                assert row["measured"] is not None and row["current"], row
+                assert tuple(row["seeds"]) == (asked[1] or (None,)), row
+        self.check(said, asked)
+
+    @rule(asked=asked, moment=st.integers(1, 80), cut=places)
+    def run_and_be_killed(self, asked, moment, cut):
+        self.asked = asked
+        records = self.world.results / "records/full/toy.jsonl"
+        before = records.stat().st_size if records.exists() else 0
+
+        def kill():
+            raise Killed
+
+        try:
+            with self.world.moments.at(moment, kill):
+                repro("run", "toy", *options(asked))
+        except Killed:
+            if records.exists() and (written := records.stat().st_size - before):
+                os.truncate(records, before + cut % (written + 1))
+            for file in sorted(self.world.store.glob("*/*.partial/**/*")):
+                if file.is_file() and cut % 2:
+                    os.truncate(file, cut % (file.stat().st_size + 1))
+
+    @rule(asked=asked, moment=st.integers(1, 80), edit=edits, is_put_back=st.booleans())
+    def run_while_data_change(self, asked, moment, edit, is_put_back):
+        before, left = self.anew(asked), [edit]
+        with self.world.moments.at(moment, lambda: left and self.world.edit(*left.pop())):
+            said = repro("run", "toy", "--json", *options(asked))
+        self.check(said, asked, before)
+        if is_put_back and not left:
+            self.world.edit(*edit)
+        self.asked = asked
+
+    @rule(asked=asked, edit=st.none() | edits, is_put_back=st.booleans())
+    def run_stages_later(self, asked, edit, is_put_back):
+        """As jobs of Slurm, which start when there is room for them; the same command then records."""
+        queue = self.world.queue(*asked)
+        if edit:
+            self.world.edit(*edit)
+        for fingerprint in queue:
+            repro("stage", fingerprint)
+        if edit and is_put_back:
+            self.world.edit(*edit)
+        self.run(asked, "")
+
+    # ---- changing
+
+    @rule(edit=edits)
+    def edit_data(self, edit):
+        self.world.edit(*edit)
+
+    @rule(code=codes, is_said=st.booleans())
+    def change_code(self, code, is_said):
+        if is_said:
+            self.world.raise_version()
+        self.world.write_code(code)
+
+    @rule(code=codes)
+    def run_on_another_machine(self, code):
+        """With the records, an empty store and perhaps other code, whose version does not tell."""
+        self.lose("store")
+        self.world.write_code(code)
+        self.run(self.asked, "")
+
+    @rule(change=manifests)
+    def change_manifest(self, change):
+        self.world.change_manifest(*change)
+
+    # ---- harming
+
+    @rule(folder=st.sampled_from(["store", "store", "results"]))
+    def lose(self, folder):
+        shutil.rmtree(self.world.root / folder, ignore_errors=True)
+
+    @rule(folder=st.sampled_from(["store", "peer"]), which=places, where=places)
+    def damage(self, folder, which, where):
+        artefacts = (self.world.root / folder).glob("[a-z]*/" + "?" * 64)
+        files = [file for path in sorted(artefacts) for file in sorted(path.rglob("*")) if file.is_file()]
+        if files:
+            file = files[which % len(files)]
+            content = bytearray(file.read_bytes())
+            content[where % len(content)] ^= 1 << where % 7
+            self.overwrite(file, bytes(content))
+
+    @rule(which=places, digit=st.integers(1, 9), has_store=st.booleans())
+    def change_a_recorded_digit(self, which, digit, has_store):
+        """With the scores at hand, or where there are records alone."""
+        if not has_store:
+            self.lose("store")
+        file = self.world.results / "records/full/toy.jsonl"
+        if file.exists():
+            content = bytearray(file.read_bytes())
+            digits = [found.start(1) for found in re.finditer(rb'"measured": \d+\.(\d)', content)]
+            if digits:
+                content[digits[which % len(digits)]] = ord(str(digit))
+                self.overwrite(file, bytes(content))
+
+    def overwrite(self, file, content):
+        """Change a file as a failing disk does: neither size nor time tell of it."""
+        before, sound = file.stat(), file.read_bytes()
+        if file in self.harmed and sound == self.harmed[file][1]:
+            sound = self.harmed[file][0]
+        file.write_bytes(content)
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.harmed[file] = sound, content
+
+    def is_harmed(self, *folders):
+        """Whether something harmed is still in one of the folders."""
+        return any(
+            sound != harmed and file.exists() and file.read_bytes() == harmed
+            for file, (sound, harmed) in self.harmed.items()
+            if file.relative_to(self.world.root).parts[0] in (folders or ("store", "results"))
+        )
+
+    # ---- keeping house
+
+    @rule(rebuild=st.booleans())
+    def verify(self, rebuild):
+        harmed = self.is_harmed("store") and not rebuild
+        said = repro("verify", *(["--rebuild"] if rebuild else []))
+        assert said.status == (2 if harmed or self.is_harmed("results") else 0), said.out
+        if rebuild:
+            assert not self.is_harmed("store")
+
+    @rule()
+    def take_records_from_a_copy(self):
+        for file, (sound, harmed) in self.harmed.items():
+            if file.exists() and file.read_bytes() == harmed and "results" in file.parts:
+                file.write_bytes(sound)
+
+    @rule()
+    def collect_garbage(self):
+        said = repro("gc", "toy", "--scale", "full", "--yes", "--keep-days", "0")
+        assert said.status == 0 or self.is_harmed(), said.err
+
+    @rule(verb=st.sampled_from(["push", "pull"]), asked=asked, inputs=st.booleans())
+    def exchange(self, verb, asked, inputs):
+        self.asked = asked
+        selection = ("toy", *options(asked), *(["--inputs"] if inputs else []))
+        said = repro(verb, str(self.world.peer), *selection)
+        assert said.status in (0, 4) or self.is_harmed("store", "results", "peer"), said.err
+
+    # ---- what is printed
+
+    @invariant()
+    def what_is_printed_as_current_is_true(self):
+        for asked in {repr(a): a for a in (({}, ()), self.asked)}.values():
+            said = repro("compare", "toy", "--json", *options(asked))
+            assert said.status == 0 or self.is_harmed(), said.err
+            self.check(said, asked)
+
+    def check(self, said, asked, others=None):
+        """Every cell printed as current is true, of the files as they are or as they were for ``others``."""
+        true = self.anew(asked)
+        for row in said.json if said.out else ():
+            if row["measured"] is None or not row["current"]:
+                continue
+            column, seeds = row["id"].rpartition("/")[2], tuple(row["seeds"])
+            shown = f"{row['id']}, seeds {seeds}, {asked}: {row['measured']} is printed, and"
+            assert (column, seeds) in true, f"{shown} was not asked for"
+            values = true[column, seeds] | (others or true)[column, seeds]
+            assert any(isclose(row["measured"], value, rel_tol=1e-9) for value in values), f"{shown} {values}"
+            if column != "mean":
+                stored = self.world.stored(column, asked[0], row["fingerprints"])
+                agree = stored is None or isclose(row["measured"], stored, rel_tol=1e-9)
+                assert agree, f"{shown} the stored scores say {stored}"
+
+    def anew(self, asked):
+        return self.world.anew(*asked)
+
+
+def options(asked):
+    readings, seeds = asked
+    words = [word for name, choice in sorted(readings.items()) for word in ("--reading", f"{name}={choice}")]
+    return [*words, *(["--seeds", ",".join(map(str, seeds))] if seeds else [])]
+
+
+@pytest.fixture
+def machine():
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        with patched(Path(folder)) as moments:
+            yield type("Machine", (AnyOrder,), {"root": Path(folder, "world"), "moments": moments})
+
+
+def budget(examples, **others):
+    return settings(
+        max_examples=examples,
+        stateful_step_count=STEPS,
+        derandomize=not NIGHTLY,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        **others,
+    )
+
+
+def test_what_is_printed_as_current_is_what_a_fresh_computation_gives(machine):
+    run_state_machine_as_test(machine, settings=budget(EXAMPLES))
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES, ids=lambda guarantee: guarantee.__name__)
+def test_a_guarantee_that_was_taken_out_is_missed(machine, guarantee, monkeypatch):
+    guarantee(monkeypatch)
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(machine, settings=budget(FOUND_WITHIN, phases=[Phase.generate]))
