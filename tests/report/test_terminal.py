@@ -140,7 +140,7 @@ def _stub(row: str, role: str, printed: str, measured: float):
         is_numeric=True,
         printed=SimpleNamespace(value=Decimal(printed)),
     )
-    return SimpleNamespace(cell=cell, measured=measured, verdict=SimpleNamespace(name="lower"))
+    return SimpleNamespace(cell=cell, measured=measured, verdict=SimpleNamespace(name="lower"), outdated="")
 
 
 ROWS = [SimpleNamespace(id=i, label=i.upper()) for i in ("bert", "ict", "mine")]
