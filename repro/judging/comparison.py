@@ -17,6 +17,7 @@ from repro.judging.verdict import Verdict, verdict
 from repro.running.measurement import not_at
 from repro.running.plan import Plan
 from repro.running.records import identities, known_records, stored_records
+from repro.running.requirements import Obstacle
 from repro.running.runner import Outcome
 from repro.store import Store
 from repro.store.results import Record, Results
@@ -133,17 +134,24 @@ def _contradicted(case: Evidence) -> str:
 
 def _outdated(case: Evidence) -> str:
     """Why the records of a cell, of its measure and unit, are not what would be measured now."""
-    seeds = {r.seed for r in case.older} - {m.seed for m in case.parts}
     if any(r.identity in case.asked.values() for r in case.older):
         return (
             "measure and unit were taken from the manifest when this was converted; `repro run` proves them"
         )
-    if case.parts and seeds:
-        named = ",".join(str(seed) for seed in sorted(seeds - {None}))
-        return (
-            f"measured with {f'--seeds {named}' if named else 'its own seed'}, which was not asked for here"
-        )
+    if of_others := _other_seeds(case):
+        return of_others
+    if any(not o.of_machine for o in _obstacles(case)):
+        return "what this was measured from is not all here, so that nothing says whether it is current"
     return "the recipe has changed since this was measured"
+
+
+def _other_seeds(case: Evidence) -> str:
+    """Of which seeds the records are, where these were not asked for; empty where they were."""
+    seeds = {r.seed for r in case.older} - {m.seed for m in case.parts}
+    if not (case.parts and seeds):
+        return ""
+    named = ",".join(str(seed) for seed in sorted(seeds - {None}))
+    return f"measured with {f'--seeds {named}' if named else 'its own seed'}, which was not asked for here"
 
 
 def _imported(case: Evidence) -> Compared | None:
@@ -156,11 +164,16 @@ def _imported(case: Evidence) -> Compared | None:
 
 def _blocked(case: Evidence) -> Compared | None:
     """Judge by the obstacles in the way of its nodes."""
-    nodes = [part for m in case.parts for part in m.parts]
-    obstacles = tuple(dict.fromkeys(o for node in nodes for o in case.plan.obstacles(node)))
+    obstacles = _obstacles(case)
     if not obstacles:
         return None
     return replace(_compared(case, Verdict("blocked", obstacles[0].cause)), obstacles=obstacles)
+
+
+def _obstacles(case: Evidence) -> tuple[Obstacle, ...]:
+    """What stands in the way of a cell's nodes, each thing once."""
+    nodes = [part for m in case.parts for part in m.parts]
+    return tuple(dict.fromkeys(o for node in nodes for o in case.plan.obstacles(node)))
 
 
 def _not_run(case: Evidence) -> Compared:

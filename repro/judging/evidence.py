@@ -61,8 +61,13 @@ class Evidence:
 
     @cached_property
     def older(self) -> list[Record]:
-        """The newest of the records that measured what the cell is defined as, of whatever graph."""
-        return newest(r for r in self.of_readings if (r.measure, r.unit) == self.definition)
+        """The newest of the records that measured what the cell is defined as, of whatever graph.
+
+        Those of the seeds in question go before others, which may be of another graph than they are.
+        """
+        alike = [r for r in self.of_readings if (r.measure, r.unit) == self.definition]
+        seeds = {m.seed for m in self.parts}
+        return newest([r for r in alike if r.seed in seeds] or alike)
 
     @cached_property
     def current(self) -> list[tuple[Record, Record | None]]:

@@ -100,7 +100,7 @@ class Results:
             return
         for number, line in enumerate([*lines, *_damaged_end(unfinished)], 1):
             try:
-                yield record_of(line)
+                yield _in_place(record_of(line), path)
             except DataError as error:
                 yield Fault(path, number, str(error))
 
@@ -113,6 +113,15 @@ def _news(group: list[Record], newest: dict[tuple, Record]) -> Iterator[Appended
         if known is None or differs or (known.assumed and not record.assumed):
             newest[record.key] = record
             yield Appended(record, known if differs else None)
+
+
+def _in_place(record: Record, path: Path) -> Record:
+    """The record. Raises DataError where its scale or paper is not that of its file."""
+    paper = record.cell.partition("/")[0]
+    if (record.scale, paper) != (path.parent.name, path.stem):
+        reason = f"a record of {paper} at scale {record.scale}"
+        raise DataError(f"{reason} in the file of {path.stem} at scale {path.parent.name}; move it back")
+    return record
 
 
 def _damaged_end(unfinished: bytes) -> list[bytes]:

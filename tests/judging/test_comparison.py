@@ -205,3 +205,23 @@ def test_records_of_seeds_that_are_not_asked_for_say_so(measure, results):
     assert (shown.measured, shown.current) == (0.5, False)
     assert shown.verdict.why.endswith("measured with --seeds 1,2, which was not asked for here")
     assert only(planned(trained, seeds=(1, 2)), results).current
+
+
+def test_an_older_record_is_not_averaged_with_one_of_a_seed_that_nobody_asked_for(measure, results):
+    trained = "costa/1/hardneg.bert/dev.rr10"
+    _, [added] = measure(planned(trained), 0.2)
+    results.path("tiny", "costa").unlink()
+    results.append([replace(added.record, fingerprint="0" * 64)])
+    measure(planned(trained, seeds=(1,)), 0.8)
+    shown = only(planned(trained), results)
+    assert (shown.measured, shown.outdated) == (0.2, "the recipe has changed since this was measured")
+
+
+def test_no_recipe_is_said_to_have_changed_where_the_data_are_not_here(measure, results):
+    made = planned(MEMBER, at="full")
+    _, [added] = measure(made, 0.5)
+    results.path("full", "cotmae_v2").unlink()
+    results.append([replace(added.record, fingerprint="0" * 64)])
+    assert only(made, results).outdated.startswith("the recipe has changed")  # all of it is stored
+    made.states.clear()
+    assert only(made, results).outdated.startswith("what this was measured from is not all here")

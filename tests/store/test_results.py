@@ -124,6 +124,17 @@ def test_every_altered_line_is_named(tmp_path):
     assert "altered: the line is not the one that its sha256 was taken of" in str(faults[1])
 
 
+@pytest.mark.parametrize("place", [("full", "p"), ("tiny", "other")])
+def test_a_record_of_another_scale_or_paper_than_its_file_is_refused(tmp_path, place):
+    results = Results(tmp_path)
+    results.append([ONE])
+    moved = results.path(*place)
+    moved.parent.mkdir(parents=True, exist_ok=True)
+    moved.write_bytes(results.path("tiny", "p").read_bytes())
+    with pytest.raises(DataError, match=r"jsonl:1: a record of p at scale tiny in the file of (p|other) at"):
+        results.read(*place)
+
+
 def test_a_record_of_before_it_held_a_digest_is_refused_with_the_command_that_converts_it(tmp_path):
     results = Results(tmp_path)
     results.append([ONE])
