@@ -13,6 +13,18 @@ settings.load_profile("untimed")
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--renew-outputs", action="store_true", help="write tables of outputs: tests/recorded.py"
+    )
+
+
+@pytest.fixture(scope="session")
+def renewing(request) -> bool:
+    """Whether tables of outputs are to be written anew."""
+    return request.config.getoption("--renew-outputs")
+
+
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """Public collections, judgements and runs beside the checkout; the test is skipped without them."""

@@ -11,16 +11,6 @@ from tests.tiny_models import save_tiny_model, tiny_text
 DOCUMENTS, QUERIES = 40, 12
 
 
-def pytest_addoption(parser):
-    parser.addoption("--renew-outputs", action="store_true", help="write tests/stages/outputs.json anew")
-
-
-@pytest.fixture
-def renewing(request) -> bool:
-    """Whether the table of outputs is to be written anew."""
-    return request.config.getoption("--renew-outputs", default=False)
-
-
 @pytest.fixture
 def progress():
     return Progress()

@@ -25,10 +25,11 @@ from repro.running.agreement import content
 from repro.stage_table import STAGES
 from repro.store.disk import BLOCKS, sha256
 from tests.datasets.folders import planned, write
+from tests.recorded import Recorded, close
 from tests.stage_inputs import fine_tuning, pretraining, texts_and_model
 from tests.stages.views_made_up import save_views
 
-TABLE = Path(__file__).with_name("outputs.json")
+TABLE = Recorded(Path(__file__).with_name("outputs.json"), "repro/stage_table.py")
 # what takes seconds to start, Java or a compiler, is looked at in the stage's own tests, which have an output
 ELSEWHERE = ("compare", "lucene_index", "bm25")
 TRAININGS = ("pretrain", "finetune")
@@ -59,22 +60,23 @@ def reduced(stage: str, out: Path, facts: dict) -> dict:
 
     Lucene's own files differ each time; the stage ``bm25`` reads them. Blocks are gone from an artefact.
     """
-    equal, close, tolerance = {"facts": _counts(facts)}, {}, TOLERANCES.get(stage)
+    equal, numbers, tolerance = {"facts": _counts(facts)}, {}, TOLERANCES.get(stage)
     for path in sorted(p for p in out.rglob("*") if p.is_file() and p.name not in LEFT_OUT):
         name = path.relative_to(out).as_posix()
         if path.name == "train_log.jsonl":
             losses = [json.loads(line)["loss"] for line in path.read_text().splitlines()]
-            close |= {f"loss of step {n}": [loss, tolerance * loss] for n, loss in enumerate(losses, 1)}
+            steps = ((f"loss of step {number}", loss) for number, loss in enumerate(losses, 1))
+            numbers |= close(steps, share=tolerance)
         elif path.name == "tokenizer.json":
             equal[name] = json.loads(path.read_text(encoding="utf-8"))["model"]["vocab"]
         elif not (stage in TRAININGS or name.startswith(SCRATCH) or (stage, name) == PICTURE):
-            structure, numbers = content(path)
-            equal[name] = repr(structure) + ("" if tolerance else repr(numbers.tolist()))
-            close |= _summary(name, numbers.astype(np.float64).ravel(), tolerance) if tolerance else {}
+            structure, floats = content(path)
+            equal[name] = repr(structure) + ("" if tolerance else repr(floats.tolist()))
+            numbers |= _summary(name, floats.astype(np.float64).ravel(), tolerance) if tolerance else {}
     if stage == "project":
-        close |= {name: [value, tolerance * abs(value)] for name, value in facts.items()}
+        numbers |= close(facts.items(), share=tolerance)
     text = json.dumps(equal, sort_keys=True)
-    return {"digest": hashlib.sha256(text.encode()).hexdigest(), "numbers": close}
+    return {"digest": hashlib.sha256(text.encode()).hexdigest(), "numbers": numbers}
 
 
 def _counts(facts: dict) -> dict:
@@ -90,38 +92,9 @@ def _summary(name: str, numbers: np.ndarray, tolerance: float) -> dict[str, list
     return {f"{name}: {kind}": [value, tolerance * magnitude] for kind, value in values.items()}
 
 
-def check(stage: str, now: dict, *, renew: bool) -> None:
-    """Hold a reduced output against the table, or put it there; a changed one only under a higher version."""
-    table, version = read_table(), STAGES[stage].version
-    entry = table.get(stage)
-    differing = _changes(now, entry) if entry else []
-    if entry and version <= entry["version"]:
-        remedy = (
-            f"raise the version of {stage!r} in repro/stage_table.py and renew the table, or take it back"
-        )
-        assert not differing, f"equal inputs give another output ({'; '.join(differing)}): {remedy}"
-    if renew and (entry is None or version != entry["version"]):
-        table[stage] = {"version": version, **now}
-        lines = ",\n".join(
-            f"{json.dumps(name)}: {json.dumps(table[name])}" for name in STAGES if name in table
-        )
-        TABLE.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
-
-
-def read_table() -> dict[str, dict]:
-    """Stage -> version, digest and numbers."""
-    return json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else {}
-
-
-def _changes(now: dict, recorded: dict) -> list[str]:
-    """Sentences on what differs between two outputs of a stage."""
-    if now["digest"] != recorded["digest"] or now["numbers"].keys() != recorded["numbers"].keys():
-        return ["what is compared by digest is another"]
-    return [
-        f"{name} is {number!r}, {recorded['numbers'][name][0]!r} was recorded"
-        for name, (number, allowance) in now["numbers"].items()
-        if not abs(number - recorded["numbers"][name][0]) <= allowance
-    ]
+def check(stage: str, out: Path, facts: dict, *, renew: bool) -> None:
+    """Hold an output against the table, or put it there; a changed one only under a higher version."""
+    TABLE.check(stage, STAGES[stage].version, reduced(stage, out, facts), renew=renew)
 
 
 class Outputs:
