@@ -20,11 +20,20 @@ def command(store, results):
     from repro.running.workspace import Workspace
 
     workspace = Workspace.open(store, results)
-    for file in convert(workspace.results, workspace):
-        done = f"{len(file.proved)} proved by stored scores, {len(file.assumed)} not"
-        print(f"{file.path}: {file.lines} records, {len(file.proved) + len(file.assumed)} converted, {done}")
+    converted = list(convert(workspace.results, workspace))
+    for file in converted:
+        print(f"{file.path}: {_outcome(file)}")
         if file.assumed:
             print(f"  not vouched for: measure and unit of {_cells(file.assumed)}")
+    if not converted:
+        print(f"there are no records in {workspace.results.root}")
+
+
+def _outcome(file) -> str:
+    number = len(file.proved) + len(file.assumed)
+    if not number:
+        return f"{file.lines} records, none to convert"
+    return f"{number} of {file.lines} records converted, {len(file.proved)} of them proved by stored scores"
 
 
 def _cells(records) -> str:
