@@ -79,8 +79,13 @@ class Evidence:
 
     @cached_property
     def imported(self) -> list[Record]:
-        """Records of runs that others made, which were scored as the cell is."""
-        return [r for r in self.records if r.origin and not r.assumed and self._scored_alike(r)]
+        """The newest record of each run that others made and that was scored as the cell is, in order."""
+        kept: dict[tuple, Record] = {}
+        for r in self.records:
+            if r.origin and not r.assumed and self._scored_alike(r):
+                kept.pop(r.key, None)
+                kept[r.key] = r
+        return list(kept.values())
 
     def _scored_alike(self, record: Record) -> bool:
         """Whether an imported run was scored as the cell is; by the same judgements, if they are here."""

@@ -184,6 +184,17 @@ def test_a_run_that_was_scored_otherwise_than_the_cell_is_not_its_measurement(
     assert repro("compare", "--cell", NEAR, "--json").json[0]["measured"] == again["measured"]
 
 
+def test_an_imported_run_that_gave_another_result_is_told_once_by_the_newer(repro, file, folders):
+    repro("import-run", file, "--cell", NEAR)
+    [kept] = _records(folders)
+    Results(folders / "results").append([replace(kept, measured=0.123)])
+    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    assert cell["measured"] == 0.123 and "also imported" not in cell["why"]
+    said = repro("import-run", file, "--cell", NEAR)
+    assert "the same fingerprint gave another result" in said.err and f"{NEAR} 0.123, now " in said.err
+    assert repro("compare", "--cell", NEAR, "--json").json[0]["measured"] == kept.measured
+
+
 def test_a_run_that_was_scored_by_other_judgements_is_not_the_cells_measurement(repro, file, toy, folders):
     repro("import-run", file, "--cell", NEAR)
     path = folders / "results/records/full/toy.jsonl"
