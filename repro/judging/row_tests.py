@@ -56,17 +56,27 @@ def _test(rows: Mapping[str, tuple[Node, ...]], measures: list[str]) -> Node:
 
 
 def stored_tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict]:
-    """The content of significance.json of those tests that the store holds."""
-    nodes = {key: node for key, node in tests(plan, store).items() if store.state(node) == "stored"}
+    """The content of significance.json of those tests that the store holds, of scores as they are."""
+    nodes = {key: node for key, node in tests(plan, store).items() if _is_stored(node, store)}
     return {key: read_json(store.path(node) / "significance.json") for key, node in nodes.items()}
+
+
+def _is_stored(node: Node, store: Store) -> bool:
+    """Whether a test is stored, and what it was made of was not made again since and came out otherwise."""
+    if store.state(node) != "stored":
+        return False
+    known = store.record(node)["facts"].get("inputs", {})
+    return store.contents(node.parents()).items() <= known.items()
 
 
 def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
     """Add the tests between rows to ``comparison``, computing those not stored yet; what fails is noted."""
     for key, node in tests(plan, store).items():
         try:
-            if store.state(node) != "stored":
+            if not _is_stored(node, store):
                 progress.note(f"  comparing rows of {key[0]} table {key[1]} on {key[2]}")
+                if store.state(node) == "stored":
+                    store.discard(node)
                 ensure([node], store, progress, machine=plan.machine, quiet=True).raise_first()
             comparison.tests[key] = read_json(store.path(node) / "significance.json")
         except ReproError as error:

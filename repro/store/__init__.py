@@ -14,7 +14,7 @@ from repro.errors import StoreError
 from repro.graph import Node
 from repro.store import notes
 from repro.store.disk import RECORD, make_writable, remove, remove_irregular, sync, translated
-from repro.store.seal import damage, read_json, seal, wrong_sizes
+from repro.store.seal import content, damage, read_json, seal, wrong_sizes
 
 __all__ = ["RECORD", "Store", "check_where_stored", "damage", "make_writable", "read_json", "remove", "translated"]
 
@@ -71,6 +71,14 @@ class Store:
     def record(self, node: Node) -> dict:
         """The content of artefact.json. Raises StoreError naming the artefact when it is damaged."""
         return read_json(self.path(node) / RECORD)
+
+    def contents(self, nodes: Iterable[Node]) -> dict[str, str]:
+        """Fingerprint -> digest of the content, of those nodes that are stored.
+
+        Made again, an artefact may have another content under the same fingerprint. Raises StoreError when one
+        is damaged.
+        """
+        return {node.fingerprint: content(path) for node in nodes if (path := self.path(node)).is_dir()}
 
     def discard(self, node: Node) -> None:
         """Remove a node's artefact, so that it is built again."""

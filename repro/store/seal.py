@@ -70,6 +70,12 @@ def recorded_files(path: Path) -> Files:
         raise StoreError(f"{path}: damaged ({RECORD} cannot be read); {_REMEDY}") from None
 
 
+def content(path: Path) -> str:
+    """A digest over the names and checksums of an artefact's files. Raises StoreError when it is damaged."""
+    files = [[name, digest] for name, (_, digest) in sorted(recorded_files(path).items())]
+    return hashlib.sha256(canonical(files).encode()).hexdigest()
+
+
 def damage(path: Path) -> list[str]:
     """Faults of an artefact, found by reading every byte: missing, truncated, altered or added files."""
     if wrong := wrong_sizes(path):

@@ -84,3 +84,20 @@ def test_a_cells_record_has_its_tests(made, tmp_path):
 def test_one_row_alone_has_no_test(made):
     found, store = made(rows_of("beir/cqadupstack")[0])
     assert row_tests.tests(found, store) == {}
+
+
+def test_a_test_of_scores_that_were_made_again_and_came_out_otherwise_is_made_again_too(made):
+    found, store = made(*rows_of("beir/cqadupstack"))
+    first, second, later = Comparison([]), Comparison([]), Comparison([])
+    run_tests(first, found, store, Progress())
+    assert row_tests.stored_tests(found, store) == first.tests
+    for number, m in enumerate(found.measurements):
+        for part in m.parts:
+            store.discard(part)
+            store.build(part, lambda out, n=number, p=part: _scores(out, p, 1 - n), waiting=lambda: None)
+    assert row_tests.stored_tests(found, store) == {}
+    run_tests(second, found, store, Progress())
+    [means, otherwise] = [next(iter(made.tests.values()))["measures"] for made in (first, second)]
+    assert all(means[m]["means"] == otherwise[m]["means"][::-1] for m in means)
+    run_tests(later, found, Store(store.root), Progress())
+    assert later.tests == second.tests == row_tests.stored_tests(found, store)

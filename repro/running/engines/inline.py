@@ -71,9 +71,8 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
     Nothing is written into the store but what the directory holds. Raises whatever the stage raises.
     """
     _quieten_libraries()
-    made = made_by(
-        node
-    )  # before the stage imports the rest of its modules, since files may be edited meanwhile
+    # before the stage imports the rest of its modules, since files may be edited meanwhile
+    made = {**made_by(node), "inputs": store.contents(node.parents())}
     stage = importlib.import_module(f"repro.stages.{node.stage}")
     inputs = {name: _paths(value, store) for name, value in node.inputs.items()}
     started = time.monotonic()
