@@ -27,6 +27,18 @@ class Exported:
     evaluation: Node | None
     record: Record | None
 
+    @property
+    def described(self) -> str:
+        """Of which of a cell's records the run is, in one sentence; empty where the run itself was named."""
+        if self.record is None:
+            return ""
+        r = self.record
+        seed = "its own seed" if r.seed is None else f"seed {r.seed}"
+        made = f"imported from {r.origin.get('file')}" if r.origin else f"measured with {seed}"
+        choices = [f"reading {reading} {choice}" for reading, choice in sorted(r.readings.items())]
+        how = ", ".join([made, *choices, f"recorded {r.recorded}"])
+        return f"{r.cell}: the run of {r.measured:.6g} {r.measure} ({r.unit}), {how}"
+
     def header(self, version: str) -> str:
         """The ir_metadata header; an imported run was not made by the machine that scored it."""
         params = self.evaluation.params if self.evaluation else {}

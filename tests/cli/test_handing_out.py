@@ -1,10 +1,12 @@
 """What leaves the store is read in full first: an altered file is neither shown nor handed out."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import repro as repro_package
+from repro.store.results import Results
 from tests.cli.conftest import CELL
 
 SCALE = ("--scale", "tiny")
@@ -46,6 +48,16 @@ def test_a_run_that_was_altered_is_not_handed_out(repro, altered, tmp_path, verb
     )
     assert said.out == "" and not (tmp_path / "out.trec").exists()
     assert not list(tmp_path.glob("there/bm25/*/artefact.json"))
+
+
+def test_an_exported_run_says_which_record_it_is_of(repro, measured):
+    results = Results(measured / "results")
+    [own] = [r for r in results.read("tiny", "costa") if r.cell == CELL]
+    results.append([replace(own, seed=7, readings={"dev-recall": "success"}), replace(own, seed=3)])
+    said = repro("export-run", CELL, *SCALE)
+    words = f"{CELL}: the run of {own.measured:.6g} RR@10 (fraction), measured with seed 3, recorded 20"
+    assert said.status == 0 and said.err.startswith(words)
+    assert repro("export-run", own.fingerprint, *SCALE).err == ""
 
 
 def test_no_verb_reads_a_stored_file_that_was_not_compared_with_its_record():

@@ -1,5 +1,7 @@
 """``repro export-run``"""
 
+import sys
+
 import click
 
 
@@ -26,8 +28,9 @@ Examples:
 def command(what, annotate, schema, output, scale_name, store, results):
     """Write the TREC run behind a measured cell, or behind the fingerprint of a run or of its evaluation.
 
-    Of a cell's records the last of the suite's own is taken, else the last imported one. Annotated files stop
-    readers that know no header (pytrec_eval, ir_measures, ranx); plain ones are read everywhere.
+    Of a cell's records the last of the suite's own is taken, of default readings first, else the last
+    imported one; standard error says which. Annotated files stop readers that know no header (pytrec_eval,
+    ir_measures, ranx); plain ones are read everywhere.
     """
     from pathlib import Path
 
@@ -39,12 +42,13 @@ def command(what, annotate, schema, output, scale_name, store, results):
     chosen = exported(what, workspace.store, workspace.results, scale=scale(scale_name).name)
     header = chosen.header(schema) if annotate else ""
     _write(header, chosen.path, Path(output) if output else None)
+    if chosen.described:
+        print(chosen.described, file=sys.stderr)
 
 
 def _write(header: str, run, output) -> None:
     import gzip
     import shutil
-    import sys
 
     with run.open("rb") as source:
         if output is None:
