@@ -129,8 +129,13 @@ class Comparison:
         return [{"over": test["names"][o]} | {key: test[key][mine][o] for key in PAIRS} for o in others]
 
     def _test(self, compared: Compared) -> tuple[dict, float]:
-        """The test of a cell's column and its level; empty where the cell's row has no part in one."""
+        """The test of a cell's column and its level; empty where the number shown has no part in one.
+
+        Tests are by the measures, and of the runs, of the graph as it is now.
+        """
         cell = compared.cell
         tests = self.tests.get((cell.paper.name, cell.table.id, cell.column.dataset or ""), {})
-        test = tests.get("measures", {}).get(cell.column.measure, {})
-        return (test, tests["max_p"]) if cell.row.id in test.get("names", ()) else ({}, 0.0)
+        measure = compared.records[0].measure if compared.records else cell.column.measure
+        test = tests.get("measures", {}).get(measure, {})
+        has_part = cell.row.id in test.get("names", ()) and not compared.outdated
+        return (test, tests["max_p"]) if has_part else ({}, 0.0)

@@ -77,14 +77,14 @@ def _across(grid: Grid[Compared], comparison: Comparison, letters: dict[str, str
 
 
 def _pair(c: Compared | None, comparison: Comparison, letters: dict[str, str]) -> tuple[Text, Text]:
-    """A cell as published, and ours with its verdict."""
+    """A cell as published, and ours with its verdict, in brackets where the manifest is another now."""
     if c is None:
         return Text("–"), Text("")
     style, value = STYLES[c.verdict.name], ours(c)
     if value is None:
         return Text(c.cell.printed.plain), Text(c.verdict.name, style=style)
     beaten = "".join(RAISED[letters[row]] for row in comparison.betters(c) if row in letters)
-    text = Text(value + beaten, style=style)
+    text = Text(f"({value})" if c.outdated else value + beaten, style=style)
     if c.verdict.name != "scaled":
         text.append(f" {c.verdict.name}", style=f"{style} italic")
     return Text(c.cell.printed.plain), text

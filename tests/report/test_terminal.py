@@ -1,6 +1,7 @@
 """What the terminal shows is compared as exact strings."""
 
 import io
+from dataclasses import replace
 from decimal import Decimal
 from types import SimpleNamespace
 
@@ -122,6 +123,24 @@ def _comparison(paper):
 def test_ours_stands_beneath_print_with_its_verdict_and_the_rows_it_beats():
     comparison = _comparison(_paper())
     assert _shown(compared_table(comparison, comparison.cells)) == BESIDE
+
+
+def test_a_number_that_is_not_of_the_manifest_as_it_is_stands_in_brackets_and_beats_none():
+    first, second, third = _comparison(_paper()).cells
+    outdated = replace(second, outdated="the recipe has changed since this was measured")
+    comparison = Comparison([first, outdated, third], _comparison(_paper()).tests)
+    assert _squeezed(_shown(compared_table(comparison, comparison.cells)))[-1] == "ours (36.0) higher not run"
+    assert comparison.betters(outdated) == comparison.pairs(outdated) == []
+
+
+def test_a_cell_that_a_reading_measures_otherwise_has_the_tests_of_that_measure():
+    comparison = _comparison(_paper())
+    cell = comparison.cells[1]
+    other = replace(cell, records=(replace(cell.records[0], measure="Success@5"),))
+    assert comparison.betters(other) == []
+    [tests] = comparison.tests.values()
+    tests["measures"]["Success@5"] = tests["measures"]["RR@10"]
+    assert comparison.betters(other) == ["g.x"]
 
 
 def test_a_row_beats_another_only_when_it_is_better_and_significant():

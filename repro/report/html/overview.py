@@ -12,6 +12,7 @@ from repro.report.html.verdicts import bar, legend
 
 HOW_TO_READ = (
     "Above stands the published number, beneath what we measured, with a sign for the verdict. "
+    "What is not measured as the manifest is now stands in brackets. "
     "Press a number to see how it is defined, judged and made again."
 )
 

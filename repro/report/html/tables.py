@@ -90,9 +90,11 @@ def _as_printed(cell: Cell) -> Content:
 
 
 def _ours(c: Compared) -> Markup:
-    hidden = el("span", f", {c.verdict.name} ", class_="unseen")
-    value = ours(c)
-    return el("span", hidden, sign(c.verdict.name), " " if value else None, value, class_="ours")
+    """Verdict and value; what is not measured as the manifest is now stands in brackets."""
+    hidden = f", {c.verdict.name}{', outdated' if c.outdated else ''} "
+    value = f" ({ours(c)})" if c.outdated else f" {ours(c)}" if c.measured is not None else None
+    content = el("span", hidden, class_="unseen"), sign(c.verdict.name), value
+    return el("span", content, class_="ours", title=c.outdated or None)
 
 
 def notes(printed: Table) -> Markup:

@@ -178,7 +178,7 @@ def _compared(cell, name: str, scale: str, add: str) -> Compared:
             f"f{n}",
             150,
             1,
-            "RR@10",
+            cell.column.measure,
             cell.unit,
             readings={"seed": "two"},
             substitutes={"data": "not here" + add},
