@@ -39,10 +39,10 @@ def compare(
     stored = stored_records(plan, store, sound_only=True) if store else []
     measurements = _by_cell(plan.measurements, lambda m: m.cell.id)
     records = _by_cell(chain(*by_paper), lambda r: r.cell)
-    beside = _by_cell([*known_records(plan, by_paper), *stored], lambda r: r.cell)
-    asked = identities(plan)
+    others = _by_cell([*known_records(plan, by_paper), *stored], lambda r: r.cell)
+    wanted = identities(plan)
     cases = (
-        Evidence(c, plan, measurements[c.id], asked.get(c.id, {}), records[c.id], beside[c.id], outcome)
+        Evidence(c, plan, measurements[c.id], wanted.get(c.id, {}), records[c.id], others[c.id], outcome)
         for c in plan.cells
     )
     return Comparison([_judge(case) for case in cases])
@@ -134,7 +134,7 @@ def _contradicted(case: Evidence) -> str:
 
 def _outdated(case: Evidence) -> str:
     """Why the records of a cell, of its measure and unit, are not what would be measured now."""
-    if any(r.identity in case.asked.values() for r in case.older):
+    if any(r.identity in case.identities.values() for r in case.older):
         return (
             "measure and unit were taken from the manifest when this was converted; `repro run` proves them"
         )

@@ -21,18 +21,18 @@ class Evidence:
 
     Attributes:
         measurements: of the cell, one per seed; none for an average or a cell without a recipe.
-        asked: seed -> what a record must have been measured by to be of the graph and manifest as they are.
+        identities: seed -> what a record must have been measured by to be of graph and manifest as they are.
         records: all of the cell at the plan's scale, in the order they were made.
-        beside: what newer records of the same scores say of the cell, then what the stored evaluations say.
+        other_results: what newer records of the same scores say of the cell, then what stored evaluations say.
         outcome: of the run just made, if one was.
     """
 
     cell: Cell
     plan: Plan
     measurements: Sequence[Measurement]
-    asked: dict[int | None, Identity]
+    identities: dict[int | None, Identity]
     records: Sequence[Record]
-    beside: Sequence[Record]
+    other_results: Sequence[Record]
     outcome: Outcome | None
 
     @cached_property
@@ -51,7 +51,7 @@ class Evidence:
     @cached_property
     def definition(self) -> tuple[str, str]:
         """The measure and the unit of the cell."""
-        measures = [measure for _, measure, _ in self.asked.values()] or [self.cell.column.measure or ""]
+        measures = [measure for _, measure, _ in self.identities.values()] or [self.cell.column.measure or ""]
         return measures[0], self.cell.unit
 
     @cached_property
@@ -72,9 +72,9 @@ class Evidence:
     @cached_property
     def current(self) -> list[tuple[Record, Record | None]]:
         """Records of graph and manifest as they are, each with a result beside it that contradicts it."""
-        asked, beside = set(self.asked.values()), {r.identity: r for r in self.beside}
-        known = newest(r for r in self.of_readings if r.identity in asked and not r.assumed)
-        pairs = ((r, beside.get(r.identity, r)) for r in known)
+        wanted, others = set(self.identities.values()), {r.identity: r for r in self.other_results}
+        known = newest(r for r in self.of_readings if r.identity in wanted and not r.assumed)
+        pairs = ((r, others.get(r.identity, r)) for r in known)
         return [(r, None if now.result == r.result else now) for r, now in pairs]
 
     @cached_property

@@ -81,7 +81,7 @@ class _Basis:
     """What the manifests and a store say now of records with one seed and one choice of readings."""
 
     plan: Plan
-    asked: Mapping[str, Mapping[int | None, tuple[str, str, str]]]
+    identities: Mapping[str, Mapping[int | None, tuple[str, str, str]]]
     stored: list[Record]
 
 
@@ -126,7 +126,7 @@ def _one(record: Record, cell: Cell | None, basis: _Basis | None, store: Store) 
         return record
     if record.origin:
         return _imported(record, cell, basis.plan, store) if cell.column.dataset else record
-    identity = basis.asked.get(cell.id, {}).get(record.seed)
+    identity = basis.identities.get(cell.id, {}).get(record.seed)
     if identity is None or identity[0] != record.fingerprint:
         return replace(record, measure=cell.column.measure or "", unit=cell.unit)
     parts = [m for m in basis.plan.measurements if m.cell.id in (cell.id, *members(cell))]

@@ -126,14 +126,14 @@ def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
     """Cell -> seed -> fingerprint, measure and unit that a record of it must have, averages among them."""
-    asked: dict[str, dict[int | None, tuple[str, str, str]]] = {}
+    wanted: dict[str, dict[int | None, tuple[str, str, str]]] = {}
     for m in plan.measurements:
-        asked.setdefault(m.cell.id, {})[m.seed] = m.identity
+        wanted.setdefault(m.cell.id, {})[m.seed] = m.identity
     for cell in plan.cells:
-        parts = [asked.get(member, {}) for member in members(cell)]
+        parts = [wanted.get(member, {}) for member in members(cell)]
         for seed in set.intersection(*map(set, parts)) if parts else ():
-            asked.setdefault(cell.id, {})[seed] = _of_average(cell, [of[seed] for of in parts])
-    return asked
+            wanted.setdefault(cell.id, {})[seed] = _of_average(cell, [of[seed] for of in parts])
+    return wanted
 
 
 def members(cell: Cell) -> list[str]:

@@ -28,7 +28,7 @@ def measure_and_unit_belong_to_a_record(patch: pytest.MonkeyPatch) -> None:
     """Records of one evaluation are one, whatever was read from it."""
 
     def current(self):
-        asked = {fingerprint for fingerprint, _, _ in self.asked.values()}
+        asked = {fingerprint for fingerprint, _, _ in self.identities.values()}
         return [(r, None) for r in evidence.newest(r for r in self.of_readings if r.fingerprint in asked)]
 
     def key(self):
