@@ -23,7 +23,7 @@ class Evidence:
         measurements: of the cell, one per seed; none for an average or a cell without a recipe.
         identities: seed -> what a record must have been measured by to be of graph and manifest as they are.
         records: all of the cell at the plan's scale, in the order they were made.
-        other_results: what newer records of the same scores say of the cell, then what stored evaluations say.
+        other_results: what newer records of the same scores say of the cell, then what the store says.
         outcome: of the run just made, if one was.
     """
 
