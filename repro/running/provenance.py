@@ -50,15 +50,20 @@ class Origins:
         total: artefacts looked at.
         other: fingerprint -> the modules and libraries that differ.
         unknown: fingerprints of artefacts that do not say what made them.
+        from_others: fingerprints of artefacts whose inputs were made again since, and came out otherwise.
     """
 
     total: int = 0
     other: dict[str, list[str]] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
+    from_others: set[str] = field(default_factory=set)
 
-    def add(self, fingerprint: str, facts: Mapping[str, Any]) -> None:
-        """Look at one artefact's facts."""
+    def add(self, fingerprint: str, facts: Mapping[str, Any], inputs: Mapping[str, str]) -> None:
+        """Look at one artefact's facts; ``inputs`` are the contents of its inputs as they are stored."""
         self.total += 1
+        known = facts.get("inputs", inputs)  # older artefacts do not say
+        if any(known.get(one) != content for one, content in inputs.items()):
+            self.from_others.add(fingerprint)
         differing = differences(facts)
         if differing is None:
             self.unknown.add(fingerprint)
@@ -85,7 +90,9 @@ class Origins:
         parts = [f"{len(self.other)} of {self.total} artefacts were made by other code or libraries"]
         if self.unknown:
             parts.append(f"{len(self.unknown)} by unknown code")
-        return f"{', '.join(parts)}; {REMEDY}" if self.other or self.unknown else ""
+        if self.from_others:
+            parts.append(f"{len(self.from_others)} from inputs that were made again and came out otherwise")
+        return f"{', '.join(parts)}; {REMEDY}" if self.other or self.unknown or self.from_others else ""
 
 
 def origins(plan: Plan, store: Store) -> Origins:
@@ -93,12 +100,13 @@ def origins(plan: Plan, store: Store) -> Origins:
     known = Origins()
     for node in plan.nodes:
         if plan.states.get(node.fingerprint) == "stored":
-            known.add(node.fingerprint, store.record(node).get("facts", {}))
+            inputs = (p for p in node.parents() if plan.states.get(p.fingerprint) == "stored")
+            known.add(node.fingerprint, store.record(node).get("facts", {}), store.contents(inputs))
     return known
 
 
 def made_otherwise(plan: Plan, store: Store) -> list[Node]:
-    """The plan's stored nodes that other or unknown code made, and those made from them.
+    """The plan's stored nodes of other or unknown code, or of other inputs, and those made from them.
 
     A fingerprint does not tell content: what was made from an artefact that comes out differently goes, too.
     An imported run is made by no code here.
@@ -108,7 +116,7 @@ def made_otherwise(plan: Plan, store: Store) -> list[Node]:
     """
     known, stale = origins(plan, store), set()
     for node in plan.nodes:
-        itself = node.fingerprint in known.other or node.fingerprint in known.unknown
+        itself = any(node.fingerprint in these for these in (known.other, known.unknown, known.from_others))
         if (itself and node.stage != "imported_run") or any(p.fingerprint in stale for p in node.parents()):
             stale.add(node.fingerprint)
     stored = [n for n in plan.nodes if n.fingerprint in stale and plan.states[n.fingerprint] == "stored"]

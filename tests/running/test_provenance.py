@@ -9,7 +9,7 @@ from repro.progress import Progress
 from repro.running import provenance
 from repro.running.engines.inline import run_node
 from repro.running.plan import Plan
-from repro.running.provenance import Origins, differences, made_by, made_otherwise
+from repro.running.provenance import Origins, differences, made_by, made_otherwise, origins
 from repro.running.requirements import Machine, Obstacle
 from repro.store import Store
 
@@ -45,7 +45,7 @@ def test_what_differs_is_named_and_what_is_not_recorded_is_unknown():
         assert differences(unknown) is None
     made = Origins()
     for name, one in (("a", facts), ("b", older), ("c", {})):
-        made.add(name, one)
+        made.add(name, one, {})
     assert made.sentence == (
         "1 of 3 artefacts were made by other code or libraries, 1 by unknown code; "
         "`repro run --rebuild-other-code` with a selection makes them again"
@@ -74,6 +74,19 @@ def chain(tmp_path, monkeypatch):
 def test_what_was_made_from_an_artefact_of_other_code_goes_with_it_but_no_imported_run(chain):
     plan, store, index, run = chain
     assert made_otherwise(plan, store) == [index, run]
+
+
+def test_what_was_made_from_an_input_that_came_out_otherwise_since_is_counted_and_goes(chain):
+    plan, store, index, run = chain
+    for node in (index, run):
+        store.discard(node)
+        facts = made_by(node) | {"inputs": store.contents(node.parents())}
+        store.build(node, lambda out, facts=facts: facts, waiting=lambda: None)
+    assert made_otherwise(plan, store) == [] and origins(plan, store).from_others == set()
+    store.discard(index)
+    store.build(index, lambda out: (out / "new").touch() or made_by(index), waiting=lambda: None)
+    assert made_otherwise(plan, store) == [run]
+    assert "1 from inputs that were made again and came out otherwise; " in origins(plan, store).sentence
 
 
 def test_nothing_goes_that_cannot_be_made_again_here(chain):

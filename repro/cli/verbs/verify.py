@@ -121,16 +121,19 @@ def _read_all(store, made) -> tuple[int, dict[str, list[str]]]:
     """The number of artefacts, and the faults of the damaged ones; ``made`` looks at those that are sound."""
     from repro.progress import TerminalProgress
     from repro.store import RECORD, damage, read_json
+    from repro.store.seal import content, wrong_sizes
 
     artefacts = sorted(p for p in store.root.glob("*/*") if len(p.name) == 64)
-    damaged = {}
+    damaged, places = {}, {path.name: path for path in artefacts}
     with TerminalProgress().task("artefacts read", total=len(artefacts)) as advance:
         for path in artefacts:
             name = f"{path.parent.name}/{path.name}"
             if wrong := damage(path):
                 damaged[name] = wrong
             else:
-                made.add(name, read_json(path / RECORD).get("facts", {}))
+                facts = read_json(path / RECORD).get("facts", {})
+                inputs = (places[one] for one in facts.get("inputs", ()) if one in places)
+                made.add(name, facts, {p.name: content(p) for p in inputs if not wrong_sizes(p)})
             advance()
     return len(artefacts), damaged
 
