@@ -105,6 +105,8 @@ def describe(node: Node) -> str:
 
 def _state(node: Node, store: Store, rebuild: bool) -> str:
     state = store.state(node)
+    if state == "stored" and node.stage in MADE_AGAIN and damage(store.path(node)):
+        state = "damaged"  # at its size, which tells nothing; no verb removes an imported run
     if state != "damaged":
         return state
     if not rebuild and node.stage not in MADE_AGAIN:

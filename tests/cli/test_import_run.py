@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import re
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -96,10 +97,13 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
     assert _records(folders) == [record]
 
 
-def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, file, folders):
+@pytest.mark.parametrize("name, change", [("artefact.json", b""), ("run.trec", b"?\n"), ("raw.npy", b"??")])
+def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, file, folders, name, change):
     assert repro("import-run", file, "--cell", NEAR).status == 0
     [stored] = (folders / "store/imported_run").iterdir()
-    (stored / "artefact.json").write_text("{")
+    content = (stored / name).read_bytes()
+    (stored / name).write_bytes(content[:-2] + change)  # cut off, or other at its size
+    shutil.rmtree(folders / "store/evaluate")
     assert repro("import-run", file, "--cell", NEAR).status == 0
     assert repro("verify").status == 0 and stored.is_dir()
 

@@ -18,20 +18,28 @@ def measured_anew(
         codes: of the toy's stage, which made the vectors of the passages, and of the queries.
     """
     passages, queries = map(_texts, files[:2])
-    grades: dict[str, dict[str, int]] = {}
-    for line in files[2].decode().splitlines()[1:]:
-        query, document, grade = line.split("\t")
-        grades.setdefault(query, {})[document] = int(grade)
-    total = 0.0
-    for query, judged in grades.items():
-        asked = _vector(queries[query], codes[1], power, seed)
+    rankings = {}
+    for query, text in queries.items():
+        asked = _vector(text, codes[1], power, seed)
         scores = {
             name: sum(x * y for x, y in zip(asked, _vector(text, codes[0], power, seed), strict=True))
             for name, text in passages.items()
         }
-        ranking = sorted(passages, key=lambda name: (scores[name], name), reverse=True)[:DEPTH]
-        total += _value(measure, [max(judged.get(name, 0), 0) for name in ranking], judged)
-    return total / len(grades)
+        rankings[query] = sorted(passages, key=lambda name: (scores[name], name), reverse=True)[:DEPTH]
+    return scored_anew(files[2], measure, rankings)
+
+
+def scored_anew(judgements: bytes, measure: str, rankings: dict[str, list[str]]) -> float:
+    """The mean of a measure over the judged queries, for document ids of each query, best first."""
+    grades: dict[str, dict[str, int]] = {}
+    for line in judgements.decode().splitlines()[1:]:
+        query, document, grade = line.split("\t")
+        grades.setdefault(query, {})[document] = int(grade)
+    values = [
+        _value(measure, [max(judged.get(name, 0), 0) for name in rankings[query]], judged)
+        for query, judged in grades.items()
+    ]
+    return sum(values) / len(values)
 
 
 def _texts(file: bytes) -> dict[str, str]:

@@ -27,7 +27,7 @@ from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.stage_table import STAGES, StageSpec
 from tests.end_to_end.commands import Moments, forget
-from tests.end_to_end.fresh_scores import measured_anew
+from tests.end_to_end.fresh_scores import measured_anew, scored_anew
 
 CATALOG = """\
 collections:
@@ -50,7 +50,9 @@ tables:
   about: the same ranking by another measure
   unit: percent
   columns: [{{id: gain, dataset: toy/test, measure: {gain}}}]
-  rows: [{{id: letters, label: Letters, role: rerun, recipe: letters, cells: ["50.0"]}}]
+  rows:
+  - {{id: letters, label: Letters, role: rerun, recipe: letters, cells: ["50.0"]}}
+  - {{id: theirs, label: Of others, cells: ["40.0"], not_measurable: nobody has it but they}}
 """
 READINGS = """\
 - id: recall
@@ -98,6 +100,7 @@ def run(params, inputs, out, progress):
     step = 3 * CODE + 5 * params["seed"] + 2
     weights = [1 + place * step % 7 for place in range(4)]
     counts = np.array([[row["text"].count(letter) for letter in "abcd"] for row in rows])
+    (out / "code.txt").write_text(str(CODE))
     np.save(out / "vectors.npy", (counts ** params["power"] * weights).astype(np.float32))
     write_ids((row["id"] for row in rows), out, inputs["texts"])
 '''
@@ -112,6 +115,8 @@ QRELS = tuple(
     "q5 d3 0;q5 d6 2;q5 d7 3".split(";")
     for grade in (2, 0)
 )
+# Two runs of others, each the same for every query.
+RUNS = {"one.run": ["d6", "d7", "d2", "d4", "d3"], "two.run": ["d4", "d3", "d1", "d7", "d2"]}
 COLUMNS = ("rr", "recall", "gain")
 FILES = ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv")
 
@@ -137,8 +142,8 @@ class ToyWorld:
 
     def __init__(self, root: Path, moments: Moments):
         self.root, self.moments = root, moments
-        for folder in root.iterdir():
-            shutil.rmtree(folder)
+        for path in root.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
         self.store, self.results, self.data, self.peer = (
             root / name for name in ("store", "results", "data", "peer")
         )
@@ -204,6 +209,24 @@ class ToyWorld:
                 for column, of_column in values.items():
                     cells[column, chosen] = {value * self._factor(column) for value in of_column}
         return cells
+
+    def run_of_others(self, name: str) -> Path:
+        """The file of one of the runs of others."""
+        ranks = [(query, d, rank) for query in QUERIES[0] for rank, d in enumerate(RUNS[name], 1)]
+        lines = [f"{query} Q0 {d} {rank} {9 - rank} theirs\n" for query, d, rank in ranks]
+        self._write(self.root / name, "".join(lines).encode())
+        return self.root / name
+
+    def anew_of_others(self, name: str) -> float:
+        """The value of the cell that only others can measure, by one of their runs."""
+        judgements = (self.data / "toy/qrels/test.tsv").read_bytes()
+        rankings = dict.fromkeys(QUERIES[0], RUNS[name])
+        return scored_anew(judgements, self.manifest["gain"], rankings) * self._factor("gain")
+
+    def made_by_other_code(self) -> set[str]:
+        """The toy's stored artefacts that another code made than the one here, as they are printed."""
+        made = self.store.glob(f"embed/{'?' * 64}/code.txt")
+        return {f"embed/{p.parent.name[:12]}" for p in made if p.read_bytes() != str(self.code).encode()}
 
     def stored(self, column: str, readings: dict[str, str], fingerprints: list[str]) -> float | None:
         """The value of a cell by the scores that lie in the store; None unless all lie there, unharmed."""
@@ -276,7 +299,7 @@ def patched(root: Path) -> Iterator[Moments]:
         patch.setattr(importlib.metadata, "entry_points", lambda **_: importlib.metadata.EntryPoints())
         patch.setitem(STAGES, "embed", StageSpec({"texts": "corpus|queries"}, "embeddings"))
         patch.setitem(sys.modules, "repro.stages.embed", None)
-        for name in ("fsync", "rename", "replace"):
+        for name in ("fsync", "rename", "replace", "unlink"):
             patch.setattr(os, name, moments.patched(name))
         try:
             forget(everything=True)
