@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.datasets.catalog import catalog
-from repro.errors import UsageError
+from repro.errors import StoreError, UsageError
 from repro.evaluation.ir_metadata import completed, header, read_metadata, resources
 from repro.graph import Node
 from repro.manifest.cells import cell
@@ -66,7 +66,7 @@ def exported(name: str, store: Store, results: Results, *, scale: str) -> Export
 
     Raises:
         UsageError: nothing is recorded for the cell, it has more than one run, or the store lacks the run.
-        StoreError: the run is damaged.
+        StoreError: the run is damaged, or not the one that the cell was scored by.
     """
     record = _newest(name, results, scale) if "/" in name else None
     node = _of_record(record, store) if record else store.remembered(name)
@@ -77,7 +77,19 @@ def exported(name: str, store: Store, results: Results, *, scale: str) -> Export
     state = store.state(run)
     if state != "stored":
         raise UsageError(f"the run {run} is {state} in {store.root}; run or import its cell with this store")
-    return Exported(store.checked(run) / "run.trec", evaluation, record)
+    path = store.checked(run)
+    if record and evaluation and not _is_scored(run, evaluation, store):
+        reason = f"{run} was made again since {record.cell} was scored, and came out otherwise"
+        raise StoreError(f"{reason}; `repro run --rebuild-other-code --cell {record.cell}` scores it")
+    return Exported(path / "run.trec", evaluation, record)
+
+
+def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:
+    """Whether a stored evaluation, if there is one that says so, is of the run that is stored."""
+    if store.state(evaluation) != "stored":
+        return True
+    now = store.contents([run])
+    return now.items() <= store.record(evaluation)["facts"].get("inputs", now).items()
 
 
 def _of_record(record: Record, store: Store) -> Node:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import repro as repro_package
+from repro.store import Store
 from repro.store.results import Results
 from tests.cli.conftest import CELL
 
@@ -58,6 +59,23 @@ def test_an_exported_run_says_which_record_it_is_of(repro, measured):
     words = f"{CELL}: the run of {own.measured:.6g} RR@10 (fraction), measured with seed 3, recorded 20"
     assert said.status == 0 and said.err.startswith(words)
     assert repro("export-run", own.fingerprint, *SCALE).err == ""
+
+
+def test_a_run_that_is_not_the_one_that_was_scored_is_not_handed_out(repro, measured):
+    store = Store(measured / "store")
+    [path] = store.root.glob("bm25/*")
+    run = store.remembered(path.name)
+    text = (path / "run.trec").read_text()
+    store.discard(run)
+    store.build(
+        run, lambda out: (out / "run.trec").write_text(text + text[:1]) and None, waiting=lambda: None
+    )
+    refused = repro("export-run", CELL, *SCALE)
+    assert refused.status == 2
+    assert (
+        f"{run} was made again since {CELL} was scored, and came out otherwise; `repro run"
+        in refused.sentence
+    )
 
 
 def test_no_verb_reads_a_stored_file_that_was_not_compared_with_its_record():
