@@ -187,6 +187,8 @@ class ToyWorld:
     def edit(self, file: str, keep_time: bool) -> None:
         """Put a file of the collection into its other state; its size stays, and its time if so wished."""
         path = self.data / "toy" / file
+        if self.is_absent():
+            return
         before = path.stat()
         self.states[file] = 1 - self.states[file]
         while True:
@@ -196,10 +198,21 @@ class ToyWorld:
             if path.stat().st_ctime_ns != before.st_ctime_ns:  # two edits within a tick of the clock are one
                 return
 
+    def move(self, file: str) -> None:
+        """Move a file of the collection out of it, or back."""
+        path = self.data / "toy" / file
+        aside = path.with_name(f"{path.name}.aside")
+        os.rename(*((aside, path) if aside.exists() else (path, aside)))
+
+    def is_absent(self) -> bool:
+        """Whether something of the collection is not there."""
+        return not all((self.data / "toy" / file).exists() for file in FILES)
+
     def anew(self, readings: dict[str, str], seeds: tuple[int, ...]) -> dict[tuple, set[float]]:
         """The values that a cell may truly have, by its column and the seeds averaged over.
 
-        Several where the code changed and its version did not: what was stored before stays.
+        Several where the code changed and its version did not: what was stored before stays. None of data
+        that are not there.
         """
         cells = {}
         for some in range(len(seeds or (None,))):
@@ -252,6 +265,8 @@ class ToyWorld:
         return 100 if column == "gain" or self.manifest["unit"] == "percent" else 1
 
     def _means(self, column: str, readings: dict[str, str], seeds: tuple[int | None, ...]) -> set[float]:
+        if self.is_absent():
+            return set()
         measure = self._measure(column, readings)
         files = tuple((self.data / "toy" / file).read_bytes() for file in FILES)
         power = 2 if readings.get("counts") == "squared" else 1
