@@ -5,12 +5,16 @@ from pathlib import Path
 from repro.errors import UsageError
 from repro.progress import Progress
 
+DEVIATION = 0.02  # BERT's
+
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``model/``: a BertForMaskedLM of the given size over a tokenizer's vocabulary, and that
     tokenizer.
 
-    Weights are drawn as BERT's were, N(0, 0.02), from torch's generator under ``params["seed"]``.
+    Weights are drawn from torch's generator under ``params["seed"]``, from N(0, ``params["deviation"]``); BERT's
+    deviation is 0.02, for 768 dimensions. What a layer adds to its input grows with the deviation times the root
+    of the width, so that a narrow model with BERT's deviation begins nearly blind to everything but one token.
 
     Raises:
         UsageError: the hidden size is not a multiple of the number of heads.
@@ -32,6 +36,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         max_position_embeddings=params["max_positions"],
         hidden_dropout_prob=params["dropout"],
         attention_probs_dropout_prob=params["dropout"],
+        initializer_range=params.get("deviation", DEVIATION),
         pad_token_id=tokenizer.pad_token_id,
     )
     set_seed(params["seed"])

@@ -51,6 +51,13 @@ def test_what_stands_in_for_a_released_checkpoint_does_so_below_full_only():
     assert tiny(Node("backbone", released)).params["objective"]["name"] == "mlm"
 
 
+@pytest.mark.parametrize("name", [name for name in scales() if name.startswith("tiny") or name == "smoke"])
+def test_a_layer_of_the_embedded_backbone_adds_as_much_as_one_of_bert(name):
+    """A projection's gain is the deviation of its weights times the root of its width."""
+    first = scale(name).facts.backbone.initialise
+    assert first["deviation"] * first["hidden_size"] ** 0.5 == pytest.approx(0.02 * 768**0.5, rel=0.02)
+
+
 def test_a_variation_takes_over_what_it_does_not_say_itself():
     tiny, variation = scale("tiny").facts, scale("tiny-long").facts
     assert variation.caps == tiny.caps and variation.replace == tiny.replace

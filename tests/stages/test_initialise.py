@@ -42,6 +42,12 @@ def test_a_model_has_the_asked_size_over_the_tokenizers_vocabulary(tokenizer, tm
     assert load_tokenizer(tmp_path / "model").get_vocab() == tiny_tokenizer().get_vocab()
 
 
+def test_a_narrow_model_may_begin_with_a_wider_spread(tokenizer, tmp_path, progress):
+    initialise.run(PARAMS | {"deviation": 0.07}, {"tokenizer": tokenizer}, tmp_path, progress)
+    query = load_masked_lm(tmp_path / "model").bert.encoder.layer[0].attention.self.query
+    assert query.weight.std().item() == pytest.approx(0.07, rel=0.1)
+
+
 def test_weights_depend_on_the_seed_only(tokenizer, tmp_path, progress):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         (tmp_path / name).mkdir()
