@@ -119,8 +119,13 @@ def main() -> None:
         if not isinstance(error, BrokenPipeError):
             _say(f"standard output cannot be written: {error.strerror}")
             status = 2
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in its buffer is lost
+        _give_up_output()
     sys.exit(status)
+
+
+def _give_up_output() -> None:
+    """Lose what is left in the buffer of a standard output that cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager
@@ -156,6 +161,8 @@ def _status() -> int:
         return error.exit_status
     except OSError as error:  # of the user's files and folders; what is raised inside a stage stays there
         _say(f"{error.filename or 'standard output'}: {error.strerror or error}")
+        if not error.filename:
+            _give_up_output()
         return 2
     except SystemExit as error:
         # so rich, and click after it put another stdout in place, leave when nobody reads on

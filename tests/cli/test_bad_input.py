@@ -192,6 +192,13 @@ def test_a_closed_or_full_stream_is_no_traceback(folders, line, how, status, sen
     assert (done.returncode, done.stderr) == (status, sentence)
 
 
+def test_a_full_stream_is_told_once_without_a_locale_too(folders):
+    command = f'"{sys.executable}" -m repro list >/dev/full'
+    variables = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "PYTHONPATH")}
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=variables)
+    assert done.stderr == "repro: standard output: No space left on device\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_whoever_is_asked_to_end_says_what_ctrl_c_makes_it_say(repro, monkeypatch, number):
     def unheard(*arguments):
