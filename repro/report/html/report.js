@@ -23,7 +23,7 @@
   for (const button of document.querySelectorAll("td > button[popovertarget]")) {
     const card = cardOf(button);
     button.setAttribute("aria-expanded", "false");
-    card.addEventListener("toggle", (event) => {
+    card.addEventListener("beforetoggle", (event) => {
       const shown = event.newState === "open";
       button.setAttribute("aria-expanded", String(shown));
       if (!shown && pinned === card) pinned = null;

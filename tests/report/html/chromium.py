@@ -8,6 +8,7 @@ import os
 import select
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 PATIENCE = 60  # seconds
@@ -75,14 +76,23 @@ class Chromium:
         self._call("Emulation.setEmulatedMedia", media=media, features=theme)
         self._call("Page.navigate", url="about:blank")
         self._call("Page.navigate", url=address)
-        while self.ask("document.readyState") != "complete":
-            pass
+        here = json.dumps(address.partition("#")[0])
+        self.wait(f"document.readyState === 'complete' && location.href.split('#')[0] === {here}")
+        # two frames later the page stands where its address says
+        self.ask("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def ask(self, script: str):
         """The value of an expression in the page. Raises AssertionError where it throws."""
         answer = self._call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def wait(self, condition: str) -> None:
+        """Return once an expression of the page is true; what runs by a clock is waited for in this way."""
+        end = time.monotonic() + PATIENCE
+        while not self.ask(condition):
+            assert time.monotonic() < end, f"not true within {PATIENCE} seconds: {condition}"
+            time.sleep(0.02)
 
     def press(self, key: str, code: int) -> None:
         """A key down and up, as a person presses it."""

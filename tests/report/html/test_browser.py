@@ -79,6 +79,7 @@ def test_a_card_opens_by_keyboard_and_escape_gives_the_focus_back(browser, addre
     assert browser.ask(f"{CELL}.getAttribute('aria-expanded')") == "true"
     browser.press("Escape", 27)
     assert browser.ask(OPEN) == ""
+    assert browser.ask(f"{CELL}.getAttribute('aria-expanded')") == "false"
     assert browser.ask(f"document.activeElement === {CELL}")
 
 
@@ -91,18 +92,19 @@ def test_a_card_stays_inside_the_window(browser, address):
 
 
 def test_a_card_shows_while_the_mouse_is_over_its_cell_and_stays_after_a_click(browser, address):
-    waiting = "new Promise((done) => setTimeout(done, 700))"
+    shown = f"{OPEN} === 'about/toy/1/g.y/a'"
     browser.show(address + "#toy/1", width=1200)
     box = browser.ask(f"{CELL}.getBoundingClientRect().toJSON()")
-    for clicked in (False, True):
-        browser.move(box["x"] + 5, box["y"] + 5)
-        browser.ask(waiting)
-        assert browser.ask(OPEN) == "about/toy/1/g.y/a"
-        if clicked:
-            browser.ask(f"{CELL}.click()")
-        browser.move(3, 300)
-        browser.ask(waiting)
-        assert browser.ask(OPEN) == ("about/toy/1/g.y/a" if clicked else "")
+    browser.move(box["x"] + 5, box["y"] + 5)
+    browser.wait(shown)
+    browser.move(3, 300)
+    browser.wait(f"{OPEN} === ''")
+    browser.move(box["x"] + 5, box["y"] + 5)
+    browser.ask(f"{CELL}.click()")
+    browser.move(3, 300)
+    # longer than the time after which an unpressed card goes; a slow machine only waits longer
+    browser.ask("new Promise((done) => setTimeout(done, 500))")
+    assert browser.ask(shown)
 
 
 def test_a_card_opens_without_the_page_s_script(browser, address, tmp_path):
