@@ -9,7 +9,8 @@ ROOT = Path(__file__).resolve().parent.parent / "repro"
 
 # room -> storey; what lies at the top of repro/ is the ground that every room may use
 STOREYS = {
-    "cli": 8,
+    "cli": 9,
+    "api": 8,
     "report": 7,
     "exchange": 6,
     "judging": 5,

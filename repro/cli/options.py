@@ -2,41 +2,15 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import click
 
+from repro.api.selection import select
 from repro.errors import UsageError
-from repro.manifest.cells import Cell, Shown, exhibits, figure_of, select
-from repro.manifest.papers import paper, papers
-from repro.running.plan import Plan, plan
-from repro.running.scale import scale, scales
+from repro.manifest.cells import cell
+from repro.manifest.papers import papers
+from repro.running.scale import scales
 from repro.running.workspace import Workspace
-
-Names = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Selection:
-    """The cells and exhibits that a command line selected, with the workspace to work in."""
-
-    cells: list[Cell]
-    exhibits: list[Shown]
-    scale: str
-    seeds: tuple[int, ...]
-    readings: dict[str, str]
-    workspace: Workspace
-
-    def plan(self) -> Plan:
-        """The selection's plan; makes no store. Raises what ``repro.running.plan.plan`` raises."""
-        return plan(
-            self.cells,
-            scale=scale(self.scale),
-            machine=self.workspace.machine,
-            seeds=self.seeds,
-            overrides=self.readings,
-            exhibits=self.exhibits,
-        )
 
 
 def _papers(ctx, param, incomplete):
@@ -82,18 +56,17 @@ def selecting(function: Callable) -> Callable:
     def wrapped(
         names, tables, rows, cells, figures, everything, scale_name, seeds, readings, store, results, **others
     ):
-        scale(scale_name)
-        for figure in figures:
-            _refuse_figure(names, figure)
-        owners = (*tables, *(f"figure-{figure}" for figure in figures))
-        if (owners or rows) and not (names or everything):
+        if (tables or figures or rows) and not (names or everything):
             raise UsageError(f"--table, --figure and --row need a paper ({', '.join(papers())}), or --all")
         if not (names or cells or everything):
             raise UsageError(f"name a paper ({', '.join(papers())}), a --cell, or --all")
-        shown = [] if rows or cells else exhibits(names, owners)
-        chosen = Selection(
-            cells=_cells(names, owners, rows, cells, shown),
-            exhibits=shown,
+        alone = cells and not (tables or figures or rows)  # a paper named beside a cell adds nothing
+        chosen = select(
+            *(() if alone else names),
+            *(cell(identifier).id for identifier in cells),
+            tables=tables,
+            figures=figures,
+            rows=rows,
             scale=scale_name,
             seeds=_seeds(seeds),
             readings=_readings(readings),
@@ -104,22 +77,6 @@ def selecting(function: Callable) -> Callable:
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)
     return wrapped
-
-
-def _cells(names: Names, owners: Names, rows: Names, cells: Names, shown: list[Shown]) -> list[Cell]:
-    """The selected cells; a table or figure that only shows things has none."""
-    places = {s.owner for s in shown}
-    with_cells = tuple(owner for owner in owners if owner not in places)
-    if owners and not with_cells and not cells:
-        return []
-    return select(names, tables=with_cells, rows=rows, cells=cells)
-
-
-def _refuse_figure(names: tuple[str, ...], figure: str) -> None:
-    for name in names or papers():
-        if not figure_of(paper(name), figure).is_measured:
-            described = f"`repro show {name} --figure {figure}` describes it"
-            raise UsageError(f"figure {figure} of {name} has no recipe yet; {described}")
 
 
 def _seeds(text: str | None) -> tuple[int, ...]:

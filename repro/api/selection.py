@@ -1,0 +1,108 @@
+"""A selection: cells and exhibits at one scale, with the choices and folders that go with them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, product
+from types import MappingProxyType
+
+from repro.errors import UsageError
+from repro.manifest.cells import Cell, Shown, exhibits, figure_of
+from repro.manifest.cells import select as cells_named
+from repro.manifest.papers import paper, papers
+from repro.running.plan import Plan, plan
+from repro.running.scale import scale as scale_of
+from repro.running.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Some cells and exhibits of the papers, and what they are to be measured or judged by.
+
+    Attributes:
+        scale: the name of the scale; only ``full`` is compared with the published numbers.
+        seeds: of fine-tuning; none means each paper's own.
+        readings: id of a reading -> the choice in place of its default.
+        workspace: the folders of artefacts, records and data.
+    """
+
+    cells: list[Cell]
+    exhibits: list[Shown] = field(default_factory=list)
+    scale: str = "full"
+    seeds: tuple[int, ...] = ()
+    readings: Mapping[str, str] = field(default_factory=dict)
+    workspace: Workspace = field(default_factory=Workspace.open)
+
+    def plan(self) -> Plan:
+        """The selection's plan; makes no store. Raises what ``repro.running.plan.plan`` raises."""
+        return plan(
+            self.cells,
+            scale=scale_of(self.scale),
+            machine=self.workspace.machine,
+            seeds=self.seeds,
+            overrides=self.readings,
+            exhibits=self.exhibits,
+        )
+
+
+Names = tuple[str, ...]
+
+
+def select(
+    *names: str,
+    tables: Sequence[str] = (),
+    figures: Sequence[str] = (),
+    rows: Sequence[str] = (),
+    scale: str = "full",
+    seeds: Sequence[int] = (),
+    readings: Mapping[str, str] = MappingProxyType({}),
+    workspace: Workspace | None = None,
+) -> Selection:
+    """The cells of papers (``"PAPER"``) and tables (``"PAPER/1"``), cells by their names, or of all.
+
+    Args:
+        tables, figures: numbers, looked up in every paper named.
+        rows: whole ids, or systems (``"bert"`` is every row of that system).
+        scale, seeds, readings, workspace: as attributes of a ``Selection``.
+
+    Raises:
+        UsageError: there is no such thing, or nothing in it that could be measured; says what there is.
+    """
+    scale_of(scale)
+    places, single = _parted(names, (*tables, *_figures(names, figures)), any_rows=bool(rows))
+    shown = [] if rows or single else [item for place in places for item in exhibits(*place)]
+    chosen = cells_named((), tables=(), rows=(), cells=single) if single else []
+    chosen += chain.from_iterable(_cells(*place, tuple(rows), shown) for place in places)
+    distinct = list({c.id: c for c in chosen}.values())
+    return Selection(distinct, shown, scale, tuple(seeds), readings, workspace or Workspace.open())
+
+
+def _parted(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[tuple[Names, Names]], Names]:
+    """Places to look for cells in, each as papers and the ids of tables and figures; and names of cells."""
+    whole = _of_depth(0, names)
+    places = [(tuple(pair[:1]), tuple(pair[1:])) for pair in (n.split("/") for n in _of_depth(1, names))]
+    if any((whole, owners, any_rows, not names)):
+        places.insert(0, (whole, owners))
+    return places, _of_depth(2, names)
+
+
+def _of_depth(slashes: int, names: Names) -> Names:
+    """The names of papers (no slash), of tables (one), or of cells (more)."""
+    return tuple(name for name in names if min(name.count("/"), 2) == slashes)
+
+
+def _cells(names: Names, owners: Names, rows: Names, shown: list[Shown]) -> list[Cell]:
+    """The cells of a place; a table or figure that only shows things has none."""
+    places = {s.owner for s in shown}
+    with_cells = tuple(owner for owner in owners if owner not in places)
+    if owners and not with_cells:
+        return []
+    return cells_named(names, tables=with_cells, rows=rows, cells=())
+
+
+def _figures(names: Names, numbers: Sequence[str]) -> list[str]:
+    """The figures as owners of cells. Raises UsageError for one of a paper named that nothing measures."""
+    for name, number in product(_of_depth(0, names) or papers(), numbers):
+        if not figure_of(paper(name), number).is_measured:
+            described = f"`repro show {name} --figure {number}` describes it"
+            raise UsageError(f"figure {number} of {name} has no recipe yet; {described}")
+    return [f"figure-{number}" for number in numbers]
