@@ -9,6 +9,9 @@ from pathlib import Path
 from repro.errors import UsageError
 
 CHECKOUT = Path(__file__).resolve().parent.parent
+# papers/ and the release's results/ in a wheel, where they would be packages of anybody's beside `repro`
+BUNDLED = Path(__file__).resolve().parent / "bundled"
+PAPERS = (BUNDLED if BUNDLED.is_dir() else CHECKOUT) / "papers"
 
 
 @dataclass(frozen=True)
@@ -19,11 +22,14 @@ class Locations:
         store: artefacts; ``--store``, REPRO_STORE, else the user's cache folder.
         results: records; ``--results``, REPRO_RESULTS, else results/ of a checkout, else in the user's data.
         data: the user's own collections; REPRO_DATA, else what was fetched before, else None.
+        release: the records and drawings that came with an installed suite, read before those of
+            ``results``; None in a checkout, and where results were named.
     """
 
     store: Path
     results: Path
     data: Path | None
+    release: Path | None = None
 
     @classmethod
     def resolve(cls, store: str | None = None, results: str | None = None) -> Locations:
@@ -34,10 +40,12 @@ class Locations:
         data = os.environ.get("REPRO_DATA")
         if data and not data_folder().is_dir():
             raise UsageError(f"REPRO_DATA is {data!r}, which is not a folder")
+        named = _folder(results, "REPRO_RESULTS")
         return cls(
             store=_folder(store, "REPRO_STORE") or _user("cache") / "store",
-            results=_folder(results, "REPRO_RESULTS") or _default_results(),
+            results=named or _default_results(),
             data=data_folder() if data or data_folder().is_dir() else None,
+            release=BUNDLED / "results" if BUNDLED.is_dir() and not named else None,
         )
 
 

@@ -35,6 +35,23 @@ def imported(path: Path) -> set[str]:
     return names
 
 
+# what fetches from somewhere, draws, or writes a deposit
+IMPORTED_WHEN_NEEDED = {"beir", "fsspec", "huggingface_hub", "matplotlib", "rocrate", "sklearn"}
+
+
+def test_what_only_tests_need_is_no_dependency():
+    assert not declared() & {"pytest", "hypothesis", "pytest-xdist", "tox", "radon", "ruff", "build", "mypy"}
+
+
+@pytest.mark.parametrize("folder", ["repro", "papers"])
+def test_what_fetches_or_draws_is_imported_when_it_does(folder):
+    for path in (ROOT / folder).rglob("*.py"):
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        top = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+        names = {a.name if isinstance(n, ast.Import) else n.module for n in top for a in n.names}
+        assert not {name.split(".")[0] for name in names if name} & IMPORTED_WHEN_NEEDED, path
+
+
 @pytest.mark.parametrize("folder", ["repro", "papers"])
 def test_every_import_is_of_a_declared_dependency(folder):
     known, distributions = declared(), packages_distributions()

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from repro.manifest.cells import Cell, cells_of, exhibits, figure_tables, is_measured
 from repro.manifest.papers import Paper
@@ -46,7 +45,7 @@ def coverage(source: Paper, results: Results) -> list[Covered]:
         DataError: a line of the results that is no record.
     """
     records: dict[str, list[Record]] = {}
-    for scale in scales_of(results.root / "records"):
+    for scale in usual_first(results.scales("records")):
         for record in results.read(scale, source.name):
             records.setdefault(record.cell, []).append(record)
     tables = (*source.manifest.tables, *figure_tables(source))
@@ -54,7 +53,7 @@ def coverage(source: Paper, results: Results) -> list[Covered]:
     found = [_covered(cell, records.get(cell.id, [])) for cell in cells]
     for shown in exhibits((source.name,), ()):
         place = place_of(shown.owner)
-        drawn = _drawn(results.root / "figures", source.name, place)
+        drawn = _drawn(results, source.name, place)
         found.append(Covered(shown.id, source.name, place, "recipe", drawn, recipe_path(shown)))
     return found
 
@@ -134,11 +133,6 @@ def place_of(owner: str) -> str:
     return owner.replace("figure-", "figure ") if owner.startswith("figure-") else f"table {owner}"
 
 
-def scales_of(folder: Path) -> list[str]:
-    """The scales that a folder of the results has something of; full, small and tiny first."""
-    return usual_first({path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else ())
-
-
 def _covered(cell: Cell, records: Sequence[Record]) -> Covered:
     own = {record.scale for record in records if not record.origin}
     named = (r.scale if r.scale in own else f"{r.scale}, imported" for r in records)
@@ -165,11 +159,11 @@ def _way(cell: Cell, records: Sequence[Record]) -> str:
     raise fault_at(cell.paper.folder / "cells.yaml", location, reason)
 
 
-def _drawn(folder: Path, paper: str, place: str) -> tuple[str, ...]:
+def _drawn(results: Results, paper: str, place: str) -> tuple[str, ...]:
     """The scales with a drawing or view of an exhibit's figure or table."""
     stem = f"{paper}-{place.replace(' ', '')}"
     return tuple(
         scale
-        for scale in scales_of(folder)
-        if any(path.stem == stem or path.stem.startswith(f"{stem}-") for path in (folder / scale).iterdir())
+        for scale in usual_first(results.scales("figures"))
+        if any(path.stem == stem or path.stem.startswith(f"{stem}-") for path in results.figures(scale))
     )

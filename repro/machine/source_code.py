@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]  # holds repro and papers, in a checkout and in a wheel
-OURS = ("repro", "papers")
+from repro.locations import PAPERS
+
+OURS = {"repro": Path(__file__).resolve().parents[2], "papers": PAPERS.parent}  # package -> what it lies in
 # the suite's version, its sentences and its bars move no number
 WITHOUT_EFFECT = ("repro", "repro.errors", "repro.progress")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
@@ -51,7 +52,8 @@ def code(*modules: str) -> Code:
             libraries.add(top)
         elif name not in modules_read and (source := _source(name)):
             modules_read[name] = source.digest
-            waiting += source.imports
+            if name != "repro":  # which names modules for those who ask it for them, and imports none
+                waiting += source.imports
     kept = sorted(modules_read.keys() - set(WITHOUT_EFFECT))
     return Code({name: modules_read[name] for name in kept}, frozenset(libraries))
 
@@ -72,7 +74,7 @@ class _Source:
 def _source(module: str) -> _Source | None:
     """A module's digest and every name that may be a module it imports; None where it is no module."""
     parts = module.split(".")
-    place = (_folder(parts[0]) or ROOT).joinpath(*parts)
+    place = (_folder(parts[0]) or OURS["repro"]).joinpath(*parts)
     path = next((p for p in (place / "__init__.py", place.with_suffix(".py")) if p.is_file()), None)
     if path is None or not all(map(str.isidentifier, parts)):  # names come from records, too
         return None
@@ -87,9 +89,9 @@ def _source(module: str) -> _Source | None:
 
 
 def _folder(package: str) -> Path | None:
-    """The folder that holds a package, where ``papers`` is always the one beside ``repro``."""
-    if package in OURS and (ROOT / package).is_dir():
-        return ROOT
+    """The folder that holds a package, where ``papers`` is always the suite's own."""
+    if package in OURS and (OURS[package] / package).is_dir():
+        return OURS[package]
     try:
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):  # no name of a module, or one that was not imported from a file

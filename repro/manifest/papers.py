@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.errors import UsageError, unknown
+from repro.locations import PAPERS
 from repro.manifest import yaml_file
 from repro.manifest.claims_schema import Claim, claims
 from repro.manifest.schema import Manifest, Reading, faults
 
-ROOT = Path(__file__).resolve().parents[2] / "papers"
+ROOT = PAPERS
 
 
 @dataclass(frozen=True)
@@ -103,17 +104,18 @@ def home(dotted: str) -> Paper | None:
 
 
 def load(dotted: str):
-    """The object at ``module:name``, with ``papers`` always meaning the folder beside ``repro``.
+    """The object at ``module:name``, with ``papers`` always meaning the suite's own folder.
 
     A working directory may hold a ``papers`` package of its own; it must not shadow this one.
     """
     module_name, _, name = dotted.partition(":")
     if module_name.split(".")[0] == "papers":
-        _bind_papers_package()
+        bind_papers_package()
     return getattr(importlib.import_module(module_name), name)
 
 
-def _bind_papers_package() -> None:
+def bind_papers_package() -> None:
+    """Let the name ``papers`` mean our folder in this process, wherever it lies."""
     loaded = sys.modules.get("papers")
     if loaded is not None and Path(loaded.__file__ or "").parent == ROOT:
         return

@@ -33,7 +33,7 @@ class Workspace:
     @cached_property
     def results(self) -> Results:
         """The records of measured cells."""
-        return Results(self.locations.results)
+        return Results(self.locations.results, self.locations.release)
 
     @property
     def data(self) -> Path | None:

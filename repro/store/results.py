@@ -35,38 +35,61 @@ class Fault:
 
 
 class Results:
-    """A folder of records, ``records/<scale>/<paper>.jsonl``."""
+    """A folder of records, ``records/<scale>/<paper>.jsonl``, and drawings, ``figures/<scale>/``.
 
-    def __init__(self, root: Path):
-        self.root = root
+    Attributes:
+        root: what is added to.
+        release: a folder alike that is only read, before ``root``; None without one.
+    """
+
+    def __init__(self, root: Path, release: Path | None = None):
+        self.root, self.release = root, release
+
+    @property
+    def folders(self) -> list[Path]:
+        """The release's folder, if there is one, then the one that is added to."""
+        return [folder for folder in (self.release, self.root) if folder]
 
     def path(self, scale: str, paper: str) -> Path:
         """The file that holds a paper's records at one scale."""
         return self.root / "records" / scale / f"{paper}.jsonl"
+
+    def scales(self, kind: str) -> set[str]:
+        """The scales of which there are ``records`` or ``figures``."""
+        places = [folder / kind for folder in self.folders]
+        return {p.name for place in places if place.is_dir() for p in place.iterdir() if p.is_dir()}
+
+    def figures(self, scale: str) -> list[Path]:
+        """The drawings of a scale by their names; one of ``root`` stands for the release's."""
+        places = [folder / "figures" / scale for folder in self.folders]
+        by_name = {path.name: path for place in places if place.is_dir() for path in place.iterdir()}
+        return [path for _, path in sorted(by_name.items())]
 
     def make_writable(self) -> None:
         """Raise StoreError, before anything is measured, where no record could be written."""
         make_writable(self.root, *_FOLDER)
 
     def read(self, scale: str, paper: str) -> list[Record]:
-        """Records in the order they were made.
+        """Records in the order they were made, those of the release first.
 
         A last line without its end is the trace of a process that was killed while writing: it is left out.
 
         Raises:
             DataError: any other line that is not a record, or not the one that was written; names file and line.
         """
+        own = self.path(scale, paper)
         records = []
-        for line in self._lines(self.path(scale, paper)):
-            if isinstance(line, Fault):
-                raise DataError(str(line))
-            records.append(line)
+        for path in (folder / own.relative_to(self.root) for folder in self.folders):
+            for line in self._lines(path):
+                if isinstance(line, Fault):
+                    raise DataError(str(line))
+                records.append(line)
         return records
 
     def checked(self) -> tuple[int, list[Fault]]:
         """How many lines all files have, and those that ``read`` would refuse."""
         with translated(self.root, *_FOLDER):
-            paths = sorted((self.root / "records").glob("*/*.jsonl"))
+            paths = [p for folder in self.folders for p in sorted((folder / "records").glob("*/*.jsonl"))]
         lines = [line for path in paths for line in self._lines(path)]
         return len(lines), [line for line in lines if isinstance(line, Fault)]
 

@@ -307,7 +307,7 @@ def patched(root: Path) -> Iterator[Moments]:
         for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME"):
             patch.setenv(name, str(root / "user"))
         patch.setattr(at_hand, "ROOT", root / "world/papers")
-        patch.setattr(source_code, "ROOT", root / "world")
+        patch.setitem(source_code.OURS, "papers", root / "world")
         patch.setattr(digests, "SETTLED", 0)  # an edit waits for the next tick of the clock itself
         patch.setattr(catalog, "FILE", root / "catalog.yaml")
         patch.setattr(measures_per_dataset, "_by_dataset", lambda: LISTED)

@@ -28,6 +28,27 @@ def test_the_same_measurement_is_recorded_once(tmp_path):
     assert len(results.append([replace(ONE, fingerprint="e" * 64)])) == 1
 
 
+def test_the_records_of_a_release_are_read_first_and_never_written(tmp_path):
+    Results(tmp_path / "release").append([ONE])
+    before = Results(tmp_path / "release").path("tiny", "p").read_bytes()
+    results = Results(tmp_path / "own", tmp_path / "release")
+    assert results.read("tiny", "p") == [ONE] and results.scales("records") == {"tiny"}
+    assert results.append([ONE]) == []
+    [added] = results.append([replace(ONE, measured=0.6)])
+    assert added.contradicted == ONE
+    assert [r.measured for r in results.read("tiny", "p")] == [0.5, 0.6]
+    assert Results(tmp_path / "release").path("tiny", "p").read_bytes() == before
+    assert results.checked() == (2, [])
+
+
+def test_a_drawing_of_ones_own_stands_for_that_of_the_release(tmp_path):
+    for place in ("release/figures/tiny/a.svg", "release/figures/tiny/b.svg", "own/figures/tiny/b.svg"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).touch()
+    drawn = Results(tmp_path / "own", tmp_path / "release").figures("tiny")
+    assert [path.relative_to(tmp_path).parts[0] for path in drawn] == ["release", "own"]
+
+
 def test_a_line_cut_short_by_a_kill_is_dropped_and_the_next_one_is_whole(tmp_path):
     results = Results(tmp_path)
     results.append([ONE])

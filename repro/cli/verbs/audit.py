@@ -19,12 +19,11 @@ def command(names, strict, results, as_json):
     from repro.cli.printing import emit_json, table
     from repro.judging.audit.collected import altered_records, audit
     from repro.judging.audit.findings import ordered
-    from repro.locations import Locations
     from repro.manifest.papers import paper, papers
-    from repro.store.results import Results
+    from repro.running.workspace import Workspace
 
     sources = [paper(name) for name in dict.fromkeys(names or papers())]
-    kept = Results(Locations.resolve(results=results).results)
+    kept = Workspace.open(None, results).results
     findings = ordered([*audit(sources), *altered_records(sources, kept)])
     if as_json:
         emit_json([finding.as_json() for finding in findings])

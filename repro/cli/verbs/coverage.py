@@ -21,11 +21,10 @@ def command(names, verbose, as_json, results):
     """
     from repro.cli.printing import emit_json
     from repro.judging.coverage import tallies, total, usual_first
-    from repro.locations import Locations
     from repro.manifest.papers import paper, papers
-    from repro.store.results import Results
+    from repro.running.workspace import Workspace
 
-    kept = Results(Locations.resolve(results=results).results)
+    kept = Workspace.open(None, results).results
     places = {name: tallies(paper(name), kept) for name in names or papers()}
     everything = total((tally for own in places.values() for tally in own), what="all")
     if as_json:

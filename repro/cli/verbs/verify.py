@@ -48,7 +48,7 @@ def command(store, results, rebuild, deep, sample, seed, verbose, as_json):
 
     places = Locations.resolve(store, results)
     opened, made = Store(places.store), Origins()
-    records, faults = Results(places.results).checked()
+    records, faults = Results(places.results, places.release).checked()
     total, damaged = _read_all(opened, made)
     removed = _remove(opened, damaged) if rebuild else []
     shown = {"artefacts": total, "damaged": damaged, "removed": removed}

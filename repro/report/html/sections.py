@@ -1,7 +1,7 @@
 """Everything that the page of a report shows, gathered from manifests, results and store."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -94,7 +94,7 @@ def gather(plan: Plan, results: Results, store: Store) -> Report:
                 coverage(source, results),
                 judged([source], Measured(comparison), scale=plan.scale.name),
                 [finding for finding in audit([source]) if finding.paper == name],
-                drawings(results.root / "figures" / plan.scale.name, source),
+                drawings(results.figures(plan.scale.name), source),
                 scatters(plan, store, name),
                 studies(plan, store, source),
                 [source.readings[name] for name in known.places(source)],
@@ -103,12 +103,12 @@ def gather(plan: Plan, results: Results, store: Store) -> Report:
     return Report(plan.scale.name, comparison, parts)
 
 
-def drawings(folder: Path, source: Paper) -> dict[str, list[Path]]:
+def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
     """The drawings and views of a paper at one scale, by the table or figure they belong to."""
     owners = {f"table{t.id}": t.id for t in source.manifest.tables}
     owners |= {f"figure{f.id}": f"figure-{f.id}" for f in source.manifest.figures}
     by_owner: dict[str, list[Path]] = {}
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+    for path in files:
         paper, _, place = path.stem.partition("-")
         owner = owners.get(place.partition("-")[0])
         if paper == source.name and owner and path.suffix in DRAWN:

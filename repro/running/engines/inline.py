@@ -15,6 +15,7 @@ from repro import __version__
 from repro.errors import BlockedError, ReproError, StageError
 from repro.graph import Node
 from repro.machine.system import launched_rank
+from repro.manifest.papers import bind_papers_package
 from repro.progress import Progress
 from repro.running.engines.torchrun import build
 from repro.running.plan import Plan
@@ -71,6 +72,7 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
     Nothing is written into the store but what the directory holds. Raises whatever the stage raises.
     """
     _quieten_libraries()
+    bind_papers_package()
     # before the stage imports the rest of its modules, since files may be edited meanwhile
     made = {**made_by(node), "inputs": store.contents(node.parents())}
     stage = importlib.import_module(f"repro.stages.{node.stage}")

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from repro.manifest.papers import paper
 from repro.report.html.scatter import MOST_QUERIES, Scatter, drawing, scatters
 from repro.report.html.sections import drawings
+from repro.store.results import Results
 from tests.report.html.toy import report
 
 
@@ -59,13 +60,16 @@ def test_equal_points_are_one_larger_dot():
 
 
 def test_drawings_are_found_by_their_paper_and_place(tmp_path):
+    tmp_path = tmp_path / "figures/tiny"
+    tmp_path.mkdir(parents=True)
     source = paper("simlm")
     for name in ("simlm-figure3.svg", "simlm-table9.md", "simlm-table9.csv", "simlm-table99.svg"):
         (tmp_path / name).touch()
     (tmp_path / "costa-figure3.svg").touch()
-    found = {owner: [path.name for path in paths] for owner, paths in drawings(tmp_path, source).items()}
+    by_owner = drawings(Results(tmp_path.parents[1]).figures(tmp_path.name), source)
+    found = {owner: [path.name for path in paths] for owner, paths in by_owner.items()}
     assert found == {"figure-3": ["simlm-figure3.svg"], "9": ["simlm-table9.md"]}
-    assert drawings(tmp_path / "nowhere", source) == {}
+    assert Results(tmp_path / "nowhere").figures("tiny") == []
 
 
 def test_a_study_sees_the_measurements_of_its_own_table_only():
