@@ -25,8 +25,8 @@ def _plan(name):
     return plan(every, scale=scale(name), machine=Machine())
 
 
-def test_the_table_of_the_readme_is_generated_from_the_records(tmp_path):
-    readme = ROOT / "README.md"
+def test_the_table_of_the_documentation_is_generated_from_the_records(tmp_path):
+    readme = ROOT / "docs/papers/index.md"
     covered = {name: coverage(source, RESULTS) for name, source in papers().items()}
     table = verdicts(judged_cells(_plan("full"), RESULTS, Store(tmp_path)), covered)
     text = readme.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The program imports nothing that only its tests install: both are there before README's commands run."""
+"""The program imports nothing that only its tests install: CI has both before it runs any command."""
 
 import ast
 import re

@@ -29,7 +29,7 @@ def test_in_a_checkout_the_paper_and_its_test_stand_where_the_others_do(repro, c
     }
     assert "papers.fifth.halves_contrast:" in (checkout / "papers/fifth/recipes.py").read_text()
     assert "repro run fifth --table 1 --scale tiny" in said.out
-    assert "next: repro report --readme README.md" in said.out
+    assert "next: repro report --readme docs/papers/index.md" in said.out
 
 
 @pytest.mark.parametrize("name", ["null", "on", "yes", "n"])

@@ -1,19 +1,25 @@
-"""What the README's commands run on every push."""
+"""What the commands of README.md and docs/ run on every push, and that every command shown there exists."""
 
 import re
 import shlex
 from pathlib import Path
 
+import click
+import pytest
+import yaml
+
+from repro.cli import cli
+from tests.ci_commands import BLOCK, commands, pages
+
 ROOT = Path(__file__).resolve().parents[2]
+SHELL = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHOWN = re.compile(r"(?:^|&& )(?:[A-Z_]+=\S+ )*repro ([^&\n]+)", re.MULTILINE)  # variables may come first
 
 
 def run_on_every_push() -> list[list[str]]:
-    """The arguments of each ``repro run`` in a block that begins with "```bash ci"."""
-    blocks = re.findall(
-        r"^```bash ci\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
-    )
-    commands = [command for line in "".join(blocks).splitlines() for command in line.split(" && ")]
-    return [shlex.split(command)[2:] for command in commands if command.startswith("repro run ")]
+    """The arguments of each ``repro run`` in a block below ``<!-- ci -->``."""
+    single = [command for line in commands("ci") for command in line.split(" && ")]
+    return [shlex.split(command)[2:] for command in single if command.startswith("repro run ")]
 
 
 def stages_and_objectives(nodes: list[dict]) -> tuple[set[str], set[str]]:
@@ -22,7 +28,7 @@ def stages_and_objectives(nodes: list[dict]) -> tuple[set[str], set[str]]:
 
 
 def test_every_objective_and_stage_of_the_recipes_is_run_on_every_push(repro):
-    """The README's commands run every objective, and every stage but those whose own tests do."""
+    """The commands run every objective, and every stage but those whose own tests do."""
     nodes = []
     for arguments in run_on_every_push():
         nodes += repro("plan", *(word for word in arguments if word != "--json"), "--json").json
@@ -33,3 +39,49 @@ def test_every_objective_and_stage_of_the_recipes_is_run_on_every_push(repro):
     assert objectives == all_objectives
     assert all_stages - stages == {"mine_answers"}
     assert "mine_answers.run(" in (ROOT / "tests/stages/test_mine_answers.py").read_text()
+
+
+def test_the_readme_has_at_most_four_hundred_words():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 400
+
+
+def test_every_mark_stands_above_a_block_of_commands():
+    for page in pages():
+        text = page.read_text(encoding="utf-8")
+        marks = re.findall(r"^ *<!-- (?:ci|nightly) -->", text, re.MULTILINE)
+        assert len(marks) == len(BLOCK.findall(text)), page
+
+
+def test_a_command_that_stands_in_two_places_runs_once():
+    listed = commands("ci", "nightly")
+    assert len(listed) == len(set(listed)) > 30
+    assert listed[0].startswith("python -m pip install -c constraints.txt -e . && repro run costa")
+
+
+def shown() -> list[str]:
+    """Every ``repro …`` of a block of shell commands."""
+    texts = [page.read_text(encoding="utf-8") for page in pages()]
+    blocks = [block for text in texts for block in SHELL.findall(text)]
+    return list(dict.fromkeys(command for block in blocks for command in SHOWN.findall(block)))
+
+
+@pytest.mark.parametrize("line", shown())
+def test_every_command_that_is_shown_has_its_verb_and_options(line):
+    words, command = shlex.split(line, comments=True), cli
+    while isinstance(command, click.Group):
+        name = words.pop(0)
+        assert name in command.list_commands(None), line
+        command = command.get_command(None, name)
+    options = {option for parameter in command.params for option in parameter.opts}
+    for word in words[: words.index(">>") if ">>" in words else None]:
+        assert not word.startswith("-") or word.partition("=")[0] in options, line
+
+
+def test_every_page_is_in_the_navigation():
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.add_constructor("!ENV", lambda loader, node: None)
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = re.findall(r"[\w/-]+\.md", str(yaml.load(text, Loader)["nav"]))
+    assert sorted(listed) == sorted(p.relative_to(ROOT / "docs").as_posix() for p in pages()[1:])

@@ -31,6 +31,6 @@ def command(name, directory):
     if place is not None:
         print(f"next: python -m pip install -e {place}")
     else:
-        print("next: repro report --readme README.md, since the table there has a line for every paper")
+        print("next: repro report --readme docs/papers/index.md, whose table has a line for every paper")
     print(f"then: python -m pytest {test.parent}; repro run {name} --table 1 --scale tiny")
     print(f"then: {files[0].parent / 'README.md'} tells how placeholders become the paper")

@@ -13,7 +13,7 @@ Examples:
   repro report                                 everything judged at full scale, as report.html
   repro report PAPER --scale tiny -o FILE      one paper, one scale
   repro report --markdown                      a summary, what fails first
-  repro report --readme README.md              bring the table between its markers up to date""",
+  repro report --readme docs/papers/index.md   bring the table between its markers up to date""",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_papers)
 @click.option("--scale", "scale_name", default="full", show_default=True, shell_complete=_scales)
