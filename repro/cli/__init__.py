@@ -117,7 +117,7 @@ def main() -> None:
         sys.stdout.flush()
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
-            _say(f"standard output cannot be written: {error.strerror}")
+            _say(f"standard output: {error.strerror}")
             status = 2
         _give_up_output()
     sys.exit(status)

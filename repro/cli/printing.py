@@ -1,11 +1,9 @@
 """Printing: results on standard output, JSON for programs, tables for people."""
 
 import json
-import shutil
+import os
 import sys
 from collections.abc import Sequence
-
-WIDTH_OF_A_FILE = 160  # what a table may take when no terminal says how wide it is
 
 
 def emit_json(value) -> None:
@@ -17,29 +15,59 @@ def emit_json(value) -> None:
         print(json.dumps(value, ensure_ascii=False, indent=1))
 
 
-def console(stderr: bool = False):
-    """A rich console on standard output, as wide as the terminal or as a file may be."""
+def laid_out() -> bool:
+    """Whether tables are for eyes: standard output is a terminal, or COLUMNS says how wide one would be.
+
+    Anything else is for programs, which want a line a cell whatever its length.
+    """
+    return console().is_terminal or os.environ.get("COLUMNS", "").isdecimal()
+
+
+def console():
+    """A rich console on standard output, as wide as the terminal."""
     from rich.console import Console
 
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else max(WIDTH_OF_A_FILE, shutil.get_terminal_size((0, 0)).columns)
-    return Console(file=stream, width=width, highlight=False, soft_wrap=False)
+    return Console(highlight=False)
+
+
+def show(renderable) -> None:
+    """Print what rich can; a word that is wider than the terminal is left to the terminal, not cut off."""
+    console().print(renderable, crop=False)
+
+
+def emit_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A line for the head and each row, with tabs between fields as ``cut`` reads them."""
+    for row in [head, *rows]:
+        print("\t".join(" ".join(field.split()) for field in row))
 
 
 def table(
     title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()
 ) -> None:
-    """A table with a bold title and a ruled head, brackets as they are; ``right`` are columns of numbers."""
-    from rich import box
-    from rich.table import Table
+    """A table below its bold title, brackets as they are; a line a row where a program reads it.
+
+    Args:
+        right: places of columns of numbers.
+    """
+    if not laid_out():
+        print(title)
+        emit_lines(head, rows)
+        return print()
+    from rich.console import Group
     from rich.text import Text
 
-    shown = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for number, name in enumerate(head):
-        shown.add_column(name, justify="right" if number in right else "left", overflow="fold")
-    for row in rows:
-        shown.add_row(*map(Text, row))
-    console().print(shown)
+    from repro.report.sheet import Column, Sheet
+
+    columns = [Column(name, right=number in right) for number, name in enumerate(head)]
+    sheet = Sheet(columns, labels=_naming(rows))
+    sheet.rows += [[Text(cell) for cell in row] for row in rows]
+    show(Group(Text(title, style="bold"), sheet, Text()))
+
+
+def _naming(rows: Sequence[Sequence[str]]) -> int:
+    """How many of the first columns tell the rows apart; one where nothing does."""
+    counts = range(1, len(rows[0])) if rows else ()
+    return next((n for n in counts if len({tuple(row[:n]) for row in rows}) == len(rows)), 1)
 
 
 def show_transfer(transfer) -> int:

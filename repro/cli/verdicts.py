@@ -37,19 +37,22 @@ def show(comparison: Comparison, plan: Plan, store: Store, *, as_json: bool) -> 
 
     ``plan`` was looked up in the store, whose artefacts of other code are counted.
     """
-    from repro.cli.printing import console, emit_json
+    from repro.cli.printing import emit_json, emit_lines, laid_out
+    from repro.cli.printing import show as print_laid_out
     from repro.judging.comparison import cells_as_json
 
     made = origins(plan, store)
     if as_json:
         by_cell = made.by_cell(plan)
         return emit_json([cell | by_cell[cell["id"]] for cell in cells_as_json(comparison)])
-    from repro.report.terminal import compared_table
+    from repro.report.terminal import CELL_HEAD, cell_line, compared_table
 
-    out = console()
-    for cells in comparison.by_table().values():
-        if any(c.measured is not None or c.verdict.name in ("failed", "blocked") for c in cells):
-            out.print(compared_table(comparison, cells))
+    if laid_out():
+        for cells in comparison.by_table().values():
+            if any(c.measured is not None or c.verdict.name in ("failed", "blocked") for c in cells):
+                print_laid_out(compared_table(comparison, cells))
+    else:
+        emit_lines(CELL_HEAD, [cell_line(comparison, c) for c in comparison.cells])
     print(summary(comparison))
     for line in [*notices(comparison), *filter(None, [made.sentence])]:
         print(line, file=sys.stderr)

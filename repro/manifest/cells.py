@@ -52,6 +52,11 @@ class Cell:
         return self.column.unit or self.table.unit
 
     @property
+    def smaller_is_better(self) -> bool:
+        """Whether the number is a size; all other measures are better when larger."""
+        return self.column.kind == "index-size" or self.unit == "GB"
+
+    @property
     def recipe(self) -> str | None:
         """The recipe that makes this cell; None when there is none yet."""
         return self.column.recipe or self.row.recipe

@@ -116,6 +116,35 @@ def ours(c: Compared) -> str | None:
     return None if c.measured is None else rounded(c.measured, c.cell)
 
 
+def best_measured(grid: Grid[Compared]) -> frozenset[tuple[str, str]]:
+    """The places of the best measured numbers of each column, within a group where the paper's bold is.
+
+    Numbers are compared as they are shown, so that equal ones are all best; a lone number is no best.
+    """
+    blocks: dict[tuple[str, str | None], list[Compared]] = {}
+    for c in grid.cells.values():
+        group = c.cell.row.group if grid.table.bold == "group" else None
+        if c.measured is not None and not c.outdated:
+            blocks.setdefault((c.cell.column.id, group), []).append(c)
+    return frozenset(place for cells in blocks.values() if len(cells) > 1 for place in _best(cells))
+
+
+def _best(cells: Sequence[Compared]) -> set[tuple[str, str]]:
+    values = {(c.cell.row.id, c.cell.column.id): Decimal(ours(c) or 0) for c in cells}
+    best = (min if cells[0].cell.smaller_is_better else max)(values.values())
+    return {place for place, value in values.items() if value == best}
+
+
+def runs(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
+    """The chosen letters in their order; of three neighbours or more the first, a dash and the last."""
+    places = sorted(map(order.index, chosen))
+    parts: list[str] = []
+    for _, same in groupby(enumerate(places), key=lambda item: item[1] - item[0]):
+        letters = [order[place] for _, place in same]
+        parts += letters if len(letters) < 3 else [letters[0], "-", letters[-1]]
+    return parts
+
+
 def label_in_full(table: Table, row: Row) -> str:
     """The row's label, with its group's where another row has the same label."""
     if sum(other.label == row.label for other in table.rows) == 1:

@@ -1,10 +1,9 @@
 """Tables for a terminal: as published, or with ours beneath."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 
-from rich import box
 from rich.console import Group
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from repro.judging.compared import Compared, Comparison
@@ -12,82 +11,151 @@ from repro.judging.effects import Effect, effects, orders
 from repro.judging.verdict import PASSES
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Table
-from repro.report.grid import Grid, column_heads, compared_grid, ours
+from repro.report.grid import (
+    Grid,
+    Head,
+    best_measured,
+    column_heads,
+    compared_grid,
+    ours,
+    rounded,
+    runs,
+)
+from repro.report.sheet import Cell as Shown
+from repro.report.sheet import Column, Sheet, Value
 
 STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "red") | {"failed": "bold red"}
 STYLES |= {"inconclusive": "yellow", "modified": "yellow", "scaled": "cyan"}
 STYLES |= {"blocked": "magenta", "not run": "dim"}
 # there is no raised q
 RAISED = dict(zip("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ", strict=True))
+BENEATH = "published above, measured beneath"
 
 
 def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> Group:
     """A table as the paper prints it: bold, marks and dashes included."""
     grid = Grid.of(table, {(c.row.id, c.column.id): _as_printed(c) for c in cells})
-    view = _view(["", *(head.label for head in grid.across)])
+    sheet = Sheet([Column("", right=False), *_columns(grid.across)])
     for heading, heads in grid.blocks:
         if heading:
-            view.add_row(Text(heading, style="italic"))
+            sheet.rows.append(Text(heading, style="italic"))
         for head in heads:
             marks = f" {head.row.marks}" if head.row and head.row.marks else ""
-            view.add_row(Text(head.label + marks), *grid.line(head))
-    return _titled(f"{name} table {table.id}: {table.about} ({table.unit}; published)", view)
+            sheet.rows.append([Text(head.label + marks), *(cell or Text() for cell in grid.line(head))])
+    return _titled(f"{name} table {table.id}: {table.about} ({table.unit}; published)", sheet)
 
 
-def _as_printed(cell: Cell) -> Text:
+def _columns(heads: Sequence[Head]) -> list[Column]:
+    return [Column(head.last, head.heading) for head in heads]
+
+
+def _as_printed(cell: Cell) -> Shown:
     if cell.printed.value is None:
-        return Text(cell.text if not cell.printed.is_dash else "–")
+        return Value(Text("–"), Text()) if cell.printed.is_dash else Text(cell.text)
+    style = "bold" if cell.printed.bold else ""
     delta = f" ({cell.printed.delta:+})" if cell.printed.delta is not None else ""
-    return Text(cell.printed.plain + cell.printed.marks + delta, style="bold" if cell.printed.bold else "")
+    return Value(Text(cell.printed.plain, style=style), Text(cell.printed.marks + delta, style=style))
 
 
 def compared_table(comparison: Comparison, cells: Sequence[Compared]) -> Group:
     """Selected rows of one table: published and ours, with its verdict and the rows that it beats."""
     grid, first = compared_grid(cells), cells[0].cell
-    letters = dict(zip((row.id for row in grid.rows), RAISED, strict=False))
-    view = (_across if grid.table.transposed else _down)(grid, comparison, letters)
-    about = f"{grid.table.about} ({grid.table.unit}; scale {cells[0].scale})"
-    table = _titled(f"{first.paper.name} table {grid.table.id}: {about}", view)
+    writer = _Writer(grid, comparison)
+    sheet = writer.across() if grid.table.transposed else writer.down()
+    stacked = writer.published and not grid.table.transposed
+    facts = [grid.table.unit, f"scale {cells[0].scale}", *([BENEATH] if stacked else [])]
+    about = f"{grid.table.about} ({'; '.join(facts)})"
+    table = _titled(f"{first.paper.name} table {grid.table.id}: {about}", sheet)
     against = against_paper(cells, grid)
     return Group(table, against) if against else table
 
 
-def _down(grid: Grid[Compared], comparison: Comparison, letters: dict[str, str]) -> RichTable:
-    """Systems downwards: published above, ours beneath."""
-    view = _view(["", "", *(head.label for head in grid.across)])
-    for heading, heads in grid.blocks:
-        if heading or view.row_count:  # an empty one ends the block before it
-            view.add_row(Text(heading, style="italic"))
-        for head in heads:
-            pairs = [_pair(c, comparison, letters) for c in grid.line(head)]
-            name = Text(f"{letters.get(head.id, ' ')} {head.label}")
-            for label, kind, i in ((name, "published", 0), ("", "ours", 1)):
-                view.add_row(label, Text(kind, style="dim"), *(pair[i] for pair in pairs))
-    return view
+class _Writer:
+    """What stands in the lines of a compared table."""
+
+    def __init__(self, grid: Grid[Compared], comparison: Comparison):
+        self.grid, self.comparison = grid, comparison
+        self.letters = dict(zip((row.id for row in grid.rows), RAISED, strict=False))
+        self.best = best_measured(grid)
+        self.published = any(not c.cell.printed.is_dash for c in grid.cells.values())
+
+    def down(self) -> Sheet:
+        """Systems downwards: published above, ours beneath."""
+        sheet = Sheet([Column("", right=False), *_columns(self.grid.across)])
+        for heading, heads in self.grid.blocks:
+            if heading or sheet.rows:  # an empty one ends the block before it
+                sheet.rows.append(Text(heading, style="italic"))
+            for head in heads:
+                sheet.rows += self._lines(self._label(head), self.grid.line(head))
+        return sheet
+
+    def _lines(self, label: Text, cells: Sequence[Compared | None]) -> list[Sequence[Shown]]:
+        """A system's lines: one where nothing is published; a verdict that all cells share stands once."""
+        measured = [self._measured(c) for c in cells]
+        if not self.published:
+            return [[label, *measured]]
+        words = {str(text) for text in measured if isinstance(text, Text) and text.plain}
+        numbers = any(isinstance(text, Value) for text in measured)
+        beneath: Sequence[Shown] = [Text("  measured", style="dim"), *measured]
+        if len(words) == 1 and not numbers:
+            [word] = words
+            beneath = [Text(f"  {word}", style=STYLES[word]), *(Text() for _ in cells)]
+        return [[label, *map(_published, cells)], beneath]
+
+    def across(self) -> Sheet:
+        """Systems across, as the paper has a transposed table: published and ours side by side."""
+        names = [self._label(head).plain for head in self.grid.across]
+        pairs = [Column(kind, name) for name in names for kind in ("published", "measured")]
+        sheet = Sheet([Column("", right=False), *pairs])
+        for head in self.grid.down:
+            cells = self.grid.line(head)
+            sides = [side for c in cells for side in (_published(c), self._measured(c))]
+            sheet.rows.append([Text(head.label), *sides])
+        return sheet
+
+    def _label(self, head: Head) -> Text:
+        return Text(f"{self.letters.get(head.id, ' ')} {head.label}")
+
+    def _measured(self, c: Compared | None) -> Shown:
+        """Ours with its verdict, in brackets where the manifest is another now."""
+        if c is None:
+            return Text()
+        style, value = STYLES[c.verdict.name], ours(c)
+        if value is None:
+            return Text(c.verdict.name, style=style)
+        bold = " bold" if (c.cell.row.id, c.cell.column.id) in self.best else ""
+        after = Text(self._beaten(c), style=style)
+        if c.verdict.name != "scaled":
+            after.append(f" {c.verdict.name}", style=f"{style} italic")
+        return Value(Text(f"({value})" if c.outdated else value, style=style + bold), after)
+
+    def _beaten(self, c: Compared) -> str:
+        """Raised letters of the rows that ours beats; three neighbours or more are a range."""
+        if c.outdated:
+            return ""
+        beaten = [self.letters[row] for row in self.comparison.betters(c) if row in self.letters]
+        return "".join(RAISED.get(letter, "⁻") for letter in runs(beaten, [*RAISED]))
 
 
-def _across(grid: Grid[Compared], comparison: Comparison, letters: dict[str, str]) -> RichTable:
-    """Systems across, as the paper has a transposed table: published and ours side by side."""
-    names = (f"{letters.get(head.id, ' ')} {head.label}" for head in grid.across)
-    view = _view(["", *(label for name in names for label in (name, "ours"))])
-    for head in grid.down:
-        pairs = (_pair(c, comparison, letters) for c in grid.line(head))
-        view.add_row(head.label, *(text for pair in pairs for text in pair))
-    return view
+def _published(c: Compared | None) -> Shown:
+    return Value(Text("–"), Text()) if c is None else _as_printed(c.cell)
 
 
-def _pair(c: Compared | None, comparison: Comparison, letters: dict[str, str]) -> tuple[Text, Text]:
-    """A cell as published, and ours with its verdict, in brackets where the manifest is another now."""
-    if c is None:
-        return Text("–"), Text("")
-    style, value = STYLES[c.verdict.name], ours(c)
-    if value is None:
-        return Text(c.cell.printed.plain), Text(c.verdict.name, style=style)
-    beaten = "".join(RAISED[letters[row]] for row in comparison.betters(c) if row in letters)
-    text = Text(f"({value})" if c.outdated else value + beaten, style=style)
-    if c.verdict.name != "scaled":
-        text.append(f" {c.verdict.name}", style=f"{style} italic")
-    return Text(c.cell.printed.plain), text
+CELL_HEAD = ("cell", "published", "measured", "difference", "verdict", "scale", "better than")
+
+
+def cell_line(comparison: Comparison, c: Compared) -> tuple[str, ...]:
+    """One cell as fields under ``CELL_HEAD``; what there is none of is empty."""
+    difference = c.verdict.difference
+    return (
+        c.cell.id,
+        "" if c.cell.printed.is_dash else c.cell.printed.plain,
+        ours(c) or "",
+        "" if difference is None else f"{Decimal(rounded(difference, c.cell)):+}",
+        c.verdict.name,
+        c.scale,
+        "" if c.outdated else ",".join(comparison.betters(c)),
+    )
 
 
 def against_paper(cells: Sequence[Compared], grid: Grid) -> Group | None:
@@ -96,34 +164,25 @@ def against_paper(cells: Sequence[Compared], grid: Grid) -> Group | None:
     if not (taus or gains):
         return None
     labels = {row.id: row.label for row in grid.rows}
-    view = _view(["", *(head.label for head in column_heads(grid.columns))])
+    sheet = Sheet([Column("", right=False), *_columns(column_heads(grid.columns))])
     if taus:
-        view.add_row("order of rows, tau", *(_order(taus.get(c.id)) for c in grid.columns))
+        sheet.rows.append([Text("order of rows, tau"), *(_order(taus.get(c.id)) for c in grid.columns)])
     for row, over in dict.fromkeys((e.row, e.over) for e in gains):
         by_column = {e.column: _gain(e) for e in gains if (e.row, e.over) == (row, over)}
-        values = [by_column.get(c.id, "") for c in grid.columns]
-        view.add_row(Text(f"{labels[row]} over {labels[over]}"), *values)
+        values = [by_column.get(c.id, Text()) for c in grid.columns]
+        sheet.rows.append([Text(f"{labels[row]} over {labels[over]}"), *values])
     about = "Kendall's tau-b; effect ratio (1 = the published gain), delta RI (0)"
-    return _titled(f"against the published numbers: {about}", view)
+    return _titled(f"against the published numbers: {about}", sheet)
 
 
-def _order(tau: tuple[float, int] | None) -> str:
-    return f"{tau[0]:.2f} ({tau[1]} rows)" if tau else ""
+def _order(tau: tuple[float, int] | None) -> Text:
+    return Text(f"{tau[0]:.2f} ({tau[1]} rows)" if tau else "")
 
 
-def _gain(effect: Effect) -> str:
+def _gain(effect: Effect) -> Text:
     ratio = "–" if effect.effect_ratio is None else f"{effect.effect_ratio:.2f}"
-    return ratio + ("" if effect.delta_ri is None else f", {effect.delta_ri:+.3f}")
+    return Text(ratio + ("" if effect.delta_ri is None else f", {effect.delta_ri:+.3f}"))
 
 
-def _titled(title: str, view: RichTable) -> Group:
-    """A table below its bold title; a title of rich's own would be folded to the width of the table."""
-    return Group(Text(title, style="bold"), view)
-
-
-def _view(head: Sequence[str]) -> RichTable:
-    """An empty table; columns without a name hold labels, the others numbers."""
-    view = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    for number, name in enumerate(head):
-        view.add_column(name, justify="left" if number < 2 and not name else "right", overflow="fold")
-    return view
+def _titled(title: str, sheet: Sheet) -> Group:
+    return Group(Text(title, style="bold"), sheet, Text())

@@ -103,9 +103,21 @@ def test_a_file_named_like_a_paper_does_not_hide_it(repro, measured, monkeypatch
     shutil.copy(__file__, "costa")
     said = repro("compare", "costa", "--table", "1", "--scale", "tiny")
     assert said.status == 0
-    assert "costa table 1" in said.out
+    assert f"{CELL}\t0.187\t0.4" in said.out
 
 
 def test_json_has_the_tests_and_what_stands_against_print(repro, measured):
     [found] = repro("compare", "--cell", CELL, "--scale", "tiny", "--json").json
     assert (found["tests"], found["effects"], found["order"]) == ([], [], None)
+
+
+def test_a_terminal_of_80_columns_gets_a_table_and_a_pipe_a_line_a_cell(repro, measured, monkeypatch):
+    selection = ("--table", "1", "--scale", "tiny")
+    piped = repro("compare", "costa", *selection).out.splitlines()
+    assert piped[0].split("\t")[:5] == ["cell", "published", "measured", "difference", "verdict"]
+    assert [line.split("\t")[:2] for line in piped if line.startswith(CELL)] == [[CELL, "0.187"]]
+    assert sum(line.startswith("costa/1/") for line in piped) == 58
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = repro("compare", "costa", *selection).out.splitlines()
+    assert "Fine-tuning with official BM25 negatives" in shown
+    assert all(len(line) <= 80 for line in shown if not line.startswith("58 cells"))

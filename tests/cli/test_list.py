@@ -21,13 +21,14 @@ def test_every_table_and_figure_is_listed_once_with_its_cells(repro):
         assert all(0 <= row["recipe"] <= row["cells"] for row in results)
 
 
-def test_people_see_a_block_per_paper(repro, toy):
+def test_people_see_a_block_per_paper(repro, toy, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     said = repro("list")
     assert said.status == 0 and said.err == ""
     lines = [line.rstrip() for line in said.out.splitlines() if line.strip()]
     assert lines[0] == "toy: A toy ()"
     assert lines[1].split() == ["kind", "cells", "recipe", "about"]
-    assert re.fullmatch(r" table 1 +results +3 +2 +one system", lines[3])
+    assert re.fullmatch(r"table 1 +results +3 +2 +one system", lines[3])
 
 
 def test_brackets_are_shown_as_they_are(repro, toy):

@@ -9,10 +9,10 @@ from repro.running.cell_readings import CellReadings
 TABLE = """\
 toy table 1: one system (fraction; published)
 
-         dev     dl
- ──────────────────
- BM25    0.1   0.2*
- Other   0.1      –
+       dev   dl
+────────────────
+BM25   0.1  0.2*
+Other  0.1    –
 
 * better than other by the test of the caption
 """
@@ -22,12 +22,24 @@ def _plain(text):
     return [line.rstrip() for line in text.strip().splitlines()]
 
 
-def test_a_table_is_shown_as_printed_with_what_its_marks_mean(repro, toy):
+def test_a_table_is_shown_as_printed_with_what_its_marks_mean(repro, toy, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     assert _plain(repro("show", "toy", "--table", "1").out) == _plain(TABLE)
 
 
+def test_a_program_gets_a_line_a_cell(repro, toy):
+    assert repro("show", "toy", "--table", "1").out.splitlines() == [
+        "cell\tpublished",
+        "toy/1/bm25/dev\t0.1",
+        "toy/1/bm25/dl\t0.2*",
+        "toy/1/other/dev\t0.1",
+        "toy/1/other/dl\t-",
+    ]
+
+
 @pytest.mark.parametrize("name", sorted(papers()))
-def test_every_table_and_figure_can_be_shown_to_people_and_programs(repro, name):
+def test_every_table_and_figure_can_be_shown_to_people_and_programs(repro, name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     manifest = papers()[name].manifest
     shown = repro("show", name, "--json").json
     assert [item["id"] for item in shown] == [item.id for item in [*manifest.tables, *manifest.figures]]

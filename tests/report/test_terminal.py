@@ -40,21 +40,23 @@ FACTS = {
 }
 PRINTED = """\
 p table 1: a table (percent; published)
-           Dev MRR@10   R@50
- ───────────────────────────
- Group
- X               31.6      –
- Y       34.2* (+2.6)   94.1
+       Dev
+   MRR@10        R@50
+─────────────────────
+Group
+X  31.6             –
+Y  34.2* (+2.6)  94.1
 """
 BESIDE = """\
-p table 1: a table (percent; scale full)
-                       Dev MRR@10      R@50
- ──────────────────────────────────────────
- Group
- a X     published           31.6         –
-         ours          31.6 exact
- b Y     published           34.2      94.1
-         ours        36.0ᵃ higher   not run
+p table 1: a table (percent; scale full; published above, measured beneath)
+                Dev
+            MRR@10           R@50
+─────────────────────────────────
+Group
+a X         31.6                –
+  measured  31.6 exact
+b Y         34.2* (+2.6)     94.1
+  measured  36.0ᵃ higher  not run
 """
 
 
@@ -129,7 +131,10 @@ def test_a_number_that_is_not_of_the_manifest_as_it_is_stands_in_brackets_and_be
     first, second, third = _comparison(_paper()).cells
     outdated = replace(second, outdated="the recipe has changed since this was measured")
     comparison = Comparison([first, outdated, third], _comparison(_paper()).tests)
-    assert _squeezed(_shown(compared_table(comparison, comparison.cells)))[-1] == "ours (36.0) higher not run"
+    assert (
+        _squeezed(_shown(compared_table(comparison, comparison.cells)))[-1]
+        == "measured (36.0) higher not run"
+    )
     assert comparison.betters(outdated) == comparison.pairs(outdated) == []
 
 
@@ -184,4 +189,4 @@ def test_nothing_measured_adds_nothing():
 
 
 def test_a_gain_of_nothing_in_print_is_a_dash():
-    assert _gain(Effect("a", "b", "dev", None, 0.1)) == "–, +0.100"
+    assert _gain(Effect("a", "b", "dev", None, 0.1)).plain == "–, +0.100"

@@ -53,14 +53,17 @@ def _figure(name: str, figure) -> None:
 
 
 def _table(source, table) -> None:
-    from repro.cli.printing import console
+    from repro.cli.printing import emit_lines, laid_out, show
     from repro.manifest.cells import cells_of
     from repro.report.grid import meaning
     from repro.report.terminal import printed_table
 
     if table.entries:
         return _examples(source.name, table)
-    console().print(printed_table(source.name, table, cells_of(source, (table,))))
+    cells = cells_of(source, (table,))
+    if not laid_out():
+        return emit_lines(("cell", "published"), [(cell.id, cell.text) for cell in cells])
+    show(printed_table(source.name, table, cells))
     for sign, mark in table.marks.items():
         print(f"{sign} {meaning(mark)}")
 

@@ -67,7 +67,7 @@ class Orders:
         one, other = (self._value(c) * (100 if c.unit == "fraction" else 1) for c in (mine, theirs))
         self.tests.append(self.values.p(mine, theirs))
         sign = (one > other) - (one < other)
-        return -sign if mine.column.kind == "index-size" or mine.unit == "GB" else sign
+        return -sign if mine.smaller_is_better else sign
 
     def _shown(self, cell: Cell) -> str:
         number = cell.printed.plain if self.values.is_published else shown(self.values.number(cell))

@@ -1,0 +1,210 @@
+"""Tables for a terminal: no word is torn, and columns that do not fit beside the others stand below them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Literal
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions
+from rich.text import Text
+
+GAP = 2
+LABEL = 20  # what text keeps of its width before columns are moved below
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's name, below a heading that neighbours may share; numbers stand right and are not wrapped."""
+
+    name: str
+    heading: str = ""
+    right: bool = True
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number, which stands right in its column, and what follows it, which stands left."""
+
+    number: Text
+    after: Text
+
+
+Cell = Text | Value
+
+
+@dataclass
+class Sheet:
+    """Columns and rows; a row that is one ``Text`` is a heading over the full width.
+
+    Attributes:
+        labels: how many of the first columns are repeated where other columns stand below.
+    """
+
+    columns: Sequence[Column]
+    labels: int = 1
+    rows: list[Sequence[Cell] | Text] = field(default_factory=list)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """The lines, as wide as the console unless a single word is wider."""
+        cells = [row for row in self.rows if not isinstance(row, Text)]
+        measured = [
+            _Measured.of(c, [row[place] for row in cells], place=place)
+            for place, c in enumerate(self.columns)
+        ]
+        for panel in self._panels(measured, options.max_width):
+            yield Text()
+            yield from self._panel(console, panel, options.max_width)
+
+    def _panels(self, columns: Sequence["_Measured"], width: int) -> Iterator[list["_Measured"]]:
+        """The columns that stand beside each other: the labels, and as many others as fit."""
+        labels = list(columns[: self.labels])
+        panel: list[_Measured] = []
+        for together in _together(columns[self.labels :], width - _total([c.least for c in labels])):
+            if panel and _total([c.least for c in [*labels, *panel, *together]]) > width:
+                yield labels + panel
+                panel = []
+            panel += together
+        yield labels + panel
+
+    def _panel(self, console: Console, columns: list["_Measured"], width: int) -> Iterator[Text]:
+        """Lines of columns beside each other; panels after the first leave out rows that are empty there."""
+        below = len(columns) > self.labels and columns[self.labels].place > self.labels
+        widths = _widths(columns, width)
+        yield from _head(console, columns, widths)
+        yield Text("─" * _total(widths))
+        for row in self.rows:
+            if isinstance(row, Text):
+                yield row
+                continue
+            texts = [c.text(row[c.place]) for c in columns]
+            if not below or any(text.plain.strip() for text in texts[self.labels :]):
+                yield from _lines(console, list(zip(texts, widths, (c.side for c in columns), strict=True)))
+
+
+def _together(columns: Sequence["_Measured"], width: int) -> Iterator[list["_Measured"]]:
+    """Columns under one heading, which are parted only where they are too wide."""
+    for heading, same in groupby(columns, key=lambda column: column.column.heading):
+        group = list(same)
+        if heading and _total([c.least for c in group]) <= width:
+            yield group
+        else:
+            yield from ([column] for column in group)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A column with the widths that its cells ask for.
+
+    Attributes:
+        content: of the widest cell, with its numbers in line with one another.
+        behind: of the widest text that follows a number.
+        least: below which a word would be torn, or a number.
+    """
+
+    column: Column
+    place: int
+    content: int
+    behind: int
+    least: int
+
+    @classmethod
+    def of(cls, column: Column, cells: Sequence[Cell], *, place: int) -> "_Measured":
+        values = [cell for cell in cells if isinstance(cell, Value)]
+        texts = [cell for cell in cells if isinstance(cell, Text)]
+        before = max((v.number.cell_len for v in values), default=0)
+        behind = max((v.after.cell_len for v in values), default=0)
+        content = max([before + behind, *(text.cell_len for text in texts)])
+        words = max(map(_longest_word, [column.name, *(text.plain for text in texts)]))
+        kept = content if column.right else min(content, LABEL)
+        return cls(column, place, content, behind, max(words, kept))
+
+    @property
+    def side(self) -> Literal["left", "right"]:
+        return "right" if self.column.right else "left"
+
+    @property
+    def wished(self) -> int:
+        """The width at which neither its name nor a cell needs a second line."""
+        return max(self.content, cell_len(self.column.name))
+
+    def name(self, width: int) -> Text:
+        """The column's name, above the numbers where what follows them leaves room."""
+        name = Text(self.column.name, style="bold")
+        name.pad_right(max(0, min(self.behind, width - name.cell_len)))
+        return name
+
+    def text(self, cell: Cell) -> Text:
+        """The cell as a text; what follows a number takes as much room as in every other line."""
+        if isinstance(cell, Text):
+            return cell
+        after = cell.after.copy()
+        after.pad_right(self.behind - after.cell_len)
+        return cell.number + after
+
+
+def _widths(columns: Sequence[_Measured], width: int) -> list[int]:
+    """As wide as columns wish, less what is too much: names of numbers are wrapped first, then texts."""
+    widths = [column.wished for column in columns]
+    for right in (True, False):
+        while _total(widths) > width:
+            excess = [
+                w if c.column.right == right and w > c.least else 0
+                for c, w in zip(columns, widths, strict=True)
+            ]
+            if not any(excess):
+                break
+            widths[excess.index(max(excess))] -= 1
+    for heading, first, last in _headings(columns):
+        widths[last] += max(0, _longest_word(heading) - _total(widths[first : last + 1]))
+    return widths
+
+
+def _headings(columns: Sequence[_Measured]) -> Iterator[tuple[str, int, int]]:
+    """The headings above columns, each with the first and the last of them."""
+    first = 0
+    for heading, same in groupby(column.column.heading for column in columns):
+        last = first + len(list(same)) - 1
+        yield heading, first, last
+        first = last + 1
+
+
+def _head(console: Console, columns: Sequence[_Measured], widths: Sequence[int]) -> Iterator[Text]:
+    headings = list(_headings(columns))
+    if any(heading for heading, _, _ in headings):
+        above = [
+            (Text(heading, style="bold"), _total(widths[first : last + 1]), "center")
+            for heading, first, last in headings
+        ]
+        yield from _lines(console, above)
+    names = [(c.name(width), width, c.side) for c, width in zip(columns, widths, strict=True)]
+    yield from _lines(console, names)
+
+
+def _lines(console: Console, fields: Sequence[tuple[Text, int, str]]) -> Iterator[Text]:
+    """Texts beside each other, each wrapped between words, for none of which its width is too narrow.
+
+    Numbers and their heads end with the longest of the texts; other texts begin with it.
+    """
+    blocks = [list(text.wrap(console, max(width, 1), overflow="fold")) for text, width, _ in fields]
+    height = max(map(len, blocks))
+    padded = []
+    for block, (_, _, side) in zip(blocks, fields, strict=True):
+        blank = [Text()] * (height - len(block))
+        padded.append([*block, *blank] if side == "left" else [*blank, *block])
+    for parts in zip(*padded, strict=True):
+        line = Text(no_wrap=True, overflow="ignore")
+        for part, (_, width, side) in zip(parts, fields, strict=True):
+            part = part.copy()
+            part.align(side, max(width, part.cell_len))
+            line.append_text(part).append(" " * GAP)
+        line.rstrip()
+        yield line
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + GAP * (len(widths) - 1)
+
+
+def _longest_word(text: str) -> int:
+    return max(map(cell_len, text.split()), default=0)
