@@ -32,19 +32,24 @@ class Locations:
     release: Path | None = None
 
     @classmethod
-    def resolve(cls, store: str | None = None, results: str | None = None) -> Locations:
+    def resolve(
+        cls, store: str | None = None, results: str | None = None, *, fetching: bool = False
+    ) -> Locations:
         """The folders that options, environment and checkout name, in this order.
+
+        Args:
+            fetching: REPRO_DATA may name a folder that is still to be made.
 
         Raises UsageError when an option is empty or REPRO_DATA names no folder.
         """
-        data = os.environ.get("REPRO_DATA")
-        if data and not data_folder().is_dir():
+        data, is_there = os.environ.get("REPRO_DATA"), data_folder().is_dir()
+        if data and not (is_there or fetching):
             raise UsageError(f"REPRO_DATA is {data!r}, which is not a folder")
         named = _folder(results, "REPRO_RESULTS")
         return cls(
             store=_folder(store, "REPRO_STORE") or _user("cache") / "store",
             results=named or _default_results(),
-            data=data_folder() if data or data_folder().is_dir() else None,
+            data=data_folder() if is_there else None,
             release=BUNDLED / "results" if BUNDLED.is_dir() and not named else None,
         )
 

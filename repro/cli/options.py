@@ -79,6 +79,16 @@ def selecting(function: Callable) -> Callable:
     return wrapped
 
 
+def selecting_words(ctx: click.Context) -> tuple[str, ...]:
+    """The papers and options of a command line that select cells, to be typed again at another scale."""
+    named = [word for option in ("table", "figure", "row", "cell", "reading") for word in _named(ctx, option)]
+    return (*ctx.params["names"], *named, *(["--all"] if ctx.params["everything"] else []))
+
+
+def _named(ctx: click.Context, option: str) -> list[str]:
+    return [word for value in ctx.params[f"{option}s"] for word in (f"--{option}", value)]
+
+
 def _seeds(text: str | None) -> tuple[int, ...]:
     if text is None:
         return ()

@@ -3,7 +3,8 @@
 import sys
 from collections.abc import Sequence
 
-from repro.judging.compared import Comparison
+from repro.cli.obstacles import blocked, row_of
+from repro.judging.compared import Compared, Comparison
 from repro.judging.verdict import FAILS
 from repro.manifest.cells import Shown
 from repro.running.plan import Plan
@@ -37,25 +38,37 @@ def show(comparison: Comparison, plan: Plan, store: Store, *, as_json: bool) -> 
 
     ``plan`` was looked up in the store, whose artefacts of other code are counted.
     """
-    from repro.cli.printing import emit_json, emit_lines, laid_out
-    from repro.cli.printing import show as print_laid_out
+    from repro.cli.printing import emit_json
     from repro.judging.comparison import cells_as_json
 
     made = origins(plan, store)
     if as_json:
         by_cell = made.by_cell(plan)
         return emit_json([cell | by_cell[cell["id"]] for cell in cells_as_json(comparison)])
-    from repro.report.terminal import CELL_HEAD, cell_line, compared_table
-
-    if laid_out():
-        for cells in comparison.by_table().values():
-            if any(c.measured is not None or c.verdict.name in ("failed", "blocked") for c in cells):
-                print_laid_out(compared_table(comparison, cells))
-    else:
-        emit_lines(CELL_HEAD, [cell_line(comparison, c) for c in comparison.cells])
+    _show_cells(comparison, comparison.cells)
     print(summary(comparison))
     for line in [*notices(comparison), *filter(None, [made.sentence])]:
         print(line, file=sys.stderr)
+
+
+def show_recorded(comparison: Comparison) -> None:
+    """The rows of which something is on record, of each table that has one; nothing where there is none."""
+    recorded = {row_of(c) for c in comparison.cells if c.measured is not None}
+    if cells := [c for c in comparison.cells if row_of(c) in recorded]:
+        _show_cells(comparison, cells)
+
+
+def _show_cells(comparison: Comparison, cells: Sequence[Compared]) -> None:
+    """A table per table of a paper that has something to say, or a line a cell where a program reads them."""
+    from repro.cli.printing import emit_lines, laid_out
+    from repro.cli.printing import show as print_laid_out
+    from repro.report.terminal import CELL_HEAD, cell_line, compared_table
+
+    if not laid_out():
+        return emit_lines(CELL_HEAD, [cell_line(comparison, c) for c in cells])
+    for of_table in Comparison(list(cells)).by_table().values():
+        if any(c.measured is not None or c.verdict.name in ("failed", "blocked") for c in of_table):
+            print_laid_out(compared_table(comparison, of_table))
 
 
 def show_contradicted(added: Sequence[Appended]) -> None:
@@ -84,10 +97,6 @@ def notices(comparison: Comparison) -> list[str]:
     """Sentences on obstacles, failures, imported runs and substitutes, each with the cells concerned."""
     lines: dict[str, list[str]] = {}
     for c in comparison.cells:
-        if c.obstacles and not c.cell.column.mean_of:
-            first, others = c.obstacles[0], len(c.obstacles) - 1
-            more = f" (and {others} more; --json lists them)" if others else ""
-            lines.setdefault(f"blocked: {first.cause}; {first.remedy}{more}", []).append(c.cell.id)
         if c.verdict.name == "failed":
             lines.setdefault(f"failed: {c.verdict.why}", []).append(c.cell.id)
         for about in filter(None, (c.contradicted, c.outdated)):
@@ -98,6 +107,7 @@ def notices(comparison: Comparison) -> list[str]:
             lines.setdefault(f"substitute: reading {reading}: {why}", []).append(c.cell.id)
     untested = list(dict.fromkeys(comparison.untested)) or _unstored(comparison)
     return [
+        *blocked(comparison),
         *(f"{text} [{_cells(cells)}]" for text, cells in lines.items()),
         *(f"no tests between rows: {reason}" for reason in untested),
     ]

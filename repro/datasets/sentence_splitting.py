@@ -9,6 +9,7 @@ import regex
 
 from repro.datasets.digests import digest
 from repro.errors import BlockedError, DataError, check_known
+from repro.locations import data_folder
 
 SPLITTERS = ("nltk", "rules")
 PUNKT = Path("nltk_data", "tokenizers", "punkt_tab", "english")  # below the folder of REPRO_DATA
@@ -63,10 +64,10 @@ def check_splitter(name: str, data: Path | None) -> None:
         cause = "nltk, which splits text into sentences, is not installed"
         raise BlockedError(cause, f"install repro-bench[sentences], {otherwise}")
     if data is None or not (data / PUNKT).is_dir():
-        place = "$REPRO_DATA" if data is None else data
-        cause = f"nltk's English sentence model is not at {place}/{PUNKT.as_posix()}"
-        download = "`python -m nltk.downloader -d $REPRO_DATA/nltk_data punkt_tab`"
-        raise BlockedError(cause, f"set REPRO_DATA and run {download}, {otherwise}")
+        place = data or data_folder()
+        cause = f"nltk's English sentence model is not at {place / PUNKT}"
+        download = f"`python -m nltk.downloader -d {place / 'nltk_data'} punkt_tab`"
+        raise BlockedError(cause, f"run {download}, {otherwise}")
 
 
 def splitter_model(name: str, data: Path | None) -> Path | None:

@@ -49,12 +49,19 @@ class Source:
 
 @dataclass(frozen=True)
 class Missing:
-    """A piece that is nowhere, in two half-sentences: what is missing, and what to do (an imperative)."""
+    """A piece that is nowhere, in two half-sentences: what is missing, and what to do (an imperative).
+
+    Attributes:
+        fetch: the ids with which `repro data fetch` gets it, or some of it.
+        otherwise: what to do about the rest; empty where fetching gives all of it.
+    """
 
     dataset: str
     piece: str
     cause: str
     remedy: str
+    fetch: tuple[str, ...] = ()
+    otherwise: str = ""
 
     def error(self) -> BlockedError:
         """The error to raise where the piece cannot be done without."""

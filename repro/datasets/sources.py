@@ -11,6 +11,7 @@ from pathlib import Path
 from repro.datasets.catalog import PIECES, Dataset, dataset
 from repro.datasets.source import Missing, Source
 from repro.errors import UsageError, unknown
+from repro.locations import data_folder
 
 PACKINGS = ("", ".gz", ".xz")
 LIBRARIES = ("ir_datasets", "datasets", "web")
@@ -61,10 +62,17 @@ def describe_size(size: int | None) -> str:
 
 def _parts(entry: Dataset, piece: str, data_root: Path | None, allow_download: bool) -> Source | Missing:
     sources = [locate(part, piece, data_root, allow_download=allow_download) for part in entry.parts]
-    for part in sources:
-        if isinstance(part, Missing):
-            return Missing(entry.id, piece, f"{entry.id}: {part.cause}", part.remedy)
+    if missing := [part for part in sources if isinstance(part, Missing)]:
+        return _all_missing(entry, piece, missing)
     return Source(entry.id, piece, "parts", parts=tuple(sources), version=entry.version)
+
+
+def _all_missing(entry: Dataset, piece: str, missing: list[Missing]) -> Missing:
+    """The parts that are missing as one, each with its own way to get it."""
+    cause, remedy = (" and ".join(getattr(m, words) for m in missing) for words in ("cause", "remedy"))
+    fetch = tuple(id for m in missing for id in m.fetch)
+    otherwise = " and ".join(m.otherwise for m in missing if m.otherwise)
+    return Missing(entry.id, piece, f"{entry.id}: {cause}", remedy, fetch, otherwise)
 
 
 def _in_folder(entry: Dataset, piece: str, root: Path) -> Source | None:
@@ -106,21 +114,22 @@ def _existing(path: Path) -> Path | None:
 
 
 def _missing(entry: Dataset, piece: str, root: Path | None) -> Missing:
-    if root is None:
-        cause = f"the {piece} of {entry.id} are not here, as REPRO_DATA is not set"
-    elif not root.is_dir():
+    """The piece is not in the data folder; without one, that is the one which fetching makes."""
+    folder, first = data_folder() if root is None else root, ""
+    cause = f"the {piece} of {entry.id} are not in {folder}"
+    if root is not None and not root.is_dir():
         cause = f"the {piece} of {entry.id} are not here, as REPRO_DATA names {root}, which is not a folder"
-    else:
-        cause = f"the {piece} of {entry.id} are not in {root}"
-    folder = "into the folder REPRO_DATA names"
-    first = "" if root is not None and root.is_dir() else "set REPRO_DATA to a folder, then "
+        first = "set REPRO_DATA to a folder, then "
     if entry.source in LIBRARIES:
         fetched = dataset(fetched_with(entry))
         price = f"{describe_size(fetched.size)}; {entry.licence}"
         command = f"{first}run `repro data fetch {fetched.id}` ({price})"
-        return Missing(entry.id, piece, cause, f"{command} or lay {_layout(entry, piece)} {folder}")
-    remedy = f"{first}{entry.how} and lay it as {_layout(entry, piece)} {folder} ({entry.licence})"
-    return Missing(entry.id, piece, cause, remedy)
+        remedy = f"{command} or lay {_layout(entry, piece)} into the data folder"
+        return Missing(entry.id, piece, cause, remedy, (fetched.id,))
+    remedy = (
+        f"{first}{entry.how} and lay it as {_layout(entry, piece)} into the data folder ({entry.licence})"
+    )
+    return Missing(entry.id, piece, cause, remedy, otherwise=remedy)
 
 
 def fetched_with(entry: Dataset) -> str:

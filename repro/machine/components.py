@@ -5,6 +5,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from repro.locations import data_folder
 from repro.machine import jvm, system, versions
 
 # torch and Java have lines of their own, and either faiss will do.
@@ -91,7 +92,9 @@ def _disk(store: Path) -> Component:
 
 
 def _data(root: Path | None) -> Component:
-    if root is None or not root.is_dir():
-        detail = "no folder of collections" if root is None else f"{root} is no folder"
-        return Component("data", "note", detail, "set REPRO_DATA to the folder that holds your collections")
+    if root is None:
+        detail = f"nothing yet in {data_folder()}"  # which is looked in without REPRO_DATA
+        return Component("data", "note", detail, "run `repro data fetch`, or set REPRO_DATA")
+    if not root.is_dir():
+        return Component("data", "note", f"{root} is no folder", "set REPRO_DATA to a folder of collections")
     return Component("data", "ok", str(root))

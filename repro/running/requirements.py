@@ -12,6 +12,7 @@ from repro.datasets.source import Missing, Source
 from repro.datasets.sources import locate
 from repro.errors import BlockedError
 from repro.graph import Node, rewrite
+from repro.locations import data_folder
 from repro.stage_table import STAGES
 
 PIECES = {
@@ -29,11 +30,22 @@ class Obstacle:
 
     Attributes:
         of_machine: whether the machine lacks it (a GPU, Java), not the user: elsewhere it may be there.
+        lacks: the missing thing in a word or two, for lists; empty where the cause alone says it.
+        fetch: the ids with which `repro data fetch` gets it, or some of it.
+        otherwise: what to do about the rest of what could be fetched.
     """
 
     cause: str
     remedy: str
     of_machine: bool = False
+    lacks: str = ""
+    fetch: tuple[str, ...] = ()
+    otherwise: str = ""
+
+    @property
+    def short(self) -> str:
+        """The missing thing in as few words as there are for it."""
+        return self.lacks or self.cause
 
 
 @dataclass
@@ -84,7 +96,7 @@ class Machine:
         source = self._once((name, piece), lambda: locate(name, piece, self.data))
         obstacle = None
         if isinstance(source, Missing):
-            obstacle = Obstacle(source.cause, source.remedy)
+            obstacle = _no_source(source)
             source = locate(name, piece, None, allow_download=True)  # to plan with, until it is here
         params = {**node.params}
         if isinstance(source, Source):
@@ -99,8 +111,9 @@ class Machine:
             ("checkpoint", name, revision), lambda: checkpoint(name, revision, self.data)
         )
         if source is None:
-            remedy = f"run `repro data fetch model:{name}`, or put it into $REPRO_DATA/models/{name}"
-            return node, Obstacle(f"the checkpoint {name} is not on this machine", remedy)
+            remedy = f"run `repro data fetch model:{name}`, or put it into {data_folder()}/models/{name}"
+            cause = f"the checkpoint {name} is not on this machine"
+            return node, Obstacle(cause, remedy, lacks=name, fetch=(f"model:{name}",))
         params = {**node.params, "source": source}
         if source["kind"] == "folder":  # known by its bytes; one of the hub's cache by the hub's commit
             files = checkpoint_files(Path(source["path"]))
@@ -136,11 +149,16 @@ def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
     return {"kind": "hub", "commit": cached.name} if cached else None
 
 
+def _no_source(missing: Missing) -> Obstacle:
+    ways = {"fetch": missing.fetch, "otherwise": missing.otherwise}
+    return Obstacle(missing.cause, missing.remedy, lacks=missing.dataset, **ways)
+
+
 def _java() -> Obstacle | None:
     from repro.machine.jvm import missing as java_missing
 
     missing = java_missing()
-    return Obstacle(*missing, of_machine=True) if missing else None
+    return Obstacle(*missing, of_machine=True, lacks="Java") if missing else None
 
 
 def _gpu() -> Obstacle | None:
@@ -149,18 +167,20 @@ def _gpu() -> Obstacle | None:
     if gpu():
         return None
     remedy = "run it on a machine with one, or at --scale small or tiny"
-    return Obstacle("half precision, as the paper trained, needs a GPU", remedy, of_machine=True)
+    cause = "half precision, as the paper trained, needs a GPU"
+    return Obstacle(cause, remedy, of_machine=True, lacks="a GPU")
 
 
 def _no_splitter(name: str, data: Path | None) -> Obstacle | None:
     try:
         check_splitter(name, data)
     except BlockedError as error:
-        return Obstacle(error.cause, error.remedy)
+        return Obstacle(error.cause, error.remedy, lacks=f"the sentence splitter {name}")
     return None
 
 
 def _no_stand_in(identifier: str) -> Obstacle:
     scale, _, original = identifier.partition("/")
     dataset(original)  # an id that no scale knows is the recipe's mistake
-    return Obstacle(f"scale {scale} has no stand-in for {original}", "choose another scale")
+    cause = f"scale {scale} has no stand-in for {original}"
+    return Obstacle(cause, "choose another scale", lacks=f"a stand-in for {original}")

@@ -48,7 +48,7 @@ def data(toy, folders, monkeypatch):
 def _obstacle(place):
     remedy = (
         f"run `repro data fetch {ID}` (size unknown; MS MARCO terms; none stated for the negatives) "
-        "or lay msmarco-passage/msmarco-hard-negatives.jsonl into the folder REPRO_DATA names"
+        "or lay msmarco-passage/msmarco-hard-negatives.jsonl into the data folder"
     )
     return {"cause": f"the negatives of {ID} are not in {place}", "remedy": remedy}
 

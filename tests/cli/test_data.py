@@ -2,7 +2,10 @@
 
 import pytest
 
+from repro.datasets import fetching, hub_models
 from repro.datasets.catalog import catalog
+from repro.datasets.fetching import Offer
+from repro.errors import BlockedError
 
 
 @pytest.fixture
@@ -59,3 +62,82 @@ def test_a_data_folder_that_cannot_be_written_is_refused(repro, data, refuse, mo
     assert said.status == 2
     words = "its file system is read-only; name another with REPRO_DATA"
     assert said.err.splitlines()[1] == f"repro: the data folder {data} cannot be used: {words}"
+
+
+@pytest.fixture
+def network(monkeypatch):
+    """The ids that were fetched; those in ``network.fails`` cannot be."""
+
+    class Network(list):
+        fails = ()
+
+    fetched = Network()
+
+    def offer(id, **how):
+        def load(root, progress):
+            if id in fetched.fails:
+                raise BlockedError(f"{id} could not be fetched", "try again")
+            fetched.append(id)
+            return [root / id]
+
+        return Offer(f"{id}: some bytes", load)
+
+    monkeypatch.setattr(fetching, "offer", offer)
+    monkeypatch.setattr(hub_models, "offer", lambda name: offer(f"model:{name}"))
+    return fetched
+
+
+WANTED = {"msmarco-passage", "msmarco-passage/dev/small", "msmarco-passage/trec-dl-2019/judged"}
+
+
+def test_everything_a_row_lacks_is_fetched_with_one_consent(repro, network, folders, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(folders / "to-be-made"))
+    said = repro("data", "fetch", "--for", "costa/1/sparse.bm25", "--yes")
+    assert said.status == 0 and set(network) == WANTED
+    assert "in all 3 collections (1.06 GB); into " in said.err  # dev/small comes in the corpus' archive
+
+
+def test_a_table_brings_its_checkpoints_and_what_is_fetched_twice_comes_once(repro, network):
+    place = "costa/1/bm25neg.bert"
+    assert repro("data", "fetch", "--for", place, "--for", f"{place}/dev.rr10", "--yes").status == 0
+    assert "model:bert-base-uncased" in network and len(network) == len(set(network)) == 6
+
+
+def test_without_consent_nothing_is_fetched(repro, network):
+    said = repro("data", "fetch", "--for", "costa/1")
+    assert said.status == 2 and network == []
+    assert said.err.endswith("fetching --for costa/1 needs your consent: add --yes\n")
+
+
+def test_what_fails_holds_back_nothing_else(repro, network):
+    network.fails = ("msmarco-passage",)
+    said = repro("data", "fetch", "--for", "costa/1/sparse.bm25", "--yes")
+    assert said.status == 4 and set(network) == WANTED - {"msmarco-passage"}
+    assert "repro: msmarco-passage could not be fetched; try again\n" in said.err
+
+
+def test_what_nobody_gives_out_is_told_beside_what_is_fetched(repro, network):
+    said = repro("data", "fetch", "--for", "cotmae_v2/3/cotmae_v2/scifact", "--yes")
+    assert said.status == 4 and "wikipedia" in network and "bookcorpus" not in network
+    assert "not to be fetched: wikipedia-bookcorpus: take a copy that you may use" in said.err
+
+
+def test_where_all_is_at_hand_there_is_nothing_to_fetch(repro, real_data, network, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(real_data))
+    said = repro("data", "fetch", "--for", "cotmae_v2/3/bm25/scifact")
+    assert (said.status, said.out) == (0, "nothing to fetch: all that can be fetched is here\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "name what to fetch, or --for PAPER/TABLE"),
+        (("--for", "costra/1"), "did you mean 'costa'?"),
+        (("--for", "costa/99"), "there is no table of costa '99'"),
+        (("--for", "costa/1/nope"), "there is no row"),
+        (("--for", "costa/1/a/b/c"), "names no cell"),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_a_sentence(repro, arguments, words):
+    said = repro("data", "fetch", *arguments)
+    assert said.status == 2 and words in said.sentence

@@ -6,7 +6,9 @@ def test_every_component_has_a_state_and_what_is_missing_a_remedy(repro, monkeyp
     said = repro("doctor", "--json")
     assert said.status == 4
     components = {part["name"]: part for part in said.json}
-    assert {"python", "java", "torch", "gpu", "cores", "memory", "disk", "data"} <= set(components)
+    assert {"python", "java", "torch", "gpu", "cores", "memory", "disk", "data", "full scale"} <= set(
+        components
+    )
     assert {part["state"] for part in components.values()} <= {"ok", "note", "missing"}
     assert all(part["remedy"] for part in components.values() if part["state"] == "missing")
 
@@ -15,7 +17,16 @@ def test_it_fits_one_screen_and_ends_with_what_is_missing(repro, folders, monkey
     said = repro("doctor")
     assert said.status == 0
     lines = said.out.splitlines()
-    assert len(lines) < 25 and lines[-1] == "nothing is missing"
+    assert len(lines) < 25 and lines[-2].startswith("full scale lacks ")
+    assert lines[-1] == "nothing is missing for scale tiny; full scale needs more, as said above"
     assert f"{folders}/store" in said.out
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
-    assert repro("doctor").out.splitlines()[-1] == "missing: java"
+    assert repro("doctor").out.splitlines()[-1].startswith("missing: java; ")
+
+
+def test_without_data_it_says_what_full_scale_lacks_and_which_folder_is_looked_in(repro, folders):
+    components = {part["name"]: part for part in repro("doctor", "--json").json}
+    full, data = components["full scale"], components["data"]
+    assert full["state"] == "note" and "collections (" in full["detail"] and "checkpoints" in full["detail"]
+    assert "repro data fetch --for PAPER/TABLE" in full["remedy"]
+    assert data["detail"] == f"nothing yet in {folders}/user/repro-bench/collections"

@@ -12,7 +12,7 @@ LINE = ("--cell", CELL, "--scale", "tiny")
 def test_local_processes_end_with_the_same_scores(repro, measured_once):
     said = repro("run", *LINE, "--engine", "local", "--jobs", "2")
     assert said.status == 0, said.err
-    assert "6 distinct nodes, 6 run now" in said.err
+    assert "6 nodes (6 if rows shared none), 6 run now" in said.err
     from repro.locations import Locations
 
     [scores] = (Locations.resolve().store / "evaluate").glob("*/scores.json")

@@ -92,8 +92,9 @@ def test_without_nltk_the_user_is_told_what_to_install(monkeypatch, tmp_path):
 
 @needs_nltk
 @pytest.mark.parametrize("known", [True, False])
-def test_without_the_model_the_user_is_told_how_to_fetch_it(tmp_path, known):
-    with pytest.raises(BlockedError, match=r"nltk.downloader -d \$REPRO_DATA/nltk_data punkt_tab"):
+def test_without_the_model_the_user_is_told_how_to_fetch_it(tmp_path, known, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    with pytest.raises(BlockedError, match=f"nltk.downloader -d {tmp_path}/nltk_data punkt_tab"):
         sentence_splitter("nltk", tmp_path if known else None)
 
 

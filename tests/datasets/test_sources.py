@@ -84,7 +84,7 @@ def test_the_remedy_names_command_size_licence_and_layout(tmp_path):
     assert missing.cause == f"the documents of msmarco-passage are not in {tmp_path}"
     assert missing.remedy == (
         "run `repro data fetch msmarco-passage` (1.06 GB; MS MARCO terms, non-commercial research) "
-        "or lay msmarco-passage/corpus.jsonl into the folder REPRO_DATA names"
+        "or lay msmarco-passage/corpus.jsonl into the data folder"
     )
     remedy = locate(DL20, "queries", tmp_path).remedy
     assert "topics/topics.dl20.txt with qrels/qrels.dl20-passage.txt" in remedy
@@ -97,7 +97,7 @@ def test_listed_negatives_are_a_file_of_their_own(tmp_path):
     assert missing.cause == f"the negatives of {id} are not in {tmp_path}"
     assert missing.remedy == (
         f"run `repro data fetch {id}` (size unknown; MS MARCO terms; none stated for the negatives) "
-        "or lay msmarco-passage/msmarco-hard-negatives.jsonl into the folder REPRO_DATA names"
+        "or lay msmarco-passage/msmarco-hard-negatives.jsonl into the data folder"
     )
     assert locate(id, "negatives", None, allow_download=True).kind == "library"
     path = write(tmp_path / "msmarco-passage/msmarco-hard-negatives.jsonl.gz", "")
@@ -113,11 +113,20 @@ def test_a_split_of_a_beir_collection_is_fetched_with_its_corpus(tmp_path):
     assert "lay beir/nfcorpus/qrels/train.tsv" in remedy
 
 
-def test_without_a_folder_the_remedy_begins_with_setting_one(tmp_path):
+def test_without_a_folder_it_is_the_one_that_fetching_makes(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     missing = locate("cranfield", "documents", None)
-    assert missing.cause.endswith("as REPRO_DATA is not set")
-    assert missing.remedy.startswith("set REPRO_DATA to a folder, then take it from")
+    assert missing.cause.endswith(f"are not in {tmp_path}/repro-bench/collections")
+    assert missing.remedy.startswith("take it from") and missing.otherwise == missing.remedy
+    assert locate("beir/fiqa", "documents", None).remedy.startswith("run `repro data fetch beir/fiqa`")
     assert "which is not a folder" in locate("cranfield", "documents", tmp_path / "nowhere").cause
+
+
+def test_all_parts_that_are_missing_are_told_each_with_its_own_way(tmp_path):
+    missing = locate("wikipedia-bookcorpus", "documents", tmp_path)
+    assert "of wikipedia are not" in missing.cause and "of bookcorpus are not" in missing.cause
+    assert missing.fetch == ("wikipedia",)
+    assert missing.otherwise == locate("bookcorpus", "documents", tmp_path).remedy
 
 
 def test_asking_for_what_a_collection_does_not_have_is_a_usage_error():

@@ -83,7 +83,7 @@ def test_public_runs_score_what_is_published_of_them(real_data):
         ("beir/cqadupstack", UsageError, "score a run of each, as of beir/cqadupstack/android"),
         ("dpr-w100/natural-questions/test", UsageError, "judged by answers"),
         ("msmarco-passage", UsageError, "has no judgements.*name one of its splits"),
-        ("msmarco-passage/dev/small", BlockedError, "REPRO_DATA is not set"),
+        ("msmarco-passage/dev/small", BlockedError, "are not in .*repro-bench"),
     ],
 )
 def test_what_cannot_score_a_run_says_why(run_file, dataset, error, words):

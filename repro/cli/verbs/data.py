@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from repro.errors import UsageError
+from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.locations import Locations, data_folder
 
 
@@ -14,12 +14,13 @@ from repro.locations import Locations, data_folder
 Examples:
   repro data list
   REPRO_DATA=/data repro data check
-  repro data fetch beir/scifact""",
+  repro data fetch beir/scifact
+  repro data fetch --for PAPER/1""",
 )
 def command():
     """Show what data there is, check it, and fetch what libraries can give.
 
-    Data lies in the folder that REPRO_DATA names, else in the user's data folder.
+    Data lies in the folder that REPRO_DATA names, else in the user's data folder, which fetching makes.
     """
 
 
@@ -60,33 +61,98 @@ def check_(ids):
 
 @command.command(
     "fetch",
-    epilog="\b\nExamples:\n  repro data fetch beir/scifact\n  repro data fetch model:bert-base-uncased --yes",
+    epilog="""\b
+Examples:
+  repro data fetch beir/scifact
+  repro data fetch --for PAPER/1             all that table 1 lacks here, asked for once
+  repro data fetch model:bert-base-uncased --yes""",
 )
-@click.argument("identifier", metavar="ID")
-@click.option("--yes", is_flag=True, help="Do not ask: the size and the licence are fine.")
-@click.option("--library", default="", metavar="beir", help="Fetch a BEIR collection through beir itself.")
-def fetch_(identifier, yes, library):
-    """Download a dataset, or model:NAME, into the data folder, after showing its size and licence."""
+@click.argument("identifiers", metavar="[ID]...", nargs=-1)
+@click.option(
+    "--for",
+    "places",
+    metavar="PAPER[/TABLE[/ROW]]",
+    multiple=True,
+    help="Everything that this lacks here at full scale, collections and checkpoints; may be repeated.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask: the sizes and the licences are fine.")
+@click.option("--library", default="", metavar="beir", help="Fetch BEIR collections through beir itself.")
+def fetch_(identifiers, places, yes, library):
+    """Download datasets, or model:NAME, into the data folder, after showing sizes and licences.
+
+    The data folder is that of REPRO_DATA, else one in the user's own data, which is made and then looked in
+    by every verb.
+    """
+    from repro.datasets.offers import offer
+
+    if not (identifiers or places):
+        raise UsageError("name what to fetch, or --for PAPER/TABLE; `repro data list` says what there is")
+    target, lacking = data_folder(), _lacking(places)
+    ids = list(dict.fromkeys((*identifiers, *lacking.fetch)))
+    wanted = {id: offer(id, library=library if id.startswith("beir/") or not places else "") for id in ids}
+    _describe(wanted, target)
+    for sentence in lacking.otherwise:
+        print(f"not to be fetched: {sentence}", file=sys.stderr)
+    if not ids:
+        print("nothing to fetch: all that can be fetched is here")
+    elif not yes:
+        _ask(identifiers, places)
+    return max(_fetched(wanted, target), 4 if lacking.otherwise else 0)
+
+
+def _describe(wanted, target) -> None:
+    from repro.datasets.offers import amount
+
+    last = f"; into {target}"
+    for one in wanted.values():
+        print(f"{one.description}{last if len(wanted) == 1 else ''}", file=sys.stderr)
+    if len(wanted) > 1:
+        print(f"in all {amount(wanted)}{last}", file=sys.stderr)
+
+
+def _lacking(places):
+    """What the cells and exhibits of these places lack on this machine at full scale."""
+    from repro.api.selection import Selection, select
+    from repro.running.lacks import lacks_of
+    from repro.running.workspace import Workspace
+
+    workspace = Workspace(Locations.resolve(fetching=True))
+    cells, exhibits = {}, {}
+    for place in places:
+        name, *inside = place.strip("/").split("/")
+        row = {"tables": inside[:1], "rows": inside[1:]} if len(inside) == 2 else {}
+        of_place = select(name if row else place.strip("/"), **row, workspace=workspace)
+        cells |= {cell.id: cell for cell in of_place.cells}
+        exhibits |= {shown.id: shown for shown in of_place.exhibits}
+    full = Selection(list(cells.values()), list(exhibits.values()), workspace=workspace).plan()
+    full.look(workspace.store)
+    return lacks_of(full)
+
+
+def _ask(identifiers, places) -> None:
+    if not sys.stdin.isatty():
+        what = " ".join([*identifiers, *(f"--for {place}" for place in places)])
+        raise UsageError(f"fetching {what} needs your consent: add --yes")
+    click.confirm("Go on?", abort=True, err=True)
+
+
+def _fetched(wanted, target) -> int:
+    """Load every offer, the others too where one fails; the greatest exit status of those that failed."""
     from repro.progress import TerminalProgress
     from repro.store import translated
 
-    target = data_folder()
-    if identifier.startswith("model:"):
-        from repro.datasets.hub_models import offer
-
-        wanted = offer(identifier.removeprefix("model:"))
-    else:
-        from repro.datasets.fetching import offer
-
-        wanted = offer(identifier, library=library)
-    print(f"{wanted.description}; into {target}", file=sys.stderr)
-    if not yes:
-        if not sys.stdin.isatty():
-            raise UsageError(f"fetching {identifier} needs your consent: add --yes")
-        click.confirm("Go on?", abort=True, err=True)
-    with translated(target, "data folder", "REPRO_DATA"):
-        for path in wanted.load(target, TerminalProgress()):
-            print(path)
+    failed: list[ReproError] = []
+    for one in wanted.values():
+        try:
+            with translated(target, "data folder", "REPRO_DATA"):
+                for path in one.load(target, TerminalProgress()):
+                    print(path)
+        except (BlockedError, DataError) as error:
+            if len(wanted) == 1:
+                raise
+            print(f"repro: {error}", file=sys.stderr)
+            failed.append(error)
+    return max((error.exit_status for error in failed), default=0)
 
 
 def _counts(counts) -> str:

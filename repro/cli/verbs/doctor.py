@@ -2,26 +2,50 @@
 
 import click
 
-from repro.locations import Locations
-
 
 @click.command("doctor", epilog="\b\nExamples:\n  repro doctor\n  REPRO_DATA=/data repro doctor --json")
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option("--json", "as_json", is_flag=True, help="One object per component.")
 def command(store, as_json):
-    """Say in one screen what this machine can run, and what to do about the rest."""
+    """Say in one screen what this machine can run, and what to do about the rest.
+
+    Below the components, all that the papers need at full scale and that is not here.
+    """
     from dataclasses import asdict
 
     from repro.cli.printing import emit_json, table
     from repro.machine.components import survey
+    from repro.running.workspace import Workspace
 
-    folders = Locations.resolve(store)
-    components = survey(folders.store, folders.data)
+    workspace = Workspace.open(store)
+    full = _full_scale(workspace)
+    components = survey(workspace.locations.store, workspace.data)
     missing = [c.name for c in components if c.state == "missing"]
     if as_json:
-        emit_json([asdict(component) for component in components])
+        emit_json([asdict(component) for component in (*components, full)])
     else:
-        rows = [[c.state, c.name, c.detail, c.remedy or ""] for c in components]
+        rows = [[c.state, c.name, c.detail, c.remedy] for c in components]
         table("this machine", ["", "component", "what there is", "what to do"], rows)
-        print(f"missing: {', '.join(missing)}" if missing else "nothing is missing")
+        print("; ".join(filter(None, [f"full scale {full.detail}", full.remedy])))
+        here = f"missing: {', '.join(missing)}" if missing else "nothing is missing for scale tiny"
+        print(f"{here}; full scale {'needs more, as said above' if full.remedy else 'too'}")
     return 4 if missing else 0
+
+
+def _full_scale(workspace):
+    """A component on what the papers at hand need at full scale; what is stored needs nothing."""
+    from repro.api.selection import select
+    from repro.datasets.offers import amount
+    from repro.machine.components import Component
+    from repro.running.lacks import lacks_of
+
+    whole = select(workspace=workspace).plan()
+    whole.look(workspace.store)
+    lacking = lacks_of(whole)
+    parts = [o.short for o in lacking.of_machine]
+    parts += [amount(lacking.fetch)] if lacking.fetch else []
+    parts += [f"{len(lacking.otherwise)} that nobody gives out"] if lacking.otherwise else []
+    if not parts:
+        return Component("full scale", "ok", "lacks nothing here")
+    remedy = "`repro data fetch --for PAPER/TABLE` fetches, `repro plan PAPER` says what to do about the rest"
+    return Component("full scale", "note", f"lacks {', '.join(parts)}", remedy)

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from repro.cli.options import selecting
+from repro.cli.options import selecting, selecting_words
 from repro.errors import UsageError
 from repro.running.engines.site import Site
 from repro.running.engines.site import site as read_site
@@ -73,6 +73,7 @@ def command(
     On Slurm it submits what is neither stored nor queued; the same command, later, prints what came of it.
     """
     from repro.cli import verdicts
+    from repro.cli.obstacles import nothing_can_run, show_needs
     from repro.cli.plans import show_plan
 
     options = _options(engine, jobs, gpus_per_stage, site, rebuild)
@@ -97,14 +98,16 @@ def command(
     added = record(plan, store, results)
     comparison = compare(plan, results, store=store, outcome=outcome)
     run_tests(comparison, plan, store, progress)
-    verdicts.show(comparison, plan, store, as_json=as_json)
+    if not as_json and nothing_can_run(comparison, outcome):
+        verdicts.show_recorded(comparison)
+        words = selecting_words(click.get_current_context())
+        show_needs(words, plan, comparison, store, gpu=gpu)
+    else:
+        verdicts.show(comparison, plan, store, as_json=as_json)
     verdicts.show_contradicted(added)
     verdicts.show_exhibits(plan, outcome)
-    print(
-        f"{plan.asked} stage calls asked for, {len(plan.nodes)} distinct nodes, {len(outcome.run)} run now; "
-        f"records in {results.root}",
-        file=sys.stderr,
-    )
+    asked = f"{len(plan.nodes)} nodes ({plan.asked} if rows shared none)"
+    print(f"{asked}, {len(outcome.run)} run now; records in {results.root}", file=sys.stderr)
     return verdicts.status(comparison, strict=strict, outcome=outcome)
 
 

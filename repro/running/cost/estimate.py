@@ -60,12 +60,12 @@ class Estimate:
         return {name: [n for n in walk(nodes) if n.fingerprint in self.works] for name, nodes in ends.items()}
 
     @cached_property
-    def downloads(self) -> dict[tuple[str, int | None], int | None]:
-        """Missing collections -> bytes, None where unknown; what splits of one archive share counts once."""
+    def downloads(self) -> dict[int | str, int | None]:
+        """Missing archives -> bytes, None where unknown; one that collections share counts once."""
         sizes = {}
         for node in self._missing():
             if node.stage in PIECES and (entry := catalog().get(node.params["dataset"])):
-                sizes[entry.corpus_id if entry.size else entry.id, entry.size] = entry.size
+                sizes[entry.size or entry.id] = entry.size
         return sizes
 
     @cached_property

@@ -1,0 +1,177 @@
+"""What a selection lacks on this machine, said in a few lines."""
+
+import functools
+import shlex
+import shutil
+import textwrap
+from collections.abc import Sequence
+
+from repro.cli.plans import GB
+from repro.judging.compared import Compared, Comparison
+from repro.running.cost.estimate import Estimate, estimate
+from repro.running.cost.throughput import throughput
+from repro.running.lacks import lacks, lacks_of
+from repro.running.plan import Plan
+from repro.running.requirements import Obstacle
+from repro.running.runner import Outcome
+from repro.stage_table import STAGES
+from repro.store import Store
+
+TRAININGS = ("pretrain", "finetune")
+DEVICE = "h100"  # whose hours are told where nothing was calibrated
+ROWS = 3  # that are named of those which lack the same
+
+
+def nothing_can_run(comparison: Comparison, outcome: Outcome) -> bool:
+    """Whether cells wait for what this machine lacks, and nothing ran or failed for any other."""
+    waiting = any(c.obstacles for c in comparison.cells)
+    return waiting and bool(outcome.blocked) and not (outcome.run or outcome.failed)
+
+
+def row_of(compared: Compared) -> str:
+    """The path of the cell's row, ``paper/table/row``."""
+    return compared.cell.id.rpartition("/")[0]
+
+
+def show_needs(
+    words: Sequence[str], plan: Plan, comparison: Comparison, store: Store, *, gpu: str | None
+) -> None:
+    """Say on standard output what a selection of which nothing can run takes in all, and what to do.
+
+    Args:
+        words: the papers and options that select it.
+        gpu: the name of the GPU whose hours are told; None for one that was calibrated, else an assumed one.
+    """
+    trained = [node for node in plan.needed() if node.stage in TRAININGS]
+    cells = [c for c in comparison.cells if c.obstacles]
+    places = _places(cells)
+    what = "trained" if trained else "measured"
+    print(
+        f"Nothing of {', '.join(places)} can be {what} on this machine:\n{len(cells)} of "
+        f"{len(comparison.cells)} cells wait for what is not here. In all that takes"
+    )
+    _columns(_takes(plan, store, gpu))
+    print("What to do")
+    _columns(_commands(shlex.join(words), plan, places))
+    print("Rows, and all that each lacks")
+    tables = {row_of(c).rpartition("/")[0] for c in cells}
+    _columns(_rows(cells, prefix=f"{min(tables)}/" if len(tables) == 1 else ""))
+
+
+def _takes(plan: Plan, store: Store, gpu: str | None) -> list[tuple[str, str]]:
+    """Everything that is missing and what the work costs, a line each."""
+    from repro.datasets.offers import amount
+
+    lacking = lacks_of(plan)
+    rates = throughput(store, gpu)
+    if rates is None or (gpu is None and rates.unit != "GPU"):
+        rates = throughput(store, DEVICE)
+    cost = estimate(plan, rates)
+    lines = [("machine", f"{o.cause}; {o.remedy}") for o in lacking.of_machine]
+    if lacking.fetch:
+        lines.append(("to fetch", amount(lacking.fetch)))
+    lines += [("to find", sentence) for sentence in lacking.otherwise]
+    work = [("work", _work(cost))] if any(STAGES[node.stage].heavy for node in cost.nodes) else []
+    return [*lines, *work, ("disk", f"about {cost.stored / GB:,.1f} GB of artefacts")]
+
+
+def _work(cost: Estimate) -> str:
+    rates, hours = cost.throughput, cost.hours(cost.nodes)
+    uncounted = f"; without {len(cost.uncounted)} of unknown size" if cost.uncounted else ""
+    amount = f"about {hours:,.1f}" if hours >= 0.1 else "less than 0.1"
+    return f"{amount} {rates.unit} hours ({rates.basis}){uncounted}"
+
+
+def _commands(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[str, str]]:
+    from repro.locations import data_folder
+
+    lines = []
+    if lacks_of(plan).fetch:
+        wanted = " ".join(f"--for {place}" for place in places)
+        lines.append((f"repro data fetch {wanted}", f"fetches it, asking once, into {data_folder()}"))
+    if plan.scale.compares_with_paper:
+        lines.append((f"repro run {words} --scale tiny", "rehearses it on embedded data in minutes"))
+    return [*lines, (f"repro plan {words}", "lists every stage, and what it lacks")]
+
+
+def _rows(cells: Sequence[Compared], *, prefix: str = "") -> list[tuple[str, str]]:
+    """What every row lacks, then rows that lack the same besides, without the prefix of their names."""
+    by_row: dict[str, list[Obstacle]] = {}
+    for c in cells:
+        by_row.setdefault(row_of(c).removeprefix(prefix), []).extend(c.obstacles)
+    lacking = {row: lacks(obstacles).names for row, obstacles in by_row.items()}
+    common = list(functools.reduce(_shared, lacking.values()))
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for row, names in lacking.items():
+        alike.setdefault(tuple(name for name in names if name not in common), []).append(row)
+    besides = [(_some(rows, ROWS), _together(names) or "nothing else") for names, rows in alike.items()]
+    return ([("every row", _together(common))] if common else []) + (besides if len(alike) > 1 else [])
+
+
+def _shared(names: Sequence[str], others: Sequence[str]) -> list[str]:
+    return [name for name in names if name in others]
+
+
+def _together(names: Sequence[str]) -> str:
+    """Names in one line; those that begin alike are told together."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        first, _, rest = name.partition("/")
+        alike.setdefault(first, []).append(rest)
+    parts = []
+    for first, rests in alike.items():
+        inside = ", ".join(rest or "documents" for rest in rests)
+        parts.append(f"{first} ({inside})" if len(rests) > 1 else f"{first}/{rests[0]}".rstrip("/"))
+    return ", ".join(parts)
+
+
+def blocked(comparison: Comparison) -> list[str]:
+    """Sentences on cells that wait for something: everything that their rows lack, and how to get it."""
+    cells = [c for c in comparison.cells if c.obstacles and not c.cell.column.mean_of]
+    lacking = lacks(o for c in cells for o in c.obstacles)
+    if len(lacking.obstacles) == 1:
+        [only] = lacking.obstacles
+        return [f"blocked: {only.cause}; {only.remedy} [{_some([c.cell.id for c in cells], 3)}]"]
+    return [f"blocked: {rows}: {names}" for rows, names in _rows(cells)] + _remedies(cells) if cells else []
+
+
+def _remedies(cells: Sequence[Compared]) -> list[str]:
+    from repro.datasets.offers import amount
+
+    lacking, places = lacks(o for c in cells for o in c.obstacles), _places(cells)
+    lines = [f"{o.cause}; {o.remedy}" for o in lacking.of_machine] + lacking.otherwise
+    if lacking.fetch:
+        wanted = " ".join(f"--for {place}" for place in places)
+        lines.append(f"`repro data fetch {wanted}` fetches {amount(lacking.fetch)}, asking once")
+    return lines
+
+
+def _places(cells: Sequence[Compared]) -> list[str]:
+    """The rows of the cells where they are one or two, else their tables, or papers of several tables."""
+    rows = list(dict.fromkeys(map(row_of, cells)))
+    if len(rows) <= 2:
+        return rows
+    tables: dict[str, set[str]] = {}
+    for c in cells:
+        tables.setdefault(c.cell.paper.name, set()).add(c.cell.table.id)
+    return [f"{name}/{min(of)}" if len(of) == 1 else name for name, of in tables.items()]
+
+
+def _some(names: Sequence[str], most: int) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _columns(lines: Sequence[tuple[str, str]]) -> None:
+    """Two columns, for eyes folded to the width of the terminal, below one another where one is wide."""
+    from repro.cli.printing import laid_out
+
+    width, room = max(len(first) for first, _ in lines), shutil.get_terminal_size().columns
+    beside = width <= room / 2
+    for first, second in lines:
+        if not laid_out():
+            print(f"  {first:{width}}  {second}")
+            continue
+        start = f"  {first:{width}}  " if beside else f"  {first}\n      "
+        indent = " " * (width + 4) if beside else "      "
+        folded = textwrap.wrap(second, room - len(indent), break_on_hyphens=False, break_long_words=False)
+        print(start + f"\n{indent}".join(folded))

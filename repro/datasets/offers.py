@@ -1,0 +1,48 @@
+"""Downloads by id, of collections and of checkpoints alike, and how much they come to."""
+
+from collections.abc import Iterable
+
+from repro.datasets import fetching, hub_models
+from repro.datasets.catalog import Dataset, dataset
+from repro.datasets.fetching import Offer
+from repro.datasets.sources import describe_size
+
+MODEL = "model:"
+
+
+def offer(id: str, *, library: str = "") -> Offer:
+    """The download of a collection, or of ``model:NAME``. Raises what the offers of either raise."""
+    if id.startswith(MODEL):
+        return hub_models.offer(id.removeprefix(MODEL))
+    return fetching.offer(id, library=library)
+
+
+def amount(ids: Iterable[str]) -> str:
+    """The downloads in words, as "6 collections (2.93 GB, and 1 of unknown size), 2 checkpoints".
+
+    An archive that several share counts once. The size of a checkpoint is not known here.
+    """
+    ids = list(dict.fromkeys(ids))
+    collections = [id for id in ids if not id.startswith(MODEL)]
+    parts = [f"{_count(collections, 'collection')} ({_size(collections)})"] if collections else []
+    checkpoints = [id for id in ids if id.startswith(MODEL)]
+    return ", ".join(parts + ([_count(checkpoints, "checkpoint")] if checkpoints else []))
+
+
+def _count(things: list[str], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
+
+
+def _size(collections: list[str]) -> str:
+    archives = {entry.size or entry.id: entry.size for id in collections for entry in _single(id)}
+    known = [size for size in archives.values() if size]
+    unknown = len(archives) - len(known)
+    if not known:
+        return "size unknown"
+    return describe_size(sum(known)) + (f", and {unknown} of unknown size" if unknown else "")
+
+
+def _single(id: str) -> list[Dataset]:
+    """The collections that are fetched for one: its members or parts, or itself."""
+    entry = dataset(id)
+    return [dataset(one) for one in entry.members or entry.parts or (id,)]

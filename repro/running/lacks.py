@@ -1,0 +1,61 @@
+"""The things that a plan needs and this machine does not have, all of them and each once."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+
+from repro.running.plan import Plan
+from repro.running.requirements import Obstacle
+
+
+@dataclass(frozen=True)
+class Lacks:
+    """What stands in the way of some nodes.
+
+    Attributes:
+        obstacles: each once, in the order of the nodes.
+    """
+
+    obstacles: tuple[Obstacle, ...]
+
+    @property
+    def of_machine(self) -> list[Obstacle]:
+        """What another machine may have: a GPU, Java."""
+        return [o for o in self.obstacles if o.of_machine]
+
+    @property
+    def fetch(self) -> list[str]:
+        """The ids that `repro data fetch` can get."""
+        return list(dict.fromkeys(id for o in self.obstacles for id in o.fetch))
+
+    @property
+    def otherwise(self) -> list[str]:
+        """A sentence on each thing that is neither the machine's nor given out by anyone."""
+        told: dict[str, str] = {}
+        for o in self.obstacles:
+            how = o.otherwise or ("" if o.fetch or o.of_machine else o.remedy)
+            if how:
+                told.setdefault(o.short, how)
+        return [f"{short}: {how}" for short, how in told.items()]
+
+    @property
+    def names(self) -> list[str]:
+        """Everything in a word or two: the machine's first, then checkpoints, then data as it is fetched."""
+        ranked = sorted(self.obstacles, key=lambda o: (not o.of_machine, not _is_checkpoint(o)))
+        named = ((o.short,) if o.otherwise or _is_checkpoint(o) else o.fetch or (o.short,) for o in ranked)
+        return list(dict.fromkeys(chain.from_iterable(named)))
+
+
+def _is_checkpoint(obstacle: Obstacle) -> bool:
+    return any(id.startswith("model:") for id in obstacle.fetch)
+
+
+def lacks(obstacles: Iterable[Obstacle]) -> Lacks:
+    """The obstacles, each once."""
+    return Lacks(tuple(dict.fromkeys(obstacles)))
+
+
+def lacks_of(plan: Plan) -> Lacks:
+    """What the nodes that a plan, once it has looked at a store, has to run lack themselves."""
+    known = plan.machine.obstacles
+    return lacks(known[n.fingerprint] for n in plan.needed() if n.fingerprint in known)

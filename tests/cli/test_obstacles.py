@@ -1,0 +1,75 @@
+"""``repro run`` where nothing of the selection can run: what it takes, and the commands that help."""
+
+import pytest
+
+from tests.cli.conftest import CELL
+
+LACKING_A_GPU = ("costa", "--table", "1")
+
+
+@pytest.fixture(autouse=True)
+def _no_gpu(monkeypatch):
+    monkeypatch.setattr("repro.machine.system.gpu", lambda: None)
+
+
+def test_a_table_that_cannot_be_trained_here_is_answered_in_few_lines(repro, folders):
+    said = repro("run", *LACKING_A_GPU)
+    assert said.status == 4
+    lines = said.out.splitlines()
+    assert len(lines) < 20 and lines[0] == "Nothing of costa/1 can be trained on this machine:"
+    assert not any("published" in line for line in lines)
+    took = {line.split()[0]: line for line in lines[2:6]}
+    assert "needs a GPU" in took["machine"] and "GPU hours (h100, assumed 35%" in took["work"]
+    assert "6 collections (2.93 GB, and 1 of unknown size), 2 checkpoints" in said.out
+    assert "GB of artefacts" in took["disk"]
+    out = said.out
+    place = folders / "user/repro-bench/collections"
+    assert f"  repro data fetch --for costa/1          fetches it, asking once, into {place}\n" in out
+    assert "  repro run costa --table 1 --scale tiny  " in out
+    assert "  repro plan costa --table 1              " in out
+
+
+def test_the_commands_that_help_are_those_of_the_selection(repro):
+    out = repro("run", "--cell", CELL, "--reading", "bm25-parameters=anserini-default").out
+    assert f"repro run --cell {CELL} --reading bm25-parameters=anserini-default --scale tiny" in out
+    assert "Nothing of costa/1/sparse.bm25 can be measured" in out
+
+
+def test_a_row_is_told_everything_that_it_lacks(repro):
+    out = repro("run", *LACKING_A_GPU).out
+    shared = "  every row  "
+    [line] = [line for line in out.splitlines() if line.split()[:2] == ["every", "row"]]
+    assert line.startswith(shared[:12])
+    assert line.endswith("msmarco-passage (documents, dev/small, trec-dl-2019/judged)")
+    [line] = [line for line in out.splitlines() if line.startswith("  bm25neg.bert, hardneg.bert ")]
+    assert line.endswith("a GPU, bert-base-uncased, msmarco-passage (train/triples-v2, train/judged)")
+
+
+def test_at_another_scale_no_rehearsal_is_advised(repro):
+    out = repro("run", "costa", "--table", "4", "--scale", "small").out
+    assert "--scale tiny" not in out and "  to find  text/wikipedia-sample: take it from" in out
+
+
+def test_programs_get_every_cell_as_before(repro):
+    cells = repro("run", *LACKING_A_GPU, "--json").json
+    assert len(cells) == 58 and all(len(c["blocked"]) > 1 for c in cells if c["verdict"] == "blocked")
+
+
+def test_compare_tells_rows_everything_that_they_lack_and_the_one_command(repro):
+    err = repro("compare", "costa", "--table", "1").err
+    assert "blocked: costa/1/bm25neg.bert, costa/1/hardneg.bert: a GPU, bert-base-uncased, " in err
+    assert "`repro data fetch --for costa/1` fetches 6 collections" in err
+
+
+def test_the_rows_with_something_on_record_are_shown_above(repro, toy, folders):
+    out = repro("run", "toy").out
+    assert out.startswith("Nothing of toy/1/bm25 can be measured on this machine:\n2 of 3 cells wait ")
+
+
+def test_on_eighty_columns_no_line_is_longer_and_no_word_torn(repro, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    lines = repro("run", *LACKING_A_GPU).out.splitlines()
+    commands = [line for line in lines if line.startswith("  repro ")]
+    assert max(len(line) for line in lines) <= 80 and len(commands) == 3
+    assert "  bm25neg.seed, hardneg.seed" in lines
