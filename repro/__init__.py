@@ -1,3 +1,3 @@
 """Reproducibility benchmark of dense-retrieval pre-training."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -2,10 +2,16 @@
 
 import importlib.util
 from pathlib import Path
+from types import ModuleType
 
-_spec = importlib.util.spec_from_file_location(
-    "ci_commands", Path(__file__).resolve().parents[1] / ".ci/commands.py"
-)
-_module = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_module)
+
+def module(path: Path) -> ModuleType:
+    """A file of Python as a module, wherever it lies."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+_module = module(Path(__file__).resolve().parents[1] / ".ci/commands.py")
 BLOCK, commands, pages = _module.BLOCK, _module.commands, _module.pages

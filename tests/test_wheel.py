@@ -49,4 +49,4 @@ def test_an_installed_suite_reads_the_records_of_its_release_unless_others_are_n
 
 def test_the_version_is_said_once():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert project["project"]["dynamic"] == ["version"]
+    assert project["project"]["dynamic"] == ["version", "urls"]

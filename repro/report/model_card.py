@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+import yaml
+
 from repro import __version__
 from repro.datasets.catalog import catalog
 from repro.exchange.measured_encoder import Export
@@ -35,6 +37,7 @@ def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
     records = _records(measurement, workspace, scale) if measurement else []
     readings = measurement.departures if measurement else {}
     parts = [
+        f"---\n{_header(model)}---",
         f"# Encoder of {encoder.name}",
         _items({**_facts(encoder, scale.name), "model": model.fingerprint}),
         "## How it reads texts",
@@ -47,6 +50,27 @@ def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
         parts += ["Data that was not at hand, so that another choice was taken:", stand_ins]
     parts += ["## Scores", _scores(records) or "None were recorded.", "## Data and licences", _data(model)]
     return "\n\n".join(parts) + "\n"
+
+
+def _header(model: Node) -> str:
+    """The YAML by which the Hugging Face hub lists a model; data and weights have the licences told below."""
+    header = {
+        "language": "en",
+        "library_name": "sentence-transformers",
+        "pipeline_tag": "sentence-similarity",
+        "tags": ["sentence-transformers", "feature-extraction", "dense-retrieval", "repro-bench"],
+        "license": "other",
+        "license_name": "of-its-data-and-weights",
+    }
+    started_from = _started_from(model)
+    if started_from:
+        header["base_model"] = started_from
+    return yaml.safe_dump(header, sort_keys=False)
+
+
+def _started_from(model: Node) -> list[str]:
+    """The released weights that went into the model."""
+    return list(dict.fromkeys(n.params["name"] for n in walk([model]) if n.stage == "backbone"))
 
 
 def _facts(encoder: Export, scale: str) -> dict[str, object]:
@@ -107,6 +131,6 @@ def _data(model: Node) -> str:
     named = dict.fromkeys(n.params["dataset"] for n in walk([model]) if "dataset" in n.params)
     known = [catalog()[name] for name in named if name in catalog()]
     lines = {f"{entry.title} (`{entry.id}`)": entry.licence for entry in known}
-    weights = [n.params["name"] for n in walk([model]) if n.stage == "backbone"]
-    lines |= {f"weights it started from (`{name}`)": "see the page of that model" for name in weights}
+    started_from = _started_from(model)
+    lines |= {f"weights it started from (`{name}`)": "see the page of that model" for name in started_from}
     return _items(lines) or "None."

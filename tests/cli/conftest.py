@@ -162,18 +162,28 @@ def words(request, *, depth):
 
 
 @pytest.fixture
-def toy(tmp_path, monkeypatch) -> Path:
+def papers_in(monkeypatch):
+    """``papers_in(root)``: until the test ends, the papers are those of this folder."""
+    kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "papers"}
+
+    def use(root: Path) -> None:
+        monkeypatch.setattr(at_hand, "ROOT", root)
+        at_hand.papers.cache_clear()
+
+    yield use
+    for name in [name for name in sys.modules if name.split(".")[0] == "papers"]:
+        del sys.modules[name]
+    sys.modules.update(kept)
+    at_hand.papers.cache_clear()
+
+
+@pytest.fixture
+def toy(tmp_path, papers_in) -> Path:
     """The cells.yaml of the only paper there is, a toy's that can be broken."""
     root = tmp_path / "papers"
     (root / "toy").mkdir(parents=True)
     for name, text in (("__init__.py", ""), ("toy/__init__.py", ""), ("toy/recipes.py", RECIPES)):
         (root / name).write_text(text)
     (root / "toy/cells.yaml").write_text(TOY)
-    kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "papers"}
-    monkeypatch.setattr(at_hand, "ROOT", root)
-    at_hand.papers.cache_clear()
-    yield root / "toy/cells.yaml"
-    for name in [name for name in sys.modules if name.split(".")[0] == "papers"]:
-        del sys.modules[name]
-    sys.modules.update(kept)
-    at_hand.papers.cache_clear()
+    papers_in(root)
+    return root / "toy/cells.yaml"

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from huggingface_hub import ModelCard
 
 from tests.tiny_models import save_tiny_model
 
@@ -79,6 +80,9 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert (folders / "results/records/tiny/toy.jsonl").read_text() == records  # evaluating is no record
 
     card = (to / "README.md").read_text()
+    header = ModelCard.load(to / "README.md").data  # as the Hugging Face hub reads it
+    assert (header.language, header.library_name, header.license) == ("en", "sentence-transformers", "other")
+    assert header.base_model is None and "dense-retrieval" in header.tags
     assert measured["dev"]["fingerprint"] in card and "pooling 'mean'" in card and "0." in card
     assert "invented passages (`tiny/passage`)" in card and "| toy/1/random/recall | tiny |" in card
 

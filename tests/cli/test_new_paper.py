@@ -1,10 +1,16 @@
 """``repro new-paper``: nothing is overwritten; tests/end_to_end/test_new_paper.py runs what it writes."""
 
+import re
+import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from repro.cli import scaffold
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -92,3 +98,23 @@ def test_writing_it_needs_no_torch(repro, tmp_path, monkeypatch):
     for name in ("torch", "transformers", "pandas", "datasets"):
         monkeypatch.setitem(sys.modules, name, None)
     assert repro("new-paper", "fifth", "--dir", tmp_path / "d").status == 0
+
+
+def test_the_worked_diff_of_the_documentation_applies_and_is_planned(repro, checkout, papers_in):
+    page = (ROOT / "docs/howto/add-a-paper.md").read_text(encoding="utf-8")
+    [diff] = re.findall(r"^```diff\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    repro("new-paper", "fifth")
+    shutil.copytree(ROOT / "papers/baselines", checkout / "papers/baselines")
+    (checkout / "papers/__init__.py").write_text("")
+    command = ["git", "apply", "--unidiff-zero", "-"]
+    subprocess.run(command, input=diff, cwd=checkout, text=True, check=True)
+    papers_in(checkout / "papers")
+    selection = ("plan", "fifth", "--table", "1", "--row", "cold", "--scale", "tiny", "--json")
+    by_default, without = repro(*selection), repro(*selection, "--reading", "warm-up=none")
+    assert (by_default.status, without.status) == (0, 0), by_default.err + without.err
+    trained, changed = (
+        next(n["params"] for n in said.json if n["params"].get("objective", {}).get("name") == "fifth-halves")
+        for said in (by_default, without)
+    )
+    assert trained["options"]["temperature"] == 0.05
+    assert (trained["warmup_ratio"], changed["warmup_ratio"]) == (0.1, 0.0)

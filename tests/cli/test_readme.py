@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from repro.cli import cli
-from tests.ci_commands import BLOCK, commands, pages
+from tests.ci_commands import BLOCK, commands, module, pages
 
 ROOT = Path(__file__).resolve().parents[2]
 SHELL = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -85,3 +85,8 @@ def test_every_page_is_in_the_navigation():
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     listed = re.findall(r"[\w/-]+\.md", str(yaml.load(text, Loader)["nav"]))
     assert sorted(listed) == sorted(p.relative_to(ROOT / "docs").as_posix() for p in pages()[1:])
+
+
+def test_the_page_of_the_verbs_says_what_the_verbs_say():
+    made = module(ROOT / "docs/verbs.py")
+    assert made.page() == made.PAGE.read_text(encoding="utf-8"), "run python docs/verbs.py"

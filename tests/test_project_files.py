@@ -1,0 +1,62 @@
+"""What a visitor of the repository and a package index meet: forms, workflows, versions and addresses."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from repro import __version__
+from tests.ci_commands import module
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def read(path: str):
+    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+
+
+def test_the_version_is_that_of_the_citation_and_of_the_last_dated_change():
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    version, day = re.search(r"^## ([\d.]+) \((\d{4}-\d\d-\d\d)\)$", changes, re.MULTILINE).groups()
+    citation = read("CITATION.cff")
+    assert (version, day) == (__version__, str(citation["date-released"]))
+    assert citation["version"] == __version__
+
+
+def test_the_distribution_has_a_script_of_its_own_name():
+    assert PROJECT["scripts"][PROJECT["name"]] == PROJECT["scripts"]["repro"]
+
+
+def test_the_addresses_of_a_distribution_are_those_of_one_variable():
+    pytest.importorskip("hatchling", reason="the extra `dev` has hatchling")
+    urls = module(ROOT / "hatch_build.py").addresses("https://host/owner/name")
+    assert urls["Repository"] == "https://host/owner/name" and len(urls) == 5
+    assert all(url.startswith("https://host/owner/name") for url in urls.values())
+    asking = [ROOT / "mkdocs.yml", *(ROOT / ".github/workflows" / f"{w}.yml" for w in ("pages", "release"))]
+    assert all("REPOSITORY_URL" in path.read_text(encoding="utf-8") for path in asking)
+
+
+@pytest.mark.parametrize("name", ["measured-a-cell", "manifest-is-wrong", "reading-is-missing"])
+def test_a_form_asks_for_the_place_and_the_evidence(name):
+    form = read(f".github/ISSUE_TEMPLATE/{name}.yml")
+    assert {"name", "description", "body"} <= form.keys()
+    ids = [field["id"] for field in form["body"]]
+    assert len(ids) == len(set(ids)) >= 4
+    assert any(field.get("validations", {}).get("required") for field in form["body"])
+
+
+def test_only_the_job_that_publishes_may_speak_for_the_project():
+    release = read(".github/workflows/release.yml")
+    assert release["permissions"] == {"contents": "read"}
+    asking = {name for name, job in release["jobs"].items() if "id-token" in job.get("permissions", {})}
+    assert asking == {"publish"} and release["jobs"]["publish"]["environment"]["name"] == "pypi"
+
+
+def test_a_commit_is_checked_by_the_style_checker_of_the_constraints():
+    pinned = re.search(r"^ruff==\S+$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)[0]
+    hooks = [hook for repo in read(".pre-commit-config.yaml")["repos"] for hook in repo["hooks"]]
+    assert {hook["id"] for hook in hooks} == {"ruff-check", "ruff-format"}
+    assert all(hook["additional_dependencies"] == [pinned] for hook in hooks)
