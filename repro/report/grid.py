@@ -136,12 +136,12 @@ def _best(cells: Sequence[Compared]) -> set[tuple[str, str]]:
 
 
 def runs(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
-    """The chosen letters in their order; of three neighbours or more the first, a dash and the last."""
+    """The chosen letters in their order; three neighbours or more are one range, as in ``b-d``."""
     places = sorted(map(order.index, chosen))
     parts: list[str] = []
     for _, same in groupby(enumerate(places), key=lambda item: item[1] - item[0]):
         letters = [order[place] for _, place in same]
-        parts += letters if len(letters) < 3 else [letters[0], "-", letters[-1]]
+        parts += letters if len(letters) < 3 else [f"{letters[0]}-{letters[-1]}"]
     return parts
 
 

@@ -32,7 +32,6 @@ SYMBOLS = {
     "higher": r"$\uparrow$",
     "inconclusive": "?",
     "modified": "m",
-    "scaled": "s",
 }
 
 

@@ -1,45 +1,68 @@
 """The LaTeX of compared tables as files; of a study, Markdown beside it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from repro.judging.comparison import Comparison
 from repro.judging.studies import costs, entries
 from repro.report import study
 from repro.report.latex import latex
+from repro.report.latex_page import document
 from repro.running.plan import Plan
 from repro.store import Store
 
 
+@dataclass(frozen=True)
+class TableFile:
+    """A file of a table: its name, the title of the paper that the table is of, and what stands in it."""
+
+    name: str
+    title: str
+    text: str
+
+
 def table_texts(
-    comparison: Comparison, plan: Plan, store: Store, *, seeds: tuple[int, ...]
-) -> Iterator[tuple[str, str]]:
-    """Name and text of each file; figures are no tables.
+    comparison: Comparison, plan: Plan, store: Store, *, seeds: tuple[int, ...], two_column: bool = False
+) -> Iterator[TableFile]:
+    """The files of all tables; figures are no tables.
 
     Args:
         seeds: those that were asked for, which the command in a study's files repeats.
+        two_column: whether the LaTeX is for a paper of two columns.
     """
     for (paper, identifier), cells in comparison.by_table().items():
-        table = cells[0].cell.table
+        table, title = cells[0].cell.table, cells[0].cell.paper.manifest.title
         if table.kind == "figure":
             continue
         command = f"repro tables {paper} --table {identifier} --scale {plan.scale.name}"
+        command += " --two-column" if two_column else ""
         name = f"{paper}-table{identifier}"
         if table.kind == "study":
             command += f" --seeds {','.join(map(str, seeds))}" if seeds else ""
-            title = f"{cells[0].cell.paper.manifest.title} (scale {plan.scale.name})"
             own = plan.of_table(paper, identifier)
             spent, measured = costs(own, store), entries(own, store, reference=table.delta_from)
-            yield f"{name}.md", study.markdown(title, table, measured, spent, command=command)
-            yield f"{name}.tex", study.latex(title, table, measured, spent, command=command)
+            said = {"title": f"{title} (scale {plan.scale.name})", "command": command}
+            yield TableFile(f"{name}.md", title, study.markdown(table, measured, spent, **said))
+            label = f"tab:{paper}-{identifier}-{plan.scale.name}"
+            text = study.latex(table, measured, spent, label=label, wide=two_column, **said)
+            yield TableFile(f"{name}.tex", title, text)
         else:
-            yield f"{name}.tex", latex(comparison, cells, command=command)
+            text = latex(comparison, cells, command=command, two_column=two_column)
+            yield TableFile(f"{name}.tex", title, text)
 
 
-def write_tables(texts: Iterator[tuple[str, str]], folder: Path) -> dict[Path, str]:
-    """Write the files, and return what stands in each."""
+def write_tables(files: Sequence[TableFile], folder: Path) -> list[Path]:
+    """Write the files, and return where they lie."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = {folder / name: text for name, text in texts}
-    for path, text in files.items():
-        path.write_text(text, encoding="utf-8")
-    return files
+    for file in files:
+        (folder / file.name).write_text(file.text, encoding="utf-8")
+    return [folder / file.name for file in files]
+
+
+def tables_document(files: Sequence[TableFile], *, scale: str, two_column: bool) -> str:
+    """A LaTeX document of the tables, a section a paper."""
+    written = [file for file in files if file.name.endswith(".tex")]
+    sections = {title: [f.text for f in same] for title, same in groupby(written, lambda file: file.title)}
+    return document(sections, scale=scale, two_column=two_column)

@@ -134,7 +134,7 @@ class _Writer:
         if c.outdated:
             return ""
         beaten = [self.letters[row] for row in self.comparison.betters(c) if row in self.letters]
-        return "".join(RAISED.get(letter, "⁻") for letter in runs(beaten, [*RAISED]))
+        return "".join(RAISED.get(letter, "⁻") for letter in "".join(runs(beaten, [*RAISED])))
 
 
 def _published(c: Compared | None) -> Shown:

@@ -1,5 +1,7 @@
 """``repro tables``"""
 
+import sys
+
 import click
 
 from repro.cli.options import selecting
@@ -15,16 +17,17 @@ Examples:
 @selecting
 @click.option("--out", metavar="DIR", help="Where to write them instead of RESULTS/tables/SCALE.")
 @click.option("--document", metavar="FILE", help="Also write a whole LaTeX document around the tables.")
-def command(selection, out, document):
+@click.option("--two-column", is_flag=True, help="For a paper of two columns: wide tables span both.")
+def command(selection, out, document, two_column):
     """Write LaTeX of the selected tables, published and ours, below RESULTS/tables/SCALE.
 
-    A file is a table environment that needs booktabs, siunitx and graphicx (a study's booktabs and amssymb).
+    A file is a table environment that needs booktabs and graphicx (a study's also amssymb); its label is
+    tab:PAPER-TABLE, with the scale behind it where that is not full.
     """
     from pathlib import Path
 
     from repro.judging.comparison import judged_cells
-    from repro.report import latex
-    from repro.report.table_files import table_texts, write_tables
+    from repro.report.table_files import table_texts, tables_document, write_tables
     from repro.store import translated
 
     plan, workspace = selection.plan(), selection.workspace
@@ -32,11 +35,12 @@ def command(selection, out, document):
     results = workspace.results.root
     folder = Path(out) if out else results / "tables" / selection.scale
     with translated(*((folder, "folder", "--out") if out else (results, "results folder", "--results"))):
-        texts = table_texts(comparison, plan, workspace.store, seeds=selection.seeds)
-        files = write_tables(texts, folder)
-    for path in files:
-        print(path)
+        store = workspace.store
+        files = list(table_texts(comparison, plan, store, seeds=selection.seeds, two_column=two_column))
+        for path in write_tables(files, folder):
+            print(path)
     if document:
-        tables = [text for path, text in files.items() if path.suffix == ".tex"]
-        Path(document).write_text(latex.document(tables), encoding="utf-8")
+        text = tables_document(files, scale=selection.scale, two_column=two_column)
+        Path(document).write_text(text, encoding="utf-8")
         print(document)
+        print(f"`pdflatex {document}`, three times for its contents, makes a PDF of it", file=sys.stderr)

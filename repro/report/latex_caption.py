@@ -1,0 +1,86 @@
+"""The caption of a table in LaTeX: what it is, its unit and scale, and what its signs mean."""
+
+from collections.abc import Iterator, Sequence
+
+from repro.judging.compared import Compared, Comparison
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Manifest, Mark, Table
+from repro.report.latex_text import SYMBOLS, escape
+
+UNITS = {"fraction": "Measures are fractions", "percent": "Measures are in percent"}
+
+
+def short_caption(paper: Paper, table: Table) -> str:
+    """The caption for a list of tables."""
+    return escape(f"{table.about[:1].upper()}{table.about[1:]}: Table {table.id} of {cited(paper.manifest)}")
+
+
+def cited(manifest: Manifest) -> str:
+    """A paper by its authors and venue, as a caption names it; by its title where nobody signs it."""
+    if not manifest.authors:
+        return manifest.title
+    first, *others = manifest.authors
+    return f"{first} et al. ({manifest.venue})" if others else f"{first} ({manifest.venue})"
+
+
+def caption(cells: Sequence[Compared], comparison: Comparison, *, lettered: bool) -> str:
+    """All that a reader needs to know of the table, as LaTeX.
+
+    Args:
+        cells: of one table.
+        lettered: whether rows have letters.
+    """
+    first = cells[0].cell
+    measured = [c for c in cells if c.measured is not None]
+    whose = "as published (publ.) and measured by us (ours)." if measured else "as published, not measured."
+    unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
+    parts = [f"{short_caption(first.paper, first.table)} {whose}", escape(f"{unit}.")]
+    if measured:
+        parts += [*_scale(cells[0].scale), _bold(cells), *_signs(measured)]
+    if lettered:
+        parts.append(r"Raised letters: rows that ours beats (paired two-sided $t$-test, $p\le 0.05$).")
+    return " ".join([*parts, *_outdated(measured), *_marks(first.table)])
+
+
+def _scale(name: str) -> list[str]:
+    smaller = f"Ours are of scale {name}, with other data than the paper's, and not comparable."
+    return [] if name == "full" else [escape(smaller)]
+
+
+def _bold(cells: Sequence[Compared]) -> str:
+    block = " and block" if cells[0].cell.table.bold == "group" else ""
+    published = "; published, as in the paper" if any(c.cell.printed.bold for c in cells) else ""
+    return rf"\textbf{{Bold}}: best of ours in its column{block}{published}."
+
+
+def _signs(measured: Sequence[Compared]) -> Iterator[str]:
+    """Difference, interval and verdicts, those that the table has."""
+    if any(c.verdict.difference is not None for c in measured):
+        yield r"$\Delta$: ours minus published."
+    if any(len(c.records) > 1 for c in measured):
+        yield r"$\pm$: half the 95\,\% prediction interval over seeds."
+    used = {c.verdict.name for c in measured}
+    if signs := [f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used]:
+        yield f"{', '.join(signs)}."
+
+
+def _outdated(measured: Sequence[Compared]) -> Iterator[str]:
+    """The cells whose numbers are not of the manifest as it is, five of them by name."""
+    outdated = ["/".join(c.cell.id.split("/")[2:]) for c in measured if c.outdated]
+    if outdated:
+        more = f" and {len(outdated) - 5} more" if len(outdated) > 5 else ""
+        yield escape(f"Not measured as the manifest is: {', '.join(outdated[:5])}{more}.")
+
+
+def _marks(table: Table) -> Iterator[str]:
+    """The footnote marks of the paper."""
+    meanings = [f"{escape(sign)} {escape(_meaning(mark, table))}" for sign, mark in table.marks.items()]
+    if meanings:
+        yield f"Published marks: {'; '.join(meanings)}."
+
+
+def _meaning(mark: Mark, table: Table) -> str:
+    if mark.means == "significant":
+        labels = {row.system: row.label for row in reversed(table.rows)}
+        return f"better than {', '.join(labels.get(row, row) for row in mark.over)}"
+    return mark.source or mark.property or mark.note or "not explained"

@@ -1,0 +1,71 @@
+"""The entries of a table in LaTeX: a number, or words in its place, and what follows it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from repro.judging.compared import Compared
+from repro.judging.verdict import prediction_half_width
+from repro.report.grid import rounded
+from repro.report.latex_text import SYMBOLS, escape, raised
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A number, or words in its place, with what follows it."""
+
+    number: str = ""
+    after: str = ""
+    bold: bool = False
+
+    @property
+    def code(self) -> str:
+        """The number as LaTeX, with signs as long as its digits are wide."""
+        number = re.sub(r"^[+-](?=\d)", lambda sign: f"${sign[0]}$", self.number)
+        return rf"\textbf{{{number}}}" if self.bold else number
+
+
+def published(c: Compared | None) -> Entry:
+    if c is None:
+        return Entry("--")
+    printed = c.cell.printed
+    return Entry(escape(printed.plain), raised(escape(printed.marks)), printed.bold)
+
+
+def difference(c: Compared | None) -> Entry:
+    """Ours less the published number, and what follows for the verdict."""
+    if c is None or c.measured is None or c.verdict.difference is None:
+        return Entry()
+    number = rounded(c.verdict.difference, c.cell)
+    sign = SYMBOLS.get(c.verdict.name, "")
+    return Entry(number if number.startswith("-") else f"+{number}", rf"\,{sign}" if sign else "")
+
+
+def interval(c: Compared) -> str:
+    """Half the 95 % prediction interval over seeds, where there are several."""
+    if len(c.records) < 2:
+        return ""
+    half = prediction_half_width([Decimal(f"{r.measured:.12g}") for r in c.records])
+    return rf"{{\scriptsize$\,\pm\,${rounded(float(half), c.cell)}}}"
+
+
+def in_line(entries: Sequence[Entry]) -> list[Entry]:
+    """Numbers that end alike: those with fewer decimals are followed by the room of the others'."""
+    decimals = [len(entry.number.partition(".")[2]) for entry in entries]
+    most = max(decimals)
+    return [
+        replace(entry, after=rf"\phantom{{{'.' * (not own)}{'0' * (most - own)}}}{entry.after}")
+        if has_digit(entry) and own < most
+        else entry
+        for entry, own in zip(entries, decimals, strict=True)
+    ]
+
+
+def has_digit(entry: Entry) -> bool:
+    return any(map(str.isdigit, entry.number))
+
+
+def visible(code: str) -> int:
+    """How many characters of LaTeX are set, roughly."""
+    return len(re.sub(r"\\[A-Za-z]+|[{}\\,]", "", re.sub(r"\$[^$]*\$", "x", code)))
