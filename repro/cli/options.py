@@ -69,7 +69,7 @@ def selecting(function: Callable) -> Callable:
             rows=rows,
             scale=scale_name,
             seeds=_seeds(seeds),
-            readings=_readings(readings),
+            readings=reading_choices(readings),
             workspace=Workspace.open(store, results),
         )
         return function(chosen, **others)
@@ -98,7 +98,8 @@ def _seeds(text: str | None) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, parts)))
 
 
-def _readings(pairs: tuple[str, ...]) -> dict[str, str]:
+def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:
+    """The choices of ``--reading ID=CHOICE``, each reading once. Raises UsageError for another form."""
     choices = {}
     for pair in pairs:
         identifier, equals, choice = pair.partition("=")

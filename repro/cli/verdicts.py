@@ -39,7 +39,7 @@ def show(comparison: Comparison, plan: Plan, store: Store, *, as_json: bool) -> 
     ``plan`` was looked up in the store, whose artefacts of other code are counted.
     """
     from repro.cli.printing import emit_json
-    from repro.judging.comparison import cells_as_json
+    from repro.judging.plain_values import cells_as_json
 
     made = origins(plan, store)
     if as_json:
@@ -101,8 +101,8 @@ def notices(comparison: Comparison) -> list[str]:
             lines.setdefault(f"failed: {c.verdict.why}", []).append(c.cell.id)
         for about in filter(None, (c.contradicted, c.outdated)):
             lines.setdefault(about, []).append(c.cell.id)
-        if c.records and c.records[0].origin:
-            lines.setdefault(c.verdict.why, []).append(c.cell.id)
+        for run in c.imported:
+            lines.setdefault(run.verdict.why, []).append(c.cell.id)
         for reading, why in (c.records[0].substitutes if c.records else {}).items():
             lines.setdefault(f"substitute: reading {reading}: {why}", []).append(c.cell.id)
     untested = list(dict.fromkeys(comparison.untested)) or _unstored(comparison)

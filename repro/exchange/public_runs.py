@@ -1,8 +1,8 @@
 """Public runs by others: the files there are, and the published cells that each can be scored for."""
 
 import functools
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.errors import DataError
@@ -23,6 +23,8 @@ class PublicRun:
         system: what a row's id ends in.
         toolkit: the software that made it.
         source: where it was made public; None where that is not known.
+        settings: its parameters in words, and how they are known; None where they are not.
+        readings: reading -> the choice that it follows; None for another than the reading has.
     """
 
     file: str
@@ -32,6 +34,8 @@ class PublicRun:
     system: str
     toolkit: str
     source: str | None
+    settings: str | None = None
+    readings: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
     def described(self) -> str:

@@ -11,11 +11,13 @@ from repro.evaluation.foreign_runs import ForeignRun, read_foreign
 from repro.evaluation.qrels import read_qrels
 from repro.evaluation.run_depth import check_depth
 from repro.exchange.public_runs import cells_of_run, present, scorable_cells
+from repro.exchange.run_origin import Origin, departures
 from repro.graph import Node, check_types
 from repro.judging.imported import SCALE, imported_verdict
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
 from repro.progress import Progress
+from repro.running.cell_readings import CellReadings
 from repro.running.engines.inline import ensure
 from repro.running.imports import import_of, scoring
 from repro.running.measurement import COMPUTED, Measurement
@@ -34,12 +36,14 @@ class Imported:
 
     Attributes:
         facts: of the file: form, queries, lines, depth, nudged.
+        made: how the cell's own recipe measures it; empty without one.
         added: the record as it was added; None where it was there before.
     """
 
     cell: Cell
     record: Record
     facts: dict
+    made: tuple[Node, ...]
     added: Appended | None
 
     @property
@@ -50,7 +54,7 @@ class Imported:
     @property
     def verdict(self) -> Verdict:
         """The verdict on the imported run alone."""
-        return imported_verdict(self.cell, [self.record])
+        return imported_verdict(self.cell, self.record, self.made)
 
     @property
     def described(self) -> str:
@@ -73,6 +77,7 @@ class Imported:
             "difference": judged.difference,
             "verdict": judged.name,
             "why": judged.why,
+            "readings": r.readings,
             "queries": r.queries,
             "missing": r.missing,
             "fingerprint": r.fingerprint,
@@ -89,20 +94,20 @@ class Importer:
         self.store, self.results = workspace.store, workspace.results
         self.progress = progress
         self.machine, self.builder = workspace.machine, workspace.builder(scale(SCALE))
+        self.readings = CellReadings(workspace.data)
 
-    def add(self, path: Path, cells: Sequence[Cell], *, source: str | None) -> list[Imported]:
+    def add(self, path: Path, cells: Sequence[Cell], *, origin: Origin) -> list[Imported]:
         """Record the score of the run in ``path`` in each cell; nothing is recorded unless all can be.
 
-        Args:
-            source: where the file is from, in words.
-
         Raises:
-            UsageError: a cell that no run can measure, or that looks deeper than the run goes.
+            UsageError: a cell that no run can measure, or that looks deeper than the run goes; a reading that
+                no cell rests on, or a choice that it does not have.
             DataError: the file is malformed or answers other topics.
             StoreError: it is a store's, and damaged.
             BlockedError: the judgements are not on this machine.
         """
         check_where_stored(path)
+        followed = departures(cells, origin.readings, self.readings)
         plans = {cell.id: self._scoring(cell) for cell in cells}
         checked: dict[str, ForeignRun] = {}
         for cell in cells:
@@ -113,8 +118,13 @@ class Importer:
         finished = [_with_run(plans[cell.id], path, digest, self.machine) for cell in cells]
         for measurement in finished:
             self._ensure([*measurement.runs, *measurement.parts])
-        origin = {"kind": "import", "file": path.name, "sha256": digest, "source": source}
-        return [self._record(m, origin, checked[m.cell.column.dataset].tag) for m in finished]
+        about = {"kind": "import", "file": path.name, "sha256": digest, **origin.as_json()}
+        imported = []
+        for m in finished:
+            cell, tag = m.cell, checked[m.cell.column.dataset].tag
+            made = plans[cell.id].parts if cell.recipe else ()
+            imported.append(self._record(m, {**about, "tag": tag}, followed[cell.id], made))
+        return imported
 
     def _scoring(self, cell: Cell) -> Measurement:
         """How a run is scored for the cell; its recipe's own run stands where the file's will."""
@@ -140,12 +150,14 @@ class Importer:
         """Make sure that the store holds the nodes. Raises what stands in the way."""
         ensure(nodes, self.store, self.progress, machine=self.machine, quiet=True).raise_first()
 
-    def _record(self, measurement: Measurement, origin: dict, tag: str | None) -> Imported:
-        origin = {**origin, "tag": tag, **scoring(measurement)}
-        record = replace(measured(measurement, SCALE, self.store), origin=origin)
+    def _record(
+        self, measurement: Measurement, origin: dict, readings: dict[str, str], made: tuple[Node, ...]
+    ) -> Imported:
+        about = {"origin": {**origin, **scoring(measurement)}, "readings": readings}
+        record = replace(measured(measurement, SCALE, self.store), **about)
         facts = self.store.record(measurement.runs[0])["facts"]
         added = self.results.append([record])
-        return Imported(measurement.cell, record, facts, added[0] if added else None)
+        return Imported(measurement.cell, record, facts, made, added[0] if added else None)
 
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[Imported], list[str]]:
@@ -157,7 +169,8 @@ def import_public(importer: Importer, folder: Path) -> tuple[list[Imported], lis
         cells, deeper = cells_of_run(run, every)
         notices += [f"left out: {cell.id} looks deeper than {run.file} goes ({run.depth})" for cell in deeper]
         if cells:
-            imported += importer.add(folder / run.file, cells, source=run.described)
+            origin = Origin(run.described, run.toolkit, run.settings, run.readings)
+            imported += importer.add(folder / run.file, cells, origin=origin)
         else:
             notices.append(f"left out: {run.file}, as no paper prints {run.system} on {run.dataset}")
     return imported, notices

@@ -3,6 +3,9 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from repro.datasets.catalog import dataset
+from repro.judging.imported import ImportedRun
+from repro.judging.query_interval import QueryInterval, query_interval
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Reading
@@ -24,6 +27,8 @@ class Compared:
         obstacles: what stands in the way, for a cell that is blocked.
         outdated: why the records are not of the graph and the manifest as they are now; empty where they are.
         contradicted: which record the stored scores, shown in its place, contradict; empty where none.
+        imported: runs that others made of the cell's system, each with a verdict of its own; no measurements.
+        collections: ids of the data that the cell is measured on at this scale.
     """
 
     cell: Cell
@@ -33,6 +38,8 @@ class Compared:
     obstacles: tuple[Obstacle, ...] = ()
     outdated: str = ""
     contradicted: str = ""
+    imported: tuple[ImportedRun, ...] = ()
+    collections: tuple[str, ...] = ()
 
     @property
     def current(self) -> bool:
@@ -46,32 +53,71 @@ class Compared:
             return None
         return sum(r.measured for r in self.records) / len(self.records)
 
-    def as_json(self) -> dict:
-        """The object that ``run``, ``compare`` and ``status`` print with ``--json``."""
+    @property
+    def published(self) -> float | None:
+        """The published number in its unit; None for a dash or words."""
+        return None if self.cell.printed.value is None else float(self.cell.printed.value)
 
-        def of_first(name: str, otherwise: object = None) -> object:
-            return getattr(self.records[0], name) if self.records else otherwise
+    @property
+    def measurement(self) -> tuple[frozenset[str], str] | None:
+        """The evaluations behind the number and the measure read from them, which cells may share."""
+        return (
+            (frozenset(r.fingerprint for r in self.records), self.records[0].measure)
+            if self.records
+            else None
+        )
 
-        return {
-            "id": self.cell.id,
-            "printed": self.cell.text,
-            "measured": self.measured,
-            "verdict": self.verdict.name,
-            "why": self.verdict.why,
-            "scale": self.scale,
-            "unit": self.cell.unit,
-            "measure": of_first("measure"),
-            "seeds": [r.seed for r in self.records],
-            "fingerprint": of_first("fingerprint"),
-            "fingerprints": [r.fingerprint for r in self.records],
-            "current": self.current,
-            "queries": of_first("queries"),
-            "missing": of_first("missing"),
-            "readings": of_first("readings", {}),
-            "substitutes": of_first("substitutes", {}),
-            "origin": of_first("origin", {}),
-            "blocked": [{"cause": o.cause, "remedy": o.remedy} for o in self.obstacles],
-        }
+    @property
+    def measured_on(self) -> tuple[str, ...]:
+        """Ids of the data behind the number, as recorded; what the scale says where a record does not."""
+        recorded = tuple(self.records[0].collections) if self.records else ()
+        return recorded or self.collections
+
+    @property
+    def stand_ins(self) -> tuple[str, ...]:
+        """Ids of the data that stand in for those that the published number is of."""
+        named = self.cell.column.dataset
+        published = {named, *(dataset(named).members if named else ())}
+        if self.scale == "full":
+            return ()
+        return tuple(identifier for identifier in self.measured_on if identifier not in published)
+
+    @property
+    def interval(self) -> QueryInterval | None:
+        """The 95 % interval over queries of the measured mean."""
+        return query_interval(self.records)
+
+    @property
+    def published_inside(self) -> bool | None:
+        """Whether the published mean lies inside the interval; None where the two are not compared."""
+        interval = self.interval if self.verdict.difference is not None else None
+        return interval.holds(self.cell.printed) if interval else None
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Our run of a cell against a run that somebody else made of that very system, query by query.
+
+    Attributes:
+        over: the other run's file, made by ``maker``.
+        difference: of the means, ours less theirs; with its 95 % bootstrap interval, fractions.
+        effect_size: the difference over the standard deviation of the queries' differences.
+        p: of ranx's two-sided paired t-test; ``holm_p`` the same, corrected for the tests of its table and
+            measure; ``permutation_p`` by flips of sign.
+        wins, ties, losses: queries on which ours is above, equal, below.
+    """
+
+    over: str
+    maker: str
+    difference: float
+    interval: tuple[float, float] | None
+    effect_size: float | None
+    p: float | None
+    holm_p: float | None
+    permutation_p: float | None
+    wins: int
+    ties: int
+    losses: int
 
 
 @dataclass
@@ -83,12 +129,14 @@ class Comparison:
         tests: (paper, table, dataset) -> content of significance.json.
         untested: why tests that were due could not be computed.
         readings: cell -> the readings that its number rests on, by id; filled for a report.
+        paired: cell -> our run of it against the runs that others made of that very system.
     """
 
     cells: list[Compared]
     tests: dict[tuple[str, str, str], dict] = field(default_factory=dict)
     untested: list[str] = field(default_factory=list)
     readings: dict[str, dict[str, Reading]] = field(default_factory=dict)
+    paired: dict[str, tuple[PairedTest, ...]] = field(default_factory=dict)
 
     def counts(self) -> Counter:
         """How often each verdict was given."""
@@ -102,7 +150,7 @@ class Comparison:
         return tables
 
     def betters(self, compared: Compared) -> list[str]:
-        """Ids of the rows that this cell's row beats significantly, by the test of its table."""
+        """Ids of the rows that this cell's row beats significantly: paired t, Holm over this row's tests."""
         test, max_p = self._test(compared)
         if not test:
             return []
@@ -111,8 +159,8 @@ class Comparison:
             name
             for other, name in enumerate(test["names"])
             if other != mine
-            and test["p"][mine][other] is not None
-            and test["p"][mine][other] <= max_p
+            and test["holm_student_p"][mine][other] is not None
+            and test["holm_student_p"][mine][other] <= max_p
             and test["means"][mine] > test["means"][other]
         ]
 

@@ -6,13 +6,12 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
 
-from repro.graph import walk
 from repro.judging.compared import Compared, Comparison
-from repro.judging.effects import Effect, effects, orders
 from repro.judging.evidence import Evidence
-from repro.judging.imported import imported_verdict, with_imported_runs
+from repro.judging.imported import ImportedRun, imported_verdict
+from repro.judging.paired_runs import stored_paired_tests
 from repro.judging.row_tests import stored_tests
-from repro.judging.tolerance import UNITS, Tolerance, tolerance
+from repro.judging.tolerance import UNITS, Tolerance, implied_class, tolerance
 from repro.judging.verdict import Verdict, verdict
 from repro.running.measurement import not_at
 from repro.running.plan import Plan
@@ -60,36 +59,18 @@ def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
     plan.look(store)
     comparison = compare(plan, results, store=store)
     comparison.tests.update(stored_tests(plan, store))
+    comparison.paired.update(stored_paired_tests(comparison, plan, store))
     return comparison
 
 
-def cells_as_json(comparison: Comparison) -> list[dict]:
-    """An object per cell: published and measured, tests between rows, effects, order of the rows."""
-    against = {key: (effects(cells), orders(cells)) for key, cells in comparison.by_table().items()}
-    return [
-        c.as_json()
-        | {"tests": comparison.pairs(c)}
-        | _effects_and_order(c, *against[c.cell.paper.name, c.cell.table.id])
-        for c in comparison.cells
-    ]
-
-
-def _effects_and_order(compared: Compared, gains: list[Effect], taus: dict[str, tuple[float, int]]) -> dict:
-    row, column = compared.cell.row.id, compared.cell.column.id
-    tau, rows = taus.get(column, (None, 0))
-    return {
-        "effects": [e.as_json() for e in gains if (e.row, e.column) == (row, column)],
-        "order": None if tau is None else {"tau": tau, "rows": rows},
-    }
-
-
 def _judge(case: Evidence) -> Compared:
-    """The strongest thing that can be said of a cell, the strongest first."""
-    return _failed(case) or _recorded(case) or _imported(case) or _blocked(case) or _not_run(case)
+    """The strongest thing that can be said of a cell, the strongest first, beside runs of others."""
+    judged = _failed(case) or _recorded(case) or _blocked(case) or _not_run(case)
+    return replace(judged, imported=_imported(case))
 
 
 def _compared(case: Evidence, verdict: Verdict, records: Iterable[Record] = ()) -> Compared:
-    return Compared(case.cell, case.plan.scale.name, tuple(records), verdict)
+    return Compared(case.cell, case.plan.scale.name, tuple(records), verdict, collections=case.collections)
 
 
 def _failed(case: Evidence) -> Compared | None:
@@ -116,7 +97,7 @@ def _recorded(case: Evidence) -> Compared | None:
     )
     outdated, contradicted = "" if case.current else _outdated(case), _contradicted(case)
     why = "; ".join(filter(None, [judged.why, contradicted, outdated]))
-    judged = with_imported_runs(replace(judged, why=why), case.imported)
+    judged = replace(judged, why=why)
     return replace(_compared(case, judged, chosen), contradicted=contradicted, outdated=outdated)
 
 
@@ -154,12 +135,10 @@ def _other_seeds(case: Evidence) -> str:
     return f"measured with {f'--seeds {named}' if named else 'its own seed'}, which was not asked for here"
 
 
-def _imported(case: Evidence) -> Compared | None:
-    """Judge by runs that others made, which say nothing of a reading that the user chose."""
-    substituted = {reading for m in case.measurements for reading in m.substitutes}
-    if not case.imported or set(case.departures) - substituted:
-        return None
-    return _compared(case, imported_verdict(case.cell, case.imported), case.imported[-1:])
+def _imported(case: Evidence) -> tuple[ImportedRun, ...]:
+    """The runs that others made, each judged by itself."""
+    parts = [node for m in case.measurements for node in m.parts]
+    return tuple(ImportedRun(r, imported_verdict(case.cell, r, parts)) for r in case.imported)
 
 
 def _blocked(case: Evidence) -> Compared | None:
@@ -194,11 +173,7 @@ def _tolerance(case: Evidence) -> Tolerance | None:
     measures = [cell.column.measure] if cell.column.measure else [m.cell.column.measure for m in case.parts]
     if cell.unit not in UNITS or not any(measures[:1]):
         return None
-    stages = {node.stage for m in case.parts for node in walk(m.parts)}
-    if stages & {"pretrain", "finetune"}:
-        implied = "retrained"
-    else:
-        implied = "re-encoded" if stages & {"backbone", "released"} else "deterministic"
+    implied = implied_class([node for m in case.parts for node in m.parts])
     return tolerance(cell.row.tolerance or implied, measures[0], unit=cell.unit)
 
 

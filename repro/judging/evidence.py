@@ -1,7 +1,7 @@
 """Everything that a verdict on one cell may rest on, and which of its records are measurements of it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from repro.manifest.cells import Cell
@@ -75,17 +75,27 @@ class Evidence:
         wanted, others = set(self.identities.values()), {r.identity: r for r in self.other_results}
         known = newest(r for r in self.of_readings if r.identity in wanted and not r.assumed)
         pairs = ((r, others.get(r.identity, r)) for r in known)
-        return [(r, None if now.result == r.result else now) for r, now in pairs]
+        return [(_fuller(r, now), None) if now.result == r.result else (r, now) for r, now in pairs]
 
     @cached_property
     def imported(self) -> list[Record]:
-        """The newest record of each run that others made and that was scored as the cell is, in order."""
+        """The newest record of each run that others made and that was scored as the cell is, in order.
+
+        Where the user chose a reading, those of runs that are known to follow it.
+        """
+        chosen = self.departures.keys() - {reading for m in self.parts for reading in m.substitutes}
         kept: dict[tuple, Record] = {}
         for r in self.records:
             if r.origin and not r.assumed and self._scored_alike(r):
-                kept.pop(r.key, None)
-                kept[r.key] = r
-        return list(kept.values())
+                kept.pop(r.identity, None)
+                kept[r.identity] = r
+        runs = kept.values()
+        return [r for r in runs if all(r.readings.get(c) == self.departures[c] for c in chosen)]
+
+    @cached_property
+    def collections(self) -> tuple[str, ...]:
+        """Ids of the data that the cell is measured on at the plan's scale."""
+        return tuple(dict.fromkeys(identifier for m in self.parts for identifier in m.collections))
 
     def _scored_alike(self, record: Record) -> bool:
         """Whether an imported run was scored as the cell is; by the same judgements, if they are here."""
@@ -96,6 +106,13 @@ class Evidence:
         if any(parent.fingerprint in machine.obstacles for parent in now.parts[0].parents()):
             return scoring(now).items() <= record.origin.items()
         return record.fingerprint == now.fingerprint
+
+
+def _fuller(record: Record, other: Record) -> Record:
+    """The record, with what another of the same scores says beside the result."""
+    if not other.tells_more_than(record):
+        return record
+    return replace(record, collections=other.collections, deviation=other.deviation)
 
 
 def newest(records: Iterable[Record]) -> list[Record]:

@@ -1,33 +1,90 @@
-"""Verdicts on the imported runs of a cell, which somebody else made."""
+"""Runs that others made, beside a published cell: what each is, and a verdict of its own."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from repro.judging.tolerance import UNITS, tolerance
+from repro.graph import Node
+from repro.judging.tolerance import UNITS, Tolerance, implied_class, tolerance
 from repro.judging.verdict import Verdict, verdict
 from repro.manifest.cells import Cell
 from repro.store.results import Record
 
 SCALE = "full"  # what others ran is compared with the published number, or not at all
-TOLERANCE = "re-encoded"  # another machine, another version of the software: the least that may differ
 
 
-def imported_verdict(cell: Cell, records: Sequence[Record]) -> Verdict:
-    """Judge the newest of a cell's imported runs; ``why`` names it, and the values of the others."""
-    *others, record = records
-    stated = cell.row.tolerance or TOLERANCE
-    width = tolerance(stated, cell.column.measure, unit=cell.unit) if cell.unit in UNITS else None
-    judged = verdict(cell.printed, [record.measured], scale=SCALE, modified=False, tolerance=width)
-    return with_imported_runs(replace(judged, why=f"imported run {_name(record)}: {judged.why}"), others)
+@dataclass(frozen=True)
+class ImportedRun:
+    """A run that somebody else made of a cell's system, scored as the cell is.
+
+    It is no measurement of the suite's: its verdict counts neither among those that pass nor among those that
+    fail.
+    """
+
+    record: Record
+    verdict: Verdict
+
+    @property
+    def measured(self) -> float:
+        """The run's score in the unit of the published number."""
+        return self.record.measured
+
+    @property
+    def file(self) -> str:
+        """The name of the file that was imported."""
+        return str(self.record.origin.get("file", "without a name"))
+
+    @property
+    def maker(self) -> str:
+        """The toolkit that made the run or, where nobody said, the name of its file."""
+        return str(self.record.origin.get("toolkit") or self.file)
+
+    @property
+    def settings(self) -> str:
+        """The settings of the run in words; empty where nobody said."""
+        return str(self.record.origin.get("settings") or "")
+
+    def as_json(self) -> dict:
+        """The object that ``compare --json`` prints below the cell."""
+        record = self.record
+        return {
+            "file": self.file,
+            "toolkit": record.origin.get("toolkit"),
+            "settings": record.origin.get("settings"),
+            "measured": record.measured,
+            "difference": self.verdict.difference,
+            "verdict": self.verdict.name,
+            "why": self.verdict.why,
+            "queries": record.queries,
+            "missing": record.missing,
+            "readings": record.readings,
+            "fingerprint": record.fingerprint,
+            "origin": record.origin,
+        }
 
 
-def with_imported_runs(judged: Verdict, imported: Sequence[Record]) -> Verdict:
-    """The same verdict, whose ``why`` also names the values of imported runs of the cell."""
-    if not imported:
-        return judged
-    values = ", ".join(f"{_name(r)} gave {r.measured:.6g}" for r in imported)
-    return replace(judged, why=f"{judged.why}; also imported: {values}")
+def imported_verdict(cell: Cell, record: Record, made: Iterable[Node]) -> Verdict:
+    """Judge one imported run under the readings that it follows; ``why`` names it.
+
+    Args:
+        made: how the cell's own recipe measures it, from which the tolerance follows; empty without a recipe.
+    """
+    width, modified = _tolerance(cell, list(made)), bool(record.readings)
+    judged = verdict(cell.printed, [record.measured], scale=SCALE, modified=modified, tolerance=width)
+    if judged.name == "modified":
+        chosen = ", ".join(f"{reading} is {choice}" for reading, choice in record.readings.items())
+        judged = replace(judged, why=f"it follows another reading than the row: {chosen}")
+    run = ImportedRun(record, judged)
+    made_by = ", ".join(filter(None, [record.origin.get("toolkit"), run.settings]))
+    named = f"{run.file} ({made_by})" if made_by else run.file
+    return replace(judged, why=f"run by others, {named}: {judged.why}")
 
 
-def _name(record: Record) -> str:
-    return str(record.origin.get("file", "without a name"))
+def _tolerance(cell: Cell, made: list[Node]) -> Tolerance | None:
+    """The class that the row states, else the one of what its recipe makes; None where nothing says.
+
+    Others encoded again what a recipe of ours would train.
+    """
+    if cell.unit not in UNITS or not (cell.row.tolerance or made):
+        return None
+    implied = implied_class(made).replace("retrained", "re-encoded")
+    return tolerance(cell.row.tolerance or implied, cell.column.measure, unit=cell.unit)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from repro.datasets.catalog import dataset
 from repro.errors import ReproError
-from repro.graph import Node
+from repro.graph import Node, walk
 from repro.judging.compared import Comparison
 from repro.progress import Progress
 from repro.running.engines.inline import ensure
@@ -57,11 +57,11 @@ def _test(rows: Mapping[str, tuple[Node, ...]], measures: list[str]) -> Node:
 
 def stored_tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict]:
     """The content of significance.json of those tests that the store holds, of scores as they are."""
-    nodes = {key: node for key, node in tests(plan, store).items() if _is_stored(node, store)}
+    nodes = {key: node for key, node in tests(plan, store).items() if is_stored(node, store)}
     return {key: read_json(store.path(node) / "significance.json") for key, node in nodes.items()}
 
 
-def _is_stored(node: Node, store: Store) -> bool:
+def is_stored(node: Node, store: Store) -> bool:
     """Whether a test is stored, and what it was made of was not made again since and came out otherwise."""
     if store.state(node) != "stored":
         return False
@@ -73,11 +73,23 @@ def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progre
     """Add the tests between rows to ``comparison``, computing those not stored yet; what fails is noted."""
     for key, node in tests(plan, store).items():
         try:
-            if not _is_stored(node, store):
-                progress.note(f"  comparing rows of {key[0]} table {key[1]} on {key[2]}")
-                if store.state(node) == "stored":
-                    store.discard(node)
-                ensure([node], store, progress, machine=plan.machine, quiet=True).raise_first()
-            comparison.tests[key] = read_json(store.path(node) / "significance.json")
+            about = f"  comparing rows of {key[0]} table {key[1]} on {_judged(node)}"
+            comparison.tests[key] = computed(node, plan, store, progress, about=about)
         except ReproError as error:
             comparison.untested.append(str(error))
+
+
+def computed(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
+    """The content of a test, which is made (and noted in words) where it is not stored or of older scores."""
+    if not is_stored(node, store):
+        progress.note(about)
+        if store.state(node) == "stored":
+            store.discard(node)
+        ensure([node], store, progress, machine=plan.machine, quiet=True).raise_first()
+    return read_json(store.path(node) / "significance.json")
+
+
+def _judged(node: Node) -> str:
+    """The data that the rows of a test are judged on, a stand-in by its own name."""
+    judged = (n.params["dataset"] for n in walk([node]) if n.stage == "qrels")
+    return ", ".join(dict.fromkeys(judged))

@@ -1,11 +1,13 @@
 """Tolerance classes: how far a mean of few seeds may lie from the published value, and who says so."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
 
 from repro.errors import check_known
+from repro.graph import Node, walk
 
 UNITS = {"fraction": Decimal(1), "percent": Decimal(100)}
 DEFAULT = "retrained"  # how this suite makes a row unless the manifest says otherwise
@@ -40,6 +42,14 @@ def tolerance(name: str | None, measure: str | None, unit: str) -> Tolerance | N
     if entry is None or unit not in UNITS:
         return None
     return Tolerance(name, Decimal(entry["half_width"]) * UNITS[unit], entry["source"])
+
+
+def implied_class(nodes: Iterable[Node]) -> str:
+    """The class that a graph implies: something is trained in it, or encoded, or neither."""
+    stages = {node.stage for node in walk(nodes)}
+    if stages & {"pretrain", "finetune"}:
+        return "retrained"
+    return "re-encoded" if stages & {"backbone", "released"} else "deterministic"
 
 
 @cache

@@ -100,7 +100,9 @@ class _Writer:
         if len(words) == 1 and not numbers:
             [word] = words
             beneath = [Text(f"  {word}", style=STYLES[word]), *(Text() for _ in cells)]
-        return [[label, *map(_published, cells)], beneath]
+        others = [[Text("  by others", style="dim"), *map(_by_others, cells)]]
+        has_others = any(c and c.imported for c in cells)
+        return [[label, *map(_published, cells)], beneath, *(others if has_others else [])]
 
     def across(self) -> Sheet:
         """Systems across, as the paper has a transposed table: published and ours side by side."""
@@ -139,6 +141,16 @@ class _Writer:
 
 def _published(c: Compared | None) -> Shown:
     return Value(Text("–"), Text()) if c is None else _as_printed(c.cell)
+
+
+def _by_others(c: Compared | None) -> Shown:
+    """The last run that somebody else made, which is no measurement of the suite's, with its own verdict."""
+    if c is None or not c.imported:
+        return Text()
+    run = c.imported[-1]
+    return Value(
+        Text(rounded(run.measured, c.cell), style="dim"), Text(f" {run.verdict.name}", style="dim italic")
+    )
 
 
 CELL_HEAD = ("cell", "published", "measured", "difference", "verdict", "scale", "better than")

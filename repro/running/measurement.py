@@ -55,6 +55,13 @@ class Measurement:
         """The runs these evaluations score, in the order of ``parts``; none where nothing is searched."""
         return tuple(part.inputs["run"] for part in self.parts if "run" in part.inputs)
 
+    @cached_property
+    def collections(self) -> tuple[str, ...]:
+        """Ids of the data that are searched and judged, at a smaller scale those that stand in."""
+        judged = [part.inputs["qrels"] for part in self.parts if "qrels" in part.inputs]
+        nodes = judged or [node for node in walk(self.parts) if node.stage == "corpus"]
+        return tuple(dict.fromkeys(node.params["dataset"] for node in nodes))
+
     @property
     def fingerprint(self) -> str:
         """The identity of the measurement: the one part's fingerprint, or a digest over all parts'."""

@@ -3,7 +3,8 @@
 import contextlib
 import functools
 import hashlib
-from collections.abc import Iterable, Mapping
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -77,8 +78,8 @@ def _scored(measurement: Measurement, scale: str, store: Store) -> Record:
     means: dict[str, float] = {}
     queries: dict[str, int] = {}
     missing: dict[str, int] = {}
-    for part in measurement.parts:
-        scores = _scores_of(part, store)
+    every = [_scores_of(part, store) for part in measurement.parts]
+    for part, scores in zip(measurement.parts, every, strict=True):
         judged = part.inputs.get("qrels", part).fingerprint
         values = scores["measures"][measurement.measure]
         means[part.fingerprint] = sum(values) / len(values)
@@ -97,7 +98,21 @@ def _scored(measurement: Measurement, scale: str, store: Store) -> Record:
         unit=measurement.cell.unit,
         readings=dict(measurement.departures),
         substitutes=dict(measurement.substitutes),
+        collections=list(measurement.collections),
+        deviation=_deviation(measurement, every),
     )
+
+
+def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None:
+    """The standard deviation (n - 1) of the queries' scores in the cell's unit, each the mean of its runs.
+
+    None below two queries, over several collections, and for the best of several groups of runs.
+    """
+    if len(measurement.groups) > 1 or any(of["queries"] != scores[0]["queries"] for of in scores):
+        return None
+    values = (of["measures"][measurement.measure] for of in scores)
+    by_query = [statistics.fmean(each) for each in zip(*values, strict=True)]
+    return statistics.stdev(by_query) * PER_UNIT.get(measurement.cell.unit, 1) if len(by_query) > 1 else None
 
 
 def _scores_of(part: Node, store: Store) -> dict:
@@ -162,6 +177,8 @@ def _average(cell: Cell, parts: list[Record]) -> Record:
         missing=sum(r.missing for r in parts),
         readings=_merged(r.readings for r in parts),
         substitutes=_merged(r.substitutes for r in parts),
+        collections=list(dict.fromkeys(id for r in parts for id in r.collections)),
+        deviation=None,
     )
 
 

@@ -29,6 +29,10 @@ class Record:
         environment: commit, versions and hardware of the process that recorded it.
         origin: of somebody else's run: kind (import), file, sha256, source, tag, and how it was scored; empty
             for the suite's own.
+        collections: ids of the data that was searched and judged, stand-ins as themselves; empty in records of
+            versions that did not say.
+        deviation: of the queries' scores around ``measured``, in its unit (n - 1); None where the value is no
+            mean over one set of queries, and in records of versions that did not say.
         assumed: whether a conversion took measure and unit from the manifest and nothing proved them.
     """
 
@@ -49,6 +53,8 @@ class Record:
     recorded: str = ""
     origin: dict = field(default_factory=dict)
     assumed: bool = False
+    collections: list[str] = field(default_factory=list)
+    deviation: float | None = None
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -64,6 +70,14 @@ class Record:
     def result(self) -> tuple[float, int, int]:
         """What was measured: value, queries, missing ones."""
         return self.measured, self.queries, self.missing
+
+    def tells_more_than(self, other: "Record") -> bool:
+        """Whether this record of the same result proves or says what the other does not."""
+        if other.assumed or self.assumed:
+            return other.assumed and not self.assumed
+        return bool(self.collections and not other.collections) or (
+            self.deviation is not None and other.deviation is None
+        )
 
 
 _RECORD = TypeAdapter(Record)

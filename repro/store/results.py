@@ -129,11 +129,11 @@ class Results:
 
 
 def _news(group: list[Record], newest: dict[tuple, Record]) -> Iterator[Appended]:
-    """The records of a group that say something else than the newest of their key, which they become."""
+    """The records of a group that say something else, or more, than the newest of their key."""
     for record in group:
         known = newest.get(record.key)
         differs = known is not None and known.result != record.result
-        if known is None or differs or (known.assumed and not record.assumed):
+        if known is None or differs or record.tells_more_than(known):
             newest[record.key] = record
             yield Appended(record, known if differs else None)
 

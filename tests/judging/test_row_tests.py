@@ -5,7 +5,8 @@ import pytest
 from repro.graph import Node, check_types
 from repro.judging import row_tests
 from repro.judging.compared import Comparison
-from repro.judging.comparison import cells_as_json, compare
+from repro.judging.comparison import compare
+from repro.judging.plain_values import cells_as_json
 from repro.judging.row_tests import run_tests
 from repro.manifest.cells import select
 from repro.progress import Progress

@@ -73,7 +73,11 @@ TESTS = {
     ("p", "1", "set"): {
         "max_p": 0.05,
         "measures": {
-            "RR@10": {"names": ["g.x", "g.y"], "means": [0.3, 0.4], "p": [[None, 0.01], [0.01, None]]}
+            "RR@10": {
+                "names": ["g.x", "g.y"],
+                "means": [0.3, 0.4],
+                "holm_student_p": [[None, 0.01], [0.01, None]],
+            }
         },
     }
 }

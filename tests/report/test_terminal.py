@@ -115,7 +115,7 @@ def _comparison(paper):
             "RR@10": {
                 "names": ["g.x", "g.y"],
                 "means": [0.3158, 0.3604],
-                "p": [[None, 0.01], [0.01, None]],
+                "holm_student_p": [[None, 0.01], [0.01, None]],
             }
         },
     }
@@ -152,7 +152,7 @@ def test_a_row_beats_another_only_when_it_is_better_and_significant():
     comparison = _comparison(_paper())
     assert comparison.betters(comparison.cells[1]) == ["g.x"]
     assert comparison.betters(comparison.cells[0]) == []
-    comparison.tests[("p", "1", "d")]["measures"]["RR@10"]["p"] = [[None, 0.06], [0.06, None]]
+    comparison.tests[("p", "1", "d")]["measures"]["RR@10"]["holm_student_p"] = [[None, 0.06], [0.06, None]]
     assert comparison.betters(comparison.cells[1]) == []
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from repro.errors import BlockedError, StageError, StoreError, UsageError
 from repro.judging.comparison import compare
+from repro.judging.plain_values import cell_as_json
 from repro.manifest.cells import select
 from repro.progress import Progress
 from repro.running.engines.inline import ensure
@@ -101,7 +102,7 @@ def test_an_obstacle_holds_back_only_what_is_below_it_and_says_what_to_do(make):
     cells = {c.cell.row.system: c for c in compare(whole, results, outcome=outcome).cells}
     assert cells["bm25"].measured == 0.5
     assert cells["bert"].verdict.name == "blocked"
-    assert cells["bert"].as_json()["blocked"] == [{"cause": "no words", "remedy": "find some"}]
+    assert cell_as_json(cells["bert"])["blocked"] == [{"cause": "no words", "remedy": "find some"}]
 
 
 def test_what_a_stage_finds_missing_while_it_runs_blocks_too(make):

@@ -18,26 +18,40 @@ Examples:
 @click.argument("file", required=False)
 @click.option("--cell", "cells", multiple=True, metavar="ID", help="A cell it measures; may be repeated.")
 @click.option("--source", metavar="TEXT", help="Where the file is from; kept with the record.")
+@click.option("--toolkit", metavar="TEXT", help="The software that made it; kept with the record.")
+@click.option(
+    "--reading",
+    "readings",
+    multiple=True,
+    metavar="ID=CHOICE",
+    help="The choice of a reading that it follows.",
+)
 @click.option("--public", metavar="DIR", help="Instead of FILE: the known public runs that lie in DIR.")
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
 @click.option("--table", "page", metavar="FILE", help="Also write what was imported as a Markdown table.")
 @click.option("--json", "as_json", is_flag=True, help="One object per cell and run on standard output.")
-def command(file, cells, source, public, store, results, page, as_json):
+def command(file, cells, source, toolkit, readings, public, store, results, page, as_json):
     """Score somebody else's run and record it for published cells, beside the suite's own.
 
     FILE is a TREC run or MS MARCO's qid-pid-rank, plain or gzipped, with or without an ir_metadata header. It
     is read strictly against the topics of the cells; ties are broken by the suite's rule; a cell that looks
-    deeper than the run goes is refused. The judgements are looked for in REPRO_DATA.
+    deeper than the run goes is refused. The judgements are looked for in REPRO_DATA. The run is judged by
+    itself, as no measurement of the suite's, and not compared where it follows another reading than the row.
     """
+    from repro.cli.options import reading_choices
     from repro.cli.verdicts import show_contradicted
-    from repro.exchange.run_import import Importer, import_public
+    from repro.exchange.run_import import Importer, Origin, import_public
     from repro.manifest.cells import select
     from repro.progress import TerminalProgress
     from repro.running.workspace import Workspace
     from repro.store import make_writable
 
-    if bool(file) == bool(public) or bool(public) == bool(cells) or (public and source):
+    if (
+        bool(file) == bool(public)
+        or bool(public) == bool(cells)
+        or (public and (source or toolkit or readings))
+    ):
         raise UsageError("import-run takes a FILE with --cell ID, or --public DIR alone")
     chosen = [] if public else select((), tables=(), rows=(), cells=cells)
     importer = Importer(Workspace.open(store, results), TerminalProgress())
@@ -48,7 +62,8 @@ def command(file, cells, source, public, store, results, page, as_json):
         for notice in notices:
             print(notice, file=sys.stderr)
     else:
-        imported = importer.add(Path(file), chosen, source=source)
+        origin = Origin(source, toolkit, readings=reading_choices(readings))
+        imported = importer.add(Path(file), chosen, origin=origin)
     if page:
         _write(imported, Path(page))
     _show(imported, as_json)

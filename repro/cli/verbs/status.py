@@ -16,6 +16,7 @@ def command(selection, as_json):
     """Show how far the selected cells have come, table by table."""
     from repro.cli.printing import emit_json, table
     from repro.judging.comparison import compare
+    from repro.judging.plain_values import cell_as_json
     from repro.running.provenance import origins
 
     plan, store = selection.plan(), selection.workspace.store
@@ -24,7 +25,7 @@ def command(selection, as_json):
     made = origins(plan, store)
     if as_json:
         by_cell = made.by_cell(plan)
-        return emit_json([c.as_json() | by_cell[c.cell.id] for c in comparison.cells])
+        return emit_json([cell_as_json(c) | by_cell[c.cell.id] for c in comparison.cells])
     rows = []
     for names, cells in comparison.by_table().items():
         done = sum(c.measured is not None for c in cells)

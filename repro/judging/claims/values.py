@@ -42,7 +42,7 @@ class Published:
 class Measured:
     """Our numbers of one scale, as ``repro compare`` judges them.
 
-    Records of an older graph, of another choice of a reading, and imported runs, are not used.
+    Records of an older graph, of another choice of a reading, and runs of others, are not used.
     """
 
     comparison: Comparison
@@ -50,7 +50,6 @@ class Measured:
 
     def __post_init__(self):
         known = {c.cell.id: c for c in self.comparison.cells if c.current and c.records}
-        known = {cell: c for cell, c in known.items() if not c.records[0].origin}
         object.__setattr__(self, "_known", known)
 
     def number(self, cell: Cell) -> float:

@@ -41,10 +41,9 @@ def test_there_is_no_test_across_columns_tables_or_rows_that_did_not_run():
     "compared",
     [
         _compared(MINE, 0.4, outdated="why"),
-        _compared(MINE, 0.4, origin={"kind": "import"}),
         Compared(cell(MINE), "tiny", (), Verdict("not run", "why")),
     ],
-    ids=["of an older graph", "of somebody else's run", "not recorded"],
+    ids=["of an older graph", "not recorded"],
 )
 def test_what_is_not_our_current_measurement_is_not_used(compared):
     with pytest.raises(NoNumber, match="is not measured"):

@@ -1,0 +1,94 @@
+"""Paired tests of our runs against those that others made of the very same system, where both are stored."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from repro.errors import ReproError
+from repro.evaluation.paired import holm
+from repro.graph import Node
+from repro.judging.compared import Compared, Comparison, PairedTest
+from repro.judging.imported import ImportedRun
+from repro.judging.row_tests import computed, is_stored
+from repro.progress import Progress
+from repro.running.imports import import_of
+from repro.running.measurement import Measurement
+from repro.running.plan import Plan
+from repro.store import Store, read_json
+
+NAMES = ("measured", "imported")
+Pair = tuple[Compared, ImportedRun, Node]
+
+
+def stored_paired_tests(
+    comparison: Comparison, plan: Plan, store: Store
+) -> dict[str, tuple[PairedTest, ...]]:
+    """Cell -> the tests that the store holds, of scores as they are."""
+    pairs = ((c, run, node) for c, run, node in _pairs(comparison, plan, store) if is_stored(node, store))
+    return _tests([(c, run, read_json(store.path(node) / "significance.json")) for c, run, node in pairs])
+
+
+def run_paired_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
+    """Add the tests to ``comparison``, computing those not stored yet; what fails is noted."""
+    contents = []
+    for c, run, node in _pairs(comparison, plan, store):
+        try:
+            about = f"  comparing our run of {c.cell.id} with {run.file}"
+            contents.append((c, run, computed(node, plan, store, progress, about=about)))
+        except ReproError as error:
+            comparison.untested.append(str(error))
+    comparison.paired.update(_tests(contents))
+
+
+def _pairs(comparison: Comparison, plan: Plan, store: Store) -> Iterator[Pair]:
+    """Our stored run of each cell (the paper's own seed, else the first) with each stored run by others.
+
+    A run that follows other readings than ours is of another system.
+    """
+    measurements: dict[str, Measurement] = {m.cell.id: m for m in reversed(plan.measurements)}
+    for c in comparison.cells:
+        made = measurements.get(c.cell.id)
+        if made and c.records and c.current and _is_by_one_run(made, store):
+            for run in c.imported:
+                theirs = import_of(c.cell, made, plan.machine, {"sha256": run.record.origin["sha256"]}).runs[
+                    0
+                ]
+                if run.record.readings == c.records[0].readings and store.state(theirs) == "stored":
+                    yield c, run, _test(made, theirs)
+
+
+def _is_by_one_run(made: Measurement, store: Store) -> bool:
+    """Whether one stored run, judged by documents, gives the cell."""
+    if len(made.parts) > 1 or made.parts[0].params.get("judgements") != "qrels":
+        return False
+    return store.state(made.runs[0]) == "stored"
+
+
+def _test(made: Measurement, theirs: Node) -> Node:
+    part = made.parts[0]
+    rule = {"ignore_identical_ids": part.params["ignore_identical_ids"]}
+    inputs = {"runs": (made.runs[0], theirs), "qrels": part.inputs["qrels"]}
+    return Node("compare", {"measures": [made.measure], "names": list(NAMES), **rule}, inputs)
+
+
+def _tests(contents: list[tuple[Compared, ImportedRun, Mapping]]) -> dict[str, tuple[PairedTest, ...]]:
+    """The tests of each cell, Holm's correction over those of one table and measure."""
+    families: dict[tuple, list[tuple[str, PairedTest]]] = {}
+    for c, run, content in contents:
+        [(measure, table)] = content["measures"].items()
+        family = (c.cell.paper.name, c.cell.table.id, c.cell.column.dataset, measure)
+        families.setdefault(family, []).append((c.cell.id, _paired(run, table)))
+    tests: dict[str, tuple[PairedTest, ...]] = {}
+    for family in families.values():
+        for (cell, test), p in zip(family, holm([test.p for _, test in family]), strict=True):
+            tests[cell] = (*tests.get(cell, ()), replace(test, holm_p=p))
+    return tests
+
+
+def _paired(run: ImportedRun, table: Mapping) -> PairedTest:
+    """Ours (first) less theirs, before correction."""
+    ours = {key: table[key][0][1] for key in ("difference", "effect_size", "p", "permutation_p")}
+    outcomes = {key: table[key][0][1] for key in ("wins", "ties", "losses")}
+    interval = table["interval"][0][1]
+    return PairedTest(
+        run.file, run.maker, **ours, **outcomes, holm_p=None, interval=interval and tuple(interval)
+    )

@@ -1,0 +1,100 @@
+"""Comparisons as plain values: an object per cell for programs, a line per cell for tables."""
+
+from dataclasses import asdict
+
+from repro.judging.compared import Compared, Comparison
+from repro.judging.effects import Effect, effects, orders
+
+# of a record, and what stands in its place where nothing was measured
+RECORDED = {"fingerprint": None, "queries": None, "missing": None, "readings": {}, "substitutes": {}}
+
+
+def cells_as_json(comparison: Comparison) -> list[dict]:
+    """An object per cell: published and measured, tests between rows, effects, order of the rows."""
+    against = {key: (effects(cells), orders(cells)) for key, cells in comparison.by_table().items()}
+    return [
+        cell_as_json(c)
+        | {"tests": comparison.pairs(c)}
+        | {"paired": [asdict(test) for test in comparison.paired.get(c.cell.id, ())]}
+        | _effects_and_order(c, *against[c.cell.paper.name, c.cell.table.id])
+        for c in comparison.cells
+    ]
+
+
+def cell_as_json(c: Compared) -> dict:
+    """The object that ``run``, ``compare`` and ``status`` print of a cell with ``--json``."""
+    first, interval = c.records[0] if c.records else None, c.interval
+    recorded = {key: getattr(first, key, otherwise) for key, otherwise in RECORDED.items()}
+    return {
+        "id": c.cell.id,
+        **_place(c),
+        "unit": c.cell.unit,
+        "printed": c.cell.text,
+        "published": c.published,
+        "measured": c.measured,
+        "difference": c.verdict.difference,
+        "interval": [interval.low, interval.high] if interval else None,
+        "published_inside": c.published_inside,
+        "verdict": c.verdict.name,
+        "why": c.verdict.why,
+        "scale": c.scale,
+        "collections": list(c.measured_on),
+        "seeds": [r.seed for r in c.records],
+        **recorded,
+        "fingerprints": [r.fingerprint for r in c.records],
+        "current": c.current,
+        "imported": [run.as_json() for run in c.imported],
+        "blocked": [{"cause": o.cause, "remedy": o.remedy} for o in c.obstacles],
+    }
+
+
+def cell_as_row(c: Compared) -> dict:
+    """The plain values of a cell, as a line of a CSV file or of a data frame; None where there is none.
+
+    Of several runs by others the last, as tables show it.
+    """
+    interval, last = c.interval, c.imported[-1] if c.imported else None
+    by_others = last.verdict.name if last else None
+    return {
+        "cell": c.cell.id,
+        **_place(c),
+        "system": c.cell.row.label,
+        "scale": c.scale,
+        "collections": " ".join(c.measured_on) or None,
+        "unit": c.cell.unit,
+        "published": c.published,
+        "measured": c.measured,
+        "difference": c.verdict.difference,
+        "low": getattr(interval, "low", None),
+        "high": getattr(interval, "high", None),
+        "published_inside": c.published_inside,
+        "queries": c.records[0].queries if c.records else None,
+        "seeds": len(c.records),
+        "verdict": c.verdict.name,
+        "why": c.verdict.why,
+        "current": c.current,
+        "imported": getattr(last, "measured", None),
+        "imported_by": getattr(last, "maker", None),
+        "imported_verdict": by_others,
+    }
+
+
+def _place(c: Compared) -> dict:
+    """The cell's place, and by what the published number is defined."""
+    return {
+        "paper": c.cell.paper.name,
+        "table": c.cell.table.id,
+        "row": c.cell.row.id,
+        "column": c.cell.column.id,
+        "dataset": c.cell.column.dataset,
+        "measure": c.records[0].measure if c.records else c.cell.column.measure,
+    }
+
+
+def _effects_and_order(compared: Compared, gains: list[Effect], taus: dict[str, tuple[float, int]]) -> dict:
+    row, column = compared.cell.row.id, compared.cell.column.id
+    tau, rows = taus.get(column, (None, 0))
+    return {
+        "effects": [e.as_json() for e in gains if (e.row, e.column) == (row, column)],
+        "order": None if tau is None else {"tau": tau, "rows": rows},
+    }

@@ -1,0 +1,62 @@
+"""The cells of a comparison, counted: what the suite measured, what it says of the paper, what others ran."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from repro.judging.compared import Compared
+from repro.judging.verdict import FAILS, PASSES
+from repro.running.records import members
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Counts of cells.
+
+    Attributes:
+        measured: cells with a number of the suite's own; ``measurements`` is how many of these numbers are
+            distinct, as cells may share an evaluation and a measure, and an average adds none to its parts.
+        passing, failing: by the verdicts on the suite's own measurements alone.
+        imported: cells with runs that others made, which are in none of the other counts.
+        imported_runs: how many scores of such runs are distinct.
+        only_imported: cells that only others ran.
+        verdicts: how often each was given to the suite's own.
+    """
+
+    cells: int
+    measured: int
+    measurements: int
+    passing: int
+    failing: int
+    imported: int
+    imported_runs: int
+    only_imported: int
+    verdicts: dict[str, int]
+
+    def as_json(self) -> dict:
+        """The counts as plain values."""
+        return asdict(self)
+
+
+def summarised(cells: Sequence[Compared]) -> Summary:
+    """Count compared cells."""
+    verdicts = Counter(c.verdict.name for c in cells)
+    runs = {(run.record.fingerprint, run.record.measure) for c in cells for run in c.imported}
+    return Summary(
+        cells=len(cells),
+        measured=sum(c.measured is not None for c in cells),
+        measurements=distinct(cells),
+        passing=sum(verdicts[name] for name in PASSES),
+        failing=sum(verdicts[name] for name in FAILS),
+        imported=sum(bool(c.imported) for c in cells),
+        imported_runs=len(runs),
+        only_imported=sum(bool(c.imported) and c.measured is None for c in cells),
+        verdicts=dict(verdicts.most_common()),
+    )
+
+
+def distinct(cells: Sequence[Compared]) -> int:
+    """How many measurements are behind the numbers of the cells; an average has none beside its parts'."""
+    measured = {c.cell.id: c.measurement for c in cells if c.measured is not None}
+    averages = {c.cell.id for c in cells if not measured.keys().isdisjoint(members(c.cell))}
+    return len({measurement for cell, measurement in measured.items() if cell not in averages})
