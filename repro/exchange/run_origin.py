@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from repro.errors import check_known
 from repro.manifest.cells import Cell
+from repro.manifest.schema import Reading
 from repro.running.cell_readings import CellReadings
 
 OTHER = "none of its choices"  # of a reading
@@ -42,13 +43,11 @@ def departures(
     known = {identifier: reading for of_cell in of_cells.values() for identifier, reading in of_cell.items()}
     for identifier, choice in choices.items():
         check_known("reading of these cells", identifier, valid=known)
-        if choice is not None:
-            check_known(f"choice of reading {identifier}", choice, valid=known[identifier].choices)
-    return {
-        cell: {
-            identifier: choice or OTHER
-            for identifier, choice in choices.items()
-            if identifier in asked and choice != asked[identifier].default
-        }
-        for cell, asked in of_cells.items()
-    }
+        valid = known[identifier].choices if choice is not None else [None]
+        check_known(f"choice of reading {identifier}", choice, valid=valid)
+    return {cell: _departing(asked, choices) for cell, asked in of_cells.items()}
+
+
+def _departing(asked: Mapping[str, Reading], choices: Mapping[str, str | None]) -> dict[str, str]:
+    others = {r: choice or OTHER for r, choice in choices.items() if r in asked}
+    return {r: choice for r, choice in others.items() if choice != asked[r].default}

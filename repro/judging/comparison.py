@@ -183,9 +183,9 @@ def _scored_otherwise(case: Evidence) -> list[str]:
     others = {
         f"{r.measure or 'an unknown measure'} in {r.unit or 'an unknown unit'}" for r in case.of_readings
     }
-    foreign = dict.fromkeys(
-        str(r.origin.get("file")) for r in case.records if r.origin and not case.departures
-    )
+    scored = {r.origin.get("sha256") for r in case.imported}
+    unscored = [r for r in case.records if r.origin and r.origin.get("sha256") not in scored]
+    foreign = [] if case.departures else dict.fromkeys(str(r.origin.get("file")) for r in unscored)
     recorded = " and ".join(sorted(others))
     said = [f"what is recorded is {recorded}, and the cell is {measure} in {unit}"] if others else []
     return said + [f"{file} was scored otherwise than the cell is: import it again" for file in foreign]

@@ -1,8 +1,8 @@
 """Every cell that could be measured: the strongest way to do so, and the scales at which it was done."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from repro.manifest.cells import Cell, cells_of, exhibits, figure_tables, is_measured
 from repro.manifest.papers import Paper
@@ -26,6 +26,8 @@ class Covered:
         measured: scales with a record or drawing of it; ``full, imported`` where all records are of runs that
             others made.
         reason: why there is no way; empty where there is one.
+        measurements: scale, named as in ``measured`` -> what tells a measurement, which cells may share, from
+            others: the evaluation of the newest record and its measure. An average of other cells has none.
     """
 
     id: str
@@ -35,6 +37,7 @@ class Covered:
     measured: tuple[str, ...]
     recipe: str | None = None
     reason: str = ""
+    measurements: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def coverage(source: Paper, results: Results) -> list[Covered]:
@@ -54,7 +57,8 @@ def coverage(source: Paper, results: Results) -> list[Covered]:
     for shown in exhibits((source.name,), ()):
         place = place_of(shown.owner)
         drawn = _drawn(results, source.name, place)
-        found.append(Covered(shown.id, source.name, place, "recipe", drawn, recipe_path(shown)))
+        kinds = dict.fromkeys(drawn, (shown.id, "drawing"))
+        found.append(Covered(shown.id, source.name, place, "recipe", drawn, recipe_path(shown), "", kinds))
     return found
 
 
@@ -82,6 +86,11 @@ class Tally:
         """Scale -> how many cells have a record or drawing of it."""
         return Counter(scale for c in self.cells for scale in c.measured)
 
+    @property
+    def measurements(self) -> Counter[str]:
+        """Scale -> how many distinct measurements the records and drawings of the cells are."""
+        return Counter(scale for scale, _ in {item for c in self.cells for item in c.measurements.items()})
+
     def as_json(self) -> dict:
         """The object that ``repro coverage --json`` prints."""
         detail = [
@@ -94,6 +103,7 @@ class Tally:
             "cells": len(self.cells),
             "ways": self.ways,
             "measured": dict(self.measured),
+            "distinct measurements": dict(self.measurements),
             "nothing to measure": self.idle,
             "detail": detail,
         }
@@ -139,8 +149,10 @@ def _covered(cell: Cell, records: Sequence[Record]) -> Covered:
     way = _way(cell, records)
     reason = (cell.column.not_measurable or cell.row.not_measurable) if way == "not measurable" else ""
     recipe = recipe_path(cell) if way not in ("run", "not measurable") else None
-    measured = tuple(dict.fromkeys(named))
-    return Covered(cell.id, cell.paper.name, place_of(cell.table.id), way, measured, recipe, reason)
+    newest = dict(zip(named, records, strict=True))
+    kinds = {scale: (r.fingerprint, r.measure) for scale, r in newest.items() if not cell.column.mean_of}
+    place = place_of(cell.table.id)
+    return Covered(cell.id, cell.paper.name, place, way, tuple(newest), recipe, reason, kinds)
 
 
 def _way(cell: Cell, records: Sequence[Record]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from repro.judging.compared import Compared
-from repro.judging.verdict import FAILS, PASSES
+from repro.judging.verdict import FAILS, NEITHER, PASSES
 from repro.running.records import members
 
 
@@ -16,7 +16,7 @@ class Summary:
     Attributes:
         measured: cells with a number of the suite's own; ``measurements`` is how many of these numbers are
             distinct, as cells may share an evaluation and a measure, and an average adds none to its parts.
-        passing, failing: by the verdicts on the suite's own measurements alone.
+        passing, failing, neither: by the verdicts on the suite's own measurements alone.
         imported: cells with runs that others made, which are in none of the other counts.
         imported_runs: how many scores of such runs are distinct.
         only_imported: cells that only others ran.
@@ -28,6 +28,7 @@ class Summary:
     measurements: int
     passing: int
     failing: int
+    neither: int
     imported: int
     imported_runs: int
     only_imported: int
@@ -48,6 +49,7 @@ def summarised(cells: Sequence[Compared]) -> Summary:
         measurements=distinct(cells),
         passing=sum(verdicts[name] for name in PASSES),
         failing=sum(verdicts[name] for name in FAILS),
+        neither=sum(c.measured is not None for c in cells if c.verdict.name in NEITHER),
         imported=sum(bool(c.imported) for c in cells),
         imported_runs=len(runs),
         only_imported=sum(bool(c.imported) and c.measured is None for c in cells),

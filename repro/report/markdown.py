@@ -7,8 +7,9 @@ from pathlib import Path
 from repro.errors import UsageError
 from repro.judging.compared import Compared, Comparison
 from repro.judging.comparison import judged_cells
-from repro.judging.coverage import Covered, coverage
-from repro.judging.verdict import FAILS, PASSES
+from repro.judging.coverage import Covered, Tally, coverage
+from repro.judging.summary import summarised
+from repro.judging.verdict import FAILS
 from repro.report.grid import ours
 from repro.running.plan import Plan
 from repro.running.workspace import Workspace
@@ -43,10 +44,15 @@ def _failures(table: tuple[tuple[str, str], list[Compared]]) -> int:
     return sum(c.verdict.name in FAILS for c in table[1])
 
 
+HEAD = ("paper", "title", "cells", "distinct measurements at tiny", "at full", "pass", "fail", "neither")
+HEAD += ("only run by others",)
+
+
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[Covered]]) -> str:
     """A line for each paper: its title, its cells, how many are measured, and what full scale says of them.
 
-    At full scale, runs that others made count too. What prints nothing, a study of the suite's own, has none.
+    Verdicts are those on the suite's own measurements; cells that only others ran are counted by themselves.
+    What prints nothing, a study of the suite's own, has no line.
 
     Args:
         comparison: at full scale.
@@ -55,19 +61,14 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[Covered]]) -
     rows = []
     for name, cells in covered.items():
         printed = [c for c in comparison.cells if c.cell.paper.name == name and c.cell.table.kind != "study"]
-        if not printed:
-            continue
-        names = [c.verdict.name for c in printed]
-        scales = {"tiny"}, {"full", "full, imported"}
-        measured = [sum(not chosen.isdisjoint(c.measured) for c in cells) for chosen in scales]
-        counts = [
-            sum(name in kind for name in names) for kind in (PASSES, FAILS, ("inconclusive", "modified"))
-        ]
-        manifest = printed[0].cell.paper.manifest
-        title = f"{manifest.title} ({manifest.venue})"
-        rows.append([f"`{name}`", title, str(len(cells)), *(_number(n) for n in (*measured, *counts))])
-    head = ["paper", "title", "cells", "measured at tiny", "measured at full", "pass", "fail", "neither"]
-    return "\n".join(table(head, rows))
+        if printed:
+            manifest, counted = printed[0].cell.paper.manifest, summarised(printed)
+            numbers = Tally(name, name, cells).measurements
+            counts = (numbers["tiny"], numbers["full"], counted.passing, counted.failing, counted.neither)
+            title = f"{manifest.title} ({manifest.venue})"
+            shown = map(_number, (*counts, counted.only_imported))
+            rows.append([f"`{name}`", title, str(len(cells)), *shown])
+    return "\n".join(table(HEAD, rows))
 
 
 def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:

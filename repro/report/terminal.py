@@ -100,9 +100,7 @@ class _Writer:
         if len(words) == 1 and not numbers:
             [word] = words
             beneath = [Text(f"  {word}", style=STYLES[word]), *(Text() for _ in cells)]
-        others = [[Text("  by others", style="dim"), *map(_by_others, cells)]]
-        has_others = any(c and c.imported for c in cells)
-        return [[label, *map(_published, cells)], beneath, *(others if has_others else [])]
+        return [[label, *map(_published, cells)], beneath, *_line_by_others(cells)]
 
     def across(self) -> Sheet:
         """Systems across, as the paper has a transposed table: published and ours side by side."""
@@ -141,6 +139,13 @@ class _Writer:
 
 def _published(c: Compared | None) -> Shown:
     return Value(Text("–"), Text()) if c is None else _as_printed(c.cell)
+
+
+def _line_by_others(cells: Sequence[Compared | None]) -> list[Sequence[Shown]]:
+    """A line of runs that others made; none where there is no such run."""
+    if not any(c and c.imported for c in cells):
+        return []
+    return [[Text("  by others", style="dim"), *map(_by_others, cells)]]
 
 
 def _by_others(c: Compared | None) -> Shown:

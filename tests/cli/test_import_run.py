@@ -78,8 +78,8 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
         assert found["measured"] == pytest.approx(_trec_eval(judged, lines, "ndcg_cut.10"), abs=1e-12)
     assert (found["new"], found["form"], found["missing"]) == (True, "TREC", 0)
     assert found["nudged"] == found["lines"] - len(judged)
-    assert "imported run theirs.trec" in found["why"]
-    assert "re-encoded" in found["why"]
+    assert "run by others, theirs.trec: " in found["why"]
+    assert "re-encoded" not in found["why"]  # nothing says how it was made
     [record] = _records(folders)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     assert record.origin == {
@@ -145,18 +145,26 @@ def test_an_ms_marco_file_gives_what_its_trec_form_gives(repro, file, folders):
     assert values[0] == values[1] > 0
 
 
-def test_compare_shows_the_imported_run_and_names_the_others(repro, file, folders, judged):
+def test_compare_shows_every_imported_run_beside_ours_and_judges_each_by_itself(repro, file, folders, judged):
     repro("import-run", file, "--cell", NEAR)
     other = folders / "other.trec"
     other.write_text("".join(line for line in file.open() if line.split()[0] != min(judged)))
     repro("import-run", other, "--cell", NEAR)
     [cell] = repro("compare", "--cell", NEAR, "--json").json
     first, last = (record.measured for record in _records(folders))
-    assert cell["measured"] == last != first
-    assert cell["origin"]["file"] == "other.trec"
-    assert cell["verdict"] in ("higher", "lower")
-    assert cell["why"].startswith("imported run other.trec: ")
-    assert cell["why"].endswith(f"also imported: theirs.trec gave {first:.6g}")
+    assert (cell["measured"], cell["verdict"], cell["why"]) == (
+        None,
+        "not run",
+        "no recipe makes this row yet",
+    )
+    assert [(run["file"], run["measured"]) for run in cell["imported"]] == [
+        ("theirs.trec", first),
+        ("other.trec", last),
+    ]
+    assert first != last and cell["imported"][0]["verdict"] == "inconclusive"
+    assert cell["imported"][0]["why"].startswith("run by others, theirs.trec: ")
+    said = repro("compare", "--cell", NEAR, "--strict")
+    assert said.status == 0, "what others ran fails nothing of ours"
 
 
 def test_a_record_of_the_suites_own_wins_and_tells_of_the_imported_one(repro, file, folders):
@@ -165,8 +173,8 @@ def test_a_record_of_the_suites_own_wins_and_tells_of_the_imported_one(repro, fi
     Results(folders / "results").append([own])
     repro("import-run", file, "--cell", NEAR)
     [cell] = repro("compare", "--cell", NEAR, "--json").json
-    assert (cell["measured"], cell["verdict"], cell["origin"]) == (0.1, "exact", {})
-    assert "also imported: theirs.trec gave" in cell["why"]
+    assert (cell["measured"], cell["verdict"]) == (0.1, "exact")
+    assert [run["file"] for run in cell["imported"]] == ["theirs.trec"]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +193,9 @@ def test_a_run_that_was_scored_otherwise_than_the_cell_is_not_its_measurement(
     assert cell["why"].endswith("theirs.trec was scored otherwise than the cell is: import it again")
     [again] = repro("import-run", file, "--cell", NEAR, "--json").json
     assert again["new"]
-    assert repro("compare", "--cell", NEAR, "--json").json[0]["measured"] == again["measured"]
+    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    assert [run["measured"] for run in cell["imported"]] == [again["measured"]]
+    assert cell["why"] == "no recipe makes this row yet"
 
 
 def test_an_imported_run_that_gave_another_result_is_told_once_by_the_newer(repro, file, folders):
@@ -193,10 +203,10 @@ def test_an_imported_run_that_gave_another_result_is_told_once_by_the_newer(repr
     [kept] = _records(folders)
     Results(folders / "results").append([replace(kept, measured=0.123)])
     [cell] = repro("compare", "--cell", NEAR, "--json").json
-    assert cell["measured"] == 0.123 and "also imported" not in cell["why"]
+    assert [run["measured"] for run in cell["imported"]] == [0.123]
     said = repro("import-run", file, "--cell", NEAR)
     assert "the same fingerprint gave another result" in said.err and f"{NEAR} 0.123, now " in said.err
-    assert repro("compare", "--cell", NEAR, "--json").json[0]["measured"] == kept.measured
+    assert repro("compare", "--cell", NEAR, "--json").json[0]["imported"][0]["measured"] == kept.measured
 
 
 def test_a_run_that_was_scored_by_other_judgements_is_not_the_cells_measurement(repro, file, toy, folders):

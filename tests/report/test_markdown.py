@@ -30,9 +30,10 @@ def test_a_paper_is_one_line_of_a_readme():
     found = report()
     covered = {"toy": found.parts[0].covered}
     assert verdicts(found.comparison, covered).splitlines() == [
-        "| paper | title | cells | measured at tiny | measured at full | pass | fail | neither |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| `toy` | A toy (Nowhere) | 6 | 6 | – | 2 | 1 | 1 |",
+        "| paper | title | cells | distinct measurements at tiny | at full | pass | fail | neither "
+        "| only run by others |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| `toy` | A toy (Nowhere) | 6 | 6 | – | 2 | 1 | 1 | – |",
     ]
 
 

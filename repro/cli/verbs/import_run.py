@@ -47,11 +47,8 @@ def command(file, cells, source, toolkit, readings, public, store, results, page
     from repro.running.workspace import Workspace
     from repro.store import make_writable
 
-    if (
-        bool(file) == bool(public)
-        or bool(public) == bool(cells)
-        or (public and (source or toolkit or readings))
-    ):
+    about = (source, toolkit, *readings)
+    if bool(file) == bool(public) or bool(public) == bool(cells) or (public and any(about)):
         raise UsageError("import-run takes a FILE with --cell ID, or --public DIR alone")
     chosen = [] if public else select((), tables=(), rows=(), cells=cells)
     importer = Importer(Workspace.open(store, results), TerminalProgress())
@@ -59,8 +56,7 @@ def command(file, cells, source, toolkit, readings, public, store, results, page
     importer.results.make_writable()
     if public:
         imported, notices = import_public(importer, Path(public))
-        for notice in notices:
-            print(notice, file=sys.stderr)
+        sys.stderr.writelines(f"{notice}\n" for notice in notices)
     else:
         origin = Origin(source, toolkit, readings=reading_choices(readings))
         imported = importer.add(Path(file), chosen, origin=origin)

@@ -35,7 +35,7 @@ def report(drawings: Path | None = None, *, add: str = "", scale: str = "full") 
     part = Part(
         source,
         compared,
-        covered=[Covered(c.id, source.name, "table 1", "recipe", ("tiny",)) for c in cells],
+        covered=[_covered(c.id, source.name) for c in cells],
         statements=[
             _judged(
                 "claim/better",
@@ -160,6 +160,11 @@ def _paper(add: str) -> Paper:
     source = Paper("toy", Path("toy"), "papers.toy")
     source.__dict__.update(manifest=manifest, readings={"seed": reading}, claims={})  # cached properties
     return source
+
+
+def _covered(identifier: str, paper: str) -> Covered:
+    kinds = {"tiny": (identifier, "RR@10")}
+    return Covered(identifier, paper, "table 1", "recipe", ("tiny",), measurements=kinds)
 
 
 def _compared(cell, name: str, scale: str, add: str) -> Compared:
