@@ -10,7 +10,16 @@ from repro.judging.compared import Compared, Comparison
 from repro.manifest.schema import Manifest
 from repro.report.grid import LETTERS, Grid, Head, best_measured, compared_grid, ours, runs, spans
 from repro.report.latex_caption import caption, short_caption
-from repro.report.latex_entries import Entry, difference, has_digit, in_line, interval, published, visible
+from repro.report.latex_entries import (
+    Entry,
+    by_others,
+    difference,
+    has_digit,
+    in_line,
+    interval,
+    published,
+    visible,
+)
 from repro.report.latex_page import environment
 from repro.report.latex_text import SYMBOLS, escape, raised, table_row
 
@@ -19,7 +28,7 @@ ONE_COLUMN = 58  # characters of small type in a column of a two-column paper
 
 @dataclass(frozen=True)
 class _Column:
-    """What stands below one head: the published numbers, ours, or their differences."""
+    """What stands below one head: published numbers, ours, their differences, or those of others' runs."""
 
     kind: str
     entries: Sequence[Entry]
@@ -64,7 +73,7 @@ def latex(
             *_source(paper.manifest),
         ],
         short=short_caption(paper, table),
-        caption=caption(cells, comparison, lettered=writer.lettered),
+        caption=caption(cells, lettered=writer.lettered, bold=bool(writer.best)),
         label=f"tab:{paper.name}-{table.id}{scale}",
         wide=two_column and writer.length > ONE_COLUMN,
     )
@@ -157,6 +166,7 @@ class _Writer:
             "publ.": [published(c) for c in cells],
             "ours": [self._ours(c) for c in cells],
             r"$\Delta$": [difference(c) for c in cells],
+            "others": [by_others(c) for c in cells],
         }
         named = {kind: in_line(entries) for kind, entries in kinds.items()}
         shown = [_Column(kind, entries) for kind, entries in named.items() if any(map(has_digit, entries))]

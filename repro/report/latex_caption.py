@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import Compared
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Mark, Table
 from repro.report.latex_text import SYMBOLS, escape
 
+LETTERED = (
+    r"Raised letters: rows that ours beats (paired two-sided $t$-test, Holm over a row's tests, $p\le 0.05$)."
+)
 UNITS = {"fraction": "Measures are fractions", "percent": "Measures are in percent"}
 
 
@@ -23,43 +26,59 @@ def cited(manifest: Manifest) -> str:
     return f"{first} et al. ({manifest.venue})" if others else f"{first} ({manifest.venue})"
 
 
-def caption(cells: Sequence[Compared], comparison: Comparison, *, lettered: bool) -> str:
+def caption(cells: Sequence[Compared], *, lettered: bool, bold: bool) -> str:
     """All that a reader needs to know of the table, as LaTeX.
 
     Args:
         cells: of one table.
         lettered: whether rows have letters.
+        bold: whether a number of ours is the best of several.
     """
     first = cells[0].cell
     measured = [c for c in cells if c.measured is not None]
-    whose = "as published (publ.) and measured by us (ours)." if measured else "as published, not measured."
     unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
-    parts = [f"{short_caption(first.paper, first.table)} {whose}", escape(f"{unit}.")]
-    if measured:
-        parts += [*_scale(cells[0].scale), _bold(cells), *_signs(measured)]
+    parts = [f"{short_caption(first.paper, first.table)} {_whose(cells)}", escape(f"{unit}.")]
+    parts += [*_scale(measured), *_bold(cells, ours=bold), *_signs(cells)]
     if lettered:
-        parts.append(r"Raised letters: rows that ours beats (paired two-sided $t$-test, $p\le 0.05$).")
+        parts.append(LETTERED)
     return " ".join([*parts, *_outdated(measured), *_marks(first.table)])
 
 
-def _scale(name: str) -> list[str]:
-    smaller = f"Ours are of scale {name}, with other data than the paper's, and not comparable."
-    return [] if name == "full" else [escape(smaller)]
+def _whose(cells: Sequence[Compared]) -> str:
+    if any(c.measured is not None for c in cells):
+        return "as published (publ.) and measured by us (ours)."
+    others = any(c.imported for c in cells)
+    return "as published (publ.), not measured by us." if others else "as published, not measured."
 
 
-def _bold(cells: Sequence[Compared]) -> str:
+def _scale(measured: Sequence[Compared]) -> Iterator[str]:
+    """The scale, where it is not full, and the data that stand in for the paper's."""
+    if measured and measured[0].scale != "full":
+        data = ", ".join(sorted({name for c in measured for name in c.stand_ins})) or "other data"
+        scale = f"Ours are of scale {measured[0].scale}, on {data}"
+        yield escape(f"{scale}, and not comparable with the published.")
+
+
+def _bold(cells: Sequence[Compared], *, ours: bool) -> Iterator[str]:
     block = " and block" if cells[0].cell.table.bold == "group" else ""
-    published = "; published, as in the paper" if any(c.cell.printed.bold for c in cells) else ""
-    return rf"\textbf{{Bold}}: best of ours in its column{block}{published}."
+    meanings = [f"best of ours in its column{block}"] if ours else []
+    meanings += ["published, as in the paper"] if any(c.cell.printed.bold for c in cells) else []
+    if meanings:
+        yield rf"\textbf{{Bold}}: {'; '.join(meanings)}."
 
 
-def _signs(measured: Sequence[Compared]) -> Iterator[str]:
-    """Difference, interval and verdicts, those that the table has."""
+def _signs(cells: Sequence[Compared]) -> Iterator[str]:
+    """Difference, interval, runs of others and verdicts, those that the table has."""
+    runs = [c.imported[-1] for c in cells if c.imported]
+    measured = [c for c in cells if c.measured is not None]
     if any(c.verdict.difference is not None for c in measured):
         yield r"$\Delta$: ours minus published."
     if any(len(c.records) > 1 for c in measured):
         yield r"$\pm$: half the 95\,\% prediction interval over seeds."
-    used = {c.verdict.name for c in measured}
+    if runs:
+        makers = ", ".join(dict.fromkeys(run.maker for run in runs))
+        yield escape(f"Others: runs that others made, scored here and no measurements of ours ({makers}).")
+    used = {judged.verdict.name for judged in (*measured, *runs)}
     if signs := [f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used]:
         yield f"{', '.join(signs)}."
 

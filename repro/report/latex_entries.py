@@ -42,6 +42,15 @@ def difference(c: Compared | None) -> Entry:
     return Entry(number if number.startswith("-") else f"+{number}", rf"\,{sign}" if sign else "")
 
 
+def by_others(c: Compared | None) -> Entry:
+    """The last of the runs that others made, which is no measurement of ours, and its verdict."""
+    if c is None or not c.imported:
+        return Entry()
+    run = c.imported[-1]
+    sign = SYMBOLS.get(run.verdict.name, "")
+    return Entry(rounded(run.measured, c.cell), rf"\,{sign}" if sign else "")
+
+
 def interval(c: Compared) -> str:
     """Half the 95 % prediction interval over seeds, where there are several."""
     if len(c.records) < 2:

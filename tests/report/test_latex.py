@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from repro.judging.compared import Compared, Comparison
+from repro.judging.imported import ImportedRun
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, papers
@@ -31,7 +32,7 @@ MANIFEST = Manifest.model_validate(
                 "bold": "column",
                 "marks": {"*": {"means": "significant", "over": ["x"]}},
                 "columns": [
-                    {"id": "a", "head": ["Dev", "MRR@10"], "dataset": "set", "measure": "RR@10"},
+                    {"id": "a", "head": ["Dev", "MRR@10"], "dataset": "cranfield", "measure": "RR@10"},
                     {"id": "b", "head": ["Dev", "R@1k"]},
                 ],
                 "groups": [{"id": "g", "label": "Group #1"}],
@@ -70,7 +71,7 @@ CELLS = [
     _compared(1, 1, verdict="not run"),
 ]
 TESTS = {
-    ("p", "1", "set"): {
+    ("p", "1", "cranfield"): {
         "max_p": 0.05,
         "measures": {
             "RR@10": {
@@ -119,11 +120,23 @@ def test_the_caption_says_what_paper_unit_bold_and_signs_are():
 
 
 def test_a_smaller_scale_is_said_once_and_names_the_label():
-    cells = [replace(c, scale="tiny", verdict=Verdict("scaled", "")) for c in CELLS]
+    data = ("tiny/passage/dev",)
+    cells = [replace(c, scale="tiny", verdict=Verdict("scaled", ""), collections=data) for c in CELLS]
     text = latex(Comparison(cells), cells, command="c")
-    assert text.count("tiny") == 2 and text.count("scale") == 1 and r"\label{tab:p-1-tiny}" in text
-    assert "Ours are of scale tiny, with other data than the paper's, and not comparable." in text
+    assert text.count("tiny") == 3 and text.count("scale") == 1 and r"\label{tab:p-1-tiny}" in text
+    assert "Ours are of scale tiny, on tiny/passage/dev, and not comparable with the published." in text
     assert r"Y\_z & \textbf{0.342} & \textsuperscript{*$\dagger$} & \textbf{0.350} &" in text
+
+
+def test_a_run_that_others_made_stands_apart_from_ours():
+    record = replace(CELLS[0].records[0], measured=0.321, origin={"toolkit": "A_toolkit", "file": "x.run"})
+    run = ImportedRun(record, Verdict("higher", "", difference=0.005))
+    cells = [replace(CELLS[0], records=(), verdict=Verdict("not run", ""), imported=(run,)), *CELLS[2:]]
+    text = latex(Comparison(cells), cells, command="c")
+    assert r"\multicolumn{1}{c}{publ.} & \multicolumn{2}{c}{others} &" in text
+    assert r"X & 0.316 & 0.321 & \,$\uparrow$ & -- \\" in text
+    assert "as published (publ.), not measured by us." in text and "ours)" not in text
+    assert r"no measurements of ours (A\_toolkit). $\uparrow$ higher." in text
 
 
 def test_letters_are_raised_for_the_rows_that_ours_beats_by_the_stored_tests():
