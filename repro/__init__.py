@@ -1,3 +1,37 @@
-"""Reproducibility benchmark of dense-retrieval pre-training."""
+"""A reproducibility benchmark of dense-retrieval pre-training: published numbers beside measured ones.
+
+    import repro
+
+    repro.table("PAPER/1").to_frame()             the table as published
+    compared = repro.compare("PAPER/1")           beside what was measured, with verdicts and tests
+    compared.to_frame(), compared.plot()
+    repro.evaluate("my.run", dataset="beir/scifact").to_frame()
+    repro.evaluate("my-encoder", table="PAPER/1", scale="tiny").to_frame()
+
+Functions print nothing and download nothing. What a caller can act on is raised as a class of
+``repro.errors``, with one sentence that says what to do.
+"""
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
+
+if TYPE_CHECKING:
+    from repro.api.public import *  # noqa: F403
+
+
+def __getattr__(name: str) -> Any:
+    """A name of ``repro.api.public``, loaded when asked for: every module of the suite imports this one."""
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:  # else a submodule is meant
+        from repro.api import public
+
+        if name in public.__all__:
+            return getattr(public, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    from repro.api import public
+
+    return [*globals(), *public.__all__]

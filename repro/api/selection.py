@@ -80,7 +80,7 @@ def _parted(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[tuple[
     """Places to look for cells in, each as papers and the ids of tables and figures; and names of cells."""
     whole = _of_depth(0, names)
     places = [(tuple(pair[:1]), tuple(pair[1:])) for pair in (n.split("/") for n in _of_depth(1, names))]
-    if any((whole, owners, any_rows, not names)):
+    if any((whole, owners, any_rows and not places, not names)):
         places.insert(0, (whole, owners))
     return places, _of_depth(2, names)
 

@@ -112,7 +112,9 @@ def stated_or_chosen(folder: Path, chosen: Mapping[str, Any]) -> tuple[Conventio
     """
     conventions, where = stated(folder)
     conventions = conventions.but(chosen)
-    return replace(conventions, separator=None) if chosen["separator"] == NO_TITLES else conventions, where
+    if chosen.get("separator") == NO_TITLES:
+        conventions = replace(conventions, separator=None)
+    return conventions, where
 
 
 def _stated(folder: Path) -> tuple[Conventions, str]:

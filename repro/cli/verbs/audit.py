@@ -16,15 +16,11 @@ def command(names, strict, results, as_json):
     Averages and differences that do not recompute, bold numbers that are not the best, sentences and marks
     that their own table contradicts, one system published with several values, wrong references.
     """
+    from repro.api.statements import audit
     from repro.cli.printing import emit_json, table
-    from repro.judging.audit.collected import altered_records, audit
-    from repro.judging.audit.findings import ordered
-    from repro.manifest.papers import paper, papers
     from repro.running.workspace import Workspace
 
-    sources = [paper(name) for name in dict.fromkeys(names or papers())]
-    kept = Workspace.open(None, results).results
-    findings = ordered([*audit(sources), *altered_records(sources, kept)])
+    findings = audit(*names, workspace=Workspace.open(None, results))
     if as_json:
         emit_json([finding.as_json() for finding in findings])
     else:

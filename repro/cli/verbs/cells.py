@@ -14,15 +14,17 @@ from repro.errors import UsageError
 @click.option("--all-kinds", is_flag=True, help="Dashes, words, hyper-parameters, examples and figures too.")
 def command(names, as_json, as_csv, all_kinds):
     """List every numeric result cell of the papers, one a line."""
+    from repro.api.papers import paper, papers
     from repro.cli.printing import emit_json, table
-    from repro.manifest.cells import numeric_cells
     from repro.manifest.entries import every_entry
-    from repro.manifest.papers import paper, papers
 
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude each other")
-    entries = every_entry if all_kinds else lambda source: (c.as_json() for c in numeric_cells(source))
-    rows = [row for name in names or papers() for row in entries(paper(name))]
+    sources = [paper(name) for name in names or papers()]
+    if all_kinds:
+        rows = [row for source in sources for row in every_entry(source.source)]
+    else:
+        rows = [cell.as_json() for source in sources for cell in source.cells]
     if as_json:
         return emit_json(rows)
     if as_csv:

@@ -21,14 +21,11 @@ def command(names, scale_name, failing, marks, store, results, as_json):
     Sentences of the text, marks of significance and bold numbers. Marks need the tests between rows that
     `repro compare` stores; an order without a test says "means only". Nothing is run.
     """
+    from repro.api.statements import claims
     from repro.cli.printing import emit_json
-    from repro.judging.claims.judged import judged_at
-    from repro.manifest.papers import paper, papers
-    from repro.running.scale import scale
     from repro.running.workspace import Workspace
 
-    sources = [paper(name) for name in dict.fromkeys(names or papers())]
-    judged = judged_at(sources, scale(scale_name), Workspace.open(store, results))
+    judged = claims(*names, scale=scale_name, workspace=Workspace.open(store, results))
     shown = [j for j in judged if j.fails or not failing]
     if as_json:
         return emit_json([j.as_json() for j in shown])

@@ -70,18 +70,12 @@ def command(run, dataset, measures, model, query_model, table, columns, scale_na
 
 
 def _run(run: str, dataset: str | None, measures: tuple[str, ...], as_json: bool) -> None:
-    from pathlib import Path
-
+    from repro.api.scores import evaluate
     from repro.cli.printing import emit_json
 
     if not dataset:
         raise UsageError("a RUN needs the --dataset whose judgements score it; `repro data` lists them")
-    if not Path(run).is_file():  # before judgements are missed, or read
-        raise UsageError(f"there is no file {run!r}; give a TREC run, plain or gzipped")
-    from repro.exchange.user_run_scores import scored_run
-    from repro.locations import Locations
-
-    scores = scored_run(Path(run), dataset, list(measures), data=Locations.resolve().data)
+    scores = evaluate(run, dataset=dataset, measures=measures).as_json()
     if as_json:
         return emit_json({"run": run, "dataset": dataset, **scores})
     print(f"{run} on {dataset}")
@@ -99,23 +93,25 @@ def _flat(scores: dict):
 
 
 def _model(names, chosen: dict, table: str, columns, scale_name: str, store: str | None, as_json: bool):
+    from repro.api.scores import evaluate
     from repro.cli.printing import emit_json
     from repro.cli.printing import table as printed
-    from repro.exchange.user_encoder import UserEncoder
-    from repro.exchange.user_encoder_scores import scores_on_table
-    from repro.nn.encoder_conventions import stated_or_chosen
     from repro.progress import TerminalProgress
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
 
-    at, workspace, progress = scale(scale_name), Workspace.open(store), TerminalProgress()
-    models = tuple(UserEncoder.find(name, workspace.data) for name in names)
-    conventions, where = stated_or_chosen(models[0].folder, chosen)
-    print(f"{names[0]}: {_described(conventions)} ({where}; options above that)", file=sys.stderr)
-    scored, left_out = scores_on_table(
-        models, conventions, table=table, columns=columns, scale=at, workspace=workspace, progress=progress
+    scored = evaluate(
+        names[0],
+        query_model=names[1],
+        table=table,
+        columns=columns,
+        conventions=chosen,
+        scale=scale_name,
+        workspace=Workspace.open(store),
+        progress=TerminalProgress(),
     )
-    for sentence in left_out:
+    read = f"{_described(scored.conventions)} ({scored.origin}; options above that)"
+    for sentence in (f"{names[0]}: {read}", *scored.left_out):
         print(sentence, file=sys.stderr)
     if as_json:
         return emit_json([column.as_json() for column in scored])
@@ -125,7 +121,11 @@ def _model(names, chosen: dict, table: str, columns, scale_name: str, store: str
         score = f"{c.score:.{best.decimals}f}"
         measure = f"{c.measure}, cut at {c.depth}" if c.cut else c.measure
         rows.append((c.id, c.head, measure, score, str(best.value), c.best.row.label))
-    note = "" if at.compares_with_paper else f" (scale {at.name}: other collections than the paper's)"
+    note = (
+        ""
+        if scale(scale_name).compares_with_paper
+        else f" (scale {scale_name}: other collections than the paper's)"
+    )
     head = ("column", "", "measure", "this encoder", "best published", "by")
     printed(f"{names[0]} on {table}{note}", head, rows, right=(3, 4))
 

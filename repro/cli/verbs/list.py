@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import click
 
+from repro.api.papers import PublishedPaper, papers
 from repro.cli.printing import emit_json, table
-from repro.manifest.cells import cells_of
-from repro.manifest.papers import papers
 
 HEAD = ("what", "kind", "cells", "recipe", "about")
 
@@ -23,14 +22,15 @@ def command(as_json):
         names = ("paper", *HEAD)
         return emit_json([dict(zip(names, (s.name, *r), strict=True)) for s in rows for r in rows[s]])
     for source, entries in rows.items():
-        title = f"{source.name}: {source.manifest.title} ({source.manifest.venue})"
+        title = f"{source.name}: {source.title} ({source.source.manifest.venue})"
         table(title, ["", *HEAD[1:]], [[str(value or "") for value in entry] for entry in entries])
 
 
-def _entries(source) -> Iterator[tuple]:
+def _entries(source: PublishedPaper) -> Iterator[tuple]:
     """The values below ``HEAD`` of each table and figure."""
-    for item in source.manifest.tables:
-        cells = [c for c in cells_of(source, (item,)) if c.is_numeric]
-        yield f"table {item.id}", item.kind, len(cells), sum(bool(c.recipe) for c in cells), item.about
-    for item in source.manifest.figures:
+    for number, item in source.tables.items():
+        cells = [c for c in item.cells if c.is_numeric]
+        recipes = sum(bool(c.recipe) for c in cells)
+        yield f"table {number}", item.content.kind, len(cells), recipes, item.about
+    for item in source.source.manifest.figures:
         yield f"figure {item.id}", "figure", 0, int(item.is_measured), item.about

@@ -1,0 +1,109 @@
+"""Published and measured numbers side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from repro.api.listing import Listing
+from repro.api.selection import Selection, select
+from repro.judging.compared import Compared, Comparison
+from repro.judging.comparison import compare as compared
+from repro.judging.comparison import judged_cells
+from repro.judging.plain_values import cell_as_row
+from repro.judging.row_tests import run_tests
+from repro.judging.summary import Summary, summarised
+from repro.progress import Progress
+from repro.running.plan import Plan
+from repro.running.runner import Outcome
+from repro.running.workspace import Workspace
+from repro.store.results import Appended
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class ComparedCells(Listing[Compared]):
+    """Cells with their published and measured numbers, verdicts, and tests between the rows of a table.
+
+    Attributes:
+        comparison: the cells and tests; ``comparison.betters(cell)`` are the rows that a cell's row beats.
+        plan: of the cells, looked up in the store.
+        outcome: of the run just made, if one was: what was run, failed or was blocked.
+        recorded: the records that this run added.
+    """
+
+    def __init__(
+        self,
+        comparison: Comparison,
+        plan: Plan,
+        outcome: Outcome | None = None,
+        recorded: Sequence[Appended] = (),
+    ):
+        super().__init__(comparison.cells, line=cell_as_row, index="cell")
+        self.comparison, self.plan, self.outcome, self.recorded = comparison, plan, outcome, recorded
+
+    @property
+    def summary(self) -> Summary:
+        """Counts of cells and of verdicts; what others ran is counted by itself."""
+        return summarised(self.comparison.cells)
+
+    def plot(self) -> list[Axes]:
+        """Published and measured numbers of the systems of one table, a panel for each column.
+
+        Raises UsageError where the cells are of several tables, or none was measured.
+        """
+        from repro.report.figures.comparison_panels import panels
+
+        return panels(self.comparison.cells)
+
+
+def compare(
+    *names: str,
+    rows: Sequence[str] = (),
+    scale: str = "full",
+    seeds: Sequence[int] = (),
+    readings: Mapping[str, str] = MappingProxyType({}),
+    workspace: Workspace | None = None,
+) -> ComparedCells:
+    """Judge cells by what was measured so far; nothing is trained, searched or downloaded.
+
+    Tests between rows are computed where their runs are stored and the store can be written.
+
+    Args:
+        names, rows, scale, seeds, readings, workspace: as ``select`` takes them; all papers without a name.
+
+    Raises:
+        UsageError: a name, scale or reading that there is not, or nothing that could be measured.
+        DataError: a record or run file is malformed; says file and line.
+    """
+    chosen = select(*names, rows=rows, scale=scale, seeds=seeds, readings=readings, workspace=workspace)
+    return compare_selection(chosen)
+
+
+def compare_selection(
+    selection: Selection,
+    *,
+    plan: Plan | None = None,
+    outcome: Outcome | None = None,
+    recorded: Sequence[Appended] = (),
+    new_tests: bool = True,
+    progress: Progress | None = None,
+) -> ComparedCells:
+    """Judge the cells of a selection.
+
+    Args:
+        plan: the selection's, where it was made already.
+        outcome, recorded: of the run just made, so that failures are told.
+        new_tests: compute the tests between rows that are not stored yet, where the store can be written.
+        progress: hears of tests that are computed; nothing does without one.
+    """
+    store, results = selection.workspace.store, selection.workspace.results
+    plan = plan or selection.plan()
+    if not new_tests:
+        return ComparedCells(judged_cells(plan, results, store), plan)
+    plan.look(store)
+    comparison = compared(plan, results, store=store, outcome=outcome)
+    run_tests(comparison, plan, store, progress or Progress())
+    return ComparedCells(comparison, plan, outcome, recorded)

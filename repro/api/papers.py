@@ -1,0 +1,135 @@
+"""Papers and tables as they were published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repro.api.listing import Listing
+from repro.errors import UsageError
+from repro.manifest.cells import Cell, cell_of, cells_of, numeric_cells, table_of
+from repro.manifest.papers import Paper
+from repro.manifest.papers import paper as paper_at_hand
+from repro.manifest.papers import papers as papers_at_hand
+from repro.manifest.schema import Reading, Table
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table as its paper prints it.
+
+    Attributes:
+        source: the paper's manifest.
+        content: everything that is transcribed of the table: marks, test, groups, settings.
+    """
+
+    source: Paper
+    content: Table
+
+    @property
+    def name(self) -> str:
+        """``PAPER/NUMBER``, as functions and the command line take it."""
+        return f"{self.source.name}/{self.content.id}"
+
+    @property
+    def about(self) -> str:
+        """What the table shows, restated from its caption."""
+        return self.content.about
+
+    @property
+    def rows(self) -> dict[str, str]:
+        """The label of every row, by its id."""
+        return {row.id: row.label for row in self.content.rows}
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The head of every column, by its id."""
+        return {column.id: " ".join(column.head) or column.id for column in self.content.columns}
+
+    @property
+    def cells(self) -> Listing[Cell]:
+        """Every cell in printed order, dashes and words included."""
+        return _listed(cells_of(self.source, (self.content,)))
+
+    def cell(self, row: str, column: str) -> Cell:
+        """The cell of a row and a column, by their ids. Raises UsageError naming those there are."""
+        return cell_of(self.source, self.content, row, column)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The published numbers, a row per system; NaN for dashes and words."""
+        import pandas
+
+        from repro.report.grid import label_in_full
+
+        labels = {row.id: label_in_full(self.content, row) for row in self.content.rows}
+        frame = pandas.DataFrame(index=list(labels), columns=list(self.columns), dtype=float)
+        for c in self.cells:
+            frame.loc[c.row.id, c.column.id] = (
+                float("nan") if c.printed.value is None else float(c.printed.value)
+            )
+        return frame.rename(index=labels, columns=self.columns)
+
+
+@dataclass(frozen=True)
+class PublishedPaper:
+    """A paper with its tables and what it leaves open; ``source`` is its manifest."""
+
+    source: Paper
+
+    @property
+    def name(self) -> str:
+        """The name that functions and the command line take."""
+        return self.source.name
+
+    @property
+    def title(self) -> str:
+        """The paper's title."""
+        return self.source.manifest.title
+
+    @property
+    def tables(self) -> dict[str, PublishedTable]:
+        """Its tables by number."""
+        return {table.id: PublishedTable(self.source, table) for table in self.source.manifest.tables}
+
+    @property
+    def cells(self) -> Listing[Cell]:
+        """The numeric cells of its result tables in printed order: everything that can be measured."""
+        return _listed(numeric_cells(self.source))
+
+    @property
+    def readings(self) -> dict[str, Reading]:
+        """Its unspecified choices by id: what the paper says, the choices and the default."""
+        return self.source.readings
+
+    def table(self, number: str | int) -> PublishedTable:
+        """A table, or a figure that is measured (``figure-4``). Raises UsageError naming those there are."""
+        return PublishedTable(self.source, table_of(self.source, str(number)))
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A line per cell of ``cells``."""
+        return self.cells.to_frame()
+
+
+def papers() -> dict[str, PublishedPaper]:
+    """All papers by name, those that entry points add included."""
+    return {name: PublishedPaper(source) for name, source in papers_at_hand().items()}
+
+
+def paper(name: str) -> PublishedPaper:
+    """The paper of that name. Raises UsageError naming those there are."""
+    return PublishedPaper(paper_at_hand(name))
+
+
+def table(name: str) -> PublishedTable:
+    """The table ``PAPER/NUMBER``. Raises UsageError where there is none."""
+    owner, slash, number = name.partition("/")
+    if not slash:
+        raise UsageError(f"{name!r} names no table: a table is named PAPER/NUMBER")
+    return paper(owner).table(number)
+
+
+def _listed(cells: list[Cell]) -> Listing[Cell]:
+    return Listing(cells, line=Cell.as_json, index="id")

@@ -1,0 +1,32 @@
+"""Everything that ``import repro`` offers."""
+
+from repro.api.comparisons import ComparedCells, compare
+from repro.api.listing import Listing
+from repro.api.papers import PublishedPaper, PublishedTable, paper, papers, table
+from repro.api.scores import EncoderScores, RunScores, evaluate
+from repro.api.selection import Selection, select
+from repro.api.statements import audit, claims, records
+from repro.manifest.cells import Cell, cell
+from repro.running.workspace import Workspace
+
+__all__ = [
+    "Cell",
+    "ComparedCells",
+    "EncoderScores",
+    "Listing",
+    "PublishedPaper",
+    "PublishedTable",
+    "RunScores",
+    "Selection",
+    "Workspace",
+    "audit",
+    "cell",
+    "claims",
+    "compare",
+    "evaluate",
+    "paper",
+    "papers",
+    "records",
+    "select",
+    "table",
+]

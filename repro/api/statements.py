@@ -1,0 +1,66 @@
+"""What papers state, judged; what does not fit in them; and the records of what was measured."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+
+from repro.api.listing import Listing
+from repro.judging.audit.collected import altered_records
+from repro.judging.audit.collected import audit as findings
+from repro.judging.audit.findings import Finding, ordered
+from repro.judging.claims.judged import Judged, judged_at
+from repro.manifest.papers import Paper, paper, papers
+from repro.running.scale import scale as scale_of
+from repro.running.workspace import Workspace
+from repro.store.results import Record
+
+
+def claims(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Judged]:
+    """Sentences, marks of significance and bold numbers of papers, judged in the paper and as measured.
+
+    Nothing is run. ``[claim for claim in claims() if claim.fails]`` is what is contradicted.
+
+    Args:
+        names: of papers; all of them without a name.
+        scale: whose measurements; only ``full`` says something of the paper.
+
+    Raises UsageError for an unknown paper or scale, ManifestError for a broken file of a paper's.
+    """
+    judged = judged_at(_sources(names), scale_of(scale), workspace or Workspace.open())
+    return Listing(judged, line=_statement, index="id")
+
+
+def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
+    """Everything that papers alone show not to fit, and records that prove themselves altered.
+
+    Args:
+        names: of papers; all of them without a name.
+
+    Raises UsageError for an unknown paper, ManifestError for a broken file of a paper's.
+    """
+    sources = _sources(names)
+    altered = altered_records(sources, (workspace or Workspace.open()).results)
+    return Listing(ordered([*findings(sources), *altered]), line=Finding.as_json, index="paper")
+
+
+def records(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Record]:
+    """What was measured of papers at a scale, in the order of recording; later ones of a key count.
+
+    Args:
+        names: of papers; all of them without a name.
+
+    Raises UsageError for an unknown paper or scale, DataError for a line that is no record.
+    """
+    scale_of(scale)
+    results = (workspace or Workspace.open()).results
+    found = [record for source in _sources(names) for record in results.read(scale, source.name)]
+    return Listing(found, line=asdict, index="cell")
+
+
+def _sources(names: Iterable[str]) -> list[Paper]:
+    return [paper(name) for name in dict.fromkeys(names or papers())]
+
+
+def _statement(judged: Judged) -> dict:
+    values = judged.as_json()
+    states = {"published": judged.published.state, "measured": judged.ours.state}
+    return {key: value for key, value in values.items() if not isinstance(value, dict)} | states

@@ -1,0 +1,54 @@
+"""Compared cells: a sequence, a frame, a plot; of the records that lie in the checkout."""
+
+import matplotlib
+import pytest
+
+import repro
+from repro.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    return repro.compare("costa/1", scale="tiny", workspace=_workspace(tmp_path_factory.mktemp("none")))
+
+
+def _workspace(store):
+    return repro.Workspace.open(str(store / "store"))
+
+
+def test_a_frame_has_a_line_a_cell_with_numbers_as_numbers(compared):
+    frame = compared.to_frame()
+    assert list(frame.index) == [c.cell.id for c in compared] and len(frame) == len(compared)
+    cell = frame.loc["costa/1/sparse.bm25/dev.rr10"]
+    assert cell.published == 0.187 and 0 < cell.measured < 1
+    assert cell.verdict == "scaled" and cell.system == "BM25"
+    assert all(frame[name].dtype == float for name in ("published", "measured", "difference", "low"))
+
+
+def test_it_is_counted_as_on_the_command_line(compared):
+    assert compared.summary.measured == sum(c.measured is not None for c in compared)
+    assert compared.summary.cells == len(compared) == 58
+
+
+def test_a_plot_has_a_panel_a_column_and_what_was_measured_in_it(compared, monkeypatch):
+    monkeypatch.setattr(matplotlib, "rcParams", matplotlib.rcParams.copy())
+    matplotlib.use("Agg")
+    panels = compared.plot()
+    assert [axes.get_title().split("\n")[0] for axes in panels] == list(
+        repro.table("costa/1").columns.values()
+    )
+    published, measured = panels[0].collections[:2]
+    of_column = [c for c in compared if c.cell.column.id == "dev.rr10"]
+    assert len(published.get_offsets()) == sum(c.cell.is_numeric for c in of_column)
+    assert len(measured.get_offsets()) == sum(c.measured is not None for c in of_column)
+    matplotlib.pyplot.close("all")
+
+
+def test_a_plot_is_of_one_table(tmp_path):
+    with pytest.raises(UsageError, match="the cells of one table; these are of costa/6, costa/7"):
+        repro.compare("costa/6", "costa/7", workspace=_workspace(tmp_path)).plot()
+
+
+def test_nothing_is_printed_and_no_store_is_made(tmp_path, capsys):
+    repro.compare("costa/7", workspace=_workspace(tmp_path))
+    assert capsys.readouterr() == ("", "") and list(tmp_path.iterdir()) == []

@@ -1,0 +1,56 @@
+"""``import repro``: what it offers, typed and documented; what it does not load, print or shadow."""
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import repro
+from repro import errors
+from repro.api import public
+
+ROOT = Path(repro.__file__).parent
+
+
+def test_what_is_offered_is_there_documented_and_typed():
+    assert set(public.__all__) <= set(dir(repro))
+    for name in public.__all__:
+        offered = getattr(repro, name)
+        assert inspect.getdoc(offered), name
+        if inspect.isfunction(offered):
+            parameters = inspect.signature(offered).parameters.values()
+            assert all(p.annotation is not p.empty for p in parameters), name
+            assert "return" in offered.__annotations__, name
+    assert (ROOT / "py.typed").is_file()
+
+
+def test_what_is_not_offered_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'papr'"):
+        _ = repro.papr
+
+
+def test_importing_the_suite_loads_nothing_heavy_and_a_submodule_no_api():
+    code = (
+        "import sys, repro\nfrom repro import recipe\n"
+        "assert 'repro.api' not in sys.modules\n"
+        "repro.papers()\n"
+        "print(set(sys.modules) & {'torch', 'pandas', 'ranx', 'matplotlib', 'transformers', 'scipy'})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT.parent)
+    assert done.stdout == "set()\n", done.stderr
+
+
+def test_mistakes_are_errors_of_the_suite_in_one_sentence():
+    for call, sentence in (
+        (lambda: repro.paper("nobody"), "there is no paper 'nobody'"),
+        (lambda: repro.table("costa"), "a table is named PAPER/NUMBER"),
+        (lambda: repro.table("costa/99"), "there is no table of costa '99'"),
+        (lambda: repro.compare("costa", scale="huge"), "there is no scale 'huge'"),
+        (lambda: repro.compare("costa/1/x"), "names no cell"),
+        (lambda: repro.evaluate("x.run"), "give one of the two"),
+        (lambda: repro.evaluate("x.run", dataset="beir/scifact/test"), "there is no file 'x.run'"),
+    ):
+        with pytest.raises(errors.UsageError, match=sentence):
+            call()

@@ -1,0 +1,31 @@
+"""Statements, findings and records as listings: what the verbs print, as objects and frames."""
+
+import repro
+
+
+def test_claims_are_judged_in_the_paper_and_as_measured(tmp_path):
+    claims = repro.claims("costa", scale="tiny", workspace=repro.Workspace.open(str(tmp_path / "none")))
+    frame = claims.to_frame()
+    assert len(frame) == len(claims) and {"says", "published", "measured"} <= set(frame.columns)
+    assert set(frame.published) <= {"holds", "fails", "untested"}
+    failing = [claim for claim in claims if claim.published.state == "fails"]
+    assert len(failing) == (frame.published == "fails").sum() > 0
+
+
+def test_findings_are_those_of_the_papers_named():
+    findings = repro.audit("costa")
+    assert set(findings.to_frame().index) == {"costa"}
+    assert {finding.paper for finding in findings} == {"costa"}
+
+
+def test_records_are_what_lies_in_the_results():
+    records = repro.records("cotmae_v2", scale="full")
+    frame = records.to_frame()
+    assert frame.loc["cotmae_v2/3/bm25/scifact", "fingerprint"] in {r.fingerprint for r in records}
+    assert (frame.scale == "full").all()
+
+
+def test_a_part_of_a_listing_is_one():
+    findings = repro.audit()
+    assert len(findings[:3].to_frame()) == 3 and findings[0] is findings[:3][0]
+    assert repr(findings[:0]) == "<0 of nothing; to_frame() shows them>" and findings[:0].to_frame().empty
