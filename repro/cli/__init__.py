@@ -14,6 +14,10 @@ from repro.errors import ReproError
 
 # verb -> one line for --help; the module of that name holds the command. Grouped as they are printed.
 VERBS = {
+    "begin": {
+        "demo": "what the suite does, in a minute or two",
+        "smoke": "train and score a few steps from nothing, for a CI of yours",
+    },
     "look": {
         "list": "papers with their tables and how much of each can be run",
         "show": "a table as published, or everything known about one cell",

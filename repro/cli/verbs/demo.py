@@ -1,0 +1,128 @@
+"""``repro demo``"""
+
+import sys
+
+import click
+
+from repro.locations import data_folder
+
+REAL, COLLECTION = "beir/scifact/test", "beir/scifact"  # 2.8 MB, and BM25 over it is published
+
+
+@click.command(
+    "demo",
+    epilog="""\b
+Examples:
+  repro demo
+  repro demo --yes --open     fetch SciFact without a question, and show the report""",
+)
+@click.option("--yes", is_flag=True, help="Fetch SciFact (2.8 MB) without asking, where it is not at hand.")
+@click.option("-o", "--output", metavar="FILE", default="report.html", show_default=True, help="The report.")
+@click.option("--open", "opened", is_flag=True, help="Show the report in the browser.")
+@click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
+@click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
+@click.pass_context
+def command(ctx, yes, output, opened, store, results):
+    """Show in a minute or two what the suite does.
+
+    BM25 is measured on the embedded collection, beside what training gives there, and on SciFact, where its
+    published number is compared with the measured one. Then the report is written. Nothing is downloaded
+    without consent.
+    """
+    from repro.api.papers import papers
+    from repro.cli.verbs.report import command as report
+    from repro.running.workspace import Workspace
+
+    cells = [cell for paper in papers().values() for cell in paper.cells]
+    words = [cell for cell in cells if cell.row.system == "bm25" and cell.recipe]
+    print("1. The embedded collection\n")
+    status = _rehearsal(words[0], Workspace.open(store, results))
+    print("\n2. The paper's own data\n")
+    if _at_hand(yes):
+        exact = next(cell for cell in words if cell.column.dataset == REAL)
+        status = max(status, _real(exact, Workspace.open(store, results)))
+    print("\n3. Everything on one page\n")
+    shown = {"opened": True} if opened else {}
+    ctx.invoke(report, output=output, store=store, results=results, **shown)
+    _next(words[0])
+    return status
+
+
+def _rehearsal(cell, workspace) -> int:
+    """Measure BM25 at scale tiny and print the column of its cell, with what is recorded of other rows."""
+    from repro.api.comparisons import compare_selection
+    from repro.api.selection import select
+    from repro.cli.printing import table
+
+    name = f"{cell.paper.name}/{cell.table.id}"
+    measured = _measured(select(cell.id, scale="tiny", workspace=workspace))
+    every = compare_selection(select(name, scale="tiny", workspace=workspace), new_tests=False)
+    rows = [c for c in every if c.cell.column == cell.column and c.measured is not None]
+    shown = [[c.cell.row.label, *_group(c.cell), f"{c.measured:.3f}"] for c in rows]
+    table(f"{name} at scale tiny", ["system", "", cell.column.measure], shown, right=(2,))
+    print("a rehearsal on other data, in minutes on a CPU; never compared with the published numbers")
+    return _status(measured)
+
+
+def _group(cell) -> list[str]:
+    return [next((group.label for group in cell.table.groups if group.id == cell.row.group), "")]
+
+
+def _at_hand(yes: bool) -> bool:
+    """Whether SciFact lies in the data folder, after fetching it where the user agrees."""
+    from repro.datasets.fetching import offer
+    from repro.datasets.source import Missing
+    from repro.datasets.sources import locate
+    from repro.locations import Locations
+    from repro.progress import TerminalProgress
+
+    pieces = ("documents", "queries", "qrels")
+    if not any(isinstance(locate(REAL, piece, Locations.resolve().data), Missing) for piece in pieces):
+        return True
+    wanted = offer(COLLECTION)
+    print(f"{wanted.description}; into {data_folder()}")
+    if not yes and not (sys.stdin.isatty() and click.confirm("Fetch it?", err=True)):
+        print(f"left out: `repro demo --yes` fetches it, or `repro data fetch {COLLECTION}`")
+        return False
+    wanted.load(data_folder(), TerminalProgress())
+    return True
+
+
+def _real(cell, workspace) -> int:
+    """Measure BM25 on SciFact and print it beside the published number."""
+    from repro.api.selection import select
+    from repro.cli.printing import table
+    from repro.report.grid import ours
+
+    compared = _measured(select(cell.id, workspace=workspace))
+    [c] = compared
+    row = [cell.id, cell.column.measure, cell.printed.plain, ours(c) or "–", c.verdict.name]
+    table("published beside measured", ["cell", "measure", "published", "measured", "verdict"], [row])
+    print(c.verdict.why)
+    return _status(compared)
+
+
+def _measured(selection):
+    from repro.api.measurement import measure
+    from repro.progress import TerminalProgress
+
+    return measure(selection, progress=TerminalProgress())
+
+
+def _status(compared) -> int:
+    from repro.cli import verdicts
+
+    for sentence in verdicts.notices(compared.comparison):
+        if sentence.startswith(("failed", "blocked")):
+            print(sentence, file=sys.stderr)
+    return verdicts.status(compared.comparison, strict=False, outcome=compared.outcome)
+
+
+def _next(cell) -> None:
+    name, number = cell.paper.name, cell.table.id
+    print("\nNext:")
+    print(f"  repro run {name} --table {number} --scale tiny     train and compare every row of a table")
+    print(f"  repro show {cell.id}     what stands behind one number")
+    print(
+        f"  repro evaluate --model DIR --table {name}/{number} --scale tiny     your own encoder beside them"
+    )

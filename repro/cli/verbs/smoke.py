@@ -1,0 +1,104 @@
+"""``repro smoke``"""
+
+from collections import Counter
+
+import click
+
+from repro.cli.options import _papers
+
+SCALE = "smoke"
+
+
+@click.command(
+    "smoke",
+    epilog="""\b
+Examples:
+  repro smoke                       one trained row and BM25: that this installation works
+  repro smoke PAPER --table 1       every row of a table, as of a paper of yours
+  repro smoke --model DIR           an encoder of yours, through encoding, search and scoring""",
+)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_papers)
+@click.option("--table", "tables", multiple=True, metavar="N", help="Only this table; may be repeated.")
+@click.option(
+    "--row", "rows", multiple=True, metavar="ROW", help="Only this row, or a system in every group."
+)
+@click.option("--model", metavar="DIR", help="An encoder to score, in place of rows.")
+@click.option("--summary", metavar="FILE", help="Append the outcome in Markdown: $GITHUB_STEP_SUMMARY.")
+def command(names, tables, rows, model, summary):
+    """Run stages from nothing on the embedded collection, two steps of each training, and keep nothing.
+
+    For continuous integration: exit status 0 says that everything ran, 3 that a stage failed, 4 that
+    something is missing. The numbers say nothing. Without a PAPER the cheapest trained row and BM25 are run.
+    """
+    import tempfile
+    import time
+    from pathlib import Path
+
+    from repro.running.workspace import Workspace
+
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="repro-smoke-") as folder:
+        workspace = Workspace.open(f"{folder}/store", f"{folder}/results")
+        if model:
+            lines, status = _encoder(model, names, tables, workspace), 0
+        else:
+            lines, status = _rows(names, tables, rows, workspace)
+    lines.append(
+        f"{'everything ran' if status == 0 else 'NOT everything ran'} in {time.monotonic() - started:.0f} s"
+    )
+    print("\n".join(lines))
+    if summary:
+        with Path(summary).open("a", encoding="utf-8") as file:
+            file.write("".join(f"- {line}\n" for line in lines))
+    return status
+
+
+def _rows(names, tables, rows, workspace) -> tuple[list[str], int]:
+    """Run rows; a line each of stages, of what was scored and of what was not; and the exit status."""
+    from repro.api.measurement import measure
+    from repro.api.selection import select
+    from repro.cli import verdicts
+    from repro.progress import TerminalProgress
+
+    chosen = names or _cheapest(workspace)
+    selection = select(*chosen, tables=tables, rows=rows, scale=SCALE, workspace=workspace)
+    compared = measure(selection, progress=TerminalProgress())
+    ran = Counter(node.stage for node in compared.outcome.run)
+    scored = dict.fromkeys(c.cell.id.rpartition("/")[0] for c in compared if c.measured is not None)
+    lines = [f"stages: {', '.join(f'{number} {stage}' for stage, number in ran.items())}"]
+    lines += [f"scored: {row}" for row in scored]
+    lines += [n for n in verdicts.notices(compared.comparison) if n.startswith(("failed", "blocked"))]
+    return lines, verdicts.status(compared.comparison, strict=False, outcome=compared.outcome)
+
+
+def _cheapest(workspace) -> list[str]:
+    """Two cells of the first table with BM25, of one dataset: BM25's and that of the cheapest trained row."""
+    from repro.api.selection import select
+    from repro.graph import walk
+
+    first = _bm25()
+    table = select(f"{first.paper.name}/{first.table.id}", scale=SCALE, workspace=workspace)
+    parts: dict[str, list] = {}
+    for m in table.plan().measurements:
+        if m.cell.column.dataset == first.column.dataset:
+            parts.setdefault(m.cell.id, []).extend(m.parts)
+    stages = {cell: [node.stage for node in walk(ends)] for cell, ends in parts.items()}
+    trained = [cell for cell in stages if "finetune" in stages[cell]]
+    return [first.id, min(trained, key=lambda cell: len(stages[cell]))]
+
+
+def _bm25():
+    from repro.api.papers import papers
+
+    cells = (cell for paper in papers().values() for cell in paper.cells)
+    return next(cell for cell in cells if cell.row.system == "bm25" and cell.recipe)
+
+
+def _encoder(model, names, tables, workspace) -> list[str]:
+    """Score an encoder in the columns of a table, the first one without a name."""
+    from repro.api.scores import evaluate
+    from repro.progress import TerminalProgress
+
+    table = f"{names[0]}/{tables[0]}" if names and tables else _bm25().id.rsplit("/", 2)[0]
+    scores = evaluate(model, table=table, scale=SCALE, workspace=workspace, progress=TerminalProgress())
+    return [f"scored: {table}/{s.id}, {s.measure} {s.score:.{s.best.printed.decimals}f}" for s in scores]
