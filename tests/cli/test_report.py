@@ -18,6 +18,29 @@ def test_the_page_of_one_paper_is_written_without_store_or_results(repro, folder
     assert links <= set(found.ids)
 
 
+def test_the_page_stays_small(repro, folders):
+    """A cell of another scale adds a verdict and a command; a reading's name stands in a card once."""
+    sizes = {}
+    for scales in (["full"], ["full", "tiny"]):
+        options = [word for name in scales for word in ("--scale", name)]
+        assert repro("report", "costa", *options, "-o", folders / "r.html").status == 0
+        sizes[len(scales)] = (folders / "r.html").stat().st_size
+    assert sizes[1] < 900_000 and sizes[2] < 1.5 * sizes[1]
+
+
+def test_the_page_has_every_scale_with_a_record_and_opens_in_the_browser(repro, measured, monkeypatch):
+    seen = []
+    monkeypatch.setattr("webbrowser.open", lambda address: seen.append(address) or len(seen) == 1)
+    said = repro("report", "costa", "--open", "-o", measured / "r.html")
+    assert (said.status, said.out, said.err) == (0, f"{measured / 'r.html'}\n", "")
+    assert seen == [(measured / "r.html").as_uri()]
+    found = outline((measured / "r.html").read_text(encoding="utf-8"))
+    assert [a["value"] for a in found.named("input") if a.get("name") == "scale"] == ["full", "tiny"]
+    assert next(a["data-shown"] for a in found.named("html")) == "tiny"
+    said = repro("report", "costa", "--scale", "tiny", "--open", "-o", measured / "r.html")
+    assert said.status == 0 and "no browser could be started; open" in said.err
+
+
 def test_what_was_measured_is_on_the_page_with_its_fingerprint(repro, measured):
     assert repro("report", "costa", "--scale", "tiny", "-o", measured / "r.html").status == 0
     text = (measured / "r.html").read_text(encoding="utf-8")
@@ -62,6 +85,7 @@ def test_a_readme_without_one_pair_of_markers_is_left_alone(repro, folders, text
         (["costb"], "there is no paper 'costb' (did you mean 'costa'?)"),
         (["--scale", "huge"], "there is no scale 'huge'"),
         (["--readme", "x.md", "--markdown"], "give it alone"),
+        (["--markdown", "--open"], "a text of one scale"),
         (["--readme", "missing.md"], "missing.md: No such file or directory"),
         (["costa", "-o", "."], "is a folder; name a file to write the report to"),
         (["costa", "-o", "no/such/folder/r.html"], "No such file or directory"),

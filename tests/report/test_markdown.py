@@ -10,7 +10,7 @@ from tests.report.html.toy import report
 
 
 def test_what_fails_comes_first_with_its_reason():
-    found = report()
+    found = report().parts[0].views["full"]
     assert summary(found.comparison, scale="full").splitlines() == [
         "## Verdicts at scale full",
         "",
@@ -27,9 +27,9 @@ def test_what_fails_comes_first_with_its_reason():
 
 
 def test_a_paper_is_one_line_of_a_readme():
-    found = report()
-    covered = {"toy": found.parts[0].covered}
-    assert verdicts(found.comparison, covered).splitlines() == [
+    part = report().parts[0]
+    covered = {"toy": part.covered}
+    assert verdicts(part.views["full"].comparison, covered).splitlines() == [
         "| paper | title | cells | distinct measurements at tiny | at full | pass | fail | neither "
         "| only run by others |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",

@@ -1,12 +1,14 @@
 """The card of a cell, which opens over the table and says how its number is defined, judged and made."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from repro.judging.compared import Compared, Comparison
+from repro.manifest.cells import Cell
 from repro.manifest.printed import Printed
 from repro.report.grid import label_in_full
-from repro.report.html.elements import Content, Markup, el, identifier, plain_table
+from repro.report.html.elements import Content, Markup, by_scale, copied, el, identifier, plain_table
+from repro.report.html.sections import Part
 from repro.report.html.verdicts import badge
 from repro.store.results import Record
 
@@ -29,19 +31,30 @@ def about(cell_id: str) -> str:
     return identifier("about", *cell_id.split("/"))
 
 
-def card(c: Compared, comparison: Comparison) -> Markup:
-    """The card; a browser opens it from the cell's button, with or without a script, and closes it on Esc."""
-    cell, place = c.cell, about(c.cell.id)
+def card(cells: Mapping[str, Compared], part: Part) -> Markup:
+    """The card of a cell, of which every scale says its own; a browser opens it from the cell's button.
+
+    It opens with or without a script, and closes on Esc.
+    """
+    first = next(iter(cells.values()))
+    cell, place = first.cell, about(first.cell.id)
     column = " ".join(cell.column.head) or cell.column.id
     title = el("h4", cell.row.label, " · ", column, id=f"{place}/title")
-    facts = [*_print(c), *_ours(c), *_blocked(c), *_definition(c), *_tests(c, comparison), *_choices(c)]
-    facts += [_fact("reproduce", el("code", _command(c)))]
-    facts += [*_readings(c, comparison), *(fact for record in c.records for fact in _provenance(record))]
     hides = {"popovertarget": place, "popovertargetaction": "hide"}
     close = el("button", "×", type="button", class_="close", **hides, aria_label="close")
-    verdict = el("p", badge(c.verdict.name), " ", c.verdict.why)
+    of_scales = {scale: _at_scale(c, part.views[scale].comparison) for scale, c in cells.items()}
+    shared = [*_definition(first), *_readings(cell, part)]
+    link = el("p", el("a", "in its table", href=f"#{identifier(*cell.id.split('/'))}"), class_="fine")
     dialog = {"id": place, "popover": True, "class_": "card", "role": "dialog"}
-    return el("div", close, title, verdict, el("dl", facts), **dialog, aria_labelledby=f"{place}/title")
+    content = by_scale(of_scales), el("dl", shared) if shared else None, link
+    return el("div", close, title, content, **dialog, aria_labelledby=f"{place}/title")
+
+
+def _at_scale(c: Compared, comparison: Comparison) -> Content:
+    facts = [*_print(c), *_ours(c), *_blocked(c), *_tests(c, comparison), *_choices(c)]
+    facts += [_fact("reproduce", copied(_command(c)))]
+    facts += [fact for record in c.records for fact in _provenance(record)]
+    return el("p", badge(c.verdict.name), " ", c.verdict.why), el("dl", facts)
 
 
 def _command(c: Compared) -> str:
@@ -110,16 +123,13 @@ def _definition(c: Compared) -> Iterator[Markup]:
         yield _fact("note", note)
 
 
-def _readings(c: Compared, comparison: Comparison) -> Iterator[Markup]:
-    """The readings behind the number; one of another paper, whose recipe makes the row, is no link."""
-    source = c.cell.paper
-    links = [
-        (" ", el("a", r, href=f"#{identifier(source.name, 'reading', r)}") if r in source.readings else r)
-        for r in comparison.readings.get(c.cell.id, ())
-    ]
-    if links:
-        summary = f"{len(links)} that bear on this cell"
-        yield _fact("readings", el("details", el("summary", summary), links))
+def _readings(cell: Cell, part: Part) -> Iterator[Markup]:
+    """The readings behind the number, of whose names the script makes links to save half the page."""
+    names = part.rests_on.get(cell.id, ())
+    if names:
+        summary = f"{len(names)} that bear on this cell"
+        listed = el("code", " ".join(names), data_readings=identifier(part.paper.name, "reading"))
+        yield _fact("readings", el("details", el("summary", summary), listed))
 
 
 def _choices(c: Compared) -> Iterator[Markup]:

@@ -1,10 +1,10 @@
 """HTML from Python in which every text is escaped unless it is HTML already."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-VOID = frozenset({"meta", "link", "br", "hr", "img", "col"})
+VOID = frozenset({"meta", "link", "br", "hr", "img", "col", "input"})
 
 
 class Markup(str):
@@ -22,7 +22,8 @@ def el(name: str, /, *content: Content, **attributes: str | int | bool | None) -
     Args:
         content: text, elements, or sequences of them; None is nothing.
     """
-    words = (_attribute(key, value) for key, value in attributes.items() if value not in (None, False))
+    given = {key: value for key, value in attributes.items() if value is not None and value is not False}
+    words = (_attribute(key, value) for key, value in given.items())
     opening = f"<{' '.join([name, *words])}>"
     return Markup(opening if name in VOID else f"{opening}{join(*content)}</{name}>")
 
@@ -46,6 +47,22 @@ def plain_table(
         el("tr", el("th", name, scope="row"), [el("td", cell) for cell in cells]) for name, *cells in rows
     ]
     return el("table", el("thead", el("tr", heads)), el("tbody", lines), class_=class_)
+
+
+def copied(text: str, tag: str = "code") -> Markup:
+    """A text with a button that copies it, which the page's script shows."""
+    button = el("button", "copy", type="button", class_="copy", hidden=True)
+    return el("div", el(tag, text), button, class_="copied")
+
+
+def by_scale(contents: Mapping[str, Content], tag: str = "div") -> Content:
+    """Scale -> content, of which the page shows one scale's at a time; what scales share stands once."""
+    scales: dict[Markup, list[str]] = {}
+    for scale, content in contents.items():
+        scales.setdefault(join(content), []).append(identifier(scale))
+    if len(scales) == 1:
+        return list(scales)
+    return [el(tag, content, data_scale=" ".join(names)) for content, names in scales.items() if content]
 
 
 def identifier(*parts: str) -> str:

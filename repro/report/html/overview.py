@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from repro import __version__
 from repro.judging.coverage import WAYS, Tally, total, usual_first
 from repro.judging.verdict import FAILS, PASSES
-from repro.report.html.elements import Markup, el, identifier, plain_table, section
+from repro.report.html.elements import Content, Markup, by_scale, el, identifier, plain_table, section
+from repro.report.html.listing import to_list
 from repro.report.html.sections import Part, Report
 from repro.report.html.tables import scrolling
-from repro.report.html.verdicts import bar, legend
+from repro.report.html.verdicts import bar, bars, legend
 
 HOW_TO_READ = (
     "Above stands the published number, beneath what we measured, with a sign for the verdict. "
@@ -19,49 +21,62 @@ HOW_TO_READ = (
 
 def overview(report: Report) -> Markup:
     """Counts, a card for each paper with a bar for every table, coverage, and what the signs mean."""
-    title = (
-        el("p", f"scale {report.scale}", class_="eyebrow"),
-        el("h2", "Every published number, beside ours"),
-    )
-    header = el("header", title, _meaning(report), _numbers(report))
+    scales = report.scales
+    title = el("h2", "Every published number, beside ours")
+    meanings = by_scale({scale: (_meaning(scale), _numbers(report, scale)) for scale in scales})
+    header = el("header", _made(report), title, meanings)
     cards = el("div", [_card(part) for part in report.parts], class_="cards")
     papers, covered = section("Papers", cards, place="papers"), _coverage(report.parts)
     signs = section("How to read a cell", el("p", HOW_TO_READ), legend(), place="signs")
     return el("article", header, papers, covered, signs, id="overview", class_="overview")
 
 
-def _meaning(report: Report) -> Markup:
-    if report.scale == "full":
+def _made(report: Report) -> Content:
+    """When and from what the page was made, and when each scale's numbers were recorded."""
+    days = {scale: report.dates(scale) for scale in report.scales}
+    recorded = {
+        scale: f"scale {scale}" + (f", recorded {days[scale][0]} to {days[scale][1]}" if days[scale] else "")
+        for scale in report.scales
+    }
+    made = " · ".join([f"repro {__version__}", *report.made])
+    return el("p", made, " · ", by_scale(recorded, "span"), class_="eyebrow")
+
+
+def _meaning(scale: str) -> Markup:
+    if scale == "full":
         return el("p", "Measured at the papers' own scale, and judged against their numbers.", class_="lead")
     about = (
-        f"Measured at scale {report.scale}: every recipe ran from end to end, at a fraction of its cost. "
+        f"Measured at scale {scale}: every recipe ran from end to end, at a fraction of its cost. "
         "These numbers neither confirm nor refute the published ones."
     )
     return el("p", about, class_="lead")
 
 
-def _numbers(report: Report) -> Markup:
-    cells = [c for part in report.parts for c in part.compared]
+def _numbers(report: Report, scale: str) -> Markup:
+    cells = report.compared(scale)
     counts = Counter(c.verdict.name for c in cells)
-    measured = sum(c.measured is not None for c in cells)
-    tiles = [(len(report.parts), "papers"), (len(cells), "cells"), (measured, "measured")]
-    if report.scale == "full":
-        tiles += [
-            (sum(counts[name] for name in PASSES), "pass"),
-            (sum(counts[name] for name in FAILS), "fail"),
-        ]
-    items = [el("div", el("dt", word), el("dd", str(number))) for number, word in tiles]
+    tiles = [
+        (len(report.parts), "papers", None),
+        (len(cells), "cells", {}),
+        (report.measured(scale), "measured", {"only": "measured"}),
+    ]
+    if scale == "full":
+        tiles += [(sum(counts[name] for name in PASSES), "pass", None)]
+        tiles += [(sum(counts[name] for name in FAILS), "fail", {"only": "fails"})]
+    items = [
+        el("div", el("dt", word), el("dd", to_list(str(number), chosen))) for number, word, chosen in tiles
+    ]
     return el("div", el("dl", items, class_="tiles"), bar(counts, label="verdicts of all papers"))
 
 
 def _card(part: Part) -> Markup:
     manifest, name = part.paper.manifest, part.paper.name
+    first = next(iter(part.views.values()))
     tables = []
-    for owner in dict.fromkeys(c.cell.table.id for c in part.compared):
-        counts = Counter(c.verdict.name for c in part.compared if c.cell.table.id == owner)
+    for owner in dict.fromkeys(c.cell.table.id for c in first.compared):
         word = f"Figure {owner.removeprefix('figure-')}" if owner.startswith("figure-") else f"Table {owner}"
         link = el("a", word, href=f"#{identifier(name, owner)}")
-        tables.append(el("div", link, bar(counts, label=f"{name}, {word}"), class_="row"))
+        tables.append(el("div", link, bars(part, label=f"{name}, {word}", owner=owner), class_="row"))
     return el(
         "div",
         el("h4", el("a", name, href=f"#{identifier(name)}")),

@@ -1,33 +1,32 @@
 """A paper's part of the page."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from repro.judging.compared import Comparison
 from repro.manifest.schema import Figure, Table
-from repro.report.html.elements import Content, Markup, el, identifier, section
-from repro.report.html.scatter import drawing
-from repro.report.html.sections import Part
+from repro.report.html.elements import Content, Markup, by_scale, copied, el, identifier, section
+from repro.report.html.listing import to_list
+from repro.report.html.scatter import Scatter, drawing
+from repro.report.html.sections import Part, View
 from repro.report.html.sources import citation, cited, datasets
 from repro.report.html.statements import audit, claims, readings
 from repro.report.html.tables import against_paper, examples, notes, study, table
-from repro.report.html.verdicts import bar
-from repro.report.html.views import view
+from repro.report.html.verdicts import bars
+from repro.report.html.views import drawn
 
 
-def paper(part: Part, comparison: Comparison, scale: str) -> Markup:
+def paper(part: Part) -> Markup:
     """Tables, figures, statements, readings and sources of a paper."""
     name, manifest = part.paper.name, part.paper.manifest
     heads = el("p", name, class_="eyebrow"), el("h2", manifest.title), cited(part.paper)
     return el(
         "article",
-        el("header", heads, bar(part.counts, label=f"verdicts of {name}"), _contents(part)),
-        [_table(part, printed, comparison) for printed in manifest.tables],
-        [_figure(part, figure, comparison) for figure in manifest.figures],
-        claims(part, scale),
+        el("header", heads, bars(part, label=f"verdicts of {name}"), _contents(part)),
+        [_table(part, printed) for printed in manifest.tables],
+        [_figure(part, figure) for figure in manifest.figures],
+        claims(part),
         audit(part),
         readings(part.paper, part.readings),
-        datasets(part.paper, scale),
+        datasets(part.paper, list(part.views)),
         citation(part.paper),
         id=identifier(name),
         class_="paper",
@@ -43,7 +42,11 @@ def _contents(part: Part) -> Markup:
     name = part.paper.name
     links = [(place(part, t.id), f"Table {t.id}") for t in part.paper.manifest.tables]
     links += [(place(part, f"figure-{f.id}"), f"Figure {f.id}") for f in part.paper.manifest.figures]
-    links += [(identifier(name, "claims"), "Claims")] if part.statements else []
+    links += (
+        [(identifier(name, "claims"), "Claims")]
+        if any(view.statements for view in part.views.values())
+        else []
+    )
     links += [(identifier(name, "audit"), "Audit")] if part.findings else []
     links += [(identifier(name, "readings"), "Readings")] if part.readings else []
     links += [(identifier(name, "data"), "Data and licences"), (identifier(name, "citation"), "Citation")]
@@ -51,41 +54,66 @@ def _contents(part: Part) -> Markup:
     return el("nav", anchors, class_="inside", aria_label=f"parts of {name}")
 
 
-def _table(part: Part, printed: Table, comparison: Comparison) -> Markup:
-    compared = [c for c in part.compared if c.cell.table.id == printed.id]
+def _table(part: Part, printed: Table) -> Markup:
     title = f"Table {printed.id}"
-    if printed.id in part.studies:
-        body: Content = study(f"{title} of {part.paper.name}", printed, part.studies[printed.id])
+    if any(printed.id in view.studies for view in part.views.values()):
+        body: Content = by_scale({name: _study(part, printed, view) for name, view in part.views.items()})
     elif printed.rows:
-        shown = table(part.paper, printed, compared, comparison)
-        body = shown, notes(printed), against_paper(printed, compared)
+        shown = table(part.paper, printed, part.cells(printed.id))
+        gains = {name: against_paper(printed, view.of(printed.id)) for name, view in part.views.items()}
+        body = shown, notes(printed), by_scale(gains)
     else:
         body = examples(printed), notes(printed)
-    counts = Counter(c.verdict.name for c in compared)
-    verdicts = bar(counts, label=f"verdicts of table {printed.id}") if compared else None
-    drawn = _drawings(part, printed.id, printed.about), _scatters(part, printed.id)
-    return section(title, verdicts, body, drawn, place=place(part, printed.id))
+    drawings = _drawings(part, printed.id, printed.about)
+    by_query = by_scale(
+        {name: list(_scatters(view.scatters.get(printed.id, ()))) for name, view in part.views.items()}
+    )
+    verdicts = bars(part, label=f"verdicts of table {printed.id}", owner=printed.id)
+    return section(
+        title, verdicts, body, drawings, by_query, _to_copy(part, printed.id), place=place(part, printed.id)
+    )
 
 
-def _figure(part: Part, figure: Figure, comparison: Comparison) -> Markup:
+def _study(part: Part, printed: Table, view: View) -> Content:
+    measured = view.studies.get(printed.id)
+    title = f"Table {printed.id} of {part.paper.name}"
+    return study(title, printed, measured) if measured else el("p", printed.about, class_="caption")
+
+
+def _to_copy(part: Part, owner: str) -> Markup:
+    """The table as LaTeX and, from the list of all cells, as CSV."""
+    texts = {name: view.latex.get(owner) for name, view in part.views.items()}
+    shown = {
+        name: el("details", el("summary", "LaTeX"), copied(text, "pre")) if text else None
+        for name, text in texts.items()
+    }
+    as_list = to_list("as a list", {"paper": part.paper.name, "table": owner})
+    start = f"{part.paper.name}/{owner}/"
+    csv = el("button", "copy as CSV", type="button", class_="csv", data_cells=start, hidden=True)
+    return el("div", as_list, csv, by_scale(shown), class_="to-copy")
+
+
+def _figure(part: Part, figure: Figure) -> Markup:
     owner = f"figure-{figure.id}"
-    compared = [c for c in part.compared if c.cell.table.id == owner]
+    cells = part.cells(owner)
     axes = [f"{name}: {text}" for name, text in (("x", figure.x), ("y", figure.y)) if text]
     points = None
-    if compared:
-        summary = el("summary", f"{len(compared)} points as numbers")
-        points = el("details", summary, table(part.paper, figure.as_table(), compared, comparison))
+    if cells:
+        summary = el("summary", f"{len(cells)} points as numbers")
+        points = el("details", summary, table(part.paper, figure.as_table(), cells))
     about = el("p", figure.about), el("p", "; ".join(axes), class_="fine") if axes else None
-    drawn = _drawings(part, owner, figure.about)
-    return section(f"Figure {figure.id}", about, drawn, points, place=place(part, owner))
+    drawings = _drawings(part, owner, figure.about)
+    return section(f"Figure {figure.id}", about, drawings, points, place=place(part, owner))
 
 
-def _drawings(part: Part, owner: str, about: str) -> list[Content]:
-    return [view(path, about) for path in part.drawings.get(owner, ())]
+def _drawings(part: Part, owner: str, about: str) -> Content:
+    views = part.views.items()
+    return by_scale(
+        {name: [drawn(path, about) for path in view.drawings.get(owner, ())] for name, view in views}
+    )
 
 
-def _scatters(part: Part, table_id: str) -> Iterator[Markup]:
-    scatters: Sequence = part.scatters.get(table_id, ())
+def _scatters(scatters: Sequence[Scatter]) -> Iterator[Markup]:
     if scatters:
         first = scatters[0]
         about = f"Query by query: {first.measure}, upwards, against {first.reference}, to the right"

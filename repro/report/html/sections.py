@@ -1,7 +1,6 @@
 """Everything that the page of a report shows, gathered from manifests, results and store."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -17,6 +16,7 @@ from repro.judging.studies import costs, entries
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Reading
 from repro.report.html.scatter import Scatter, scatters
+from repro.report.table_files import table_texts
 from repro.running.cell_readings import CellReadings
 from repro.running.plan import Plan
 from repro.store import Store
@@ -34,73 +34,139 @@ class Study:
 
 
 @dataclass(frozen=True)
+class View:
+    """What one scale shows of a paper.
+
+    Attributes:
+        comparison: of all papers; it holds the tests between rows.
+        compared: the paper's measured or measurable cells, points of figures included.
+        drawings: table or ``figure-N`` -> files of the results folder that show it.
+        scatters: table -> rows against the row of reference, query by query.
+        latex: table -> the text that ``repro tables`` writes of it.
+    """
+
+    comparison: Comparison
+    compared: Sequence[Compared] = ()
+    statements: Sequence[Judged] = ()
+    drawings: Mapping[str, Sequence[Path]] = field(default_factory=dict)
+    scatters: Mapping[str, Sequence[Scatter]] = field(default_factory=dict)
+    studies: Mapping[str, Study] = field(default_factory=dict)
+    latex: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, owner: str) -> list[Compared]:
+        """The cells of a table, or of ``figure-N``."""
+        return [c for c in self.compared if c.cell.table.id == owner]
+
+
+@dataclass(frozen=True)
 class Part:
     """The part of one paper.
 
     Attributes:
-        compared: its measured or measurable cells, points of figures included.
-        drawings: table or ``figure-N`` -> files of the results folder that show it.
-        scatters: table -> rows against the row of reference, query by query.
+        views: scale -> what it shows; the same cells at every scale.
+        rests_on: cell -> the readings that its number rests on.
     """
 
     paper: Paper
-    compared: Sequence[Compared] = ()
+    views: Mapping[str, View]
     covered: Sequence[Covered] = ()
-    statements: Sequence[Judged] = ()
     findings: Sequence[Finding] = ()
-    drawings: Mapping[str, Sequence[Path]] = field(default_factory=dict)
-    scatters: Mapping[str, Sequence[Scatter]] = field(default_factory=dict)
-    studies: Mapping[str, Study] = field(default_factory=dict)
     readings: Sequence[Reading] = ()
+    rests_on: Mapping[str, Collection[str]] = field(default_factory=dict)
 
-    @property
-    def counts(self) -> Counter:
-        """Verdict -> how many cells have it."""
-        return Counter(c.verdict.name for c in self.compared)
+    def cells(self, owner: str | None = None) -> list[dict[str, Compared]]:
+        """Of each cell, or of each of one table, what every scale has for it."""
+        by_scale = {
+            name: {c.cell.id: c for c in (view.of(owner) if owner else view.compared)}
+            for name, view in self.views.items()
+        }
+        ids = dict.fromkeys(i for cells in by_scale.values() for i in cells)
+        return [{name: cells[i] for name, cells in by_scale.items() if i in cells} for i in ids]
 
 
 @dataclass(frozen=True)
 class Report:
-    """The content of one page; ``comparison`` holds the tests between rows."""
+    """The content of one page.
 
-    scale: str
-    comparison: Comparison
+    Attributes:
+        made: the day on which the page is made, and the commit of the suite, where they are known.
+    """
+
     parts: Sequence[Part]
+    made: tuple[str, ...] = ()
 
-    def dates(self) -> tuple[str, str] | None:
-        """First and last day on which a shown number was recorded; None without one."""
-        days = sorted(
-            r.recorded[:10] for p in self.parts for c in p.compared for r in c.records if r.recorded
+    @property
+    def scales(self) -> list[str]:
+        """Every scale there is a view of."""
+        return list(dict.fromkeys(name for part in self.parts for name in part.views))
+
+    @property
+    def first(self) -> str:
+        """The scale that is shown first: full where it has a number, else the one with the most."""
+        return max(
+            self.scales, key=lambda name: (name == "full" and self.measured(name) > 0, self.measured(name))
         )
+
+    def compared(self, scale: str) -> list[Compared]:
+        """The cells of all papers at one scale."""
+        return [c for part in self.parts if scale in part.views for c in part.views[scale].compared]
+
+    def measured(self, scale: str) -> int:
+        """How many cells have a number at a scale."""
+        return sum(c.measured is not None for c in self.compared(scale))
+
+    def dates(self, scale: str) -> tuple[str, str] | None:
+        """First and last day on which a number of this scale was recorded; None without one."""
+        days = sorted(r.recorded[:10] for c in self.compared(scale) for r in c.records if r.recorded)
         return (days[0], days[-1]) if days else None
 
 
-def gather(plan: Plan, results: Results, store: Store) -> Report:
-    """Everything there is on the papers of a plan; nothing is run, and the store may be empty.
+def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple[str, ...] = ()) -> Report:
+    """Everything there is on the papers of plans of the same cells, each at its own scale; nothing is run.
 
-    Raises what reading manifests, results and store raises.
+    The store may be empty. Raises what reading manifests, results and store raises.
     """
-    comparison = judged_cells(plan, results, store)
-    known = CellReadings(plan.machine.data)
-    comparison.readings = {c.cell.id: known.of(c.cell) for c in comparison.cells}
+    known = CellReadings(plans[0].machine.data)
+    by_paper: dict[str, dict[str, View]] = {}
+    for plan in plans:
+        for name, view in _views(plan, results, store):
+            by_paper.setdefault(name, {})[plan.scale.name] = view
     parts = []
-    by_paper = groupby(comparison.cells, key=lambda c: c.cell.paper.name)
-    for name, cells in [(name, list(group)) for name, group in by_paper]:
-        source = cells[0].cell.paper
+    for views in by_paper.values():
+        cells = [c.cell for c in next(iter(views.values())).compared]
+        source = cells[0].paper
         parts.append(
             Part(
                 source,
-                cells,
+                views,
                 coverage(source, results),
-                judged([source], Measured(comparison), scale=plan.scale.name),
-                [finding for finding in audit([source]) if finding.paper == name],
+                [finding for finding in audit([source]) if finding.paper == source.name],
+                rests_on={cell.id: known.of(cell) for cell in cells},
+                readings=[source.readings[name] for name in known.places(source)],
+            )
+        )
+    return Report(parts, made)
+
+
+def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, View]]:
+    comparison = judged_cells(plan, results, store)
+    texts = dict(table_texts(comparison, plan, store, seeds=()))
+    measured = Measured(comparison)
+    for name, group in groupby(comparison.cells, key=lambda c: c.cell.paper.name):
+        cells = list(group)
+        source = cells[0].cell.paper
+        yield (
+            name,
+            View(
+                comparison,
+                cells,
+                judged([source], measured, scale=plan.scale.name),
                 drawings(results.figures(plan.scale.name), source),
                 scatters(plan, store, name),
                 studies(plan, store, source),
-                [source.readings[name] for name in known.places(source)],
-            )
+                {t.id: texts.get(f"{name}-table{t.id}.tex", "") for t in source.manifest.tables},
+            ),
         )
-    return Report(plan.scale.name, comparison, parts)
 
 
 def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:

@@ -1,8 +1,10 @@
 """The paper behind a part of the page, how to cite it, and its collections with their licences."""
 
+from collections.abc import Sequence
+
 from repro.datasets.catalog import catalog
 from repro.manifest.papers import Paper
-from repro.report.html.elements import Content, Markup, el, identifier, plain_table, section
+from repro.report.html.elements import Content, Markup, copied, el, identifier, plain_table, section
 from repro.report.html.tables import scrolling
 
 
@@ -22,16 +24,18 @@ def _is_web(target: str | None) -> bool:
     return bool(target) and target.startswith(("https://", "http://"))
 
 
-def datasets(source: Paper, scale: str) -> Markup:
-    """The collections that cells are measured on, their licences, and what stands in at this scale."""
+def datasets(source: Paper, scales: Sequence[str]) -> Markup:
+    """The collections that cells are measured on, their licences, and what stands in at each scale."""
     used = dict.fromkeys(
         c.dataset for t in source.manifest.tables for c in t.columns if c.dataset and c.dataset in catalog()
     )
+    smaller = [scale for scale in scales if scale != "full"]
     rows = []
     for entry in map(catalog().get, used):
-        stand_in = el("code", entry.at[scale]) if entry.at.get(scale) else "–"
-        rows.append((el("code", entry.id), entry.title, entry.licence, stand_in))
-    table = plain_table(("collection", "title", "licence", f"stand-in at {scale}"), rows)
+        stand_ins = [el("code", entry.at[scale]) if entry.at.get(scale) else "–" for scale in smaller]
+        rows.append((el("code", entry.id), entry.title, entry.licence, *stand_ins))
+    heads = ("collection", "title", "licence", *(f"stand-in at {scale}" for scale in smaller))
+    table = plain_table(heads, rows)
     body = scrolling(table, f"data of {source.name}")
     return section("Data and licences", body, place=identifier(source.name, "data"))
 
@@ -43,4 +47,4 @@ def citation(source: Paper) -> Markup:
     facts |= {"doi": m.doi, "eprint": m.arxiv, "url": m.code}
     lines = [f"  {key} = {{{value}}}," for key, value in facts.items() if value]
     text = "\n".join([f"@misc{{{source.name},", *lines, "}"])
-    return section("Citation", el("pre", text), place=identifier(source.name, "citation"))
+    return section("Citation", copied(text, "pre"), place=identifier(source.name, "citation"))

@@ -1,53 +1,78 @@
 """A paper's claims, the findings of its audit, and its readings, as sections of the page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from repro.judging.audit.findings import Finding
 from repro.judging.claims.judged import FAILS, HOLDS, UNTESTED, Judged
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Reading
-from repro.report.html.elements import Markup, el, identifier, section
+from repro.report.html.elements import Content, Markup, by_scale, el, identifier, section
 from repro.report.html.sections import Part
 
 STATES = {"fails": ("fail", "✕"), "holds": ("pass", "✓"), "untested": ("none", "·")}
 SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none", "·")}
 
 
-def claims(part: Part, scale: str) -> Markup | None:
+def claims(part: Part) -> Markup | None:
     """Every statement, those that fail first; the many that only marks and bold numbers make are folded.
 
     A failure below full scale refutes nothing: it neither comes first nor looks like a failure.
     """
-    if not part.statements:
+    by_id: dict[str, dict[str, Judged]] = {}
+    for scale, view in part.views.items():
+        for judgement in view.statements:
+            by_id.setdefault(judgement.statement.id, {})[scale] = judgement
+    if not by_id:
         return None
-    full = scale == "full"
-    ordered = sorted(part.statements, key=lambda j: FAILS not in (j.published.state, full and j.ours.state))
-    texts, others = ([j for j in ordered if (j.statement.kind == "claim") is text] for text in (True, False))
-    in_paper = sum(j.published.state == HOLDS for j in ordered)
-    in_ours = sum(j.ours.state == HOLDS for j in ordered)
-    held = f"{in_paper} hold in the paper's own numbers, {in_ours} in ours"
-    note = "." if full else f" (scale {scale}: that says nothing of the paper)."
-    about = el("p", f"Of {len(ordered)} statements {held}", note)
+    ordered = sorted(by_id.values(), key=lambda of_scales: not _refuted(of_scales))
+    texts, others = (
+        [of_scales for of_scales in ordered if (_any(of_scales).statement.kind == "claim") is text]
+        for text in (True, False)
+    )
+    about = by_scale({scale: _held(scale, view.statements) for scale, view in part.views.items()})
     summary = el("summary", f"{len(others)} statements made by marks and bold numbers")
-    folded = el("details", summary, _list(others, scale)) if others else None
-    return section("Claims", about, _list(texts, scale), folded, place=identifier(part.paper.name, "claims"))
+    folded = el("details", summary, _list(others)) if others else None
+    return section("Claims", about, _list(texts), folded, place=identifier(part.paper.name, "claims"))
 
 
-def _list(statements: Sequence[Judged], scale: str) -> Markup:
-    return el("ul", [_statement(j, scale) for j in statements], class_="statements")
+def _any(of_scales: Mapping[str, Judged]) -> Judged:
+    """The judgement at the first scale: the statement, and what the paper's numbers say, are equal at all."""
+    return next(iter(of_scales.values()))
 
 
-def _statement(j: Judged, scale: str) -> Markup:
-    kind = "" if scale == "full" or j.ours.state == UNTESTED else "scaled"
-    judgements = (("paper", j.published), ("ours", j.ours))
-    whys = [(name, "; ".join(filter(None, (judged.why, judged.test)))) for name, judged in judgements]
+def _refuted(of_scales: Mapping[str, Judged]) -> bool:
+    full = of_scales.get("full")
+    return FAILS in (_any(of_scales).published.state, full and full.ours.state)
+
+
+def _held(scale: str, statements: Sequence[Judged]) -> Markup:
+    in_paper = sum(j.published.state == HOLDS for j in statements)
+    in_ours = sum(j.ours.state == HOLDS for j in statements)
+    held = f"{in_paper} hold in the paper's own numbers, {in_ours} in ours"
+    note = "." if scale == "full" else f" (scale {scale}: that says nothing of the paper)."
+    return el("p", f"Of {len(statements)} statements {held}", note)
+
+
+def _list(statements: Sequence[Mapping[str, Judged]]) -> Markup:
+    return el("ul", map(_statement, statements), class_="statements")
+
+
+def _statement(of_scales: Mapping[str, Judged]) -> Markup:
+    j = _any(of_scales)
     return el(
         "li",
         el("p", j.statement.says, " ", el("span", j.statement.where, class_="fine")),
-        el("p", _state("paper", j.published.state), _state("ours", j.ours.state, kind=kind)),
-        [el("p", f"{name}: {_cut(why)}", class_="fine") for name, why in whys if why],
+        by_scale({scale: _judgements(scale, judged) for scale, judged in of_scales.items()}),
         id=identifier("statement", *j.statement.id.split("/")),
     )
+
+
+def _judgements(scale: str, j: Judged) -> Content:
+    kind = "" if scale == "full" or j.ours.state == UNTESTED else "scaled"
+    judgements = (("paper", j.published), ("ours", j.ours))
+    whys = [(name, "; ".join(filter(None, (judged.why, judged.test)))) for name, judged in judgements]
+    states = el("p", _state("paper", j.published.state), _state("ours", j.ours.state, kind=kind))
+    return states, [el("p", f"{name}: {_cut(why)}", class_="fine") for name, why in whys if why]
 
 
 def _cut(why: str, most: int = 3) -> str:

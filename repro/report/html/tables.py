@@ -1,25 +1,25 @@
 """A paper's tables with ours beneath each number, and a study's with intervals and costs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import Compared
 from repro.judging.effects import Effect, effects, orders
 from repro.judging.studies import LEVEL, Entry
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
 from repro.report.grid import Grid, Head, column_heads, label_in_full, meaning, ours, spans
-from repro.report.html.details import about, card
-from repro.report.html.elements import Content, Markup, el, identifier
+from repro.report.html.details import about
+from repro.report.html.elements import Content, Markup, by_scale, el, identifier
 from repro.report.html.sections import Study
 from repro.report.html.verdicts import sign, tone
 from repro.report.study import half_width, spent
 from repro.report.study import sign as above_or_below
 
 
-def table(source: Paper, printed: Table, compared: Sequence[Compared], comparison: Comparison) -> Markup:
-    """One table and the cards of its cells."""
-    by_id = {c.cell.id: c for c in compared}
+def table(source: Paper, printed: Table, compared: Sequence[Mapping[str, Compared]]) -> Markup:
+    """One table; each element of ``compared`` is a cell at every scale."""
+    by_id = {next(iter(of_scales.values())).cell.id: of_scales for of_scales in compared}
     cells = cells_of(source, (printed,))
     grid = Grid.of(printed, {(c.row.id, c.column.id): _cell(c, by_id.get(c.id)) for c in cells})
     caption = identifier("caption", source.name, printed.id)
@@ -28,7 +28,6 @@ def table(source: Paper, printed: Table, compared: Sequence[Compared], compariso
         "div",
         el("p", f"{printed.about} ({printed.unit})", class_="caption", id=caption),
         scrolling(body, f"table {printed.id} of {source.name}"),
-        [card(c, comparison) for c in compared],
     )
 
 
@@ -68,14 +67,18 @@ def _marks(marks: str) -> Content:
     return el("sup", marks) if marks else None
 
 
-def _cell(cell: Cell, compared: Compared | None) -> Markup:
+def _cell(cell: Cell, of_scales: Mapping[str, Compared] | None) -> Markup:
     """A number that could be measured is a button, which opens its card."""
     as_printed = _as_printed(cell)
-    if compared is None:
+    if of_scales is None:
         return el("td", as_printed)
-    opens = {"type": "button", "popovertarget": about(cell.id)}
-    button = el("button", as_printed, _ours(compared), **opens, class_=tone(compared.verdict.name))
-    return el("td", button, id=identifier(*cell.id.split("/")))
+    buttons = {scale: _button(cell, as_printed, c) for scale, c in of_scales.items()}
+    return el("td", by_scale(buttons), id=identifier(*cell.id.split("/")))
+
+
+def _button(cell: Cell, as_printed: Content, c: Compared) -> Markup:
+    opens = {"type": "button", "popovertarget": about(cell.id), "class_": tone(c.verdict.name)}
+    return el("button", as_printed, _ours(c), **opens)
 
 
 def _as_printed(cell: Cell) -> Content:

@@ -1,8 +1,10 @@
 """Verdicts on a page: a sign and a colour each, so that either alone tells them apart."""
 
+from collections import Counter
 from collections.abc import Mapping
 
-from repro.report.html.elements import Markup, el
+from repro.report.html.elements import Content, Markup, by_scale, el
+from repro.report.html.sections import Part
 
 # name -> class of colours, sign, meaning
 VERDICTS = {
@@ -47,6 +49,13 @@ def bar(counts: Mapping[str, int], *, label: str) -> Markup:
     words = [el("li", sign(name), f" {counts[name]} {name}", class_=tone(name)) for name in present]
     shown = el("div", parts, class_="bar", role="img", aria_label=f"{label}: {in_words(counts)}")
     return el("div", shown, el("ul", words, class_="counts"), class_="verdicts")
+
+
+def bars(part: Part, *, label: str, owner: str | None = None) -> Content:
+    """The verdicts of a paper, or of one of its tables, as a bar for each scale; None without a cell."""
+    cells = {name: view.of(owner) if owner else view.compared for name, view in part.views.items()}
+    counts = {name: Counter(c.verdict.name for c in compared) for name, compared in cells.items() if compared}
+    return by_scale({name: bar(counted, label=label) for name, counted in counts.items()}) if counts else None
 
 
 def in_words(counts: Mapping[str, int]) -> str:

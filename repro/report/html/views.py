@@ -12,17 +12,20 @@ from repro.report.html.tables import scrolling
 LARGEST = 1_000_000  # bytes of a drawing: a larger one is named and not shown
 
 
-def view(path: Path, about: str) -> Markup:
+def drawn(path: Path, about: str) -> Markup:
     """A drawing as an image, a page in a frame without rights, lists of passages as tables."""
     if path.stat().st_size > LARGEST:
         return el("p", f"{path.name} is too large to be shown here.")
     if path.suffix == ".svg":
         data = b64encode(path.read_bytes()).decode()
-        image = el("img", src=f"data:image/svg+xml;base64,{data}", alt=f"ours: {about}", loading="lazy")
+        # with its size a browser leaves room for it, so that nothing moves when it has been drawn
+        box = re.search(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', path.read_bytes())
+        size = {"width": round(float(box[1])), "height": round(float(box[2]))} if box else {}
+        image = el("img", src=f"data:image/svg+xml;base64,{data}", alt=f"ours: {about}", **size)
         return el("figure", image, el("figcaption", "as we measured it"), class_="drawing")
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".html":
-        shown: Content = el("iframe", srcdoc=text, sandbox="", title=f"ours: {about}", loading="lazy")
+        shown: Content = el("iframe", srcdoc=text, sandbox="", title=f"ours: {about}")
     else:
         shown = list(_passages(text, path.stem))
     return el("details", el("summary", "what ours shows"), shown)

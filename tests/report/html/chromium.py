@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 
 PATIENCE = 60  # seconds
+KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, "End": 35, "Home": 36}
+KEYS |= {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -94,14 +96,13 @@ class Chromium:
             assert time.monotonic() < end, f"not true within {PATIENCE} seconds: {condition}"
             time.sleep(0.02)
 
-    def press(self, key: str, code: int) -> None:
+    def press(self, key: str) -> None:
         """A key down and up, as a person presses it."""
-        text = {"text": "\r"} if key == "Enter" else {}
+        text = {"Enter": "\r"}.get(key)
         for kind in ("keyDown", "keyUp"):
-            more = text if kind == "keyDown" else {}
-            self._call(
-                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **more
-            )
+            more = {"text": text} if text and kind == "keyDown" else {}
+            code = {"code": key, "windowsVirtualKeyCode": KEYS[key]}
+            self._call("Input.dispatchKeyEvent", type=kind, key=key, **code, **more)
 
     def move(self, x: float, y: float) -> None:
         """The mouse to a place of the window."""

@@ -3,10 +3,9 @@
 import pytest
 
 from repro.report.html import page
-from tests.report.html.chromium import Chromium, found
-from tests.report.html.toy import draw, report
+from tests.report.html.toy import report
 
-PLACES = ("", "#toy", "#toy/1", "#toy/1/g.y/a", "#toy/claims", "#nowhere", "#%zz")
+PLACES = ("", "#cells", "#toy", "#toy/1", "#toy/1/g.y/a", "#toy/claims", "#nowhere", "#%zz")
 CELL = "document.getElementById('toy/1/g.y/a').querySelector('button')"
 OPEN = "(document.querySelector(':popover-open') || {id: ''}).id"
 # the weakest contrast of all texts on show, by WCAG's formula, on the nearest ground that is opaque
@@ -30,23 +29,6 @@ CONTRAST = """
   return found.sort((x, y) => x[0] - y[0])[0].concat(found.length);
 })()
 """
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    if found() is None:
-        pytest.skip("no Chromium on this machine: apt-get install chromium")
-    opened = Chromium(tmp_path_factory.mktemp("profile"))
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory) -> str:
-    folder = tmp_path_factory.mktemp("page")
-    text = page(report(draw(folder), add=" <b>and a long label that goes on</b>", scale="tiny"))
-    (folder / "report.html").write_text(text, encoding="utf-8")
-    return (folder / "report.html").as_uri()
 
 
 @pytest.mark.parametrize("width", [360, 1200])
@@ -74,10 +56,10 @@ def test_one_part_is_shown_at_a_time_and_all_of_them_in_print(browser, address):
 def test_a_card_opens_by_keyboard_and_escape_gives_the_focus_back(browser, address):
     browser.show(address + "#toy/1", width=1200)
     browser.ask(f"{CELL}.focus()")
-    browser.press("Enter", 13)
+    browser.press("Enter")
     assert browser.ask(OPEN) == "about/toy/1/g.y/a"
     assert browser.ask(f"{CELL}.getAttribute('aria-expanded')") == "true"
-    browser.press("Escape", 27)
+    browser.press("Escape")
     assert browser.ask(OPEN) == ""
     assert browser.ask(f"{CELL}.getAttribute('aria-expanded')") == "false"
     assert browser.ask(f"document.activeElement === {CELL}")
@@ -113,7 +95,7 @@ def test_a_card_opens_without_the_page_s_script(browser, address, tmp_path):
     (tmp_path / "still.html").write_text(text[:start] + text[text.index("</script>") :], encoding="utf-8")
     browser.show((tmp_path / "still.html").as_uri() + "#toy/1", width=1200)
     browser.ask(f"{CELL}.focus()")
-    browser.press("Enter", 13)
+    browser.press("Enter")
     assert browser.ask(OPEN) == "about/toy/1/g.y/a"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Reading
 from repro.report.figures import passages
 from repro.report.html.scatter import Scatter
-from repro.report.html.sections import Part, Report, Study
+from repro.report.html.sections import Part, Report, Study, View
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
 
@@ -25,39 +26,57 @@ VERDICTS = ("exact", "higher", "not run", "inconclusive", "blocked", "consistent
 DEV = "msmarco-passage/dev/small"
 
 
-def report(drawings: Path | None = None, *, add: str = "", scale: str = "full") -> Report:
-    """The report; ``drawings`` holds what ``draw`` left, ``add`` ends every free text in it."""
+def report(
+    drawings: Path | None = None, *, add: str = "", scale: str = "full", other: str | None = None
+) -> Report:
+    """The report; ``drawings`` holds what ``draw`` left, ``add`` ends every free text in it.
+
+    Args:
+        other: a second scale, at which all that is measured is scaled.
+    """
     source = _paper(add)
-    table, study = source.manifest.tables[0], source.manifest.tables[1]
-    cells = [c for c in cells_of(source, (table,)) if c.is_numeric]
-    compared = [_compared(c, name, scale, add) for c, name in zip(cells, VERDICTS, strict=True)]
-    own = Entry({1: 0.3, 2: 0.32}, Against(0.05, (0.01, 0.09), 0.01, 0.02))
+    cells = [c for c in cells_of(source, (source.manifest.tables[0],)) if c.is_numeric]
+    views = {scale: _view(source, scale, VERDICTS, drawings, add)}
+    if other:
+        scaled = [name if name in ("not run", "blocked") else "scaled" for name in VERDICTS]
+        views[other] = _view(source, other, scaled, None, add)
     part = Part(
         source,
-        compared,
+        views,
         covered=[_covered(c.id, source.name) for c in cells],
-        statements=[
-            _judged(
-                "claim/better",
-                "§1" + add,
-                "y above x" + add,
-                ("holds", "0.342 above 0.316" + add),
-                ("fails", "p 0.2"),
-            ),
-            _judged("1/bold/g.y/a", "Table 1", "best" + add, ("fails", ""), ("untested", "nothing measured")),
-        ],
         findings=[
             Finding("doubt", "values", "toy", ("toy/1/g.x/a",), ("0.316",), "differs" + add, "known" + add)
         ],
-        drawings=_drawings(drawings) if drawings else {},
-        scatters={"1": [Scatter("Y" + add, "X" + add, "RR@10", ((0.0, 1.0), (0.5, 0.5), (1.0, 0.0)), 6)]},
         readings=list(source.readings.values()),
-        studies={
-            study.id: Study({("base", "c"): Entry({1: 0.2}), ("own", "c"): own}, {"own": Cost(1e12, 3.0)})
-        },
+        rests_on={c.id: source.readings for c in cells},
     )
-    resting = {c.id: source.readings for c in cells}
-    return Report(scale, Comparison(compared, {("toy", "1", DEV): _tests()}, readings=resting), [part])
+    return Report([part], ("2026-01-03", "commit c0ffee"))
+
+
+def _view(source: Paper, scale: str, verdicts: Sequence[str], drawings: Path | None, add: str) -> View:
+    table, study = source.manifest.tables[0], source.manifest.tables[1]
+    cells = [c for c in cells_of(source, (table,)) if c.is_numeric]
+    compared = [_compared(c, name, scale, add) for c, name in zip(cells, verdicts, strict=True)]
+    own = Entry({1: 0.3, 2: 0.32}, Against(0.05, (0.01, 0.09), 0.01, 0.02))
+    statements = [
+        _judged(
+            "claim/better",
+            "§1" + add,
+            "y above x" + add,
+            ("holds", "0.342 above 0.316" + add),
+            ("fails", "p 0.2"),
+        ),
+        _judged("1/bold/g.y/a", "Table 1", "best" + add, ("fails", ""), ("untested", "nothing measured")),
+    ]
+    return View(
+        Comparison(compared, {("toy", "1", DEV): _tests()}),
+        compared,
+        statements,
+        _drawings(drawings) if drawings else {},
+        {"1": [Scatter("Y" + add, "X" + add, "RR@10", ((0.0, 1.0), (0.5, 0.5), (1.0, 0.0)), 6)]},
+        {study.id: Study({("base", "c"): Entry({1: 0.2}), ("own", "c"): own}, {"own": Cost(1e12, 3.0)})},
+        {"1": f"% {scale}\n\\begin{{tabular}}{add}\n"},
+    )
 
 
 def _judged(place: str, where: str, says: str, printed: tuple, ours: tuple) -> Judged:
@@ -68,7 +87,9 @@ def _judged(place: str, where: str, says: str, printed: tuple, ours: tuple) -> J
 
 def draw(folder: Path, *, add: str = "") -> Path:
     """A drawing, a view as a page, and one as Markdown; returns the folder."""
-    (folder / "toy-figure1.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>', encoding="utf-8")
+    (folder / "toy-figure1.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 200"/>', encoding="utf-8"
+    )
     (folder / "toy-table3.html").write_text(f"<!doctype html><p>shaded{add}</p>", encoding="utf-8")
     (folder / "toy-table3.md").write_text(_passages(add), encoding="utf-8")
     return folder

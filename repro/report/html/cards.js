@@ -1,0 +1,81 @@
+"use strict";
+// Cards open without this script too. It puts them beside their cell, shows them on hover, and knows their address.
+const narrow = matchMedia("(max-width: 40rem)");
+const openers = new Map();
+let pinned = null, timer = 0;
+
+const isOpen = (card) => card.matches(":popover-open");
+const cardOf = (button) => document.getElementById(button.getAttribute("popovertarget"));
+const opensCard = (target) => target.closest?.("table button[popovertarget]");
+
+// beside the whole table where there is room and the mouse need not get there, else beside the cell
+function open(button, beside) {
+  const card = cardOf(button);
+  if (isOpen(card) && openers.get(card) !== button) card.hidePopover();
+  openers.set(card, button);
+  if (!isOpen(card)) card.showPopover({ source: button });
+  linkReadings(card);
+  if (narrow.matches) return card;
+  const cell = button.getBoundingClientRect(), size = card.getBoundingClientRect();
+  const edges = [...(beside ? [button.closest("table").getBoundingClientRect().right] : []), cell.right];
+  const edge = edges.find((right) => right + 12 + size.width < innerWidth);
+  const left = edge === undefined ? Math.max(8, cell.left - 12 - size.width) : edge + 12;
+  card.style.margin = 0;
+  card.style.left = `${left}px`;
+  card.style.top = `${Math.max(8, Math.min(cell.top, innerHeight - size.height - 8))}px`;
+  return card;
+}
+
+function pin(button) {
+  clearTimeout(timer);
+  pinned = open(button, true);
+  const cell = button.closest("td[id]");
+  if (cell) setAddress(cell.id);
+}
+
+// the names of readings become links when their card is first opened
+function linkReadings(card) {
+  const code = card.querySelector("[data-readings]");
+  if (!code) return;
+  const links = code.textContent.split(" ").map((name) => {
+    if (!document.getElementById(`${code.dataset.readings}/${name}`)) return name;
+    const link = document.createElement("a");
+    link.href = `#${code.dataset.readings}/${name}`;
+    link.textContent = name;
+    return link;
+  });
+  code.replaceChildren(...links.flatMap((link) => [link, " "]));
+  code.removeAttribute("data-readings");
+}
+
+document.addEventListener("beforetoggle", (event) => {
+  const button = openers.get(event.target), shown = event.newState === "open";
+  button?.setAttribute("aria-expanded", String(shown));
+  if (shown || pinned !== event.target) return;
+  pinned = null;
+  const cell = button.closest("td[id]");
+  if (cell) setAddress(cell.closest("section").id);
+}, true);
+
+document.addEventListener("click", (event) => {
+  const button = opensCard(event.target);
+  if (!button) return;
+  event.preventDefault();
+  if (pinned && pinned === cardOf(button)) pinned.hidePopover();
+  else pin(button);
+});
+
+document.addEventListener("pointerover", (event) => {
+  const button = opensCard(event.target), card = event.target.closest?.(".card");
+  if (button || card) clearTimeout(timer);
+  if (button && event.pointerType === "mouse" && !pinned) timer = setTimeout(() => open(button, false), 350);
+});
+
+document.addEventListener("pointerout", (event) => {
+  const button = opensCard(event.target), card = button ? cardOf(button) : event.target.closest?.(".card");
+  if (!card || card.contains(event.relatedTarget)) return;
+  clearTimeout(timer);
+  timer = setTimeout(() => { if (!pinned && isOpen(card)) card.hidePopover(); }, 250);
+});
+
+document.addEventListener("pointerdown", (event) => { pinned = event.target.closest?.(".card") ?? pinned; });

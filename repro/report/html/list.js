@@ -1,0 +1,67 @@
+// The list of all cells: filtered by what the form says, sorted by a press on a head, copied as CSV.
+const form = document.getElementById("chosen"), list = document.querySelector("table.list");
+const heads = [...list.tHead.rows[0].cells], lines = [...list.tBodies[0].rows];
+const names = heads.map((head) => head.textContent), verdict = names.indexOf("verdict");
+const scale = () => document.documentElement.dataset.shown;
+
+// what a field shows at the scale that is chosen
+function shownIn(field) {
+  const parts = [...field.querySelectorAll("[data-scale]")];
+  return parts.length ? parts.find((part) => part.dataset.scale.split(" ").includes(scale())) : field;
+}
+const textOf = (field) => shownIn(field)?.textContent.trim() ?? "";
+const has = (line, kind) => shownIn(line.cells[verdict])?.querySelector(`.v-${kind}`);
+
+const chosen = () => new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
+
+function filter() {
+  const wanted = chosen(), words = (wanted.get("search") ?? "").toLowerCase().split(/\s+/);
+  for (const line of lines) {
+    const texts = [...line.cells].map(textOf), whole = `${texts.join(" ")} ${line.dataset.cell}`.toLowerCase();
+    const only = wanted.getAll("only");
+    line.hidden = !words.every((word) => whole.includes(word))
+      || names.some((name, place) => wanted.has(name) && wanted.get(name) !== texts[place])
+      || (only.includes("measured") && !texts[names.indexOf("measured")])
+      || (only.includes("fails") && !has(line, "fail"));
+  }
+  const shown = lines.filter((line) => !line.hidden).length;
+  form.querySelector("output").textContent = `${shown} of ${lines.length} cells`;
+}
+
+// numbers by size, before words; what is empty comes last in either direction
+function sortBy(place, direction) {
+  const keys = new Map(lines.map((line) => [line, textOf(line.cells[place]).replace(/^[^\d\w.+-]+/, "")]));
+  lines.sort((one, other) => {
+    const [a, b] = [keys.get(one), keys.get(other)], [x, y] = [parseFloat(a), parseFloat(b)];
+    if (!a || !b) return !a - !b;
+    const order = isNaN(x) || isNaN(y) ? isNaN(x) - isNaN(y) || a.localeCompare(b) : x - y;
+    return direction * order;
+  });
+  list.tBodies[0].append(...lines);
+}
+
+function asCsv(rows) {
+  const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const texts = rows.map((line) => [line.dataset.cell, ...[...line.cells].map(textOf)]);
+  return [["cell", ...names], ...texts].map((fields) => fields.map(quoted).join(",")).join("\n") + "\n";
+}
+
+heads.forEach((head, place) => {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = head.textContent;
+  head.replaceChildren(button);
+  button.addEventListener("click", () => {
+    const falling = head.ariaSort === "ascending";
+    heads.forEach((other) => { other.ariaSort = null; });
+    head.ariaSort = falling ? "descending" : "ascending";
+    sortBy(place, falling ? -1 : 1);
+  });
+});
+
+for (const choice of form.querySelectorAll("select")) {
+  const place = names.indexOf(choice.name), parts = lines.flatMap((line) => [line.cells[place]]);
+  const fields = parts.flatMap((cell) => (cell.querySelector("[data-scale]") ? [...cell.children] : [cell]));
+  const values = new Set(fields.map((field) => field.textContent.trim()).filter(Boolean));
+  for (const value of [...values].sort((a, b) => a.localeCompare(b, "en", { numeric: true }))) choice.add(new Option(value));
+}

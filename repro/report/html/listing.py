@@ -1,0 +1,82 @@
+"""The list of all cells, which the page's script sorts and filters."""
+
+from collections.abc import Iterator, Mapping
+from urllib.parse import urlencode
+
+from repro.judging.compared import Compared
+from repro.report.grid import label_in_full, ours
+from repro.report.html.details import about
+from repro.report.html.elements import Content, Markup, by_scale, el
+from repro.report.html.sections import Part, Report
+from repro.report.html.tables import scrolling
+from repro.report.html.verdicts import badge
+
+# head and, for those that a reader chooses values of, the name of its control
+COLUMNS = {
+    "system": "system",
+    "paper": "paper",
+    "table": "table",
+    "column": None,
+    "dataset": "dataset",
+    "published": None,
+    "measured": None,
+    "difference": None,
+    "verdict": "verdict",
+}
+ABOUT = "The cells of all papers. Press a system to see how its number is defined, judged and made again."
+
+
+def cells(report: Report) -> Markup:
+    """Every cell of every paper in one table, with controls that stay hidden without a script."""
+    heads = [el("th", name, scope="col") for name in COLUMNS]
+    lines = [_line(part, of_scales) for part in report.parts for of_scales in part.cells()]
+    body = el("table", el("thead", el("tr", heads)), el("tbody", lines), class_="plain list")
+    header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))
+    return el("article", header, _controls(), scrolling(body, "all cells"), id="cells")
+
+
+def to_list(text: str, chosen: Mapping[str, str] | None) -> Content:
+    """A link to the list of those cells that have the values chosen; the text alone where None are."""
+    return text if chosen is None else el("a", text, href="#cells", data_filter=urlencode(chosen))
+
+
+def _controls() -> Markup:
+    search = el("input", type="search", name="search", autocomplete="off", placeholder="any words")
+    chosen = [
+        el("label", name, el("select", el("option", "any", value=""), name=name, autocomplete="off"))
+        for name in filter(None, COLUMNS.values())
+    ]
+    boxes = [
+        el("label", el("input", type="checkbox", name="only", value=name, autocomplete="off"), text)
+        for name, text in (("measured", "only what is measured"), ("fails", "only what fails"))
+    ]
+    counted = el("output", aria_live="polite")
+    buttons = [
+        el("button", "start over", type="reset"),
+        el("button", "copy as CSV", type="button", class_="csv"),
+    ]
+    return el(
+        "form", el("label", "search", search), chosen, boxes, counted, buttons, id="chosen", hidden=True
+    )
+
+
+def _line(part: Part, of_scales: Mapping[str, Compared]) -> Markup:
+    cell = next(iter(of_scales.values())).cell
+    system = el("button", label_in_full(cell.table, cell.row), type="button", popovertarget=about(cell.id))
+    column = " ".join(cell.column.head) or cell.column.id
+    texts = [cell.paper.name, cell.table.id, column, cell.column.dataset, _published(cell)]
+    by_column = zip(*(_ours(c) for c in of_scales.values()), strict=True)
+    measured = [by_scale(dict(zip(of_scales, contents, strict=True)), "span") for contents in by_column]
+    fields = [el("td", content) for content in (*texts, *measured)]
+    return el("tr", el("th", system, scope="row"), fields, data_cell=cell.id)
+
+
+def _published(cell) -> str:
+    return "" if cell.table.kind in ("figure", "study") else cell.printed.plain
+
+
+def _ours(c: Compared) -> Iterator[Content]:
+    value = ours(c) or ""
+    yield f"({value})" if c.outdated and value else value
+    yield "" if c.verdict.difference is None else f"{c.verdict.difference:+.4g}"
+    yield badge(c.verdict.name)

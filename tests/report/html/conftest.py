@@ -1,0 +1,39 @@
+"""Browsers, started once for the tests of a worker, and the page that they show."""
+
+import pytest
+
+from repro.report.html import page
+from tests.report.html import chromium, firefox
+from tests.report.html.toy import draw, report
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    if chromium.found() is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    opened = chromium.Chromium(tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def fox(tmp_path_factory):
+    if firefox.found() is None:
+        pytest.skip("no Firefox on this machine: apt-get install firefox-esr")
+    opened = firefox.Firefox(tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(params=["browser", "fox"], ids=["chromium", "firefox"])
+def either(request):
+    """The one browser, then the other."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory) -> str:
+    folder = tmp_path_factory.mktemp("page")
+    made = report(draw(folder), add=" <b>and a long label that goes on</b>", other="tiny")
+    (folder / "report.html").write_text(page(made), encoding="utf-8")
+    return (folder / "report.html").as_uri()

@@ -1,0 +1,169 @@
+"""The report is worked with, in two browsers: addresses of cells, the list of all, scales, keys, copies."""
+
+import pytest
+
+CELL = "document.getElementById('toy/1/g.y/a')"
+OPEN = "(document.querySelector(':popover-open') || {id: ''}).id"
+LINES = "[...document.querySelectorAll('table.list tbody tr')].filter((line) => line.checkVisibility())"
+CELLS = f"{LINES}.map((line) => line.dataset.cell).join()"
+COUNT = "document.querySelector('#chosen output').textContent"
+VISIBLE = "[...{}.querySelectorAll('button')].find((button) => button.checkVisibility())"
+
+
+def _enter(browser, name: str, value: str) -> None:
+    """Enter a value into a control of the list, as a person does."""
+    control = f"document.querySelector('#chosen [name={name}]')"
+    browser.ask(
+        f"({control}.value = {value!r}, {control}.dispatchEvent(new Event('input', {{bubbles: true}})))"
+    )
+
+
+def test_a_cell_s_address_opens_its_card_and_a_press_changes_the_address(either, address):
+    either.show(address + "#toy/1/g.y/a", width=1200)
+    assert either.ask(OPEN) == "about/toy/1/g.y/a"
+    either.press("Escape")
+    either.wait(f"{OPEN} === ''")
+    assert either.ask("location.hash") == "#toy/1"
+    either.ask(VISIBLE.format("document.getElementById('toy/1/h.x/b')") + ".click()")
+    assert either.ask("location.hash") == "#toy/1/h.x/b"
+    assert either.ask(OPEN) == "about/toy/1/h.x/b"
+
+
+def test_claims_stand_at_the_top_when_the_page_opens_there(either, address):
+    either.show(address + "#toy/claims", width=1200, height=400)
+    # once drawings above are there too, nothing has moved
+    either.wait("[...document.images].every((image) => image.complete)")
+    either.ask("new Promise((done) => setTimeout(done, 100))")
+    assert abs(either.ask("document.getElementById('toy/claims').getBoundingClientRect().top") - 80) < 3
+    assert either.ask("scrollY") > 400
+
+
+def test_the_list_is_searched_and_filtered_and_its_address_says_so(either, address):
+    either.show(address + "#cells", width=1200)
+    assert either.ask(COUNT) == "6 of 6 cells"
+    _enter(either, "search", "z label")
+    assert either.ask(COUNT) == "0 of 6 cells"
+    _enter(either, "search", "r@1k g.y")
+    assert either.ask(CELLS) == "toy/1/g.y/b"
+    _enter(either, "search", "")
+    _enter(either, "verdict", "= exact")
+    assert either.ask(CELLS) == "toy/1/g.x/a"
+    assert either.ask("location.hash") == "#cells?verdict=%3D+exact"
+    either.show(address + "#cells?only=fails", width=1200)
+    assert either.ask(CELLS) == "toy/1/g.x/b"
+    assert either.ask("document.querySelector('#chosen [value=fails]').checked")
+    either.show(address + "#overview", width=1200)
+    links = "[...document.querySelectorAll('.tiles a')].filter((link) => link.checkVisibility())"
+    either.ask(f"{links}.at(-1).click()")
+    either.wait(f"location.hash === '#cells?only=fails' && {COUNT} === '1 of 6 cells'")
+
+
+def test_a_press_on_a_head_sorts_the_list_and_numbers_go_by_size(either, address):
+    either.show(address + "#cells", width=1200)
+    head = "document.querySelectorAll('table.list thead button')[5]"
+    published = f"{LINES}.map((line) => line.cells[5].textContent).join(' ')"
+    either.ask(f"{head}.click()")
+    assert either.ask(published) == "0.316 0.335 0.342 0.941 0.957 0.959"
+    assert either.ask(f"{head}.parentElement.ariaSort") == "ascending"
+    either.ask(f"{head}.click()")
+    assert either.ask(published) == "0.959 0.957 0.941 0.342 0.335 0.316"
+
+
+def test_a_card_opens_from_the_list_and_leads_to_its_table(either, address):
+    either.show(address + "#cells?search=toy/1/g.y/a", width=1200)
+    either.ask(f"{LINES}[0].querySelector('button').click()")
+    assert either.ask(OPEN) == "about/toy/1/g.y/a"
+    assert either.ask("location.hash") == "#cells?search=toy%2F1%2Fg.y%2Fa"
+    either.ask("document.querySelector(':popover-open > p:last-child a').click()")
+    either.wait("location.hash === '#toy/1/g.y/a'")
+    either.wait(f"{OPEN} === 'about/toy/1/g.y/a' && {CELL}.checkVisibility()")
+
+
+def test_the_scale_is_switched_and_stands_in_the_address(either, address):
+    verdict = f"({VISIBLE.format(CELL)} || {{}}).className"
+    either.show(address + "#toy/1", width=1200)
+    assert either.ask(verdict) == "v-none"
+    either.ask("document.querySelector('[name=scale][value=tiny]').click()")
+    assert either.ask("location.hash") == "#toy/1?scale=tiny"
+    assert either.ask("document.querySelector('#overview [data-scale=tiny]').textContent").startswith(
+        "scale tiny"
+    )
+    either.show(address + "#toy/1/g.x/a?scale=tiny", width=1200)
+    shown = "[...document.querySelectorAll(':popover-open .badge')].find((badge) => badge.checkVisibility())"
+    assert either.ask(f"{shown}.textContent") == "◐ scaled"
+    either.show(address + "#cells?scale=tiny&only=fails", width=1200)
+    assert either.ask(COUNT) == "0 of 6 cells"
+
+
+def test_a_table_is_one_stop_of_the_tab_key_and_arrows_go_within_it(either, address):
+    focused = "document.activeElement.closest('td, th')?.id || document.activeElement.textContent"
+    either.show(address + "#toy/1", width=1200)
+    either.ask(VISIBLE.format("document.getElementById('toy/1/g.x/a')") + ".focus()")
+    for key, expected in {
+        "ArrowRight": "toy/1/g.x/b",
+        "ArrowDown": "toy/1/g.y/b",
+        "Home": "toy/1/g.y/a",
+        "End": "toy/1/g.y/b",
+        "ArrowLeft": "toy/1/g.y/a",
+        "ArrowUp": "toy/1/g.x/a",
+    }.items():
+        either.press(key)
+        assert either.ask(focused) == expected, key
+    either.press("Tab")
+    assert not either.ask("document.activeElement.closest('table')")
+    stops = "[...document.querySelectorAll('table.list button, table.printed button')]"
+    reached = f"{stops}.filter((button) => button.tabIndex === 0 && button.closest('tbody')).length"
+    assert either.ask(reached) <= 2
+
+
+def test_arrows_take_an_open_card_along(either, address):
+    either.show(address + "#toy/1/g.x/a", width=1200)
+    either.ask(VISIBLE.format("document.getElementById('toy/1/g.x/a')") + ".focus()")
+    either.press("ArrowDown")
+    assert either.ask(OPEN) == "about/toy/1/g.y/a"
+    assert either.ask("location.hash") == "#toy/1/g.y/a"
+    assert either.ask("document.querySelectorAll('[aria-expanded=true]').length") == 1
+
+
+def test_what_is_copied_is_what_stands_there(browser, address):
+    keep = "navigator.clipboard.writeText = (text) => { window.kept = text; return Promise.resolve(); }"
+    browser.show(address + "#cells?search=toy/1/g.x", width=1200)
+    browser.ask(keep)
+    browser.ask("document.querySelector('#chosen .csv').click()")
+    head, first, _ = browser.ask("kept").strip().split("\n")
+    assert head == "cell,system,paper,table,column,dataset,published,measured,difference,verdict"
+    assert first.startswith("toy/1/g.x/a,") and first.endswith(",0.316,0.331,+0.01,= exact")
+    browser.ask("document.querySelector('[id=\"toy/1\"] .csv').click()")
+    assert len(browser.ask("kept").strip().split("\n")) == 7
+    browser.ask("document.querySelector('[id=\"about/toy/1/g.y/a\"] .copy').click()")
+    assert browser.ask("kept") == "repro run --cell toy/1/g.y/a --scale full"
+    browser.ask("document.querySelector('[id=\"toy/1\"] pre + .copy').click()")
+    assert browser.ask("kept").startswith("% full\n\\begin{tabular}")
+
+
+def test_a_card_on_a_phone_cuts_nothing_off(browser, address):
+    browser.show(address + "#toy/1/g.x/a", width=400)
+    assert browser.ask("document.querySelector(':popover-open').scrollWidth") <= 376
+    browser.show(address + "#cells", width=400)
+    assert browser.ask("document.querySelector('table.list').scrollWidth") <= 400
+
+
+def test_drawings_are_dark_where_the_page_is(browser, address):
+    look = "getComputedStyle(document.querySelector('.drawing img')).filter"
+    browser.show(address + "#toy", width=1200)
+    assert browser.ask(look) == "none"
+    browser.show(address + "#toy", width=1200, dark=True)
+    assert "invert" in browser.ask(look)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1200, False), (400, True)])
+def test_axe_finds_nothing(browser, address, width, dark):
+    axe = pytest.importorskip("axe_core_python.base", reason="no axe: pip install axe-core-python")
+    named = "violations.map((rule) => `${rule.id}: ${rule.nodes[0].html}`).join('\\n')"
+    for place in ("", "#cells", "#toy", "#toy/1/g.x/a?scale=tiny"):
+        browser.show(address + place, width=width, dark=dark)
+        browser.ask("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
+        browser.ask(axe.AXE_SCRIPT)
+        assert browser.ask(f"axe.run(document, {{iframes: false}}).then((found) => found.{named})") == "", (
+            place
+        )
