@@ -150,7 +150,7 @@ def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple
 
 def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, View]]:
     comparison = judged_cells(plan, results, store)
-    texts = dict(table_texts(comparison, plan, store, seeds=()))
+    texts = {file.name: file.text for file in table_texts(comparison, plan, store, seeds=())}
     measured = Measured(comparison)
     for name, group in groupby(comparison.cells, key=lambda c: c.cell.paper.name):
         cells = list(group)
