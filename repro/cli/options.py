@@ -49,13 +49,19 @@ _OPTIONS = [
 ]
 
 
-def selecting(function: Callable) -> Callable:
+def selecting_everything(function: Callable) -> Callable:
+    """Give a command the selection options, which without a paper or cell select from everything."""
+    return selecting(function, by_default_all=True)
+
+
+def selecting(function: Callable, *, by_default_all: bool = False) -> Callable:
     """Give a command the selection options; it is called with a ``Selection`` first."""
 
     @functools.wraps(function)
     def wrapped(
         names, tables, rows, cells, figures, everything, scale_name, seeds, readings, store, results, **others
     ):
+        everything = everything or (by_default_all and not cells)
         if (tables or figures or rows) and not (names or everything):
             raise UsageError(f"--table, --figure and --row need a paper ({', '.join(papers())}), or --all")
         if not (names or cells or everything):

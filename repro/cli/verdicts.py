@@ -2,9 +2,11 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from repro.cli.obstacles import blocked, row_of
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import Compared, Comparison, PairedTest
+from repro.judging.summary import Summary, stand_ins, summarised
 from repro.judging.verdict import FAILS
 from repro.manifest.cells import Shown
 from repro.running.plan import Plan
@@ -33,32 +35,91 @@ def _option(shown: Shown) -> str:
     return f"figure {number}" if kind == "figure" else f"table {shown.owner}"
 
 
-def show(comparison: Comparison, plan: Plan, store: Store, *, as_json: bool) -> None:
+INTERVALS = (
+    "{inside} of {intervals} published means lie inside our 95 % interval over queries (Student's t): "
+    "outside is strong evidence of another system, inside is no proof of the same, "
+    "and neither tells how trainings vary"
+)
+LETTERS = (
+    "letters are rows beaten: ranx's two-sided paired t-test, p <= 0.05 "
+    "after Holm's correction over the tests of each row"
+)
+
+
+def show(
+    comparison: Comparison,
+    plan: Plan,
+    store: Store,
+    *,
+    as_json: bool,
+    chosen: Sequence[Compared] | None = None,
+    summary_first: bool = False,
+) -> None:
     """The comparison on standard output: JSON records, or a table per table of a paper with a summary.
 
-    ``plan`` was looked up in the store, whose artefacts of other code are counted.
+    Args:
+        plan: looked up in the store, whose artefacts of other code are counted.
+        chosen: the cells to be shown; None means all, which is what the summary is of.
+        summary_first: above the tables, on a terminal; a program reads the lines of the cells first.
     """
-    from repro.cli.printing import emit_json
+    from repro.cli.printing import emit_json, laid_out
     from repro.judging.plain_values import cells_as_json
 
-    made = origins(plan, store)
+    made, cells = origins(plan, store), comparison.cells if chosen is None else chosen
     if as_json:
-        by_cell = made.by_cell(plan)
-        return emit_json([cell | by_cell[cell["id"]] for cell in cells_as_json(comparison)])
-    _show_cells(comparison, comparison.cells)
-    print(summary(comparison))
-    for line in [*notices(comparison), *filter(None, [made.sentence])]:
+        by_cell, shown = made.by_cell(plan), {c.cell.id for c in cells}
+        objects = [cell for cell in cells_as_json(comparison) if cell["id"] in shown]
+        return emit_json([cell | by_cell[cell["id"]] for cell in objects])
+    summary_first = summary_first and laid_out()
+    if summary_first:
+        _show_summary(comparison)
+        print()
+    show_cells(comparison, cells)
+    show_paired(comparison, cells)
+    if not summary_first:
+        _show_summary(comparison)
+    for line in [*notices(comparison, cells), *filter(None, [made.sentence])]:
         print(line, file=sys.stderr)
+
+
+def _show_summary(comparison: Comparison) -> None:
+    from repro.cli.printing import laid_out
+    from repro.cli.printing import show as print_laid_out
+
+    for line in summary(comparison):
+        if laid_out():
+            print_laid_out(line)
+        else:
+            print(line)
+
+
+def show_paired(comparison: Comparison, cells: Sequence[Compared]) -> None:
+    """A table of our runs against those that others made of the same systems; nothing without one."""
+    from repro.cli.printing import table
+
+    rows = [_paired(c.cell.id, test) for c in cells for test in comparison.paired.get(c.cell.id, ())]
+    head = ["cell", "run by others", "difference [95 %]", "t p (ranx)", "p (Holm)", "permutation p", "d_z"]
+    if rows:
+        title = "measured less the same system's run by others, over queries"
+        table(title, [*head, "won/tied/lost"], rows, right=range(2, len(head) + 1))
+
+
+def _paired(cell: str, test: PairedTest) -> list[str]:
+    low, high = test.interval or (None, None)
+    difference = f"{test.difference:+.4f}" + ("" if low is None else f" [{low:+.4f}, {high:+.4f}]")
+    numbers = (test.p, test.holm_p, test.permutation_p, test.effect_size)
+    values = ["–" if value is None else f"{value:.4g}" for value in numbers]
+    return [cell, test.over, difference, *values, f"{test.wins}/{test.ties}/{test.losses}"]
 
 
 def show_recorded(comparison: Comparison) -> None:
     """The rows of which something is on record, of each table that has one; nothing where there is none."""
     recorded = {row_of(c) for c in comparison.cells if c.measured is not None}
     if cells := [c for c in comparison.cells if row_of(c) in recorded]:
-        _show_cells(comparison, cells)
+        show_cells(comparison, cells)
 
 
-def _show_cells(comparison: Comparison, cells: Sequence[Compared]) -> None:
+def show_cells(comparison: Comparison, cells: Sequence[Compared]) -> None:
     """A table per table of a paper that has something to say, or a line a cell where a program reads them."""
     from repro.cli.printing import emit_lines, laid_out
     from repro.cli.printing import show as print_laid_out
@@ -83,20 +144,37 @@ def show_contradicted(added: Sequence[Appended]) -> None:
         print(f"{why}: recorded {first}{more}", file=sys.stderr)
 
 
-def summary(comparison: Comparison) -> str:
-    """One line: how many cells, and how many of each verdict."""
-    counts = comparison.counts()
-    parts = ", ".join(f"{number} {name}" for name, number in counts.most_common())
-    scales = {c.scale for c in comparison.cells} - {"full"}
-    note = f" Scale {', '.join(scales)}: not compared with the published numbers." if scales else ""
-    beaten = " Superscripts: rows beaten (ranx student, p <= 0.05)." if comparison.tests else ""
-    return f"{len(comparison.cells)} cells: {parts or 'none'}.{note}{beaten}"
+def summary(comparison: Comparison) -> list[str]:
+    """Lines on what was measured and what it says, what others ran, and what intervals and letters mean."""
+    counted = summarised(comparison.cells)
+    lines = [_measured(comparison, counted)]
+    lines.append(", ".join(f"{number} {name}" for name, number in counted.verdicts.items()) or "no cells")
+    if counted.imported:
+        others = f"{counted.imported} cells have runs by others ({counted.imported_runs} distinct scores)"
+        lines.append(f"{others}, which count in none of these")
+    if replaced := stand_ins(comparison.cells):
+        lines.append(f"measured on {replaced}")
+    if counted.intervals:
+        lines.append(INTERVALS.format(**asdict(counted)))
+    if comparison.tests:
+        lines.append(LETTERS)
+    return [f"{line}." for line in lines]
 
 
-def notices(comparison: Comparison) -> list[str]:
+def _measured(comparison: Comparison, counted: Summary) -> str:
+    scales = {c.scale for c in comparison.cells}
+    distinct = f"{counted.measured} measured ({counted.measurements} distinct measurements)"
+    if scales - {"full"}:
+        said = "not compared with the published numbers"
+    else:
+        said = f"{counted.passing} pass, {counted.failing} fail, {counted.neither} neither"
+    return f"{counted.cells} cells at scale {', '.join(sorted(scales))}: {distinct}, {said}"
+
+
+def notices(comparison: Comparison, cells: Sequence[Compared]) -> list[str]:
     """Sentences on obstacles, failures, imported runs and substitutes, each with the cells concerned."""
     lines: dict[str, list[str]] = {}
-    for c in comparison.cells:
+    for c in cells:
         if c.verdict.name == "failed":
             lines.setdefault(f"failed: {c.verdict.why}", []).append(c.cell.id)
         for about in filter(None, (c.contradicted, c.outdated)):
@@ -107,7 +185,7 @@ def notices(comparison: Comparison) -> list[str]:
             lines.setdefault(f"substitute: reading {reading}: {why}", []).append(c.cell.id)
     untested = list(dict.fromkeys(comparison.untested)) or _unstored(comparison)
     return [
-        *blocked(comparison),
+        *blocked(Comparison(list(cells))),
         *(f"{text} [{_cells(cells)}]" for text, cells in lines.items()),
         *(f"no tests between rows: {reason}" for reason in untested),
     ]

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import chain
 
-from repro.datasets.catalog import dataset
+from repro.datasets.catalog import catalog, dataset
 from repro.judging.imported import ImportedRun
 from repro.judging.query_interval import QueryInterval, query_interval
 from repro.judging.verdict import Verdict
@@ -76,10 +77,12 @@ class Compared:
     @property
     def stand_ins(self) -> tuple[str, ...]:
         """Ids of the data that stand in for those that the published number is of."""
-        named = self.cell.column.dataset
-        published = {named, *(dataset(named).members if named else ())}
         if self.scale == "full":
             return ()
+        column = self.cell.column
+        parts = [c for c in self.cell.table.columns if c.id in column.mean_of] or [column]
+        named = [c.dataset for c in parts if c.dataset in catalog()]
+        published = {*named, *chain.from_iterable(dataset(name).members for name in named)}
         return tuple(identifier for identifier in self.measured_on if identifier not in published)
 
     @property

@@ -17,6 +17,8 @@ class Summary:
         measured: cells with a number of the suite's own; ``measurements`` is how many of these numbers are
             distinct, as cells may share an evaluation and a measure, and an average adds none to its parts.
         passing, failing, neither: by the verdicts on the suite's own measurements alone.
+        inside: cells whose published mean lies inside the interval over queries of ours, of the ``intervals``
+            that are compared.
         imported: cells with runs that others made, which are in none of the other counts.
         imported_runs: how many scores of such runs are distinct.
         only_imported: cells that only others ran.
@@ -29,6 +31,8 @@ class Summary:
     passing: int
     failing: int
     neither: int
+    inside: int
+    intervals: int
     imported: int
     imported_runs: int
     only_imported: int
@@ -42,6 +46,7 @@ class Summary:
 def summarised(cells: Sequence[Compared]) -> Summary:
     """Count compared cells."""
     verdicts = Counter(c.verdict.name for c in cells)
+    held = [c.published_inside for c in cells if c.published_inside is not None]
     runs = {(run.record.fingerprint, run.record.measure) for c in cells for run in c.imported}
     return Summary(
         cells=len(cells),
@@ -50,6 +55,8 @@ def summarised(cells: Sequence[Compared]) -> Summary:
         passing=sum(verdicts[name] for name in PASSES),
         failing=sum(verdicts[name] for name in FAILS),
         neither=sum(c.measured is not None for c in cells if c.verdict.name in NEITHER),
+        inside=sum(held),
+        intervals=len(held),
         imported=sum(bool(c.imported) for c in cells),
         imported_runs=len(runs),
         only_imported=sum(bool(c.imported) and c.measured is None for c in cells),
@@ -62,3 +69,15 @@ def distinct(cells: Sequence[Compared]) -> int:
     measured = {c.cell.id: c.measurement for c in cells if c.measured is not None}
     averages = {c.cell.id for c in cells if not measured.keys().isdisjoint(members(c.cell))}
     return len({measurement for cell, measurement in measured.items() if cell not in averages})
+
+
+def stand_ins(cells: Sequence[Compared]) -> str:
+    """The data in place of those that the published numbers are of, in words; empty where there are none."""
+    replaced: dict[str, dict[str, None]] = {}
+    for c in cells:
+        for identifier in c.stand_ins:
+            replaced.setdefault(identifier, {})[c.cell.column.dataset or "several"] = None
+    return "; ".join(
+        f"{identifier} in place of {next(iter(of)) if len(of) == 1 else f'{len(of)} collections'}"
+        for identifier, of in replaced.items()
+    )

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from repro.judging.compared import Compared, Comparison
 from repro.judging.effects import Effect, effects, orders
+from repro.judging.summary import stand_ins
 from repro.judging.verdict import PASSES
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Table
@@ -65,7 +66,7 @@ def compared_table(comparison: Comparison, cells: Sequence[Compared]) -> Group:
     stacked = writer.published and not grid.table.transposed
     facts = [grid.table.unit, f"scale {cells[0].scale}", *([BENEATH] if stacked else [])]
     about = f"{grid.table.about} ({'; '.join(facts)})"
-    table = _titled(f"{first.paper.name} table {grid.table.id}: {about}", sheet)
+    table = _titled(f"{first.paper.name} table {grid.table.id}: {about}", sheet, under=stand_ins(cells))
     against = against_paper(cells, grid)
     return Group(table, against) if against else table
 
@@ -100,7 +101,7 @@ class _Writer:
         if len(words) == 1 and not numbers:
             [word] = words
             beneath = [Text(f"  {word}", style=STYLES[word]), *(Text() for _ in cells)]
-        return [[label, *map(_published, cells)], beneath, *_line_by_others(cells)]
+        return [[label, *map(_published, cells)], beneath, *_differences(cells), *_line_by_others(cells)]
 
     def across(self) -> Sheet:
         """Systems across, as the paper has a transposed table: published and ours side by side."""
@@ -141,6 +142,21 @@ def _published(c: Compared | None) -> Shown:
     return Value(Text("–"), Text()) if c is None else _as_printed(c.cell)
 
 
+def _differences(cells: Sequence[Compared | None]) -> list[Sequence[Shown]]:
+    """Ours less the published numbers, and our intervals over queries, where the two are compared."""
+    compared = [c if c and c.verdict.difference is not None else None for c in cells]
+    if not any(compared):
+        return []
+    differences = [_difference(c) if c else "" for c in compared]
+    intervals = [_interval(c) if c else "" for c in compared]
+    kinds = {"  difference": differences, "  95 % over queries": intervals}
+    return [[Text(kind, style="dim"), *map(Text, texts)] for kind, texts in kinds.items() if any(texts)]
+
+
+def _difference(c: Compared) -> str:
+    return "" if c.verdict.difference is None else f"{Decimal(rounded(c.verdict.difference, c.cell)):+}"
+
+
 def _line_by_others(cells: Sequence[Compared | None]) -> list[Sequence[Shown]]:
     """A line of runs that others made; none where there is no such run."""
     if not any(c and c.imported for c in cells):
@@ -159,20 +175,29 @@ def _by_others(c: Compared | None) -> Shown:
 
 
 CELL_HEAD = ("cell", "published", "measured", "difference", "verdict", "scale", "better than")
+CELL_HEAD += ("95 % over queries", "collections", "by others")
 
 
 def cell_line(comparison: Comparison, c: Compared) -> tuple[str, ...]:
     """One cell as fields under ``CELL_HEAD``; what there is none of is empty."""
-    difference = c.verdict.difference
     return (
         c.cell.id,
         "" if c.cell.printed.is_dash else c.cell.printed.plain,
         ours(c) or "",
-        "" if difference is None else f"{Decimal(rounded(difference, c.cell)):+}",
+        _difference(c),
         c.verdict.name,
         c.scale,
         "" if c.outdated else ",".join(comparison.betters(c)),
+        _interval(c),
+        ",".join(c.measured_on),
+        ", ".join(f"{rounded(run.measured, c.cell)} {run.verdict.name} ({run.maker})" for run in c.imported),
     )
+
+
+def _interval(c: Compared) -> str:
+    """The interval of ours over queries; empty where there is none."""
+    interval = c.interval
+    return f"{rounded(interval.low, c.cell)} to {rounded(interval.high, c.cell)}" if interval else ""
 
 
 def against_paper(cells: Sequence[Compared], grid: Grid) -> Group | None:
@@ -201,5 +226,7 @@ def _gain(effect: Effect) -> Text:
     return Text(ratio + ("" if effect.delta_ri is None else f", {effect.delta_ri:+.3f}"))
 
 
-def _titled(title: str, sheet: Sheet) -> Group:
-    return Group(Text(title, style="bold"), sheet, Text())
+def _titled(title: str, sheet: Sheet, *, under: str = "") -> Group:
+    """A table below its title and, in a line of its own, the data that stand in for the published ones."""
+    replaced = [Text(f"measured on {under}", style="dim")] if under else []
+    return Group(Text(title, style="bold"), *replaced, sheet, Text())

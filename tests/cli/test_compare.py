@@ -120,4 +120,6 @@ def test_a_terminal_of_80_columns_gets_a_table_and_a_pipe_a_line_a_cell(repro, m
     monkeypatch.setenv("COLUMNS", "80")
     shown = repro("compare", "costa", *selection).out.splitlines()
     assert "Fine-tuning with official BM25 negatives" in shown
-    assert all(len(line) <= 80 for line in shown if not line.startswith("58 cells"))
+    assert all(len(line) <= 80 for line in shown)
+    assert shown[0].startswith("58 cells at scale tiny: 1 measured (1 distinct measurements)")
+    assert any(line.startswith("measured on tiny/passage/dev in place of") for line in shown)

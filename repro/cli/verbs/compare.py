@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from repro.cli.options import selecting
+from repro.cli.options import selecting_everything
 from repro.errors import UsageError
 from repro.manifest.papers import papers
 
@@ -19,6 +19,9 @@ class _TakingRuns(click.Command):
         paths = (n for n in names if n not in papers() and ("/" in n or "." in n or Path(n).exists()))
         ctx.params["runs"] = runs = tuple(paths)
         ctx.params["names"] = tuple(name for name in names if name not in runs)
+        if runs and not any(ctx.params[key] for key in ("names", "cells", "everything")):
+            named = f"name a paper ({', '.join(papers())}), a --cell, or --all"
+            raise UsageError(f"{named}, to compare the run with")
         return rest
 
 
@@ -27,41 +30,81 @@ class _TakingRuns(click.Command):
     cls=_TakingRuns,
     epilog="""\b
 Examples:
-  repro compare --all
+  repro compare                                      everything, the counts first
+  repro compare PAPER --failing                      what does not pass
+  repro compare --measured --csv                     numbers, differences and intervals for other tools
   repro compare PAPER --table 3 --strict --json
   repro compare my.run --cell PAPER/1/ROW/COLUMN     a run of yours beside the published one and ours""",
 )
-@selecting
+@selecting_everything
 @click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
+@click.option("--failing", is_flag=True, help="Only cells whose verdict does not pass.")
+@click.option("--measured", is_flag=True, help="Only cells that the suite measured, or that others ran.")
+@click.option("--csv", "as_csv", is_flag=True, help="A line per cell: numbers, interval, verdict.")
 @click.option("--json", "as_json", is_flag=True, help="One object per cell on standard output.")
-def command(selection, strict, as_json, runs):
-    """Judge the selected cells by what was measured so far; never trains, searches or downloads.
+def command(selection, strict, failing, measured, as_csv, as_json, runs):
+    """Judge the selected cells, or all, by what was measured so far; never trains, searches or downloads.
 
-    Tests between rows are computed where their runs are stored and the store can be written. Names of TREC
-    run files (plain or gzipped) are scored as the selected cells are, and tested against the stored runs; a
-    cell that looks deeper than a run goes is refused.
+    Tests between rows, and against runs of the same system by others, are computed where the runs are stored
+    and the store can be written. Names of TREC run files (plain or gzipped) are scored as the selected cells
+    are, and tested against the stored runs; a cell that looks deeper than a run goes is refused.
     """
     from repro.cli import verdicts
-    from repro.judging.comparison import compare
-    from repro.judging.row_tests import run_tests
-    from repro.progress import TerminalProgress
 
+    if as_csv and as_json:
+        raise UsageError("--csv and --json are two forms of one output; give one of them")
     if runs:
-        return _runs(selection, runs, strict, as_json)
-    plan, store = selection.plan(), selection.workspace.store
-    plan.look(store)
-    comparison = compare(plan, selection.workspace.results, store=store)
-    run_tests(comparison, plan, store, TerminalProgress())
-    verdicts.show(comparison, plan, store, as_json=as_json)
+        refused = {"--strict": strict, "--failing": failing, "--measured": measured, "--csv": as_csv}
+        return _runs(selection, runs, [option for option, given in refused.items() if given], as_json)
+    comparison, plan, store = _compared(selection)
+    chosen = [c for c in comparison.cells if _is_chosen(c, failing=failing, measured=measured)]
+    if as_csv:
+        _print_csv(chosen)
+    else:
+        verdicts.show(comparison, plan, store, as_json=as_json, chosen=chosen, summary_first=True)
     return verdicts.status(comparison, strict=strict, outcome=None)
 
 
-def _runs(selection, runs: tuple[str, ...], strict: bool, as_json: bool) -> None:
+def _compared(selection) -> tuple:
+    """The comparison with every test that can be made, and the plan and store behind it."""
+    from repro.judging.comparison import compare
+    from repro.judging.paired_runs import run_paired_tests
+    from repro.judging.row_tests import run_tests
+    from repro.progress import TerminalProgress
+
+    plan, store = selection.plan(), selection.workspace.store
+    plan.look(store)
+    comparison = compare(plan, selection.workspace.results, store=store)
+    for make in (run_tests, run_paired_tests):
+        make(comparison, plan, store, TerminalProgress())
+    return comparison, plan, store
+
+
+def _is_chosen(c, *, failing: bool, measured: bool) -> bool:
+    from repro.judging.verdict import FAILS
+
+    if failing and c.verdict.name not in FAILS:
+        return False
+    return not measured or c.measured is not None or bool(c.imported)
+
+
+def _print_csv(cells) -> None:
+    import csv
+
+    from repro.judging.plain_values import cell_as_row
+
+    rows = [cell_as_row(c) for c in cells]
+    writer = csv.DictWriter(sys.stdout, rows[0] if rows else ["cell"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def _runs(selection, runs: tuple[str, ...], refused: list[str], as_json: bool) -> None:
     from repro.cli.printing import emit_json, table
     from repro.exchange.user_runs import user_runs
 
-    if strict:
-        raise UsageError("--strict is for verdicts; a run of yours gets none, leave --strict out")
+    if refused:
+        raise UsageError(f"{refused[0]} is for verdicts; a run of yours gets none, leave {refused[0]} out")
     for run in runs:
         if not Path(run).is_file():
             raise UsageError(f"there is no file {run!r}, and no paper of that name ({', '.join(papers())})")

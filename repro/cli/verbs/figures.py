@@ -2,7 +2,7 @@
 
 import click
 
-from repro.cli.options import selecting
+from repro.cli.options import selecting_everything
 
 
 @click.command(
@@ -10,9 +10,9 @@ from repro.cli.options import selecting
     epilog="""\b
 Examples:
   repro figures PAPER --figure 4 --scale tiny
-  repro figures --all""",
+  repro figures""",
 )
-@selecting
+@selecting_everything
 def command(selection):
     """Draw the selected figures and views from what was measured, below RESULTS/figures/SCALE.
 

@@ -4,19 +4,18 @@ from collections import Counter
 
 import click
 
-from repro.cli.options import selecting
+from repro.cli.options import selecting_everything
 
 
-@click.command(
-    "status", epilog="\b\nExamples:\n  repro status PAPER\n  repro status --all --scale tiny --json"
-)
-@selecting
+@click.command("status", epilog="\b\nExamples:\n  repro status PAPER\n  repro status --scale tiny --json")
+@selecting_everything
 @click.option("--json", "as_json", is_flag=True, help="One object per cell.")
 def command(selection, as_json):
     """Show how far the selected cells have come, table by table."""
     from repro.cli.printing import emit_json, table
     from repro.judging.comparison import compare
     from repro.judging.plain_values import cell_as_json
+    from repro.judging.summary import stand_ins, summarised
     from repro.running.provenance import origins
 
     plan, store = selection.plan(), selection.workspace.store
@@ -28,11 +27,14 @@ def command(selection, as_json):
         return emit_json([cell_as_json(c) | by_cell[c.cell.id] for c in comparison.cells])
     rows = []
     for names, cells in comparison.by_table().items():
-        done = sum(c.measured is not None for c in cells)
-        counts = Counter(c.verdict.name for c in cells)
-        verdicts = ", ".join(f"{number} {name}" for name, number in counts.items())
-        rows.append([*names, f"{done}/{len(cells)}", verdicts])
-    table(f"scale {selection.scale}", ["paper", "table", "measured", "verdicts"], rows)
+        counted = summarised(cells)
+        verdicts = ", ".join(f"{number} {name}" for name, number in counted.verdicts.items())
+        done = f"{counted.measured}/{counted.cells}"
+        rows.append([*names, done, str(counted.measurements), str(counted.imported or "–"), verdicts])
+    head = ["paper", "table", "measured", "distinct", "by others", "verdicts"]
+    table(f"scale {selection.scale}", head, rows, right=(3, 4))
+    if replaced := stand_ins(comparison.cells):
+        print(f"measured on {replaced}")
     stored = sum(state == "stored" for state in plan.states.values())
     print(f"{stored} of {len(plan.nodes)} nodes are stored in {store.root}")
     if made.sentence:

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from repro.cli.options import selecting
+from repro.cli.options import selecting_everything
 
 
 @click.command(
@@ -12,9 +12,9 @@ from repro.cli.options import selecting
     epilog="""\b
 Examples:
   repro tables PAPER --table 1 --scale tiny
-  repro tables --all --out DIR --document report.tex""",
+  repro tables --out DIR --document report.tex""",
 )
-@selecting
+@selecting_everything
 @click.option("--out", metavar="DIR", help="Where to write them instead of RESULTS/tables/SCALE.")
 @click.option("--document", metavar="FILE", help="Also write a whole LaTeX document around the tables.")
 @click.option("--two-column", is_flag=True, help="For a paper of two columns: wide tables span both.")
