@@ -3,7 +3,7 @@
 from repro.cli.printing import emit_json, table
 from repro.graph import Node
 from repro.running.cost.estimate import Estimate, estimate
-from repro.running.runner import describe
+from repro.running.description import describe
 from repro.stage_table import STAGES
 
 GB = 1e9

@@ -1,12 +1,14 @@
 """Significance tests between the rows of a table: which the store has the runs for, and computing them."""
 
+import time
 from collections.abc import Mapping
 
 from repro.datasets.catalog import dataset
 from repro.errors import ReproError
-from repro.graph import Node, walk
+from repro.graph import Node
 from repro.judging.compared import Comparison
-from repro.progress import Progress
+from repro.progress import Progress, span
+from repro.running.description import collections
 from repro.running.engines.inline import ensure
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
@@ -73,23 +75,26 @@ def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progre
     """Add the tests between rows to ``comparison``, computing those not stored yet; what fails is noted."""
     for key, node in tests(plan, store).items():
         try:
-            about = f"  comparing rows of {key[0]} table {key[1]} on {_judged(node)}"
-            comparison.tests[key] = computed(node, plan, store, progress, about=about)
+            comparison.tests[key] = computed(node, plan, store, progress, about=_about(node, key))
         except ReproError as error:
             comparison.untested.append(str(error))
 
 
 def computed(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
-    """The content of a test, which is made (and noted in words) where it is not stored or of older scores."""
+    """The content of a test, which is made (and told in words) where it is not stored or of older scores."""
     if not is_stored(node, store):
-        progress.note(about)
         if store.state(node) == "stored":
             store.discard(node)
-        ensure([node], store, progress, machine=plan.machine, quiet=True).raise_first()
+        began = time.monotonic()
+        with progress.showing():
+            progress.begins(about)
+            outcome = ensure([node], store, progress, machine=plan.machine, quiet=True)
+            progress.ends(about, span(time.monotonic() - began) if outcome.run else "failed")
+        outcome.raise_first()
     return read_json(store.path(node) / "significance.json")
 
 
-def _judged(node: Node) -> str:
-    """The data that the rows of a test are judged on, a stand-in by its own name."""
-    judged = (n.params["dataset"] for n in walk([node]) if n.stage == "qrels")
-    return ", ".join(dict.fromkeys(judged))
+def _about(node: Node, key: tuple[str, str, str]) -> str:
+    """A test in words, with the data that its rows are judged on, a stand-in by its own name."""
+    judged = ", ".join(collections(node))
+    return f"{key[0]}/{key[1]}: comparing {len(node.params['names'])} rows on {judged}"

@@ -94,15 +94,6 @@ def held_back(node: Node, machine: Machine, outcome: Outcome) -> bool:
     return bool(errors or obstacles)
 
 
-def describe(node: Node) -> str:
-    """A node in a few words: the stage and what tells it from others of its kind."""
-    stated = (node.params.get(name) for name in ("dataset", "kind", "depth", "max_steps"))
-    shown = [str(value) for value in stated if value is not None]
-    if "objective" in node.params:
-        shown.insert(0, node.params["objective"]["name"])
-    return " ".join([node.stage, *shown, f"({node.fingerprint[:12]})"])
-
-
 def _state(node: Node, store: Store, rebuild: bool) -> str:
     state = store.state(node)
     if state == "stored" and node.stage in MADE_AGAIN and damage(store.path(node)):

@@ -75,9 +75,12 @@ def command(
     from repro.cli import verdicts
     from repro.cli.obstacles import nothing_can_run, show_needs
     from repro.cli.plans import show_plan
+    from repro.progress import TerminalProgress
 
     options = _options(engine, jobs, gpus_per_stage, site, rebuild)
-    plan, store = selection.plan(), selection.workspace.store
+    progress, store = TerminalProgress(), selection.workspace.store
+    with progress.task("planning"):
+        plan = selection.plan()
     if engine == "slurm":
         plan.machine.leave()
     if rebuild_other_code:
@@ -87,11 +90,10 @@ def command(
         return show_plan(plan, rates, as_json)
     from repro.judging.comparison import compare
     from repro.judging.row_tests import run_tests
-    from repro.progress import TerminalProgress
     from repro.running.records import record
     from repro.store import make_writable
 
-    results, progress = selection.workspace.results, TerminalProgress()
+    results = selection.workspace.results
     make_writable(store.root)
     results.make_writable()
     outcome = ENGINES[engine](plan, store, progress, options)

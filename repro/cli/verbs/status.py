@@ -45,8 +45,8 @@ def command(selection, as_json):
 def tell_jobs(plan, store) -> None:
     """Print how many jobs of nodes that are not stored are queued, running or over, and a line a failure."""
     from repro.errors import UsageError
+    from repro.running.description import describe
     from repro.running.engines.slurm_jobs import jobs, log
-    from repro.running.runner import describe
 
     missing = [node for node in plan.nodes if plan.states[node.fingerprint] != "stored"]
     try:

@@ -7,21 +7,25 @@ import resource
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from repro import __version__
 from repro.errors import BlockedError, ReproError, StageError
-from repro.graph import Node
+from repro.graph import Node, walk
 from repro.machine.system import launched_rank
 from repro.manifest.papers import bind_papers_package
 from repro.progress import Progress
+from repro.running.course import Course
+from repro.running.description import Place
+from repro.running.description import places as rows_of
 from repro.running.engines.torchrun import build
 from repro.running.plan import Plan
 from repro.running.provenance import made_by
 from repro.running.requirements import Machine, Obstacle
-from repro.running.runner import Options, Outcome, describe, held_back, prepare
+from repro.running.runner import Options, Outcome, held_back, prepare
 from repro.store import Store, translated
 from repro.store.disk import created
 
@@ -91,6 +95,7 @@ def ensure(
     machine: Machine,
     rebuild: bool = False,
     quiet: bool = False,
+    places: Mapping[str, Sequence[Place]] = MappingProxyType({}),
     run: Callable[[Node, Store, Progress], Path] = run_node,
 ) -> Outcome:
     """Make sure that the store holds ``nodes``: run those that it lacks, and what these need.
@@ -100,33 +105,42 @@ def ensure(
     Args:
         machine: knows what stands in the way of single nodes.
         quiet: say nothing of nodes that run.
+        places: fingerprint -> the rows of tables that a node is run for, to be told.
         run: builds one node whose inputs are stored.
 
     Raises:
         StoreError: as ``repro.running.runner.prepare``.
     """
-    outcome, needed = Outcome(), prepare(nodes, store, rebuild=rebuild)
-    for number, node in enumerate(needed, 1):
-        if held_back(node, machine, outcome):
-            continue
-        if not quiet:
-            progress.note(f"[{number}/{len(needed)}] {describe(node)}")
-        try:
-            run(node, store, progress)
-        except BlockedError as error:
-            outcome.blocked[node.fingerprint] = [Obstacle(error.cause, error.remedy)]
-        except ReproError as error:
-            if not quiet:
-                progress.note(f"  failed: {error}")
-            outcome.failed[node.fingerprint] = error
-        else:
-            outcome.run.append(node)
+    ends, outcome = list(nodes), Outcome()
+    needed = prepare(ends, store, rebuild=rebuild)
+    told = {"machine": machine, "places": places, "progress": Progress() if quiet else progress}
+    course = Course(needed, walk(ends), store=store, **told)
+    with progress.showing():
+        for node in needed:
+            if not held_back(node, machine, outcome):
+                _carry_out(node, course, outcome, lambda node: run(node, store, progress))
     return outcome
+
+
+def _carry_out(node: Node, course: Course, outcome: Outcome, run: Callable[[Node], Path]) -> None:
+    course.begins(node)
+    try:
+        run(node)
+    except BlockedError as error:
+        outcome.blocked[node.fingerprint] = [Obstacle(error.cause, error.remedy)]
+        course.fails(node, error, "blocked")
+    except ReproError as error:
+        outcome.failed[node.fingerprint] = error
+        course.fails(node, error)
+    else:
+        outcome.run.append(node)
+        course.ends(node)
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
     """Run what the plan needs, one node after another. Raises StoreError as ``prepare`` does."""
-    return ensure(plan.ends, store, progress, machine=plan.machine, rebuild=options.rebuild)
+    how = {"machine": plan.machine, "rebuild": options.rebuild, "places": rows_of(plan)}
+    return ensure(plan.ends, store, progress, **how)
 
 
 def _quieten_libraries() -> None:

@@ -10,11 +10,13 @@ from repro.errors import StageError, UsageError
 from repro.graph import Node
 from repro.machine.system import cores, gpu
 from repro.progress import Progress
+from repro.running.course import Course
+from repro.running.description import places
 from repro.running.engines.child import Child, stop
 from repro.running.engines.torchrun import SHARED
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
-from repro.running.runner import Options, Outcome, describe, held_back, prepare
+from repro.running.runner import Options, Outcome, held_back, prepare
 from repro.stage_table import STAGES
 from repro.store import Store
 
@@ -68,14 +70,15 @@ class _Run:
         self.gpus_per_stage = options.gpus_per_stage
         self.jobs = options.jobs or default_jobs(plan, options.gpus_per_stage)
         needed = prepare(plan.ends, store, rebuild=options.rebuild)
-        self.numbers = {node.fingerprint: f"[{i}/{len(needed)}]" for i, node in enumerate(needed, 1)}
+        told = {"progress": progress, "places": places(plan), "beside": self.jobs, "apart": True}
+        self.course = Course(needed, plan.nodes, store=store, machine=plan.machine, **told)
         self.waiting, self.running = needed, []
-        self.unsettled = set(self.numbers)  # neither stored nor held back nor failed
+        self.unsettled = {node.fingerprint for node in needed}  # neither stored nor held back nor failed
         self.free, self.has_gpus = gpus(), bool(gpus())
         self.outcome = Outcome()
 
     def carry_out(self) -> Outcome:
-        with _interruptions() as received:
+        with _interruptions() as received, self.progress.showing():
             try:
                 self._start()
                 while self.running and not received:
@@ -99,7 +102,7 @@ class _Run:
             if ready and held_back(node, self.machine, self.outcome):
                 self.unsettled.discard(node.fingerprint)
             elif ready and len(self.running) < self.jobs and self._wanted(node) <= len(self.free):
-                self.progress.note(f"{self.numbers[node.fingerprint]} {describe(node)}")
+                self.course.begins(node)
                 self.running.append(self._child(node))
             else:
                 left.append(node)
@@ -124,11 +127,12 @@ class _Run:
         self.unsettled.discard(fingerprint)
         if result is None:
             self.outcome.run.append(child.node)
-        elif isinstance(result, Obstacle):
+            return self.course.ends(child.node)
+        if isinstance(result, Obstacle):
             self.outcome.blocked[fingerprint] = [result]
-        else:
-            self.outcome.failed[fingerprint] = StageError(result)
-            self.progress.note(f"{self.numbers[fingerprint]} failed: {result}")
+            return self.course.fails(child.node, f"{result.cause}; {result.remedy}", "blocked")
+        self.outcome.failed[fingerprint] = StageError(result)
+        self.course.fails(child.node, result)
 
 
 @contextlib.contextmanager

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from repro.errors import UsageError
 from repro.graph import Node
 from repro.progress import Progress
+from repro.running.description import describe, places, whose
 from repro.running.engines import slurm_jobs
 from repro.running.engines.child import command, import_path
 from repro.running.engines.site import Resources, Site
 from repro.running.engines.torchrun import SHARED
 from repro.running.plan import Plan
-from repro.running.runner import Options, Outcome, describe, held_back, prepare
+from repro.running.runner import Options, Outcome, held_back, prepare
 from repro.store import Store
 
 
@@ -64,6 +65,7 @@ def submit(plan: Plan, store: Store, progress: Progress, options: Options) -> Su
     done, known = Submission(), slurm_jobs.jobs(store, needed)
     _note_unused_gpus(needed, site, progress)
     jobs: dict[str, str] = {}
+    of_rows = places(plan)
     for node in needed:
         job = known.get(node.fingerprint)
         if job and job.state in ("queued", "running") and not _waits_in_vain(node, known, done):
@@ -77,7 +79,8 @@ def submit(plan: Plan, store: Store, progress: Progress, options: Options) -> Su
             if job:
                 done.again[node.fingerprint] = job
             why = f", again: job {job.id} is {job.slurm}" if job else ""
-            progress.note(f"job {id}: {describe(node)}{why}")
+            words = ": ".join(filter(None, [f"job {id}", whose(of_rows[node.fingerprint]), describe(node)]))
+            progress.note(f"{words}{why}")
     return done
 
 

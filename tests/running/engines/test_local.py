@@ -30,6 +30,9 @@ class Lines(Progress):
     def __init__(self):
         self.lines = []
 
+    def begins(self, piece, whole=None):
+        self.lines.append(piece)
+
     def note(self, message):
         self.lines.append(message)
 

@@ -1,0 +1,80 @@
+"""How long nodes will take, from how long nodes like them took: in this run, or when they were stored."""
+
+import bisect
+import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from repro.errors import StoreError
+from repro.graph import Node
+from repro.running.cost.work import work
+from repro.stage_table import STAGES
+from repro.store import Store
+
+Kind = tuple[str, ...]
+HEAVY: Kind = ("heavy",)
+LIGHT: Kind = ("light",)
+
+
+@dataclass
+class _Done:
+    """What nodes of one kind took; ``counted`` says whether the operations of all are known."""
+
+    seconds: list[float] = field(default_factory=list)
+    operations: float = 0.0
+    counted: bool = True
+
+    def add(self, seconds: float, operations: float) -> None:
+        bisect.insort(self.seconds, seconds)
+        self.operations, self.counted = self.operations + operations, self.counted and operations > 0
+
+
+@dataclass
+class Pace:
+    """Seconds of nodes that are done, by what they were.
+
+    A node is expected to take what those of its stage and objective took, else those of its stage; where
+    operations can be counted, in proportion to them. A heavy stage of which none is done goes by the
+    operations a second of other heavy ones, a light one by the median of light ones.
+    """
+
+    _done: dict[Kind, _Done] = field(default_factory=dict)
+    _operations: dict[str, float] = field(default_factory=dict)
+
+    def learn(self, node: Node, seconds: float) -> None:
+        """Take note of the seconds of a node that is done."""
+        for kind in _kinds(node):
+            self._done.setdefault(kind, _Done()).add(seconds, self._work(node))
+
+    def learn_stored(self, nodes: Iterable[Node], store: Store) -> None:
+        """Take note of what records of stored artefacts say."""
+        for node in nodes:
+            with contextlib.suppress(StoreError, KeyError, TypeError, ValueError):
+                self.learn(node, float(store.record(node)["facts"]["seconds"]))
+
+    def left(self, nodes: Iterable[Node]) -> float | None:
+        """Seconds that all these nodes will take one after another; None where one of them cannot be told."""
+        each = [self.expected(node) for node in nodes]
+        return None if None in each else sum(each)
+
+    def expected(self, node: Node) -> float | None:
+        """Seconds that a node will take; None where nothing done is like it."""
+        operations = self._work(node)
+        for kind in _kinds(node):
+            done = self._done.get(kind)
+            if done and done.counted and operations:
+                return sum(done.seconds) * operations / done.operations
+            if done and kind != HEAVY:
+                return done.seconds[len(done.seconds) // 2]
+        return None
+
+    def _work(self, node: Node) -> float:
+        if node.fingerprint not in self._operations:
+            self._operations[node.fingerprint] = work(node).operations
+        return self._operations[node.fingerprint]
+
+
+def _kinds(node: Node) -> list[Kind]:
+    """What a node is, the closest first."""
+    objective = node.params.get("objective", {}).get("name", "")
+    return [(node.stage, objective), (node.stage,), HEAVY if STAGES[node.stage].heavy else LIGHT]

@@ -1,0 +1,91 @@
+"""What is said of nodes as they run: number, row, table, collection, seconds, and the time left."""
+
+import re
+
+import pytest
+
+from repro.errors import StageError
+from repro.manifest.cells import select
+from repro.progress import TerminalProgress
+from repro.running.description import collections, describe, places, whose
+from repro.running.engines.inline import ensure
+from repro.running.plan import plan
+from repro.running.requirements import Machine, Obstacle
+from repro.running.scale import scale
+from repro.store import Store
+
+
+def _planned(rows, columns=2):
+    cells = select(("costa",), tables=("1",), rows=rows, cells=())
+    return plan(cells[:columns], scale=scale("tiny"), machine=Machine())
+
+
+def _lines(whole, tmp_path, capsys, fail=()):
+    """The lines of a run whose stages do nothing, of seconds that are pretended."""
+    store = Store(tmp_path)
+
+    def run(node, store, progress):
+        if node.stage in fail:
+            raise StageError(f"{node.stage} failed on purpose")
+        return store.build(node, lambda directory: {"seconds": 30.0}, waiting=lambda: None)
+
+    told = {"machine": whole.machine, "places": places(whole), "run": run}
+    outcome = ensure(whole.ends, store, TerminalProgress(), **told)
+    return capsys.readouterr().err.splitlines(), outcome
+
+
+def test_a_line_tells_number_row_table_collection_seconds_and_the_rest(tmp_path, capsys):
+    lines, _ = _lines(_planned(("bm25",)), tmp_path, capsys)
+    assert len(lines) == 6
+    pattern = r"\[1/6\] costa/1 sparse\.bm25: corpus on tiny/passage \(\w{12}\): 0\.\d s, about 2 min left"
+    assert re.fullmatch(pattern, lines[0]), lines[0]
+    assert "bm25 on tiny/passage/dev, depth 100 (" in lines[3]
+    assert re.search(r"\): 0\.\d s$", lines[-1]), lines[-1]  # nothing is left
+
+
+def test_a_training_tells_its_steps_as_they_are_known(tmp_path):
+    nodes = _planned(("hardneg.costa",), columns=1).nodes
+    told = [describe(node) for node in nodes if "max_steps" in node.params]
+    assert any("pretrain mlm on tiny/text, 300 steps (" in line for line in told)
+    assert any(
+        re.search(r"finetune contrastive on tiny/passage/train, at most \d+ steps \(", t) for t in told
+    )
+    embedded = {id for node in nodes for id in collections(node)}
+    assert embedded and all(id.startswith("tiny/") for id in embedded)
+
+
+def test_what_cannot_run_is_not_counted(tmp_path, capsys):
+    whole = _planned(("bm25",))
+    index = next(node for node in whole.nodes if node.stage == "lucene_index")
+    whole.machine.obstacles[index.fingerprint] = Obstacle("no Java", "install it")
+    lines, outcome = _lines(whole, tmp_path, capsys)
+    assert [line.partition(" ")[0] for line in lines] == ["[1/3]", "[2/3]", "[3/3]"]
+    assert len(outcome.blocked) == 3
+
+
+def test_a_failure_is_told_with_its_node(tmp_path, capsys):
+    lines, _ = _lines(_planned(("bm25",)), tmp_path, capsys, fail=("lucene_index",))
+    at = next(n for n, line in enumerate(lines) if "lucene_index on tiny/passage" in line)
+    assert ": failed" in lines[at] and lines[at + 1] == "  failed: lucene_index failed on purpose"
+
+
+@pytest.mark.parametrize(
+    ("rows", "stage", "words"),
+    [
+        (("bm25neg.costa",), "pretrain", "costa/1 bm25neg.costa"),
+        (("costa",), "finetune", "costa/1 costa"),
+        (("costa", "bert"), "corpus", "costa/1 bert, costa"),
+        (("costa", "bert", "ict"), "corpus", "costa/1 bert and 2 more"),
+    ],
+)
+def test_rows_that_share_a_node_are_told_together(rows, stage, words):
+    whole = _planned(rows, columns=None)
+    of_stage = [whose(places(whole)[n.fingerprint]) for n in whole.nodes if n.stage == stage]
+    assert words in of_stage
+
+
+def test_rows_of_several_tables_are_counted():
+    cells = select(("costa",), tables=("1", "2"), rows=("bm25",), cells=())
+    whole = plan(cells, scale=scale("tiny"), machine=Machine())
+    told = {whose(of_node) for of_node in places(whole).values()}
+    assert "costa/1 sparse.bm25" in told

@@ -1,0 +1,113 @@
+"""Progress as it reaches a terminal, and a file."""
+
+import io
+import sys
+
+import pytest
+
+from repro.progress import Progress, TerminalProgress, Whole, span
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """``terminal()`` is standard error from then on, of 80 columns."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def begin() -> Terminal:
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        return sys.stderr
+
+    return begin
+
+
+def test_in_a_file_a_piece_is_one_line_that_ends_when_the_piece_does(capsys):
+    progress = TerminalProgress()
+    with progress.showing():
+        progress.begins("[1/2] corpus")
+        assert capsys.readouterr().err == "[1/2] corpus"
+        with progress.task("reading", 3) as advance:
+            advance()
+        progress.ends("[1/2] corpus", "0.4 s", Whole(1, 2, "about 2 min left"))
+        progress.begins("[2/2] index")
+        progress.note("  waiting")
+        progress.ends("[2/2] index", "12 s", Whole(2, 2))
+    assert capsys.readouterr().err == ": 0.4 s, about 2 min left\n[2/2] index\n  waiting\n[2/2] index: 12 s\n"
+
+
+def test_pieces_beside_each_other_keep_lines_of_their_own(capsys):
+    progress = TerminalProgress()
+    for piece in ("[1/2] a", "[2/2] b"):
+        progress.begins(piece)
+    for piece in ("[1/2] a", "[2/2] b"):
+        progress.ends(piece, "1.0 s")
+    assert capsys.readouterr().err == "[1/2] a\n[2/2] b\n[1/2] a: 1.0 s\n[2/2] b: 1.0 s\n"
+
+
+def test_on_a_terminal_there_is_a_bar_before_anything_has_advanced(terminal):
+    shown = terminal()
+    progress = TerminalProgress()
+    with progress.showing():
+        progress.begins("[1/2] costa/1 bm25: corpus", Whole(0, 2, "about 12 s left"))
+        progress._bars.shown.refresh()
+        assert "[1/2] costa/1 bm25: corpus" in shown.getvalue() and "━" in shown.getvalue()
+        assert "all, about 12 s left" in shown.getvalue() and "0/2" in shown.getvalue()
+        with progress.task("reading", 3) as advance:
+            advance(2)
+            progress._bars.shown.refresh()
+            assert "  reading" in shown.getvalue() and "2/3" in shown.getvalue()
+        progress.ends("[1/2] costa/1 bm25: corpus", "0.4 s", Whole(1, 2))
+    assert "   0.4 s  [1/2] costa/1 bm25: corpus" in shown.getvalue()
+
+
+def test_a_task_by_itself_has_its_bar_from_the_start(terminal):
+    shown = terminal()
+    with TerminalProgress().task("planning"):
+        pass
+    assert "planning" in shown.getvalue()
+
+
+def test_a_note_is_never_cut_off_and_its_brackets_stay(terminal):
+    shown = terminal()
+    progress = TerminalProgress()
+    with progress.showing():
+        progress.note("  failed: " + "x" * 100 + " [bold]")
+    assert "x" * 100 + " [bold]" in shown.getvalue().replace("\n", "")
+
+
+def test_what_is_interrupted_leaves_the_cursor_and_the_next_line_alone(terminal):
+    shown = terminal()
+    with pytest.raises(KeyboardInterrupt), TerminalProgress().showing():
+        raise KeyboardInterrupt
+    assert shown.getvalue().count("\x1b[?25l") == shown.getvalue().count("\x1b[?25h") == 1
+
+
+def test_the_silent_one_says_nothing(capsys):
+    progress = Progress()
+    with progress.showing(), progress.task("x", 1) as advance:
+        progress.begins("a")
+        advance()
+        progress.ends("a", "1 s")
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.04, "0.0 s"),
+        (9.94, "9.9 s"),
+        (9.96, "10 s"),
+        (99.4, "99 s"),
+        (100, "2 min"),
+        (5900, "98 min"),
+        (6000, "1 h 40 min"),
+        (200_000, "2 days"),
+    ],
+)
+def test_a_time_is_told_as_people_say_it(seconds, words):
+    assert span(seconds) == words
