@@ -32,7 +32,7 @@ def run_paired_tests(comparison: Comparison, plan: Plan, store: Store, progress:
     contents = []
     for c, run, node in _pairs(comparison, plan, store):
         try:
-            about = f"  comparing our run of {c.cell.id} with {run.file}"
+            about = f"{c.cell.id}: comparing our run with {run.file}"
             contents.append((c, run, computed(node, plan, store, progress, about=about)))
         except ReproError as error:
             comparison.untested.append(str(error))
