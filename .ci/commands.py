@@ -14,8 +14,9 @@ BLOCK = re.compile(r"^<!-- ([a-z]+) -->\n```bash\n(.*?)^```$", re.MULTILINE | re
 
 
 def pages() -> list[Path]:
-    """README.md, then every page of the documentation by its path."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    """README.md, then every page of the documentation by its path, but those that ``repro pages`` writes."""
+    written = sorted((ROOT / "docs").rglob("*.md"))
+    return [ROOT / "README.md", *(page for page in written if page.parent != ROOT / "docs/tables")]
 
 
 def commands(*marks: str) -> list[str]:

@@ -41,6 +41,7 @@ VERBS = {
         "tables": "LaTeX of the tables, published and ours",
         "figures": "drawings and views from what was measured",
         "report": "one page of everything, or its verdicts in Markdown",
+        "pages": "a page per table for a documentation site: row, command, published, measured",
     },
     "exchange": {
         "push": "stored artefacts of the selected cells to another store",

@@ -84,6 +84,7 @@ def test_every_page_is_in_the_navigation():
     Loader.add_constructor("!ENV", lambda loader, node: None)
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     listed = re.findall(r"[\w/-]+\.md", str(yaml.load(text, Loader)["nav"]))
+    listed.remove("tables/index.md")  # which `repro pages` writes
     assert sorted(listed) == sorted(p.relative_to(ROOT / "docs").as_posix() for p in pages()[1:])
 
 

@@ -1,0 +1,60 @@
+"""``repro pages``"""
+
+import click
+
+from repro.cli.options import _papers, _scales
+from repro.errors import UsageError
+
+
+@click.command(
+    "pages",
+    epilog="""\b
+Examples:
+  repro pages -o docs/tables
+  repro pages PAPER --scale smoke -o DIR""",
+)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_papers)
+@click.option("-o", "--out", metavar="DIR", required=True, help="Where to write them.")
+@click.option(
+    "--scale",
+    "scale_name",
+    default="tiny",
+    show_default=True,
+    shell_complete=_scales,
+    help="The scale whose measurements stand beside those of full scale.",
+)
+@click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE); it may be empty.")
+@click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
+def command(names, out, scale_name, store, results):
+    """Write a page of Markdown for every table: row, the command that measures it, published, measured.
+
+    They are for a documentation site; index.md leads to them. Nothing is measured: they are written from the
+    manifests and the records in the results folder.
+    """
+    from pathlib import Path
+
+    from repro.judging.comparison import judged_cells
+    from repro.manifest.cells import select
+    from repro.report.table_pages import table_pages
+    from repro.running.plan import plan
+    from repro.running.scale import scale
+    from repro.running.workspace import Workspace
+    from repro.store import translated
+
+    if scale_name == "full":
+        raise UsageError("--scale names what stands beside full scale; leave it out, or name a smaller one")
+    workspace = Workspace.open(store, results)
+    cells = select(names, tables=(), rows=(), cells=())
+    full, rehearsal = (
+        judged_cells(
+            plan(cells, scale=scale(name), machine=workspace.machine), workspace.results, workspace.store
+        )
+        for name in ("full", scale_name)
+    )
+    folder = Path(out)
+    with translated(folder, "folder", "--out"):
+        folder.mkdir(parents=True, exist_ok=True)
+        pages = table_pages(full, rehearsal)
+        for name, text in pages.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    print(f"{len(pages)} pages in {folder}")

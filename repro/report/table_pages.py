@@ -1,0 +1,176 @@
+"""A page for every table: row by row, the command that measures it, and what was published and measured."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from repro import __version__
+from repro.judging.compared import Compared, Comparison
+from repro.judging.summary import summarised
+from repro.manifest.schema import Row
+from repro.report.grid import Grid, compared_grid, ours, rounded
+from repro.report.latex_caption import UNITS, cited
+from repro.report.markdown import table as markdown_table
+from repro.running.measurement import not_at
+from repro.running.scale import scale
+
+HOW_TO = """\
+A row leads to the command that measures it at full scale, and to what was measured. `repro plan {place}`
+says what the whole table takes, and `repro data fetch --for {cells}` fetches data and checkpoints. A row's
+second command runs in minutes on any computer: scale `{scale}`, on {data}. Its numbers stand beside the
+others, to be compared with yours, and not with the published.
+"""
+INDEX = """\
+# Tables, row by row
+
+A page for every table: row, command, published, measured. `repro pages` writes these pages from the papers'
+manifests and the records of what was measured; nothing in them is typed by hand.
+"""
+
+
+def table_pages(full: Comparison, rehearsal: Comparison) -> dict[str, str]:
+    """Name of a file -> its Markdown: a page for every results table, and ``index.md``, which leads to them.
+
+    Args:
+        full: the cells as judged at full scale.
+        rehearsal: the same cells at a smaller scale, whose numbers stand beside them.
+    """
+    small = {c.cell.id: c for c in rehearsal.cells}
+    tables = [cells for cells in full.by_table().values() if cells[0].cell.table.kind == "results"]
+    pages = {_name(cells): "\n".join(_page(cells, small)) for cells in tables}
+    return {"index.md": "\n".join(_index(tables, small)), **pages}
+
+
+def _name(cells: Sequence[Compared]) -> str:
+    return f"{cells[0].cell.paper.name}-table{cells[0].cell.table.id}.md"
+
+
+def _index(tables: Sequence[Sequence[Compared]], small: dict[str, Compared]) -> Iterator[str]:
+    yield INDEX
+    rows = []
+    for cells in tables:
+        first, counts = cells[0].cell, summarised(cells)
+        rehearsed = sum(small[c.cell.id].measured is not None for c in cells if c.cell.id in small)
+        link = f"[{first.paper.name}, table {first.table.id}]({_name(cells)})"
+        numbers = [len(cells), counts.measured, counts.imported, rehearsed]
+        rows.append([link, first.table.about, *map(str, numbers)])
+    head = ["table", "what it shows", "cells", "measured", "run by others", f"measured at {_scale(small)}"]
+    yield from markdown_table(head, rows)
+
+
+def _page(cells: Sequence[Compared], small: dict[str, Compared]) -> Iterator[str]:
+    grid, first = compared_grid(cells), cells[0].cell
+    place = f"{first.paper.name} --table {first.table.id}"
+    data = sorted({name for c in cells if c.cell.id in small for name in small[c.cell.id].stand_ins})
+    yield f"# {first.paper.name}, table {first.table.id}\n"
+    unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
+    source = f"Table {first.table.id} of *{first.paper.manifest.title}*, {cited(first.paper.manifest)}"
+    yield _text(f"{source}: {first.table.about}. {unit}.\n")
+    yield HOW_TO.format(
+        place=place,
+        cells=f"{first.paper.name}/{first.table.id}",
+        scale=_scale(small),
+        data=", ".join(f"`{name}`" for name in data) or "data that stand in for the paper's",
+    )
+    yield from _overview(grid)
+    for label, rows in _blocks(grid):
+        if label:
+            yield _text(f"## {label}\n")
+        for row in rows:
+            yield from _section(grid, row, small, place, level="###" if label else "##")
+    yield f"*Written by `repro pages` of repro {__version__}.*\n"
+
+
+def _blocks(grid: Grid[Compared]) -> Iterator[tuple[str, list[Row]]]:
+    """The rows under the label of their group, which is empty where there is none."""
+    labels = {group.id: group.label for group in grid.table.groups}
+    for group, rows in groupby(grid.rows, key=lambda row: row.group):
+        yield labels.get(group or "", ""), list(rows)
+
+
+def _overview(grid: Grid[Compared]) -> Iterator[str]:
+    """All published numbers with those measured at full scale, each row with a link to its command."""
+    head = ["row", *(" ".join(column.head) or column.id for column in grid.columns)]
+    rows = []
+    for label, block in _blocks(grid):
+        rows += [[f"*{label}*", *("" for _ in grid.columns)]] if label else []
+        for row in block:
+            cells = (grid.cells.get((row.id, column.id)) for column in grid.columns)
+            rows.append([f"[{_text(row.label)}](#{_anchor(row)})", *map(_pair, cells)])
+    yield from markdown_table(head, rows)
+    if any(c.measured is not None for c in grid.cells.values()):
+        yield "Published; behind an arrow what was measured at full scale.\n"
+
+
+def _pair(c: Compared | None) -> str:
+    if c is None:
+        return "–"
+    published = _published(c)
+    return published if c.measured is None else f"{published} → {ours(c)}"
+
+
+def _published(c: Compared) -> str:
+    text = c.cell.printed.plain + c.cell.printed.marks.replace("*", "\\*")
+    return f"**{text}**" if c.cell.printed.bold else text
+
+
+def _section(
+    grid: Grid[Compared], row: Row, small: dict[str, Compared], place: str, *, level: str
+) -> Iterator[str]:
+    """A row: its commands, or why there is none, and a line for every column."""
+    cells = [c for column in grid.columns if (c := grid.cells.get((row.id, column.id)))]
+    yield f"{level} {_text(row.label)} {{ #{_anchor(row)} }}\n"
+    yield _command(cells, f"repro run {place} --row {row.id}", _scale(small))
+    if row.note:
+        yield _text(f"{row.note.rstrip('.')}.\n")
+    yield from _numbers(cells, small)
+
+
+def _command(cells: Sequence[Compared], command: str, smaller: str) -> str:
+    """The commands that measure a row at full scale and, where its recipe allows, at the smaller one."""
+    with_recipe = [c.cell for c in cells if c.cell.recipe]
+    if not with_recipe:
+        reason = cells[0].cell.row.not_measurable or "its numbers follow from those of other cells"
+        return _text(f"No command measures this row: {reason}.\n")
+    rehearsed = any(not not_at(cell, scale(smaller)) for cell in with_recipe)
+    second = f"{command} --scale {smaller}\n" if rehearsed else ""
+    return f"```bash\n{command}\n{second}```\n"
+
+
+def _numbers(cells: Sequence[Compared], small: dict[str, Compared]) -> Iterator[str]:
+    head = ["column", "measure", "published", "measured", "verdict", f"at {_scale(small)}"]
+    others = any(c.imported for c in cells)
+    rows = []
+    for c in cells:
+        column, rehearsed = c.cell.column, small.get(c.cell.id)
+        line = [" ".join(column.head) or column.id, _measure(c), _published(c), ours(c) or "–"]
+        line += [c.verdict.name if c.records else "–", (rehearsed and ours(rehearsed)) or "–"]
+        rows.append(line + ([_by_others(c)] if others else []))
+    yield from markdown_table(head + (["run by others"] if others else []), rows)
+    if outdated := dict.fromkeys(c.outdated for c in cells if c.outdated):
+        yield f"Of the measured: {'; '.join(outdated)}.\n"
+
+
+def _measure(c: Compared) -> str:
+    column = c.cell.column
+    if column.mean_of:
+        return f"mean of {len(column.mean_of)} columns"
+    return " on ".join(f"`{name}`" for name in (column.measure, column.dataset) if name) or "–"
+
+
+def _by_others(c: Compared) -> str:
+    """Every run that others made, with whose it is and what is said of it."""
+    runs = (f"{rounded(run.measured, c.cell)} {run.verdict.name} ({run.maker})" for run in c.imported)
+    return "; ".join(runs) or "–"
+
+
+def _text(words: str) -> str:
+    """Words of a manifest as Markdown shows them: brackets make no link and no tag."""
+    return words.replace("[", "\\[").replace("]", "\\]").replace("<", "&lt;")
+
+
+def _anchor(row: Row) -> str:
+    return row.id.replace(".", "-")
+
+
+def _scale(small: dict[str, Compared]) -> str:
+    return next(iter(small.values())).scale
