@@ -13,7 +13,7 @@ from tests.report.html.toy import report
 
 def _pages(full, rehearsal=None, **row):
     """The pages of compared cells, with something else in every row."""
-    rehearsal = report(scale="tiny").comparison.cells if rehearsal is None else rehearsal
+    rehearsal = report(scale="tiny").parts[0].views["tiny"].compared if rehearsal is None else rehearsal
     return table_pages(*(Comparison([_changed(c, row) for c in cells]) for cells in (full, rehearsal)))
 
 
@@ -23,7 +23,7 @@ def _changed(c, row):
 
 @pytest.fixture
 def cells():
-    return report().comparison.cells
+    return report().parts[0].views["full"].compared
 
 
 def test_a_page_a_table_and_one_that_leads_to_them(cells):
@@ -51,7 +51,9 @@ def test_a_row_has_its_commands_and_what_was_published_and_measured(cells):
 
 
 def test_a_row_that_only_full_scale_measures_has_no_second_command(cells):
-    text = _pages(cells, recipe="papers.baselines.released:retriever", with_={"system": "any"})["toy-table1.md"]
+    text = _pages(cells, recipe="papers.baselines.released:retriever", with_={"system": "any"})[
+        "toy-table1.md"
+    ]
     assert "repro run toy --table 1 --row g.x\n```" in text
 
 
