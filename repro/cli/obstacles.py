@@ -104,15 +104,15 @@ def _rows(cells: Sequence[Compared], *, prefix: str = "") -> list[tuple[str, str
     alike: dict[tuple[str, ...], list[str]] = {}
     for row, names in lacking.items():
         alike.setdefault(tuple(name for name in names if name not in common), []).append(row)
-    besides = [(_some(rows, ROWS), _together(names) or "nothing else") for names, rows in alike.items()]
-    return ([("every row", _together(common))] if common else []) + (besides if len(alike) > 1 else [])
+    besides = [(_some(rows, ROWS), together(names) or "nothing else") for names, rows in alike.items()]
+    return ([("every row", together(common))] if common else []) + (besides if len(alike) > 1 else [])
 
 
 def _shared(names: Sequence[str], others: Sequence[str]) -> list[str]:
     return [name for name in names if name in others]
 
 
-def _together(names: Sequence[str]) -> str:
+def together(names: Sequence[str]) -> str:
     """Names in one line; those that begin alike are told together."""
     alike: dict[str, list[str]] = {}
     for name in names:

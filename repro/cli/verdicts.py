@@ -114,7 +114,7 @@ def _paired(cell: str, test: PairedTest) -> list[str]:
 
 def show_recorded(comparison: Comparison) -> None:
     """The rows of which something is on record, of each table that has one; nothing where there is none."""
-    recorded = {row_of(c) for c in comparison.cells if c.measured is not None}
+    recorded = {row_of(c) for c in comparison.cells if c.measured is not None or c.imported}
     if cells := [c for c in comparison.cells if row_of(c) in recorded]:
         show_cells(comparison, cells)
 

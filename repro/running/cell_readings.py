@@ -6,12 +6,36 @@ from itertools import chain, groupby
 from pathlib import Path
 
 from repro.datasets.catalog import dataset
-from repro.graph import canonical
+from repro.errors import ReproError
+from repro.graph import Node, canonical, walk
 from repro.manifest.cells import Cell, Shown, cells_of, exhibits, figure_tables
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Reading
-from repro.recipe.request import Choices, Request
+from repro.recipe.request import Choices, Request, Runs
 from repro.running.measurement import readings_for, recipe_function, recipe_path
+
+# the parts of the work behind a number, the weightiest first: what follows on one changes with it
+PARTS = ("pre-training", "fine-tuning", "retrieval", "scoring", "nothing here")
+PART_OF = {"pretrain": "pre-training", "finetune": "fine-tuning", "scoring": "scoring"}
+KINDS = ("conflict", "misprint", "data", "silence")  # within a part: what a paper says twice goes first
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What a recipe made, and how it wants it scored."""
+
+    made: Node | Runs
+    choices: Choices
+
+    @property
+    def readings(self) -> dict[str, Reading]:
+        return {k: self.choices.readings[k] for k in self.choices.used}
+
+    def work(self, measure: str | None) -> set[tuple[str, str]]:
+        """Fingerprint and stage of every node, and the scoring of this measure."""
+        runs = self.made.all if isinstance(self.made, Runs) else (self.made,)
+        scored = canonical([self.choices.measured_as.get(measure or "", measure), self.choices.scoring])
+        return {(node.fingerprint, node.stage) for node in walk(runs)} | {(scored, "scoring")}
 
 
 @dataclass
@@ -26,7 +50,7 @@ class CellReadings:
     """
 
     data: Path | None = None
-    _calls: dict[str, dict[str, Reading]] = field(default_factory=dict)
+    _calls: dict[str, _Call] = field(default_factory=dict)
 
     def of(self, cell: Cell | Shown) -> dict[str, Reading]:
         """Readings of a cell by id: the paper's own in its file's order, then those of another's recipe."""
@@ -42,6 +66,32 @@ class CellReadings:
             for choice in reading.choices:
                 others |= self._asked(cell, {reading.id: choice})
         return {k: r for k, r in others.items() if k not in asked}
+
+    def weighed(self, cell: Cell) -> list[tuple[Reading, str]]:
+        """The readings of a cell, each with the first of ``PARTS`` that another choice of it changes.
+
+        In the order of these parts; within one conflicts go before misprints, data and silences.
+        """
+        parts = [(reading, self._first_changed(cell, reading)) for reading in self.of(cell).values()]
+        return sorted(parts, key=lambda pair: (PARTS.index(pair[1]), KINDS.index(pair[0].kind)))
+
+    def _first_changed(self, cell: Cell, reading: Reading) -> str:
+        default, changed = self._work(cell, {}), set()
+        for choice in reading.choices if default else ():
+            if reading.id in self._asked(cell, {}):
+                changed |= {stage for _, stage in self._work(cell, {reading.id: choice}) ^ default}
+        named = {PART_OF.get(stage, "retrieval") for stage in changed}
+        return next((part for part in PARTS if part in named), PARTS[-1])
+
+    def _work(self, cell: Cell, overrides: Mapping[str, str]) -> set[tuple[str, str]]:
+        """What the cell is measured by, on the first of its datasets; nothing without a recipe."""
+        measured, identifier = next(_datasets(cell), (None, ""))
+        if measured is None:
+            return set()
+        try:
+            return self._call(measured, identifier, overrides).work(measured.column.measure)
+        except ReproError:  # the recipe refuses the choice: it has the default built in
+            return self._work(cell, {}) if overrides else set()
 
     def places(self, source: Paper) -> dict[str, list[str]]:
         """The paper's readings -> the rows, or single cells, that rest on each.
@@ -61,16 +111,16 @@ class CellReadings:
         """Ids that the recipe asks for, for every dataset behind the cell; none without a recipe."""
         asked: dict[str, Reading] = {}
         for measured, identifier in _datasets(cell):
-            asked |= self._call(measured, identifier, overrides)
+            asked |= self._call(measured, identifier, overrides).readings
         return asked
 
-    def _call(self, cell: Cell | Shown, identifier: str, overrides: Mapping[str, str]) -> dict[str, Reading]:
+    def _call(self, cell: Cell | Shown, identifier: str, overrides: Mapping[str, str]) -> _Call:
         path = recipe_path(cell)
         key = canonical([path, cell.paper.name, identifier, cell.options, overrides])
         if key not in self._calls:
             choices = Choices(readings_for(cell.paper, path), overrides, self.data)
-            recipe_function(cell, path)(Request(identifier, choices), **cell.options)
-            self._calls[key] = {k: choices.readings[k] for k in choices.used}
+            made = recipe_function(cell, path)(Request(identifier, choices), **cell.options)
+            self._calls[key] = _Call(made, choices)
         return self._calls[key]
 
 

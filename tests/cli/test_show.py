@@ -5,6 +5,7 @@ import pytest
 from repro.manifest.cells import numeric_cells, table_of
 from repro.manifest.papers import papers
 from repro.running.cell_readings import CellReadings
+from tests.cli.conftest import CELL
 
 TABLE = """\
 toy table 1: one system (fraction; published)
@@ -57,7 +58,7 @@ def test_a_cell_of_every_table_is_shown_with_its_facts(repro, name):
         facts = repro("show", cell.id, "--json").json
         assert facts["id"] == cell.id and facts["printed"] == cell.text
         assert facts["value"] == float(cell.printed.value)
-        assert facts["readings"] == list(CellReadings().of(cell))
+        assert sorted(facts["readings"]) == sorted(CellReadings().of(cell))
         assert repro("show", cell.id).out.startswith(f"id:            {cell.id}\n")
 
 
@@ -67,3 +68,51 @@ def test_only_what_is_asked_for_is_shown(repro):
     [figure] = repro("show", "costa", "--figure", "4", "--json").json
     assert figure["kind"] == "figure"
     assert repro("show", "costa", "--figure", "4").out.startswith("costa figure 4: ")
+
+
+COSTA = "costa/1/hardneg.costa/dev.rr10"
+
+
+def test_a_cell_says_what_was_measured_of_it_at_each_scale_and_how_to_measure_it(repro, measured):
+    facts = {s["scale"]: s for s in repro("show", CELL, "--json").json["standings"]}
+    assert list(facts) == ["full", "tiny"]
+    assert facts["full"]["verdict"] == "blocked" and facts["tiny"]["verdict"] == "scaled"
+    lines = repro("show", CELL).out.splitlines()
+    [tiny] = [line for line in lines if line.startswith("tiny: ")]
+    assert f" {facts['tiny']['measured']:.3f} (150 queries of tiny/passage/dev, 20" in tiny
+    assert tiny.endswith("; scaled: measured at scale tiny; only full is compared with the published numbers")
+    assert f"measure it:    repro run --cell {CELL}" in lines
+    assert f"rehearse it:   repro run --cell {CELL} --scale tiny" in lines
+
+
+def test_a_cell_that_nothing_was_measured_of_says_all_that_is_lacking(repro, monkeypatch):
+    monkeypatch.setattr("repro.machine.system.gpu", lambda: None)
+    [full] = [line for line in repro("show", COSTA).out.splitlines() if line.startswith("full: ")]
+    assert "blocked: lacks a GPU, bert-base-uncased, wikipedia, msmarco-passage (" in full
+
+
+def test_the_weightiest_readings_of_a_cell_come_first(repro):
+    changes = repro("show", COSTA, "--json").json["changes"]
+    assert list(dict.fromkeys(changes.values())) == ["pre-training", "fine-tuning", "nothing here"]
+    assert changes["span-start"] == "pre-training" and changes["fine-tuning-loss"] == "fine-tuning"
+    assert changes["dev-recall"] == "nothing here"  # of the column beside this one
+    assert repro("show", COSTA.replace("rr10", "r1000"), "--json").json["changes"]["dev-recall"] == "scoring"
+    out = repro("show", COSTA).out
+    places = [out.index(words) for words in ("span-start", "fine-tuning-loss", "about this cell, without")]
+    assert places == sorted(places) and len(out.splitlines()) < 40
+    assert len(repro("show", COSTA, "--verbose").out.splitlines()) > len(out.splitlines())
+
+
+def test_a_cell_without_a_way_to_measure_it_names_no_command(repro):
+    facts = repro("show", "costa/1/sparse.deepct/dl19.ndcg10", "--json").json
+    assert facts["commands"] == [] and facts["standings"][0]["verdict"] == "not run"
+    assert "measure it" not in repro("show", "costa/1/sparse.deepct/dl19.ndcg10").out
+
+
+def test_a_dash_is_shown_without_a_verdict(repro):
+    assert repro("show", "costa/1/sparse.deepct/dl19.r1000", "--json").json["standings"] == []
+
+
+def test_for_eyes_no_line_of_a_cell_is_wider_than_the_terminal(repro, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(map(len, repro("show", COSTA, "--verbose").out.splitlines())) <= 80

@@ -16,13 +16,18 @@ Examples:
 @click.argument("what", metavar="PAPER|CELL")
 @click.option("--table", "tables", multiple=True, metavar="N", help="A table as published; may be repeated.")
 @click.option("--figure", "figures", multiple=True, metavar="N", help="What a figure plots.")
+@click.option("-v", "--verbose", is_flag=True, help="All that a cell's readings say, not the weightiest.")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
-def command(what, tables, figures, as_json):
-    """Show a table as published, or everything known about one cell."""
+def command(what, tables, figures, verbose, as_json):
+    """Show a table as published, or everything known about one cell.
+
+    Of a cell: what was measured, the verdict, the command that measures it, and the unspecified choices that
+    its number rests on.
+    """
     if "/" in what:
         if tables or figures:
             raise UsageError("a cell is named by its path alone; leave --table and --figure out")
-        return _cell(what, as_json)
+        return _cell(what, as_json, verbose)
     return _paper(what, tables, figures, as_json)
 
 
@@ -77,34 +82,13 @@ def _examples(name: str, table) -> None:
             print(f"    {shown.system}: rank {shown.rank} {relevant}")
 
 
-def _cell(identifier: str, as_json: bool) -> None:
+def _cell(identifier: str, as_json: bool, verbose: bool) -> None:
+    from repro.cli.cell_page import CellPage
     from repro.cli.printing import emit_json
-    from repro.locations import Locations
     from repro.manifest.cells import cell
-    from repro.running.cell_readings import CellReadings
+    from repro.running.workspace import Workspace
 
-    chosen = cell(identifier)
-    known = CellReadings(Locations.resolve().data)
-    readings, more = known.of(chosen), known.under_other_choices(chosen)
-    facts = chosen.as_json()
-    facts["options"] = chosen.options
-    facts["readings"] = list(readings)
-    facts["readings under other choices"] = list(more)
-    facts["note"] = chosen.row.note or chosen.column.note
-    if chosen.column.dataset:
-        facts |= _dataset(chosen.column.dataset)
+    page = CellPage.of(cell(identifier), Workspace.open())
     if as_json:
-        return emit_json(facts)
-    for name, value in facts.items():
-        if value not in (None, "", [], {}):
-            print(f"{name + ': ':15}{', '.join(map(str, value)) if isinstance(value, list) else value}")
-    for reading in (*readings.values(), *more.values()):
-        print(f"\n{reading.id} ({reading.kind}, {reading.where}): {reading.paper}")
-        print(f"  choices: {', '.join(reading.choices)}; default: {reading.default}")
-
-
-def _dataset(identifier: str) -> dict:
-    from repro.datasets.catalog import dataset
-
-    entry = dataset(identifier)
-    return {"judged": entry.judgements, "identical_ids": "ignored" if entry.ignore_identical_ids else "kept"}
+        return emit_json(page.as_json())
+    page.show(verbose=verbose)

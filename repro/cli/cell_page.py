@@ -1,0 +1,178 @@
+"""Everything known about one cell: published, measured, the commands that measure it, its readings."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from repro.cli.obstacles import together
+from repro.judging.compared import Compared
+from repro.manifest.cells import Cell
+from repro.manifest.schema import Reading
+from repro.running.cell_readings import PARTS
+from repro.running.lacks import lacks
+from repro.running.measurement import not_at
+from repro.running.scale import scale
+from repro.running.workspace import Workspace
+
+TOLD = 4  # readings of each part of the work of which everything is said without being asked
+ROLES = {"ours": "the authors' own", "rerun": "run again by the authors", "cited": "cited by the authors"}
+WHOLE_WORDS = {"break_on_hyphens": False, "break_long_words": False}
+
+
+@dataclass(frozen=True)
+class CellPage:
+    """A cell with how it stands at each scale, and its readings with the part of the work that each changes.
+
+    Attributes:
+        readings: the weightiest first.
+        more: readings that matter only where another one has another choice.
+    """
+
+    cell: Cell
+    stands: list[Compared]
+    readings: list[tuple[Reading, str]]
+    more: list[Reading]
+
+    @classmethod
+    def of(cls, cell: Cell, workspace: Workspace) -> "CellPage":
+        """Everything about a cell, from its manifest and from what is recorded and stored."""
+        from repro.judging.standings import standings
+        from repro.manifest.cells import is_measured
+        from repro.running.cell_readings import CellReadings
+
+        known = CellReadings(workspace.data)
+        stands = standings(cell, workspace) if is_measured(cell) else []
+        return cls(cell, stands, known.weighed(cell), list(known.under_other_choices(cell).values()))
+
+    @property
+    def commands(self) -> list[str]:
+        """The commands that measure the cell, at full scale and as a rehearsal; none where nothing does."""
+        if not self.stands or not (self.cell.recipe or self.cell.column.mean_of):
+            return []
+        command = f"repro run --cell {self.cell.id}"
+        rehearsed = not not_at(self.cell, scale("tiny"))
+        return [command, *([f"{command} --scale tiny"] if rehearsed else [])]
+
+    def as_json(self) -> dict:
+        """All of it as plain values."""
+        from repro.judging.plain_values import cell_as_json
+
+        facts = self.cell.as_json() | {"options": self.cell.options}
+        facts["standings"] = [cell_as_json(stand) for stand in self.stands]
+        facts["commands"] = self.commands
+        facts["readings"] = [reading.id for reading, _ in self.readings]
+        facts["changes"] = {reading.id: part for reading, part in self.readings}
+        facts["readings under other choices"] = [reading.id for reading in self.more]
+        facts["note"] = self._note
+        return facts | self._judged
+
+    @property
+    def _note(self) -> str:
+        return self.cell.row.note or self.cell.column.note
+
+    @property
+    def _judged(self) -> dict:
+        from repro.datasets.catalog import dataset
+
+        if not self.cell.column.dataset:
+            return {}
+        entry = dataset(self.cell.column.dataset)
+        return {
+            "judged": entry.judgements,
+            "identical_ids": "ignored" if entry.ignore_identical_ids else "kept",
+        }
+
+    def show(self, *, verbose: bool) -> None:
+        """Print it: what was measured first, then what it rests on."""
+        for name, value in self._lines():
+            if value:
+                _print(f"{name}:", value)
+        self._show_readings(None if verbose else TOLD)
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        from repro.report.grid import label_in_full
+
+        cell = self.cell
+        bold = ", bold" if cell.table.bold != "unknown" and cell.printed.bold else ""
+        yield "id", cell.id
+        yield "system", label_in_full(cell.table, cell.row)
+        yield "column", f"{', '.join(cell.column.head)} ({_definition(cell)})"
+        yield "published", f"{cell.printed.plain}{cell.printed.marks} ({cell.unit}{bold}; {ROLES[cell.role]})"
+        for stand in self.stands:
+            yield stand.scale, _standing(stand)
+            for run in stand.imported:
+                yield "run of others", f"{run.measured:.4g} ({run.maker}), {run.verdict.name}"
+        for command in self.commands:
+            yield "measure it" if command == self.commands[0] else "rehearse it", command
+        yield "recipe", _call(cell)
+        yield "note", self._note
+
+    def _show_readings(self, told: int | None) -> None:
+        """The weightiest readings of each part of the work whole, the others by their names; all for None."""
+        parts = {part: [r for r, _ in of] for part, of in groupby(self.readings, key=lambda pair: pair[1])}
+        idle = parts.pop(PARTS[-1], [])
+        number = sum(map(len, parts.values()))
+        if number:
+            choices = "choices (readings)" if number > 1 else "choice (reading)"
+            print(f"\nthe number rests on {number} unspecified {choices}, the weightiest first")
+        for part, readings in parts.items():
+            _print_readings(f"\nfor {part}, and all that follows on it", readings, told)
+        if self.more:
+            _print_readings("\nwhere one of these has another choice", self.more, told and 0)
+        if idle:
+            _print_readings("\nabout this cell, without a choice that changes it here", idle, told and 0)
+        if told:
+            print(
+                "\n--verbose says what each is about; `repro run … --reading ID=CHOICE` takes another choice"
+            )
+
+
+def _definition(cell: Cell) -> str:
+    if cell.column.mean_of:
+        return f"mean of {len(cell.column.mean_of)} columns"
+    return f"{cell.column.measure} on {cell.column.dataset}"
+
+
+def _standing(stand: Compared) -> str:
+    """What was measured at one scale, on what and when, and the verdict with its reason."""
+    from repro.report.grid import ours
+
+    if stand.measured is None:
+        told = f"lacks {together(lacks(stand.obstacles).names)}" if stand.obstacles else stand.verdict.why
+        return f"{stand.verdict.name}: {told}"
+    first = stand.records[0]
+    seeds = f"mean of {len(stand.records)} seeds, " if len(stand.records) > 1 else ""
+    made = f"{seeds}{first.queries} queries of {', '.join(stand.measured_on)}, {first.recorded[:10]}"
+    return f"{ours(stand)} ({made}); {stand.verdict.name}: {stand.verdict.why}"
+
+
+def _call(cell: Cell) -> str:
+    """The recipe with its options, as it is called."""
+    options = ", ".join(f"{name}={value!r}" for name, value in cell.options.items())
+    return f"{cell.recipe}({options})" if cell.recipe else ""
+
+
+def _print_readings(heading: str, readings: Sequence[Reading], told: int | None) -> None:
+    """So many readings with all that they say, the rest by their names."""
+    whole, named = (readings, []) if told is None else (readings[:told], readings[told:])
+    print(heading)
+    for reading in whole:
+        choices = (f"[{choice}]" if choice == reading.default else choice for choice in reading.choices)
+        said = f"{reading.paper} ({reading.kind}; {reading.where}): {' | '.join(choices)}"
+        _print(f"  {reading.id}", said)
+    if named:
+        _print("  and" if whole else "", ", ".join(reading.id for reading in named))
+
+
+def _print(label: str, value: str) -> None:
+    """A label and what it says; for eyes folded beside it, or below a long one."""
+    from repro.cli.printing import console, laid_out
+
+    if not laid_out():
+        return print(f"{label:14} {value}")
+    room, indent = max(console().width, 40), " " * 15
+    if len(label) > 14:
+        print(label)
+    start = indent if len(label) > 14 else f"{label:14} "
+    print(textwrap.fill(value, room, initial_indent=start, subsequent_indent=indent, **WHOLE_WORDS))

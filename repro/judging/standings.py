@@ -1,0 +1,23 @@
+"""One cell at every scale at which something is on record of it."""
+
+from repro.judging.compared import Compared
+from repro.judging.comparison import compare
+from repro.manifest.cells import Cell
+from repro.running.plan import plan
+from repro.running.scale import scales
+from repro.running.workspace import Workspace
+
+
+def standings(cell: Cell, workspace: Workspace) -> list[Compared]:
+    """The cell judged at full scale, then at every other one with a record of it; nothing is run.
+
+    Raises what ``compare`` raises.
+    """
+    stands = []
+    for name, scale in scales().items():
+        recorded = any(r.cell == cell.id for r in workspace.results.read(name, cell.paper.name))
+        if recorded or scale.compares_with_paper:
+            chosen = plan([cell], scale=scale, machine=workspace.machine)
+            chosen.look(workspace.store)
+            stands += compare(chosen, workspace.results, store=workspace.store).cells
+    return stands
