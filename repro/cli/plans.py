@@ -1,6 +1,6 @@
 """A plan and its cost on the terminal."""
 
-from repro.cli.printing import emit_json, table
+from repro.cli.printing import emit_json, say, table
 from repro.graph import Node
 from repro.running.cost.estimate import Estimate, estimate
 from repro.running.description import describe
@@ -29,7 +29,7 @@ def _print(plan, rows: list[dict]) -> None:
     shown = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
     _list(f"{len(plan.measurements)} measurements at scale {plan.scale.name}", shown)
     for text in dict.fromkeys(f"{o['cause']}; {o['remedy']}" for r in rows for o in r["blocked"]):
-        print(f"blocked: {text}")
+        say(f"blocked: {text}")
     unplanned = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
     print(
         f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, "

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 
 
@@ -15,24 +17,32 @@ def emit_json(value) -> None:
         print(json.dumps(value, ensure_ascii=False, indent=1))
 
 
-def laid_out() -> bool:
+def laid_out(*, error: bool = False) -> bool:
     """Whether tables are for eyes: standard output is a terminal, or COLUMNS says how wide one would be.
 
     Anything else is for programs, which want a line a cell whatever its length.
+
+    Args:
+        error: of standard error instead.
     """
-    return console().is_terminal or os.environ.get("COLUMNS", "").isdecimal()
-
-
-def console():
-    """A rich console on standard output, as wide as the terminal."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    return Console(stderr=error).is_terminal or os.environ.get("COLUMNS", "").isdecimal()
 
 
 def show(renderable) -> None:
     """Print what rich can; a word that is wider than the terminal is left to the terminal, not cut off."""
-    console().print(renderable, crop=False)
+    from rich.console import Console
+
+    Console(highlight=False).print(renderable, crop=False)
+
+
+def say(sentence: str, *, error: bool = False) -> None:
+    """Print a sentence, on standard error if asked to, with line ends between words where it is for eyes."""
+    if laid_out(error=error):
+        width = shutil.get_terminal_size().columns
+        sentence = textwrap.fill(sentence, width, break_long_words=False, break_on_hyphens=False)
+    print(sentence, file=sys.stderr if error else sys.stdout)
 
 
 def emit_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -62,7 +62,7 @@ def show(
         chosen: the cells to be shown; None means all, which is what the summary is of.
         summary_first: above the tables, on a terminal; a program reads the lines of the cells first.
     """
-    from repro.cli.printing import emit_json, laid_out
+    from repro.cli.printing import emit_json, laid_out, say
     from repro.judging.plain_values import cells_as_json
 
     made, cells = origins(plan, store), comparison.cells if chosen is None else chosen
@@ -79,18 +79,14 @@ def show(
     if not summary_first:
         _show_summary(comparison)
     for line in [*notices(comparison, cells), *filter(None, [made.sentence])]:
-        print(line, file=sys.stderr)
+        say(line, error=True)
 
 
 def _show_summary(comparison: Comparison) -> None:
-    from repro.cli.printing import laid_out
-    from repro.cli.printing import show as print_laid_out
+    from repro.cli.printing import say
 
     for line in summary(comparison):
-        if laid_out():
-            print_laid_out(line)
-        else:
-            print(line)
+        say(line)
 
 
 def show_paired(comparison: Comparison, cells: Sequence[Compared]) -> None:

@@ -131,11 +131,13 @@ class _Writer:
         return Value(Text(f"({value})" if c.outdated else value, style=style + bold), after)
 
     def _beaten(self, c: Compared) -> str:
-        """Raised letters of the rows that ours beats; three neighbours or more are a range."""
+        """Raised letters of the rows that ours beats; of three neighbours or more a range."""
         if c.outdated:
             return ""
         beaten = [self.letters[row] for row in self.comparison.betters(c) if row in self.letters]
-        return "".join(RAISED.get(letter, "⁻") for letter in "".join(runs(beaten, [*RAISED])))
+        parts = runs(beaten, [*RAISED])
+        separator = "" if all(part in RAISED for part in parts) else " "
+        return separator.join("".join(RAISED.get(letter, "⁻") for letter in part) for part in parts)
 
 
 def _published(c: Compared | None) -> Shown:

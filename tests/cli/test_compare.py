@@ -123,3 +123,12 @@ def test_a_terminal_of_80_columns_gets_a_table_and_a_pipe_a_line_a_cell(repro, m
     assert all(len(line) <= 80 for line in shown)
     assert shown[0].startswith("58 cells at scale tiny: 1 measured (1 distinct measurements)")
     assert any(line.startswith("measured on tiny/passage/dev in place of") for line in shown)
+
+
+def test_sentences_beside_a_table_have_their_line_ends_between_words(repro, folders, monkeypatch):
+    selection = ("compare", "cotmae_v2", "--table", "3", "--row", "cotmae_v2")
+    piped = repro(*selection)
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = repro(*selection)
+    assert len(max(piped.err.splitlines(), key=len)) > 80 >= len(max(shown.err.splitlines(), key=len))
+    assert shown.err.split() == piped.err.split()

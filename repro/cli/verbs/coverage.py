@@ -58,9 +58,11 @@ def _numbers(*values: int) -> list[str]:
 
 def _reasons(rows) -> None:
     """A line for every row of a table that cannot be measured."""
+    from repro.cli.printing import say
+
     cells = [(tally.what, cell) for tally in rows for cell in tally.cells if cell.reason]
     reasons = Counter((what, cell.id.split("/")[2], cell.reason) for what, cell in cells)
     for (what, system, reason), count in reasons.items():
-        print(f"{what}, {system}, {count} cell{'s' if count > 1 else ''}: {reason}")
+        say(f"{what}, {system}, {count} cell{'s' if count > 1 else ''}: {reason}")
     if reasons:
         print()
