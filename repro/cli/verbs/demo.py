@@ -112,7 +112,7 @@ def _measured(selection):
 def _status(compared) -> int:
     from repro.cli import verdicts
 
-    for sentence in verdicts.notices(compared.comparison):
+    for sentence in verdicts.notices(compared.comparison, list(compared)):
         if sentence.startswith(("failed", "blocked")):
             print(sentence, file=sys.stderr)
     return verdicts.status(compared.comparison, strict=False, outcome=compared.outcome)

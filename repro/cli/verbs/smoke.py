@@ -67,7 +67,8 @@ def _rows(names, tables, rows, workspace) -> tuple[list[str], int]:
     scored = dict.fromkeys(c.cell.id.rpartition("/")[0] for c in compared if c.measured is not None)
     lines = [f"stages: {', '.join(f'{number} {stage}' for stage, number in ran.items())}"]
     lines += [f"scored: {row}" for row in scored]
-    lines += [n for n in verdicts.notices(compared.comparison) if n.startswith(("failed", "blocked"))]
+    notices = verdicts.notices(compared.comparison, list(compared))
+    lines += [notice for notice in notices if notice.startswith(("failed", "blocked"))]
     return lines, verdicts.status(compared.comparison, strict=False, outcome=compared.outcome)
 
 
