@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha1, sha256
 from pathlib import Path
@@ -73,7 +74,9 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
     Its own name is the commit. The network is never asked.
     """
-    from huggingface_hub import try_to_load_from_cache
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its bars: in a notebook without widgets they would be plain
+        from huggingface_hub import try_to_load_from_cache
 
     config = try_to_load_from_cache(name, "config.json", revision=revision)
     return Path(config).parent if isinstance(config, str) else None

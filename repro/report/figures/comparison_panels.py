@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from repro.errors import UsageError
 from repro.judging.compared import Compared
-from repro.manifest.schema import Column
 from repro.report.figures.canvas import COLOURS, GREY
-from repro.report.grid import Grid, column_heads, compared_grid, label_in_full
+from repro.report.grid import compared_grid, label_in_full
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+MOST_ACROSS = 5
 
 
 def panels(cells: Sequence[Compared]) -> list[Axes]:
@@ -25,38 +26,50 @@ def panels(cells: Sequence[Compared]) -> list[Axes]:
     if len(tables) != 1:
         among = f"; these are of {', '.join(tables)}" if tables else ""
         raise UsageError(f"a plot shows the cells of one table{among}")
+    grid = compared_grid(cells)
+    axes = _axes(len(grid.columns), lines=len(grid.rows))
+    for place, column in zip(axes, grid.columns, strict=True):
+        _panel(place, [grid.cells.get((row.id, column.id)) for row in grid.rows])
+        place.set_title("\n".join(column.head or (column.id,)), fontsize=9)
+    axes[0].set_yticks(range(len(grid.rows)), [label_in_full(grid.table, row) for row in grid.rows])
+    axes[0].invert_yaxis()
+    other = "" if cells[0].scale == "full" else ": other data than the published numbers are of"
+    axes[0].figure.suptitle(f"{tables[0]}, scale {cells[0].scale}{other}", fontsize=10)
+    handles = {n: h for place in axes for h, n in zip(*place.get_legend_handles_labels(), strict=True)}
+    place = {"loc": "outside lower center", "ncols": 3, "frameon": False, "fontsize": 9}
+    axes[0].figure.legend(handles.values(), handles, **place)
+    return axes
+
+
+def _axes(panels: int, *, lines: int) -> list[Axes]:
+    """Axes that share the systems, ``MOST_ACROSS`` beside each other."""
     import matplotlib.pyplot as plt
 
-    grid = compared_grid(cells)
-    shape = (2.2 + 1.9 * len(grid.columns), 1.1 + 0.24 * len(grid.rows))
-    figure, axes = plt.subplots(
-        1, len(grid.columns), sharey=True, squeeze=False, figsize=shape, layout="constrained"
-    )
-    heads = column_heads(grid.columns)
-    for place, column, head in zip(axes.flat, grid.columns, heads, strict=True):
-        _panel(place, grid, column)
-        place.set_title(f"{head.label}\n({grid.cells[grid.rows[0].id, column.id].cell.unit})", fontsize=9)
-    labels = [label_in_full(grid.table, row) for row in grid.rows]
-    axes.flat[0].set_yticks(range(len(labels)), labels)
-    axes.flat[0].invert_yaxis()
-    figure.suptitle(f"{tables[0]}, scale {cells[0].scale}", fontsize=10)
-    handles, names = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
-    return list(axes.flat)
+    across = min(panels, MOST_ACROSS)
+    down = -(-panels // across)
+    size = (2.2 + 1.9 * across, 1.1 + down * (0.4 + 0.24 * lines))
+    _, grid = plt.subplots(down, across, sharey=True, squeeze=False, figsize=size, layout="constrained")
+    for unused in list(grid.flat)[panels:]:
+        unused.remove()
+    return list(grid.flat)[:panels]
 
 
-def _panel(axes: Axes, grid: Grid[Compared], column: Column) -> None:
-    """One column: hollow circles as published, full ones as measured, lines for intervals over queries."""
-    shown = [(n, c) for n, row in enumerate(grid.rows) if (c := grid.cells.get((row.id, column.id)))]
-    published = [(float(c.cell.printed.value), n) for n, c in shown if c.cell.printed.value is not None]
-    measured = [(c.measured, n) for n, c in shown if c.measured is not None]
-    for points, label, face in ((published, "published", "none"), (measured, "measured", COLOURS[0])):
-        edge = GREY if face == "none" else face
-        axes.scatter(
-            *zip(*points, strict=True) if points else ((), ()), 26, face, edgecolors=edge, label=label
-        )
-    for n, c in shown:
-        if c.interval:
-            axes.hlines(n, c.interval.low, c.interval.high, color=COLOURS[0], linewidth=1)
+def _panel(axes: Axes, column: Sequence[Compared | None]) -> None:
+    """Rings as published, dots as measured with intervals over queries, crosses as others ran it."""
+    for place, cell in enumerate(column):
+        if cell is not None:
+            _draw(axes, place, cell)
     axes.grid(axis="x", linewidth=0.3)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw(axes: Axes, place: int, cell: Compared) -> None:
+    ring = {"s": 44, "facecolors": "none", "edgecolors": GREY, "linewidths": 1, "label": "published"}
+    dot = {"s": 20, "color": COLOURS[0], "label": "measured"}
+    cross = {"s": 24, "color": COLOURS[1], "marker": "x", "linewidths": 1, "label": "run by others"}
+    numbers = [(cell.published, ring), (cell.measured, dot), *((r.measured, cross) for r in cell.imported)]
+    for number, look in numbers:
+        if number is not None:
+            axes.scatter(number, place, **look)
+    if cell.interval:
+        axes.hlines(place, cell.interval.low, cell.interval.high, color=COLOURS[0], linewidth=1)

@@ -1,0 +1,27 @@
+"""The notebooks of the documentation run from top to bottom, and hold no outputs, which would age."""
+
+from pathlib import Path
+
+import pytest
+
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "docs/notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_from_nothing(path, tmp_path, monkeypatch):
+    nbformat = pytest.importorskip("nbformat", reason="the extra `dev` has nbclient and ipykernel")
+    nbclient = pytest.importorskip("nbclient", reason="the extra `dev` has nbclient and ipykernel")
+    pytest.importorskip("ipykernel", reason="the extra `dev` has nbclient and ipykernel")
+    for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR", "REPRO_STORE"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    notebook = nbformat.read(path, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert code and not any(cell.outputs for cell in code)
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    kinds = {kind for cell in code for output in cell.outputs for kind in output.get("data", {})}
+    assert {"text/html", "image/png"} <= kinds
+    assert not (tmp_path / "repro_store").exists()
+
+
+def test_there_is_one():
+    assert NOTEBOOKS
