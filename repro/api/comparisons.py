@@ -11,6 +11,7 @@ from repro.api.selection import Selection, select
 from repro.judging.compared import Compared, Comparison
 from repro.judging.comparison import compare as compared
 from repro.judging.comparison import judged_cells
+from repro.judging.paired_runs import run_paired_tests
 from repro.judging.plain_values import cell_as_row
 from repro.judging.row_tests import run_tests
 from repro.judging.summary import Summary, summarised
@@ -105,5 +106,6 @@ def compare_selection(
         return ComparedCells(judged_cells(plan, results, store), plan)
     plan.look(store)
     comparison = compared(plan, results, store=store, outcome=outcome)
-    run_tests(comparison, plan, store, progress or Progress())
+    for make in (run_tests, run_paired_tests):
+        make(comparison, plan, store, progress or Progress())
     return ComparedCells(comparison, plan, outcome, recorded)

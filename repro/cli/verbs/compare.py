@@ -49,35 +49,25 @@ def command(selection, strict, failing, measured, as_csv, as_json, runs):
     and the store can be written. Names of TREC run files (plain or gzipped) are scored as the selected cells
     are, and tested against the stored runs; a cell that looks deeper than a run goes is refused.
     """
+    from repro.api.comparisons import compare_selection
     from repro.cli import verdicts
+    from repro.progress import TerminalProgress
 
     if as_csv and as_json:
         raise UsageError("--csv and --json are two forms of one output; give one of them")
     if runs:
         refused = {"--strict": strict, "--failing": failing, "--measured": measured, "--csv": as_csv}
         return _runs(selection, runs, [option for option, given in refused.items() if given], as_json)
-    comparison, plan, store = _compared(selection)
-    chosen = [c for c in comparison.cells if _is_chosen(c, failing=failing, measured=measured)]
+    compared = compare_selection(selection, progress=TerminalProgress())
+    chosen = [c for c in compared if _is_chosen(c, failing=failing, measured=measured)]
     if as_csv:
         _print_csv(chosen)
     else:
-        verdicts.show(comparison, plan, store, as_json=as_json, chosen=chosen, summary_first=True)
-    return verdicts.status(comparison, strict=strict, outcome=None)
-
-
-def _compared(selection) -> tuple:
-    """The comparison with every test that can be made, and the plan and store behind it."""
-    from repro.judging.comparison import compare
-    from repro.judging.paired_runs import run_paired_tests
-    from repro.judging.row_tests import run_tests
-    from repro.progress import TerminalProgress
-
-    plan, store = selection.plan(), selection.workspace.store
-    plan.look(store)
-    comparison = compare(plan, selection.workspace.results, store=store)
-    for make in (run_tests, run_paired_tests):
-        make(comparison, plan, store, TerminalProgress())
-    return comparison, plan, store
+        store = selection.workspace.store
+        verdicts.show(
+            compared.comparison, compared.plan, store, as_json=as_json, chosen=chosen, summary_first=True
+        )
+    return verdicts.status(compared.comparison, strict=strict, outcome=None)
 
 
 def _is_chosen(c, *, failing: bool, measured: bool) -> bool:

@@ -18,17 +18,15 @@ def command(selection):
 
     Run them first: `repro run PAPER --figure N`. Beside each drawing lie its numbers as CSV.
     """
-    from repro.judging.comparison import compare
+    from repro.api.comparisons import compare_selection
     from repro.report.drawing import draw_curves, draw_exhibits
     from repro.store import translated
 
-    plan, store = selection.plan(), selection.workspace.store
-    plan.look(store)
-    compared = compare(plan, selection.workspace.results, store=store).cells
+    compared, store = compare_selection(selection, new_tests=False), selection.workspace.store
     folder = selection.workspace.results.root / "figures" / selection.scale
     with translated(selection.workspace.results.root, "results folder", "--results"):
         folder.mkdir(parents=True, exist_ok=True)
-        drawn = [*draw_curves(compared, folder), *draw_exhibits(plan, store, folder)]
+        drawn = [*draw_curves(compared, folder), *draw_exhibits(compared.plan, store, folder)]
     for path in drawn:
         print(path)
     if not drawn:

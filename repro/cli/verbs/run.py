@@ -72,6 +72,7 @@ def command(
     same command continues. What cannot run here is named with the way to get it, and holds back nothing else.
     On Slurm it submits what is neither stored nor queued; the same command, later, prints what came of it.
     """
+    from repro.api.measurement import measure
     from repro.cli import verdicts
     from repro.cli.obstacles import nothing_can_run, show_needs
     from repro.cli.plans import show_plan
@@ -88,28 +89,20 @@ def command(
     rates = _within(plan, store, budget, gpu)
     if dry_run:
         return show_plan(plan, rates, as_json)
-    from repro.judging.comparison import compare
-    from repro.judging.row_tests import run_tests
-    from repro.running.records import record
-    from repro.store import make_writable
-
-    results = selection.workspace.results
-    make_writable(store.root)
-    results.make_writable()
-    outcome = ENGINES[engine](plan, store, progress, options)
-    added = record(plan, store, results)
-    comparison = compare(plan, results, store=store, outcome=outcome)
-    run_tests(comparison, plan, store, progress)
+    measured = measure(selection, plan=plan, engine=engine, options=options, progress=progress)
+    comparison, outcome = measured.comparison, measured.outcome
     if not as_json and nothing_can_run(comparison, outcome):
         verdicts.show_recorded(comparison)
         words = selecting_words(click.get_current_context())
         show_needs(words, plan, comparison, store, gpu=gpu)
     else:
         verdicts.show(comparison, plan, store, as_json=as_json)
-    verdicts.show_contradicted(added)
+    verdicts.show_contradicted(measured.recorded)
     verdicts.show_exhibits(plan, outcome)
     asked = f"{len(plan.nodes)} nodes ({plan.asked} if rows shared none)"
-    print(f"{asked}, {len(outcome.run)} run now; records in {results.root}", file=sys.stderr)
+    print(
+        f"{asked}, {len(outcome.run)} run now; records in {selection.workspace.results.root}", file=sys.stderr
+    )
     return verdicts.status(comparison, strict=strict, outcome=outcome)
 
 

@@ -12,15 +12,14 @@ from repro.cli.options import selecting_everything
 @click.option("--json", "as_json", is_flag=True, help="One object per cell.")
 def command(selection, as_json):
     """Show how far the selected cells have come, table by table."""
+    from repro.api.comparisons import compare_selection
     from repro.cli.printing import emit_json, table
-    from repro.judging.comparison import compare
     from repro.judging.plain_values import cell_as_json
     from repro.judging.summary import stand_ins, summarised
     from repro.running.provenance import origins
 
-    plan, store = selection.plan(), selection.workspace.store
-    plan.look(store)
-    comparison = compare(plan, selection.workspace.results, store=store)
+    compared, store = compare_selection(selection, new_tests=False), selection.workspace.store
+    comparison, plan = compared.comparison, compared.plan
     made = origins(plan, store)
     if as_json:
         by_cell = made.by_cell(plan)

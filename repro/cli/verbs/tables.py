@@ -26,13 +26,12 @@ def command(selection, out, document, two_column):
     """
     from pathlib import Path
 
-    from repro.judging.comparison import judged_cells
+    from repro.api.comparisons import compare_selection
     from repro.report.table_files import table_texts, tables_document, write_tables
     from repro.store import translated
 
-    plan, workspace = selection.plan(), selection.workspace
-    comparison = judged_cells(plan, workspace.results, workspace.store)
-    results = workspace.results.root
+    compared, workspace = compare_selection(selection, new_tests=False), selection.workspace
+    comparison, plan, results = compared.comparison, compared.plan, workspace.results.root
     folder = Path(out) if out else results / "tables" / selection.scale
     with translated(*((folder, "folder", "--out") if out else (results, "results folder", "--results"))):
         store = workspace.store
