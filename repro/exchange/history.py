@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -102,7 +102,7 @@ class Account:
 
 
 def accounts_of(comparison: Comparison, plan: Plan, history: History) -> list[Account]:
-    """The records of the compared cells, cell by cell and seed by seed.
+    """The records of the compared cells, cell by cell and seed by seed, of what only others ran theirs.
 
     Records that the stored scores contradict are left out: neither number has a provenance then.
     """
@@ -110,7 +110,7 @@ def accounts_of(comparison: Comparison, plan: Plan, history: History) -> list[Ac
     for measurement in plan.measurements:
         of_cell[measurement.cell.id].append(measurement)
     made = []
-    for compared in comparison.cells:
+    for compared in map(_with_others, comparison.cells):
         seeds = {identity: seed for seed, identity in asked.get(compared.cell.id, {}).items()}
         parts = [m for id in members(compared.cell) or [compared.cell.id] for m in of_cell[id]]
         for record in () if compared.contradicted else compared.records:
@@ -121,6 +121,14 @@ def accounts_of(comparison: Comparison, plan: Plan, history: History) -> list[Ac
                 is_known = history.artefact(record.fingerprint).state != "unknown"
                 made.append(Account(compared, record, (record.fingerprint,) if is_known else ()))
     return made
+
+
+def _with_others(compared: Compared) -> Compared:
+    """The cell with the last run by others, and its verdict, where the suite measured nothing."""
+    if compared.records or not compared.imported:
+        return compared
+    run = compared.imported[-1]
+    return replace(compared, records=(run.record,), verdict=run.verdict)
 
 
 def _account(compared: Compared, record: Record, measured_by: list[Measurement]) -> Account:

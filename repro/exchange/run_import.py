@@ -60,8 +60,10 @@ class Imported:
     def described(self) -> str:
         """The facts of the file in one line."""
         f, r = self.facts, self.record
+        made_by = ", ".join(filter(None, [r.origin.get("toolkit"), r.origin.get("settings")]))
+        name = f"{r.origin['file']} ({made_by})" if made_by else r.origin["file"]
         return (
-            f"{r.origin['file']}: {f['form']}, {f['queries']} of {r.queries} judged queries ({r.missing} "
+            f"{name}: {f['form']}, {f['queries']} of {r.queries} judged queries ({r.missing} "
             f"missing), {f['lines']} lines, depth {f['depth']}, {f['nudged']} scores moved to break ties"
         )
 

@@ -191,7 +191,7 @@ def cell_line(comparison: Comparison, c: Compared) -> tuple[str, ...]:
         c.scale,
         "" if c.outdated else ",".join(comparison.betters(c)),
         _interval(c),
-        ",".join(c.measured_on),
+        ",".join(c.measured_on) if c.records else "",
         ", ".join(f"{rounded(run.measured, c.cell)} {run.verdict.name} ({run.maker})" for run in c.imported),
     )
 

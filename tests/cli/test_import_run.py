@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 
 from repro.datasets.reading import judgements
 from repro.datasets.sources import locate
+from repro.evaluation import significance
 from repro.evaluation.ir_metadata import END, START
+from repro.evaluation.measures import score
+from repro.manifest.cells import select
 from repro.manifest.papers import papers
+from repro.running.plan import plan
+from repro.running.requirements import Machine
+from repro.running.scale import scale
+from repro.store import Store
 from repro.store.record_lines import line_of
 from repro.store.results import Record, Results
 
@@ -33,6 +40,15 @@ tables:
   - {id: close, label: Close, cells: ["1.000", "0.2"]}
 """
 NEAR = "toy/1/bm25/near"
+READINGS = """\
+- id: k1
+  kind: silence
+  where: Table 1
+  paper: no parameter is given
+  evidence: none
+  choices: {tuned: 0.82, plain: 0.9}
+  default: tuned
+"""
 
 
 @pytest.fixture
@@ -165,6 +181,79 @@ def test_compare_shows_every_imported_run_beside_ours_and_judges_each_by_itself(
     assert cell["imported"][0]["why"].startswith("run by others, theirs.trec: ")
     said = repro("compare", "--cell", NEAR, "--strict")
     assert said.status == 0, "what others ran fails nothing of ours"
+
+
+def _tests_by_scores(runs, names, qrels, measures, *, max_p, ignore_identical_ids):
+    scores = [
+        score(run(), qrels, measures, ignore_identical_ids=ignore_identical_ids).measures for run in runs
+    ]
+    return significance.compare_scores(scores, names, sorted(qrels), measures, max_p=max_p)
+
+
+@pytest.fixture
+def both(repro, file, toy, folders, judged, monkeypatch):
+    """A cell with a stored run of ours, made up, and an imported one that answers a query less."""
+    monkeypatch.setattr(
+        significance, "compare", _tests_by_scores
+    )  # ranx gives the same, and compiles for long
+    toy.write_text(CELLS.replace("label: BM25,", "label: BM25, recipe: words, with: {depth: 10},"))
+    papers.cache_clear()
+    made = plan(select((), tables=(), rows=(), cells=(NEAR,)), scale=scale("full"), machine=Machine())
+    text = file.read_text()
+
+    def ours(out):
+        (out / "run.trec").write_text(text)
+
+    Store(folders / "store").build(made.measurements[0].runs[0], ours, waiting=lambda: None)
+    assert repro("run", "--cell", NEAR).status == 0
+    file.write_text("".join(line for line in file.open() if line.split()[0] != min(judged)))
+    assert repro("import-run", file, "--cell", NEAR, "--toolkit", "Lucene").status == 0
+
+
+def test_our_run_is_tested_against_a_run_of_the_same_system_query_by_query(repro, both, judged):
+    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    [test], [run] = cell["paired"], cell["imported"]
+    assert (test["over"], test["maker"]) == ("theirs.trec", "Lucene")
+    assert test["difference"] == pytest.approx(cell["measured"] - run["measured"]) and test["difference"] > 0
+    assert (test["wins"], test["ties"], test["losses"]) == (1, len(judged) - 1, 0)
+    assert test["p"] == test["holm_p"] == pytest.approx(0.3236, abs=1e-3)  # t of one query that differs
+    assert test["interval"][0] <= test["difference"] <= test["interval"][1]
+    assert "theirs.trec" in repro("compare", "--cell", NEAR).out
+
+
+def test_a_run_that_follows_another_reading_is_of_another_system(repro, both, folders):
+    theirs = _records(folders)[-1]
+    Results(folders / "results").append([replace(theirs, readings={"k1": "none of its choices"})])
+    assert repro("compare", "--cell", NEAR, "--json").json[0]["paired"] == []
+
+
+def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, toy):
+    asking = CELLS.replace("label: BM25,", "label: BM25, recipe: words, with: {depth: 10},")
+    toy.write_text(asking)
+    recipes = toy.with_name("recipes.py")
+    recipes.write_text(recipes.read_text().replace("k1=0.9,", 'k1=request.reading("k1"),'))
+    toy.with_name("readings.yaml").write_text(READINGS)
+    papers.cache_clear()
+    about = ("import-run", file, "--cell", NEAR, "--toolkit", "Lucene", "--json")
+    for choice, readings, name in (("tuned", {}, "higher"), ("plain", {"k1": "plain"}, "modified")):
+        [found] = repro(*about, "--reading", f"k1={choice}").json
+        assert (found["readings"], found["verdict"], found["origin"]["toolkit"]) == (readings, name, "Lucene")
+    [cell] = repro("compare", "--cell", NEAR, "--json").json
+    assert [(run["toolkit"], run["verdict"]) for run in cell["imported"]] == [("Lucene", "modified")]
+    [cell] = repro("compare", "--cell", NEAR, "--reading", "k1=plain", "--json").json
+    assert len(cell["imported"]) == 1
+    for reading, words in (
+        ("k1=mean", "no choice of reading k1 'mean'"),
+        ("b=plain", "no reading of these cells 'b'"),
+    ):
+        assert words in repro(*about, "--reading", reading).sentence
+
+
+def test_what_only_others_ran_is_exported_as_theirs(repro, file, folders):
+    repro("import-run", file, "--cell", NEAR)
+    assert repro("export", "--cell", NEAR, "--to", "every-eval-ever", "-o", folders / "logs").status == 0
+    logs = [path.read_text() for path in (folders / "logs").rglob("*.json")]
+    assert sum("theirs.trec" in text for text in logs) == 1
 
 
 def test_a_record_of_the_suites_own_wins_and_tells_of_the_imported_one(repro, file, folders):

@@ -11,6 +11,8 @@ from repro.evaluation.qrels import read_qrels
 from repro.evaluation.run_writer import write_run
 from repro.evaluation.runs import read_run
 from repro.exchange.public_runs import cells_of_run, public_runs, scorable_cells
+from repro.exchange.run_origin import departures
+from repro.running.cell_readings import CellReadings
 
 
 def test_every_public_run_is_of_a_known_dataset_and_named_once():
@@ -59,3 +61,12 @@ def test_an_imported_run_scores_as_trec_eval_scores_its_file(real_data, tmp_path
         expected = [theirs[qid][name] for qid in ours.queries]
         assert ours.measures[measure] == pytest.approx(expected, abs=1e-12)
     assert ours.means["nDCG@10"] == pytest.approx(ndcg, abs=5e-5)
+
+
+def test_the_readings_of_a_public_run_are_those_of_the_rows_that_it_is_of():
+    every = scorable_cells()
+    for run in public_runs():
+        cells, _ = cells_of_run(run, every)
+        followed = departures(cells, run.readings, CellReadings()) if cells else {}
+        assert all(of_cell.keys() == run.readings.keys() for of_cell in followed.values()), run.file
+        assert bool(run.readings) == (run.system == "bm25")
