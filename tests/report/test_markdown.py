@@ -33,7 +33,7 @@ def test_a_paper_is_one_line_of_a_readme():
         "| paper | title | cells | distinct measurements at tiny | at full | pass | fail | neither "
         "| only run by others |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| `toy` | A toy (Nowhere) | 6 | 6 | – | 2 | 1 | 1 | – |",
+        "| `toy` | A toy (Nowhere) | 6 | 6 | – | 2 | 1 | 1 | 1 |",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from shlex import quote
 
 from repro.judging.compared import Compared, Comparison
 from repro.manifest.cells import Cell
@@ -51,7 +52,8 @@ def card(cells: Mapping[str, Compared], part: Part) -> Markup:
 
 
 def _at_scale(c: Compared, comparison: Comparison) -> Content:
-    facts = [*_print(c), *_ours(c), *_blocked(c), *_tests(c, comparison), *_choices(c)]
+    facts = [*_print(c), *_ours(c), *_by_others(c), *_blocked(c), *_choices(c)]
+    facts += [*_tests(c, comparison), *_paired(c, comparison)]
     facts += [_fact("reproduce", copied(_command(c)))]
     facts += [fact for record in c.records for fact in _provenance(record)]
     return el("p", badge(c.verdict.name), " ", c.verdict.why), el("dl", facts)
@@ -60,8 +62,6 @@ def _at_scale(c: Compared, comparison: Comparison) -> Content:
 def _command(c: Compared) -> str:
     """The command that measures the cell again, in the way it was measured."""
     first = c.records[0] if c.records else None
-    if first and first.origin:
-        return f"repro import-run {first.origin.get('file', 'FILE')} --cell {c.cell.id}"
     seeds = ",".join(str(r.seed) for r in c.records if r.seed is not None)
     chosen = first.readings.items() if first else ()
     words = [f"repro run --cell {c.cell.id} --scale {c.scale}", f"--seeds {seeds}" if seeds else ""]
@@ -101,8 +101,29 @@ def _ours(c: Compared) -> Iterator[Markup]:
     if c.verdict.difference is not None:
         width = f", interval ± {c.verdict.half_width:.4g}" if c.verdict.half_width is not None else ""
         yield _fact("difference", f"{c.verdict.difference:+.4g}{width}")
+    yield from _over_queries(c)
+    if c.stand_ins:
+        yield _fact(
+            "measured on", el("code", " ".join(c.stand_ins)), ", which stands in for the paper's data"
+        )
     if c.records and not c.current:
         yield _fact("outdated", c.outdated)
+
+
+def _over_queries(c: Compared) -> Iterator[Markup]:
+    """The interval of the mean, and whether the published one lies in it."""
+    if c.interval:
+        inside = {True: "; the published mean lies inside", False: "; the published mean lies outside"}
+        bounds = f"{c.interval.low:.4g} to {c.interval.high:.4g} in 95 %"
+        yield _fact("over queries", bounds, inside.get(c.published_inside))
+
+
+def _by_others(c: Compared) -> Iterator[Markup]:
+    """Runs that others made, none of which is a measurement of the suite's."""
+    for run in c.imported:
+        shown = el("b", f"{run.measured:.6g}"), " ", badge(run.verdict.name, plain=True), run.verdict.why
+        yield _fact("by others", shown, copied(f"repro import-run {quote(run.file)} --cell {c.cell.id}"))
+        yield from _provenance(run.record)
 
 
 def _blocked(c: Compared) -> Iterator[Markup]:
@@ -149,6 +170,17 @@ def _tests(c: Compared, comparison: Comparison) -> Iterator[Markup]:
         (labels[p["over"]], f"{p['difference']:+.4f}", _p(p["p"]), _p(p["holm_student_p"])) for p in pairs
     ]
     yield _fact("tests", plain_table(("against", "difference", "p", "p (Holm)"), rows, class_=None))
+
+
+def _paired(c: Compared, comparison: Comparison) -> Iterator[Markup]:
+    """Our run against those that somebody else made of that very system, query by query."""
+    rows = [
+        (test.maker, f"{test.difference:+.4f}", _p(test.p), _p(test.holm_p))
+        for test in comparison.paired.get(c.cell.id, ())
+    ]
+    if rows:
+        table = plain_table(("run by", "difference", "p", "p (Holm)"), rows, class_=None)
+        yield _fact("same system", table)
 
 
 def _p(value: float | None) -> str:

@@ -22,7 +22,8 @@ function filter() {
     line.hidden = !words.every((word) => whole.includes(word))
       || names.some((name, place) => wanted.has(name) && wanted.get(name) !== texts[place])
       || (only.includes("measured") && !texts[names.indexOf("measured")])
-      || (only.includes("fails") && !has(line, "fail"));
+      || (only.includes("fails") && !has(line, "fail"))
+      || (only.includes("others") && !texts.at(-1));
   }
   const shown = lines.filter((line) => !line.hidden).length;
   form.querySelector("output").textContent = `${shown} of ${lines.length} cells`;

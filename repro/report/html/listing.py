@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import urlencode
 
 from repro.judging.compared import Compared
-from repro.report.grid import label_in_full, ours
+from repro.report.grid import label_in_full, ours, rounded
 from repro.report.html.details import about
 from repro.report.html.elements import Content, Markup, by_scale, el
 from repro.report.html.sections import Part, Report
@@ -22,7 +22,9 @@ COLUMNS = {
     "measured": None,
     "difference": None,
     "verdict": "verdict",
+    "by others": None,
 }
+ONLY = {"measured": "only measured", "fails": "only what fails", "others": "only run by others"}
 ABOUT = "The cells of all papers. Press a system to see how its number is defined, judged and made again."
 
 
@@ -48,7 +50,7 @@ def _controls() -> Markup:
     ]
     boxes = [
         el("label", el("input", type="checkbox", name="only", value=name, autocomplete="off"), text)
-        for name, text in (("measured", "only what is measured"), ("fails", "only what fails"))
+        for name, text in ONLY.items()
     ]
     counted = el("output", aria_live="polite")
     buttons = [
@@ -80,3 +82,5 @@ def _ours(c: Compared) -> Iterator[Content]:
     yield f"({value})" if c.outdated and value else value
     yield "" if c.verdict.difference is None else f"{c.verdict.difference:+.4g}"
     yield badge(c.verdict.name)
+    last = c.imported[-1] if c.imported else None
+    yield (f"{rounded(last.measured, c.cell)} ", badge(last.verdict.name, plain=True)) if last else ""

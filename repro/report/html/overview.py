@@ -1,11 +1,11 @@
 """The first part of the page: how far all papers have come."""
 
-from collections import Counter
 from collections.abc import Sequence
 
 from repro import __version__
+from repro.judging.compared import Compared
 from repro.judging.coverage import WAYS, Tally, total, usual_first
-from repro.judging.verdict import FAILS, PASSES
+from repro.judging.summary import summarised
 from repro.report.html.elements import Content, Markup, by_scale, el, identifier, plain_table, section
 from repro.report.html.listing import to_list
 from repro.report.html.sections import Part, Report
@@ -14,7 +14,8 @@ from repro.report.html.verdicts import bar, bars, legend
 
 HOW_TO_READ = (
     "Above stands the published number, beneath what we measured, with a sign for the verdict. "
-    "What is not measured as the manifest is now stands in brackets. "
+    "What is not measured as the manifest is now stands in round brackets; a run that others made, "
+    "which is no measurement of ours, in square ones. "
     "Press a number to see how it is defined, judged and made again."
 )
 
@@ -52,21 +53,32 @@ def _meaning(scale: str) -> Markup:
     return el("p", about, class_="lead")
 
 
-def _numbers(report: Report, scale: str) -> Markup:
+def _numbers(report: Report, scale: str) -> Content:
+    """The suite's own measurements first; what others ran is counted by itself."""
     cells = report.compared(scale)
-    counts = Counter(c.verdict.name for c in cells)
+    counted = summarised(cells)
     tiles = [
         (len(report.parts), "papers", None),
-        (len(cells), "cells", {}),
-        (report.measured(scale), "measured", {"only": "measured"}),
+        (counted.cells, "cells", {}),
+        (counted.measured, "measured", {"only": "measured"}),
+        (counted.measurements, "distinct measurements", None),
     ]
     if scale == "full":
-        tiles += [(sum(counts[name] for name in PASSES), "pass", None)]
-        tiles += [(sum(counts[name] for name in FAILS), "fail", {"only": "fails"})]
+        tiles += [(counted.passing, "pass", None), (counted.failing, "fail", {"only": "fails"})]
+    if counted.imported:
+        tiles += [(counted.imported, "run by others", {"only": "others"})]
     items = [
         el("div", el("dt", word), el("dd", to_list(str(number), chosen))) for number, word, chosen in tiles
     ]
-    return el("div", el("dl", items, class_="tiles"), bar(counts, label="verdicts of all papers"))
+    shown = el("dl", items, class_="tiles"), bar(counted.verdicts, label="verdicts of all papers")
+    return el("div", shown), _stand_ins(cells)
+
+
+def _stand_ins(cells: Sequence[Compared]) -> Markup | None:
+    """The data that these numbers are of, where they are not the papers'."""
+    names = sorted({name for c in cells if c.measured is not None for name in c.stand_ins})
+    codes = [(", " if number else "", el("code", name)) for number, name in enumerate(names)]
+    return el("p", "Measured on ", codes, ", which stand in for the papers' data.") if names else None
 
 
 def _card(part: Part) -> Markup:

@@ -8,7 +8,7 @@ from repro.judging.studies import LEVEL, Entry
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
-from repro.report.grid import Grid, Head, column_heads, label_in_full, meaning, ours, spans
+from repro.report.grid import Grid, Head, column_heads, label_in_full, meaning, ours, rounded, spans
 from repro.report.html.details import about
 from repro.report.html.elements import Content, Markup, by_scale, el, identifier
 from repro.report.html.sections import Study
@@ -78,7 +78,7 @@ def _cell(cell: Cell, of_scales: Mapping[str, Compared] | None) -> Markup:
 
 def _button(cell: Cell, as_printed: Content, c: Compared) -> Markup:
     opens = {"type": "button", "popovertarget": about(cell.id), "class_": tone(c.verdict.name)}
-    return el("button", as_printed, _ours(c), **opens)
+    return el("button", as_printed, _ours(c), _by_others(c), **opens)
 
 
 def _as_printed(cell: Cell) -> Content:
@@ -98,6 +98,17 @@ def _ours(c: Compared) -> Markup:
     value = f" ({ours(c)})" if c.outdated else f" {ours(c)}" if c.measured is not None else None
     content = el("span", hidden, class_="unseen"), sign(c.verdict.name), value
     return el("span", content, class_="ours", title=c.outdated or None)
+
+
+def _by_others(c: Compared) -> Markup | None:
+    """The last run that somebody else made, with its own verdict."""
+    if not c.imported:
+        return None
+    run = c.imported[-1]
+    hidden = el("span", f", by others, {run.verdict.name} ", class_="unseen")
+    value = f" {rounded(run.measured, c.cell)}"
+    about = f"by {run.maker}, not the suite's: {run.verdict.name}"
+    return el("span", hidden, "[", sign(run.verdict.name), value, "]", class_="ours others", title=about)
 
 
 def notes(printed: Table) -> Markup:

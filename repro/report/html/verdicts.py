@@ -27,9 +27,9 @@ def tone(name: str) -> str:
     return f"v-{VERDICTS[name][0]}"
 
 
-def badge(name: str) -> Markup:
-    """Sign and name in the verdict's colours."""
-    return el("span", sign(name), " ", name, class_=f"badge {tone(name)}")
+def badge(name: str, *, plain: bool = False) -> Markup:
+    """Sign and name in the verdict's colours; ``plain`` where it is not of the suite's own number."""
+    return el("span", sign(name), " ", name, class_=f"badge {'v-none' if plain else tone(name)}")
 
 
 def sign(name: str) -> Markup:

@@ -1,7 +1,6 @@
 """The page as HTML: what it holds, what it refers to, and that no text of a paper can become markup."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from repro import __version__
 from repro.judging import verdict
 from repro.manifest.printed import parse
 from repro.report.html import page
-from repro.report.html.details import card, interval
+from repro.report.html.details import interval
 from repro.report.html.elements import el, identifier
 from repro.report.html.verdicts import VERDICTS
 from tests.report.html.outline import outline
@@ -112,7 +111,6 @@ def test_a_measured_card_tells_seeds_difference_tests_and_provenance():
         "f1",
         "c0ffee",
         "2026-01-01",
-        "file: run",
         "2 cores",
         "data: not here",
         "seed = two",
@@ -176,9 +174,33 @@ def test_gains_over_the_authors_own_baseline_stand_below_its_table():
     assert told in page(report())
 
 
-def test_an_imported_number_is_made_again_by_importing_it():
-    found = report()
-    first = found.compared("full")[0]
-    imported = replace(first, records=(replace(first.records[0], origin={"file": "a.trec", "sha256": "5e"}),))
-    text = card({"full": imported}, found.parts[0])
-    assert "repro import-run a.trec --cell toy/1/g.x/a</code>" in text and "sha256: 5e" in text
+def test_a_run_that_others_made_stands_apart_and_is_made_again_by_importing_it():
+    found = page(report())
+    told = re.search(r'<div id="about/toy/1/g\.y/a".*?in its table', found, re.DOTALL)[0]
+    assert "repro import-run run.trec --cell toy/1/g.y/a</code>" in told and "sha256: 5e" in told
+    assert "not run</span>" in told and "higher</span>run by others, a file" in told
+    cell = re.search(r'<td id="toy/1/g\.y/a">.*?</td>', found)[0]
+    assert 'class="v-none"' in cell and "by A toolkit, not the suite&#x27;s: higher" in cell
+    tiles = re.findall(r"<dt>([^<]*)</dt><dd>(?:<a[^>]*>)?(\d+)", found)[:7]
+    assert tiles == [
+        ("papers", "1"),
+        ("cells", "6"),
+        ("measured", "4"),
+        ("distinct measurements", "2"),
+        ("pass", "2"),
+        ("fail", "1"),
+        ("run by others", "1"),
+    ]
+
+
+def test_a_card_tells_the_interval_over_queries_and_tests_against_the_same_system_of_others():
+    told = re.search(r'<div id="about/toy/1/g\.x/a".*?in its table', page(report()), re.DOTALL)[0]
+    assert "0.2665 to 0.3955 in 95 %; the published mean lies inside" in told
+    assert '<th scope="row">B toolkit</th><td>+0.0200</td><td>0.0300</td><td>0.0600</td>' in told
+
+
+def test_data_that_stand_in_for_the_paper_s_are_named():
+    text = page(report(scale="tiny"))
+    assert "Measured on <code>tiny/passage/dev</code>, which stand in for the papers&#x27; data." in text
+    assert text.count("<code>tiny/passage/dev</code>, which stands in for the paper&#x27;s data") == 4
+    assert "stand in for the papers" not in page(report())

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 from repro.judging.audit.findings import Finding
 from repro.judging.claims.judged import Judged, Judgement, Statement
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import Compared, Comparison, PairedTest
 from repro.judging.coverage import Covered
+from repro.judging.imported import ImportedRun
 from repro.judging.studies import Against, Cost, Entry
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import cells_of
@@ -58,6 +60,7 @@ def _view(source: Paper, scale: str, verdicts: Sequence[str], drawings: Path | N
     cells = [c for c in cells_of(source, (table,)) if c.is_numeric]
     compared = [_compared(c, name, scale, add) for c, name in zip(cells, verdicts, strict=True)]
     own = Entry({1: 0.3, 2: 0.32}, Against(0.05, (0.01, 0.09), 0.01, 0.02))
+    paired = PairedTest("a.trec" + add, "B toolkit" + add, 0.02, None, None, 0.03, 0.06, None, 1, 2, 3)
     statements = [
         _judged(
             "claim/better",
@@ -69,7 +72,7 @@ def _view(source: Paper, scale: str, verdicts: Sequence[str], drawings: Path | N
         _judged("1/bold/g.y/a", "Table 1", "best" + add, ("fails", ""), ("untested", "nothing measured")),
     ]
     return View(
-        Comparison(compared, {("toy", "1", DEV): _tests()}),
+        Comparison(compared, {("toy", "1", DEV): _tests()}, paired={compared[0].cell.id: (paired,)}),
         compared,
         statements,
         _drawings(drawings) if drawings else {},
@@ -210,14 +213,25 @@ def _compared(cell, name: str, scale: str, add: str) -> Compared:
             substitutes={"data": "not here" + add},
             environment=environment,
             recorded=f"2026-01-0{n}T00:00:00+00:00",
-            origin={"file": "run" + add} if n == 2 else {},
+            deviation=0.4,
+            collections=("tiny/passage/dev",) if scale == "tiny" else (),
         )
         for n in (1, 2)
     ]
     obstacles = (Obstacle("no data" + add, "fetch it" + add),) if name == "blocked" else ()
     verdict = Verdict(name, "because" + add, difference=0.01, half_width=float(Decimal("0.02")))
     outdated = "the recipe has changed since this was measured" if name == "consistent" else ""
-    return Compared(cell, scale, tuple(records) if measured else (), verdict, obstacles, outdated)
+    imported = ()
+    if name == "not run":
+        of_others = replace(
+            records[0], origin={"file": "run.trec" + add, "sha256": "5e", "toolkit": "A toolkit" + add}
+        )
+        imported = (
+            ImportedRun(of_others, Verdict("higher", "run by others, a file" + add, difference=0.01)),
+        )
+    return Compared(
+        cell, scale, tuple(records) if measured else (), verdict, obstacles, outdated, imported=imported
+    )
 
 
 def _tests() -> dict:
