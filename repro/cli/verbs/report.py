@@ -2,6 +2,8 @@
 
 import sys
 import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -41,46 +43,74 @@ def command(names, scale_names, output, opened, markdown, readme, store, results
     It holds full scale and every other that has a number. Nothing is measured. Drawings are those that `repro
     figures` left in the results folder; tests between rows and drawings by query need the store of the runs.
     """
-    from pathlib import Path
-
-    from repro.judging.comparison import judged_cells
     from repro.manifest.cells import select
-    from repro.report.html import page
-    from repro.report.html.sections import gather
-    from repro.report.markdown import summary, update_verdicts
-    from repro.running.plan import plan
-    from repro.running.scale import scale
     from repro.running.workspace import Workspace
 
-    if readme and (markdown or output or opened or scale_names):
+    if readme and any((markdown, output, opened, scale_names)):
         raise UsageError("--readme says what full scale gave and rewrites its own file; give it alone")
-    if markdown and (opened or len(scale_names) > 1):
+    if markdown and any((opened, scale_names[1:])):
         raise UsageError("--markdown is a text of one scale; give it without --open and a second --scale")
     workspace = Workspace.open(store, results)
     selected = select(names, tables=(), rows=(), cells=())
-    if readme or markdown:
-        scale_names = scale_names or ("full",)
-    else:
-        scale_names = scale_names or ("full", *_others(workspace.results, selected))
-    plans = [
-        plan(selected, scale=scale(name), machine=workspace.machine) for name in dict.fromkeys(scale_names)
-    ]
     if readme:
-        changed = update_verdicts(Path(readme), plans[0], workspace)
-        return print(f"{readme} {'was brought up to date' if changed else 'is up to date'}")
+        return _renew(readme, workspace, selected)
     if markdown:
-        text = summary(judged_cells(plans[0], workspace.results, workspace.store), scale=scale_names[0])
+        return _tell(_summary(workspace, selected, *(scale_names or ("full",))), output)
+    path = _write(_page(workspace, selected, scale_names), output or "report.html")
+    if opened:
+        _open(path)
+
+
+def _open(path: Path) -> None:
+    if not webbrowser.open(path.resolve().as_uri()):
+        print(f"no browser could be started; open {path} in one", file=sys.stderr)
+
+
+def _tell(text: str, output: str | None) -> None:
+    if output:
+        _write(text, output)
     else:
-        text = page(gather(plans, workspace.results, workspace.store, made=_made()))
-    if markdown and not output:
-        return print(text, end="")
-    path = Path(output or "report.html")
+        print(text, end="")
+
+
+def _write(text: str, output: str) -> Path:
+    path = Path(output)
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file to write the report to")
     path.write_text(text, encoding="utf-8")
     print(path)
-    if opened and not webbrowser.open(path.resolve().as_uri()):
-        print(f"no browser could be started; open {path} in one", file=sys.stderr)
+    return path
+
+
+def _planned(workspace, selected, name: str):
+    from repro.running.plan import plan
+    from repro.running.scale import scale
+
+    return plan(selected, scale=scale(name), machine=workspace.machine)
+
+
+def _renew(readme: str, workspace, selected) -> None:
+    from repro.report.markdown import update_verdicts
+
+    changed = update_verdicts(Path(readme), _planned(workspace, selected, "full"), workspace)
+    print(f"{readme} {'was brought up to date' if changed else 'is up to date'}")
+
+
+def _summary(workspace, selected, name: str) -> str:
+    from repro.judging.comparison import judged_cells
+    from repro.report.markdown import summary
+
+    planned = _planned(workspace, selected, name)
+    return summary(judged_cells(planned, workspace.results, workspace.store), scale=name)
+
+
+def _page(workspace, selected, scale_names: Sequence[str]) -> str:
+    from repro.report.html import page
+    from repro.report.html.sections import gather
+
+    names = scale_names or ("full", *_others(workspace.results, selected))
+    plans = [_planned(workspace, selected, name) for name in dict.fromkeys(names)]
+    return page(gather(plans, workspace.results, workspace.store, made=_made()))
 
 
 def _others(results, selected) -> list[str]:

@@ -98,10 +98,7 @@ def _ours(c: Compared) -> Iterator[Markup]:
     if len(c.records) > 1:
         each = ", ".join(f"{'own' if r.seed is None else r.seed}: {r.measured:.6g}" for r in c.records)
         yield _fact("seeds", each)
-    if c.verdict.difference is not None:
-        width = f", interval ± {c.verdict.half_width:.4g}" if c.verdict.half_width is not None else ""
-        yield _fact("difference", f"{c.verdict.difference:+.4g}{width}")
-    yield from _over_queries(c)
+    yield from _difference(c)
     if c.stand_ins:
         yield _fact(
             "measured on", el("code", " ".join(c.stand_ins)), ", which stands in for the paper's data"
@@ -110,8 +107,11 @@ def _ours(c: Compared) -> Iterator[Markup]:
         yield _fact("outdated", c.outdated)
 
 
-def _over_queries(c: Compared) -> Iterator[Markup]:
-    """The interval of the mean, and whether the published one lies in it."""
+def _difference(c: Compared) -> Iterator[Markup]:
+    """The difference, the interval over queries of the mean, and whether the published one lies in it."""
+    if c.verdict.difference is not None:
+        width = f", interval ± {c.verdict.half_width:.4g}" if c.verdict.half_width is not None else ""
+        yield _fact("difference", f"{c.verdict.difference:+.4g}{width}")
     if c.interval:
         inside = {True: "; the published mean lies inside", False: "; the published mean lies outside"}
         bounds = f"{c.interval.low:.4g} to {c.interval.high:.4g} in 95 %"

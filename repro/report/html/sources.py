@@ -26,18 +26,20 @@ def _is_web(target: str | None) -> bool:
 
 def datasets(source: Paper, scales: Sequence[str]) -> Markup:
     """The collections that cells are measured on, their licences, and what stands in at each scale."""
-    used = dict.fromkeys(
-        c.dataset for t in source.manifest.tables for c in t.columns if c.dataset and c.dataset in catalog()
-    )
+    used = dict.fromkeys(c.dataset for t in source.manifest.tables for c in t.columns)
     smaller = [scale for scale in scales if scale != "full"]
     rows = []
-    for entry in map(catalog().get, used):
-        stand_ins = [el("code", entry.at[scale]) if entry.at.get(scale) else "–" for scale in smaller]
-        rows.append((el("code", entry.id), entry.title, entry.licence, *stand_ins))
+    for entry in (catalog()[name] for name in used if name in catalog()):
+        stand_ins = [_code(entry.at.get(scale)) for scale in smaller]
+        rows.append((_code(entry.id), entry.title, entry.licence, *stand_ins))
     heads = ("collection", "title", "licence", *(f"stand-in at {scale}" for scale in smaller))
     table = plain_table(heads, rows)
     body = scrolling(table, f"data of {source.name}")
     return section("Data and licences", body, place=identifier(source.name, "data"))
+
+
+def _code(name: str | None) -> Content:
+    return el("code", name) if name else "–"
 
 
 def citation(source: Paper) -> Markup:
