@@ -48,7 +48,7 @@ def test_records_alone_are_enough_to_judge_but_not_to_test_rows(table, command_l
 
 def test_tests_between_rows_are_shown_with_the_table(table, command_line):
     shown = command_line("compare", *table.selection, store=table.store, results=table.results)
-    assert "ranx student" in shown.stdout
+    assert "ranx's two-sided paired t-test" in shown.stdout
     assert "not compared with the published numbers" in shown.stdout
 
 

@@ -147,4 +147,4 @@ def test_siblings_of_a_failed_stage_end_and_a_second_submission_continues(cluste
     assert all(store.state(node) == "stored" for node in nodes)
     third = _run(tmp_path, "run", *slurm)
     assert third.returncode == 0 and "jobs submitted" not in third.stderr
-    assert "1 cells: 1 scaled." in third.stdout
+    assert "1 scaled." in third.stdout
