@@ -30,11 +30,16 @@ def laid_out(*, error: bool = False) -> bool:
     return Console(stderr=error).is_terminal or os.environ.get("COLUMNS", "").isdecimal()
 
 
-def show(renderable) -> None:
-    """Print what rich can; a word that is wider than the terminal is left to the terminal, not cut off."""
+def console():
+    """A rich console on standard output, as wide as the terminal."""
     from rich.console import Console
 
-    Console(highlight=False).print(renderable, crop=False)
+    return Console(highlight=False)
+
+
+def show(renderable) -> None:
+    """Print what rich can; a word that is wider than the terminal is left to the terminal, not cut off."""
+    console().print(renderable, crop=False)
 
 
 def say(sentence: str, *, error: bool = False) -> None:
