@@ -1,5 +1,6 @@
 """Everything known about one cell: published, measured, the commands that measure it, its readings."""
 
+import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -167,11 +168,11 @@ def _print_readings(heading: str, readings: Sequence[Reading], told: int | None)
 
 def _print(label: str, value: str) -> None:
     """A label and what it says; for eyes folded beside it, or below a long one."""
-    from repro.cli.printing import console, laid_out
+    from repro.cli.printing import laid_out
 
     if not laid_out():
         return print(f"{label:14} {value}")
-    room, indent = max(console().width, 40), " " * 15
+    room, indent = max(shutil.get_terminal_size().columns, 40), " " * 15
     if len(label) > 14:
         print(label)
     start = indent if len(label) > 14 else f"{label:14} "
