@@ -21,9 +21,11 @@ ORDER += ("modified", "scaled", "blocked", "not run")
 
 def summary(comparison: Comparison, *, scale: str) -> str:
     """The cells that fail, one a line, and then the counts of verdicts in every table."""
-    failing = [c for c in comparison.cells if c.verdict.name in FAILS]
+    failing, counted = [c for c in comparison.cells if c.verdict.name in FAILS], summarised(comparison.cells)
     note = "" if scale == "full" else " Only full scale is compared with the published numbers."
-    count = f"{len(comparison.cells)} cells, {len(failing)} failing.{note}"
+    measured = f"{counted.measured} measured ({counted.measurements} distinct measurements)"
+    others = f" {counted.imported} have runs by others, which are not counted." if counted.imported else ""
+    count = f"{counted.cells} cells, {measured}, {counted.failing} failing.{others}{note}"
     lines = [f"## Verdicts at scale {scale}", "", count, ""]
     if failing:
         lines += table(["cell", "published", "ours", "verdict", "why"], [_failing(c) for c in failing])

@@ -1,8 +1,12 @@
+import csv
+import io
 import math
 import shutil
+from dataclasses import replace
 
 import pytest
 
+from repro.store.results import Record, Results
 from tests.cli.conftest import CELL
 
 DL, DEEP = (f"costa/1/sparse.bm25/{column}" for column in ("dl19.ndcg10", "dev.r1000"))
@@ -109,6 +113,43 @@ def test_a_file_named_like_a_paper_does_not_hide_it(repro, measured, monkeypatch
 def test_json_has_the_tests_and_what_stands_against_print(repro, measured):
     [found] = repro("compare", "--cell", CELL, "--scale", "tiny", "--json").json
     assert (found["tests"], found["effects"], found["order"]) == ([], [], None)
+
+
+def test_csv_has_the_numbers_of_what_was_measured(repro, measured):
+    selection = ("compare", "costa", "--table", "1", "--scale", "tiny", "--measured")
+    [row] = csv.DictReader(io.StringIO(repro(*selection, "--csv").out))
+    [found] = repro(*selection, "--json").json
+    assert (row["cell"], row["row"], row["column"]) == (CELL, "sparse.bm25", "dev.rr10")
+    assert (row["dataset"], row["measure"]) == (found["dataset"], found["measure"])
+    assert (row["dataset"], row["collections"]) == ("msmarco-passage/dev/small", "tiny/passage/dev")
+    assert float(row["published"]) == found["published"] == 0.187
+    assert float(row["measured"]) == found["measured"]
+    assert [float(row["low"]), float(row["high"])] == found["interval"]
+    assert found["interval"][0] < found["measured"] < found["interval"][1]
+    assert row["difference"] == row["published_inside"] == ""  # tiny is not compared
+
+
+def test_what_fails_is_shown_alone_and_the_counts_are_of_all(repro, toy, folders):
+    near = Record("toy/1/bm25/dev", "full", 0.17, None, "f" * 64, 9, 0, "RR@10", "fraction")
+    Results(folders / "results").append([near, replace(near, cell="toy/1/other/dev", measured=0.1)])
+    said = repro("compare", "--failing")
+    assert [line.split("\t")[0] for line in said.out.splitlines() if "\t" in line] == [
+        "cell",
+        "toy/1/bm25/dev",
+    ]
+    assert (
+        "4 cells at scale full: 2 measured (1 distinct measurements), 1 pass, 1 fail, 0 neither." in said.out
+    )
+
+
+@pytest.mark.parametrize("verb", ["compare", "status", "tables", "figures"])
+def test_without_a_selection_it_is_everything(repro, toy, verb):
+    alone, everything = repro(verb), repro(verb, "--all")
+    assert (alone.status, alone.out) == (everything.status, everything.out) and alone.status == 0
+
+
+def test_two_forms_of_output_at_once_are_refused(repro, folders):
+    assert repro("compare", "--csv", "--json").sentence.startswith("--csv and --json are two forms")
 
 
 def test_a_terminal_of_80_columns_gets_a_table_and_a_pipe_a_line_a_cell(repro, measured, monkeypatch):

@@ -69,6 +69,17 @@ def test_a_result_that_differs_is_recorded_shown_and_told(measure, results):
     assert measure(made, 0.4)[1] == []
 
 
+def test_a_record_names_its_collection_and_an_older_one_takes_its_spread_from_the_store(measure, results):
+    made = planned(RR)
+    store, [added] = measure(made, 0.5)
+    assert (added.record.collections, added.record.deviation) == (["tiny/passage/dev"], 0.0)
+    older = Results(results.root.with_name("older"))
+    older.append([replace(added.record, collections=[], deviation=None)])
+    assert only(made, older, store=store).interval.high == only(made, results).interval.high == 0.5
+    alone = only(made, older)
+    assert (alone.interval, alone.measured_on, alone.stand_ins) == (None, *[("tiny/passage/dev",)] * 2)
+
+
 def test_stored_scores_count_where_a_record_says_otherwise(measure, results):
     made = planned(RR)
     measure(made, 0.5)

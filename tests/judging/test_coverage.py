@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from repro.cli.verbs.coverage import command
 from repro.errors import ManifestError, UsageError
-from repro.judging.coverage import WAYS, _covered, coverage
+from repro.judging.coverage import WAYS, _covered, coverage, tallies
 from repro.manifest.cells import cell, cells_of, exhibits, figure_tables, numeric_cells
 from repro.manifest.papers import Paper, papers
 from repro.store.results import Record, Results
@@ -95,6 +95,16 @@ def test_an_imported_run_is_a_way_where_there_is_no_recipe_and_is_told_apart():
     assert _covered(made, [imported, own]).measured == ("full",)
 
 
+def test_cells_that_share_an_evaluation_and_a_measure_are_one_measurement(tmp_path):
+    ids = [f"cotmae_v2/3/bm25/{column}" for column in ("nfcorpus", "scifact", "average")]
+    for measured in (32.0, 33.0):
+        of_all = (Record(i, "tiny", measured, None, "f", 10, 0, "nDCG@10", "percent") for i in ids)
+        Results(tmp_path).append(of_all)
+    [tally] = [t for t in tallies(papers()["cotmae_v2"], Results(tmp_path)) if t.what == "table 3"]
+    assert (tally.measured["tiny"], tally.measurements["tiny"]) == (3, 1)
+    assert "3 (1)" in _said(tmp_path, "cotmae_v2")
+
+
 def _said(results, *arguments):
     done = CliRunner().invoke(command, [*arguments, "--results", str(results)], catch_exceptions=False)
     assert done.exit_code == 0
@@ -108,6 +118,7 @@ def test_records_and_drawings_of_each_scale_are_counted(tmp_path):
     (tmp_path / "figures/tiny/simlm-table9.md").touch()
     rows = {row["what"]: row for row in json.loads(_said(tmp_path, "simlm", "--json"))}
     measured = {what: row["measured"] for what, row in rows.items() if row["measured"]}
+    assert rows["table 5"]["distinct measurements"] == {"tiny": 1, "tiny-long": 1}
     assert measured == {"table 5": {"tiny": 1, "tiny-long": 1}, "table 9": {"tiny": 2}}
     assert rows["table 11"]["nothing to measure"] == 18 and rows["table 11"]["cells"] == 0
     for row in rows.values():

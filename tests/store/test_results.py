@@ -28,6 +28,15 @@ def test_the_same_measurement_is_recorded_once(tmp_path):
     assert len(results.append([replace(ONE, fingerprint="e" * 64)])) == 1
 
 
+def test_a_record_of_the_same_result_that_says_more_is_added_and_contradicts_nothing(tmp_path):
+    results, fuller = Results(tmp_path), replace(ONE, collections=["tiny/passage/dev"], deviation=0.1)
+    results.append([ONE])
+    [added] = results.append([fuller])
+    assert (added.record, added.contradicted) == (fuller, None)
+    assert results.append([ONE]) == results.append([replace(fuller, assumed=True)]) == []
+    assert results.read("tiny", "p") == [ONE, fuller]
+
+
 def test_the_records_of_a_release_are_read_first_and_never_written(tmp_path):
     Results(tmp_path / "release").append([ONE])
     before = Results(tmp_path / "release").path("tiny", "p").read_bytes()

@@ -17,7 +17,8 @@ def command(names, verbose, as_json, results):
 
     Every number of a result table, every point of a figure and every view is counted once, by the strongest
     way there is: a recipe that trains it, a released checkpoint, an imported run, computed, not measurable.
-    Between the rules are scales with a record or drawing of it. Words and settings are counted apart.
+    Between the rules are scales with a record or drawing of it and, in brackets where cells share them, how
+    many distinct measurements these are. Words and settings are counted apart.
     """
     from repro.cli.printing import emit_json
     from repro.judging.coverage import tallies, total, usual_first
@@ -46,10 +47,15 @@ def _print(title, rows, scales) -> None:
     head = ["", "cells", *WAYS, "│", *scales, "│", "nothing to measure"]
     lines = []
     for tally in rows:
-        measured = _numbers(*(tally.measured[scale] for scale in scales))
+        measured = [_measured(tally, scale) for scale in scales]
         ways = _numbers(len(tally.cells), *tally.ways.values())
         lines.append([tally.what, *ways, "│", *measured, "│", *_numbers(tally.idle)])
     table(title, head, lines, right=range(1, len(head)))
+
+
+def _measured(tally, scale: str) -> str:
+    cells, distinct = tally.measured[scale], tally.measurements[scale]
+    return f"{cells} ({distinct})" if cells != distinct else str(cells or "–")
 
 
 def _numbers(*values: int) -> list[str]:
