@@ -146,8 +146,10 @@ def summary(comparison: Comparison) -> list[str]:
     lines = [_measured(comparison, counted)]
     lines.append(", ".join(f"{number} {name}" for name, number in counted.verdicts.items()) or "no cells")
     if counted.imported:
-        others = f"{counted.imported} cells have runs by others ({counted.imported_runs} distinct scores)"
-        lines.append(f"{others}, which count in none of these")
+        distinct = _count(counted.imported_runs, "distinct score")
+        lines.append(
+            f"runs by others of {_count(counted.imported, 'cell')} ({distinct}) count in none of these"
+        )
     if replaced := stand_ins(comparison.cells):
         lines.append(f"measured on {replaced}")
     if counted.intervals:
@@ -159,12 +161,16 @@ def summary(comparison: Comparison) -> list[str]:
 
 def _measured(comparison: Comparison, counted: Summary) -> str:
     scales = {c.scale for c in comparison.cells}
-    distinct = f"{counted.measured} measured ({counted.measurements} distinct measurements)"
+    distinct = f"{counted.measured} measured ({_count(counted.measurements, 'distinct measurement')})"
     if scales - {"full"}:
         said = "not compared with the published numbers"
     else:
         said = f"{counted.passing} pass, {counted.failing} fail, {counted.neither} neither"
-    return f"{counted.cells} cells at scale {', '.join(sorted(scales))}: {distinct}, {said}"
+    return f"{_count(counted.cells, 'cell')} at scale {', '.join(sorted(scales))}: {distinct}, {said}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def notices(comparison: Comparison, cells: Sequence[Compared]) -> list[str]:

@@ -23,7 +23,7 @@ def summary(comparison: Comparison, *, scale: str) -> str:
     """The cells that fail, one a line, and then the counts of verdicts in every table."""
     failing, counted = [c for c in comparison.cells if c.verdict.name in FAILS], summarised(comparison.cells)
     note = "" if scale == "full" else " Only full scale is compared with the published numbers."
-    measured = f"{counted.measured} measured ({counted.measurements} distinct measurements)"
+    measured = f"{counted.measured} measured ({counted.measurements} distinct)"
     others = f" {counted.imported} have runs by others, which are not counted." if counted.imported else ""
     count = f"{counted.cells} cells, {measured}, {counted.failing} failing.{others}{note}"
     lines = [f"## Verdicts at scale {scale}", "", count, ""]
