@@ -73,7 +73,7 @@ def compare(
     Tests between rows are computed where their runs are stored and the store can be written.
 
     Args:
-        names, rows, scale, seeds, readings, workspace: as ``select`` takes them; all papers without a name.
+        names: as ``select`` takes them, and so are the rest; all papers without a name.
 
     Raises:
         UsageError: a name, scale or reading that there is not, or nothing that could be measured.
@@ -96,7 +96,8 @@ def compare_selection(
 
     Args:
         plan: the selection's, where it was made already.
-        outcome, recorded: of the run just made, so that failures are told.
+        outcome: of the run just made, so that failures are told.
+        recorded: what that run added to the records.
         new_tests: compute the tests between rows that are not stored yet, where the store can be written.
         progress: hears of tests that are computed; nothing does without one.
     """

@@ -2,6 +2,7 @@
 
 from repro.api.comparisons import ComparedCells, compare
 from repro.api.listing import Listing
+from repro.api.measurement import measure
 from repro.api.papers import PublishedPaper, PublishedTable, paper, papers, table
 from repro.api.scores import EncoderScores, RunScores, evaluate
 from repro.api.selection import Selection, select
@@ -24,6 +25,7 @@ __all__ = [
     "claims",
     "compare",
     "evaluate",
+    "measure",
     "paper",
     "papers",
     "records",

@@ -60,9 +60,10 @@ def select(
     """The cells of papers (``"PAPER"``) and tables (``"PAPER/1"``), cells by their names, or of all.
 
     Args:
-        tables, figures: numbers, looked up in every paper named.
+        tables: numbers, looked up in every paper named.
+        figures: as ``tables``.
         rows: whole ids, or systems (``"bert"`` is every row of that system).
-        scale, seeds, readings, workspace: as attributes of a ``Selection``.
+        scale: as of a ``Selection``, and so are the rest.
 
     Raises:
         UsageError: there is no such thing, or nothing in it that could be measured; says what there is.
