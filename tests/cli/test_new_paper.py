@@ -35,6 +35,7 @@ def test_in_a_checkout_the_paper_and_its_test_stand_where_the_others_do(repro, c
     }
     assert "papers.fifth.halves_contrast:" in (checkout / "papers/fifth/recipes.py").read_text()
     assert "repro run fifth --table 1 --scale tiny" in said.out
+    assert f"then, with the extra `dev`: python -m pytest {checkout / 'tests/papers/fifth'}" in said.out
     assert "next: repro report --readme docs/papers/index.md" in said.out
 
 

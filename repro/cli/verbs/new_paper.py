@@ -32,5 +32,6 @@ def command(name, directory):
         print(f"next: python -m pip install -e {place}")
     else:
         print("next: repro report --readme docs/papers/index.md, whose table has a line for every paper")
-    print(f"then: python -m pytest {test.parent}; repro run {name} --table 1 --scale tiny")
+    print(f"then, with the extra `dev`: python -m pytest {test.parent}")
+    print(f"then: repro run {name} --table 1 --scale tiny")
     print(f"then: {files[0].parent / 'README.md'} tells how placeholders become the paper")
