@@ -88,7 +88,7 @@ def _outdated(measured: Sequence[Compared]) -> Iterator[str]:
     outdated = ["/".join(c.cell.id.split("/")[2:]) for c in measured if c.outdated]
     if outdated:
         more = f" and {len(outdated) - 5} more" if len(outdated) > 5 else ""
-        yield escape(f"Not measured as the manifest is: {', '.join(outdated[:5])}{more}.")
+        yield escape(f"Not known to be measured as the manifest is: {', '.join(outdated[:5])}{more}.")
 
 
 def _marks(table: Table) -> Iterator[str]:
