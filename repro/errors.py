@@ -57,11 +57,12 @@ class BlockedError(ReproError):
 
 
 def unknown(kind: str, name: object, valid, *, hint: str = "") -> UsageError:
-    """A UsageError that names the bad value, the nearest and all valid ones."""
+    """A UsageError that names the bad value, the nearest (whatever its case) and all valid ones."""
     import difflib
 
     names = [str(v) for v in valid]
-    near = difflib.get_close_matches(str(name), names, n=1)
+    lower = {n.lower(): n for n in names}
+    near = [lower[n] for n in difflib.get_close_matches(str(name).lower(), lower, n=1)]
     shown = ", ".join(names[:30]) + (", …" if len(names) > 30 else "")
     text = f"there is no {kind} {str(name)!r}"
     if near:

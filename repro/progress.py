@@ -45,12 +45,12 @@ class Progress:
 class TerminalProgress(Progress):
     """Bars where standard error is a terminal, from the moment a piece or a task begins.
 
-    Elsewhere a line a piece: its name as it begins and, unless another came between, behind it how it ended.
+    Elsewhere a line as a piece begins, and one when it ends, which names it again if another came between.
     """
 
     def __init__(self):
         self._bars = None
-        self._unended = ""  # the piece whose line has no end yet
+        self._last = ""  # the last line, where it is a piece's that begins
 
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None):
@@ -76,29 +76,20 @@ class TerminalProgress(Progress):
     def begins(self, piece: str, whole: Whole | None = None) -> None:
         if self._bars is not None:
             return self._bars.begins(piece, whole)
-        self._end_line()
-        print(piece, end="", file=sys.stderr, flush=True)
-        self._unended = piece
+        self.note(piece)
+        self._last = piece
 
     def ends(self, piece: str, how: str, whole: Whole | None = None) -> None:
         if self._bars is not None:
             return self._bars.ends(piece, how, whole)
-        told = f": {how}, {whole.left}" if whole and whole.left else f": {how}"
-        if self._unended != piece:
-            return self.note(piece + told)
-        print(told, file=sys.stderr, flush=True)
-        self._unended = ""
+        told = f"{how}, {whole.left}" if whole and whole.left else how
+        self.note(f"  {told}" if self._last == piece else f"{piece}: {told}")
 
     def note(self, message: str) -> None:
         if self._bars is not None:
             return self._bars.note(message)
-        self._end_line()
         print(message, file=sys.stderr, flush=True)
-
-    def _end_line(self) -> None:
-        if self._unended:
-            print(file=sys.stderr, flush=True)
-            self._unended = ""
+        self._last = ""
 
 
 class _Bars:

@@ -6,43 +6,63 @@ from collections.abc import Callable
 import click
 
 from repro.api.selection import select
+from repro.cli import completion
 from repro.errors import UsageError
 from repro.manifest.cells import cell
 from repro.manifest.papers import papers
-from repro.running.scale import scales
 from repro.running.workspace import Workspace
 
-
-def _papers(ctx, param, incomplete):
-    return [name for name in papers() if name.startswith(incomplete)]
-
-
-def _scales(ctx, param, incomplete):
-    return [name for name in scales() if name.startswith(incomplete)]
-
-
 _OPTIONS = [
-    click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_papers),
-    click.option("--table", "tables", multiple=True, metavar="N", help="Only this table; may be repeated."),
+    click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names),
     click.option(
-        "--row", "rows", multiple=True, metavar="ROW", help="Only this row, or a system in every group."
+        "--table",
+        "tables",
+        multiple=True,
+        metavar="N",
+        shell_complete=completion.tables,
+        help="Only this table; may be repeated.",
     ),
     click.option(
-        "--cell", "cells", multiple=True, metavar="ID", help="Only this cell, paper/table/row/column."
+        "--row",
+        "rows",
+        multiple=True,
+        metavar="ROW",
+        shell_complete=completion.rows,
+        help="Only this row, or a system in every group.",
     ),
-    click.option("--figure", "figures", multiple=True, metavar="N", help="Only this figure."),
+    click.option(
+        "--cell",
+        "cells",
+        multiple=True,
+        metavar="ID",
+        shell_complete=completion.cells,
+        help="Only this cell, paper/table/row/column.",
+    ),
+    click.option(
+        "--figure",
+        "figures",
+        multiple=True,
+        metavar="N",
+        shell_complete=completion.figures,
+        help="Only this figure.",
+    ),
     click.option("--all", "everything", is_flag=True, help="Everything (of the named papers, or of all)."),
     click.option(
         "--scale",
         "scale_name",
         default="full",
         show_default=True,
-        shell_complete=_scales,
+        shell_complete=completion.scale_names,
         help="full is the paper; small and tiny cost less and are never compared with the published numbers.",
     ),
     click.option("--seeds", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's own."),
     click.option(
-        "--reading", "readings", multiple=True, metavar="ID=CHOICE", help="Another choice of a reading."
+        "--reading",
+        "readings",
+        multiple=True,
+        metavar="ID=CHOICE",
+        shell_complete=completion.readings,
+        help="Another choice of a reading.",
     ),
     click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE)."),
     click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS)."),

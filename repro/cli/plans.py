@@ -1,5 +1,7 @@
 """A plan and its cost on the terminal."""
 
+from collections import Counter
+
 from repro.cli.printing import emit_json, say, table
 from repro.graph import Node
 from repro.running.cost.estimate import Estimate, estimate
@@ -7,29 +9,49 @@ from repro.running.description import describe
 from repro.stage_table import STAGES
 
 GB = 1e9
+STATES = ("stored", "damaged", "partial", "missing", "blocked")
 
 
-def show_plan(plan, rates, as_json: bool) -> int:
+def show_plan(plan, rates, as_json: bool, *, summary: bool = False) -> int:
     """Print a plan that has looked at a store; exit status 4 when something is blocked.
 
     Args:
         rates: a Throughput that hours follow from, or None.
+        summary: count the nodes of each stage instead of listing them, and say in a line what is lacking.
     """
     needed = {node.fingerprint for node in plan.needed()}
     rows = [_row(plan, node, needed=node.fingerprint in needed) for node in plan.nodes]
     if as_json:
         emit_json(rows)
     else:
-        _print(plan, rows)
+        (_count if summary else _list_nodes)(plan, rows)
+        _print_totals(plan, rows)
         show_cost(estimate(plan, rates))
     return 4 if any(r["state"] == "blocked" for r in rows) else 0
 
 
-def _print(plan, rows: list[dict]) -> None:
+def _list_nodes(plan, rows: list[dict]) -> None:
     shown = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
     _list(f"{len(plan.measurements)} measurements at scale {plan.scale.name}", shown)
     for text in dict.fromkeys(f"{o['cause']}; {o['remedy']}" for r in rows for o in r["blocked"]):
         say(f"blocked: {text}")
+
+
+def _count(plan, rows: list[dict]) -> None:
+    """The nodes of each stage by state, then all that is lacking in one line."""
+    from repro.cli.obstacles import together
+    from repro.running.lacks import lacks_of
+
+    states = [state for state in STATES if any(r["state"] == state for r in rows)]
+    counts = Counter((r["stage"], r["state"]) for r in rows)
+    lines = [[stage, *(str(counts[stage, s] or "") for s in states)] for stage in dict(counts.keys())]
+    title = f"{len(plan.measurements)} measurements at scale {plan.scale.name}"
+    table(title, ["stage", *states], lines, right=range(1, len(states) + 1))
+    if names := lacks_of(plan).names:
+        say(f"lacking: {together(names)}")
+
+
+def _print_totals(plan, rows: list[dict]) -> None:
     unplanned = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
     print(
         f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, "

@@ -1,12 +1,14 @@
 """Fingerprints that a manifest, a record or a test between rows still needs: what `repro gc` keeps."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 from repro.errors import UsageError
 from repro.graph import canonical
 from repro.manifest.cells import exhibits, numeric_cells, select
 from repro.manifest.papers import Paper
+from repro.progress import Progress
 from repro.running.plan import Plan, plan
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
@@ -15,7 +17,9 @@ from repro.store.lineage import Lineage
 from repro.store.results import Record
 
 
-def kept(papers: list[Paper], scales: list[Scale], workspace: Workspace) -> tuple[set[str], list[str]]:
+def kept(
+    papers: list[Paper], scales: list[Scale], workspace: Workspace, progress: Progress
+) -> tuple[set[str], list[str]]:
     """Fingerprints to keep for these papers at these scales, and sentences about what could not be told.
 
     Kept are the nodes of every cell and exhibit with the readings' defaults and the data at hand; what
@@ -26,8 +30,8 @@ def kept(papers: list[Paper], scales: list[Scale], workspace: Workspace) -> tupl
     plans: list[Plan] = []
     recorded: set[str] = set()
     notices = []
-    for paper in papers:
-        for scale in scales:
+    with progress.task("what the papers need", total=len(papers) * len(scales)) as advance:
+        for paper, scale in product(papers, scales):
             how = {"scale": scale, "machine": workspace.machine}
             plans.append(plan(list(numeric_cells(paper)), exhibits=exhibits((paper.name,), ()), **how))
             records = workspace.results.read(scale.name, paper.name)
@@ -39,6 +43,7 @@ def kept(papers: list[Paper], scales: list[Scale], workspace: Workspace) -> tupl
                     plans.append(plan(chosen, seeds=seeds, overrides=dict(readings), **how))
                 except UsageError as error:  # a cell or choice that the manifest no longer has
                     notices.append(f"records of {paper.name} at {scale.name} are not counted: {error}")
+            advance()
     lineage = Lineage(workspace.store.root)
     needed = {node.fingerprint for each in plans for node in each.nodes} | lineage.below(recorded)
     unidentified = _unidentified(lineage, plans) - needed

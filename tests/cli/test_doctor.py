@@ -1,7 +1,7 @@
 """``repro doctor``: the machine in one screen."""
 
 
-def test_every_component_has_a_state_and_what_is_missing_a_remedy(repro, monkeypatch):
+def test_every_component_has_a_state_and_what_is_missing_a_remedy(repro, toy, monkeypatch):
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
     said = repro("doctor", "--json")
     assert said.status == 4
@@ -13,7 +13,7 @@ def test_every_component_has_a_state_and_what_is_missing_a_remedy(repro, monkeyp
     assert all(part["remedy"] for part in components.values() if part["state"] == "missing")
 
 
-def test_it_fits_one_screen_and_ends_with_what_is_missing(repro, folders, monkeypatch):
+def test_it_fits_one_screen_and_ends_with_what_is_missing(repro, toy, folders, monkeypatch):
     said = repro("doctor")
     assert said.status == 0
     lines = said.out.splitlines()

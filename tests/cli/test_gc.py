@@ -1,5 +1,6 @@
 """``repro gc``: what goes is said, and goes only with --yes."""
 
+import contextlib
 import errno
 import json
 import shutil
@@ -8,6 +9,7 @@ import pytest
 
 from repro.graph import Node
 from repro.manifest.cells import select
+from repro.progress import Progress
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
@@ -146,3 +148,20 @@ def test_what_waits_in_slurms_queue_stays(repro, measured, stray):
     (measured / f"store/slurm/{stray.name}.json").write_text('{"job": "7"}')
     assert repro("gc", *TINY, "--yes").status == 0
     assert stray.exists()
+
+
+def test_it_shows_how_far_it_has_come(repro, monkeypatch, folders):
+    class Noted(Progress):
+        @contextlib.contextmanager
+        def task(self, name, total=None):
+            tasks[name] = [total, 0]
+
+            def advance(n=1):
+                tasks[name][1] += n
+
+            yield advance
+
+    tasks = {}
+    monkeypatch.setattr("repro.progress.TerminalProgress", Noted)
+    assert repro("gc", "costa", "--scale", "tiny", "--scale", "smoke").status == 0
+    assert tasks == {"what the papers need": [2, 2], "what nothing needs": [None, 0]}

@@ -54,3 +54,14 @@ def test_seeds_and_readings_change_fingerprints(repro):
     assert last("--reading", "bm25-parameters=anserini-default") != last()
     assert last("--reading", "bm25-parameters=anserini-tuned") == last()  # the default
     assert last("--seeds", "1,2") == last()  # nothing of it is drawn
+
+
+def test_a_summary_is_a_line_a_stage_and_what_is_lacking(repro):
+    lines = repro("plan", *LINE, "--summary").out.splitlines()
+    assert lines[:2] == ["1 measurements at scale tiny", "stage\tmissing"]
+    assert lines[2:8] == [f"{stage}\t1" for stage in STAGES]
+    assert not any("(" in line for line in lines[:8])
+    said = repro("plan", "--cell", CELL, "--summary")
+    assert said.status == 4 and "stage\tblocked" in said.out
+    assert "lacking: msmarco-passage (documents, dev/small)\n" in said.out
+    assert repro("plan", *LINE, "--summary", "--json").status == 2

@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from repro.cli import completion
 from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.locations import Locations, data_folder
 
@@ -67,12 +68,13 @@ Examples:
   repro data fetch --for PAPER/1             all that table 1 lacks here, asked for once
   repro data fetch model:bert-base-uncased --yes""",
 )
-@click.argument("identifiers", metavar="[ID]...", nargs=-1)
+@click.argument("identifiers", metavar="[ID]...", nargs=-1, shell_complete=completion.datasets)
 @click.option(
     "--for",
     "places",
     metavar="PAPER[/TABLE[/ROW]]",
     multiple=True,
+    shell_complete=completion.places,
     help="Everything that this lacks here at full scale, collections and checkpoints; may be repeated.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask: the sizes and the licences are fine.")

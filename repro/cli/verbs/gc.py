@@ -40,6 +40,7 @@ def command(names, everything, scales_, keep_days, dry_run, yes, store, results)
     running process builds, and what these read, stays.
     """
     from repro.manifest.papers import paper, papers
+    from repro.progress import TerminalProgress
     from repro.running.engines import slurm_jobs
     from repro.running.kept import kept
     from repro.running.scale import scale, scales
@@ -49,10 +50,13 @@ def command(names, everything, scales_, keep_days, dry_run, yes, store, results)
     _check(names, everything, keep_days, dry_run, yes)
     workspace = Workspace.open(store, results)
     chosen = [paper(name) for name in names] or list(papers().values())
-    needed, notices = kept(chosen, [scale(name) for name in scales_ or scales()], workspace)
+    progress = TerminalProgress()
+    needed, notices = kept(chosen, [scale(name) for name in scales_ or scales()], workspace, progress)
     for notice in notices:
         print(notice, file=sys.stderr)
-    items = leftovers(workspace.store, needed | slurm_jobs.waiting(workspace.store), keep_days=keep_days)
+    with progress.task("what nothing needs"):
+        waiting = slurm_jobs.waiting(workspace.store)
+        items = leftovers(workspace.store, needed | waiting, keep_days=keep_days)
     going = [item for item in items if _goes(item, not yes or remove_leftover(workspace.store, item))]
     freed = sum(item.bytes for item in going)
     print(f"{len(going)} {'removed' if yes else 'could go'}, {freed:,} bytes")

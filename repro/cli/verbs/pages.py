@@ -2,7 +2,7 @@
 
 import click
 
-from repro.cli.options import _papers, _scales
+from repro.cli import completion
 from repro.errors import UsageError
 
 
@@ -13,14 +13,14 @@ Examples:
   repro pages -o docs/tables
   repro pages PAPER --scale smoke -o DIR""",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_papers)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @click.option("-o", "--out", metavar="DIR", required=True, help="Where to write them.")
 @click.option(
     "--scale",
     "scale_name",
     default="tiny",
     show_default=True,
-    shell_complete=_scales,
+    shell_complete=completion.scale_names,
     help="The scale whose measurements stand beside those of full scale.",
 )
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE); it may be empty.")

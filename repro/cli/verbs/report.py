@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from repro.cli.options import _papers, _scales
+from repro.cli import completion
 from repro.errors import UsageError
 
 
@@ -20,14 +20,14 @@ Examples:
   repro report --markdown                      a summary, what fails first
   repro report --readme docs/papers/index.md   bring the table between its markers up to date""",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_papers)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @click.option(
     "--scale",
     "scale_names",
     multiple=True,
     metavar="NAME",
     help="Of these scales only.",
-    shell_complete=_scales,
+    shell_complete=completion.scale_names,
 )
 @click.option(
     "-o", "--output", metavar="FILE", help="Where to write; report.html, Markdown to standard output."

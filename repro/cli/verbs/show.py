@@ -2,6 +2,7 @@
 
 import click
 
+from repro.cli import completion
 from repro.errors import UsageError
 
 
@@ -13,9 +14,23 @@ Examples:
   repro show PAPER/1/bm25/dev.rr10
   repro show PAPER --figure 4""",
 )
-@click.argument("what", metavar="PAPER|CELL")
-@click.option("--table", "tables", multiple=True, metavar="N", help="A table as published; may be repeated.")
-@click.option("--figure", "figures", multiple=True, metavar="N", help="What a figure plots.")
+@click.argument("what", metavar="PAPER|CELL", shell_complete=completion.papers_and_cells)
+@click.option(
+    "--table",
+    "tables",
+    multiple=True,
+    metavar="N",
+    shell_complete=completion.tables,
+    help="A table as published; may be repeated.",
+)
+@click.option(
+    "--figure",
+    "figures",
+    multiple=True,
+    metavar="N",
+    shell_complete=completion.figures,
+    help="What a figure plots.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="All that a cell's readings say, not the weightiest.")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def command(what, tables, figures, verbose, as_json):

@@ -4,7 +4,7 @@ from collections import Counter
 
 import click
 
-from repro.cli.options import _papers
+from repro.cli import completion
 
 SCALE = "smoke"
 
@@ -17,7 +17,7 @@ Examples:
   repro smoke PAPER --table 1       every row of a table, as of a paper of yours
   repro smoke --model DIR           an encoder of yours, through encoding, search and scoring""",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_papers)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @click.option("--table", "tables", multiple=True, metavar="N", help="Only this table; may be repeated.")
 @click.option(
     "--row", "rows", multiple=True, metavar="ROW", help="Only this row, or a system in every group."

@@ -1,0 +1,86 @@
+"""What the shell may complete: papers, tables, rows, cells, readings with their choices, scales, data."""
+
+from collections.abc import Iterable, Iterator
+
+from repro.manifest.cells import Cell, cells_of, figure_tables, is_measured
+from repro.manifest.papers import Paper, papers
+
+
+def paper_names(ctx, param, incomplete: str) -> list[str]:
+    """Papers."""
+    return _starting(papers(), incomplete)
+
+
+def scale_names(ctx, param, incomplete: str) -> list[str]:
+    """Scales."""
+    from repro.running.scale import scales
+
+    return _starting(scales(), incomplete)
+
+
+def tables(ctx, param, incomplete: str) -> list[str]:
+    """Tables of the papers named so far, or of all."""
+    return _starting((table.id for source in _named(ctx) for table in source.manifest.tables), incomplete)
+
+
+def figures(ctx, param, incomplete: str) -> list[str]:
+    """Figures of the papers named so far, or of all."""
+    return _starting((figure.id for source in _named(ctx) for figure in source.manifest.figures), incomplete)
+
+
+def rows(ctx, param, incomplete: str) -> list[str]:
+    """Systems and rows with something to measure, of the papers and tables named so far."""
+    wanted = ctx.params.get("tables") or ()
+    chosen = [c for c in _cells(_named(ctx)) if not wanted or c.table.id in wanted]
+    return _starting((name for c in chosen for name in (c.row.system, c.row.id)), incomplete)
+
+
+def cells(ctx, param, incomplete: str) -> list[str]:
+    """Whole names of cells: a part of one would be followed by a space."""
+    return _starting((c.id for c in _cells(papers().values())), incomplete)
+
+
+def papers_and_cells(ctx, param, incomplete: str) -> list[str]:
+    """Papers and, once there is a slash, cells."""
+    return (cells if "/" in incomplete else paper_names)(ctx, param, incomplete)
+
+
+def places(ctx, param, incomplete: str) -> list[str]:
+    """Papers and, once there is a slash, their tables and rows."""
+    if "/" not in incomplete:
+        return paper_names(ctx, param, incomplete)
+    named = [c.id.split("/") for c in _cells(papers().values())]
+    return _starting(("/".join(parts[:depth]) for depth in (2, 3) for parts in named), incomplete)
+
+
+def readings(ctx, param, incomplete: str) -> list[str]:
+    """``ID=CHOICE`` for every choice that is no default, of the papers named so far."""
+    known = {reading.id: reading for source in _named(ctx) for reading in source.readings.values()}
+    pairs = (f"{r.id}={choice}" for r in known.values() for choice in r.choices if choice != r.default)
+    return _starting(pairs, incomplete)
+
+
+def datasets(ctx, param, incomplete: str) -> list[str]:
+    """Ids of the catalogue."""
+    from repro.datasets.catalog import catalog
+
+    return _starting(catalog(), incomplete)
+
+
+def _starting(names: Iterable[str], incomplete: str) -> list[str]:
+    return list(dict.fromkeys(name for name in names if name.startswith(incomplete)))
+
+
+def _named(ctx) -> list[Paper]:
+    """The papers that the command line names so far; all of them without one."""
+    words = (
+        *(ctx.params.get("names") or ()),
+        *ctx.args,
+        ctx.params.get("what"),
+    )  # click leaves names in args
+    return [papers()[word] for word in words if word in papers()] or list(papers().values())
+
+
+def _cells(sources: Iterable[Paper]) -> Iterator[Cell]:
+    for source in sources:
+        yield from filter(is_measured, cells_of(source, (*source.manifest.tables, *figure_tables(source))))
