@@ -80,8 +80,10 @@ def _study(part: Part, printed: Table, view: View) -> Content:
     return study(title, printed, measured) if measured else el("p", printed.about, class_="caption")
 
 
-def _to_copy(part: Part, owner: str) -> Markup:
-    """The table as LaTeX and, from the list of all cells, as CSV."""
+def _to_copy(part: Part, owner: str) -> Markup | None:
+    """The table as LaTeX and, from the list of all cells, as CSV; nothing of a table without cells."""
+    if not part.cells(owner):
+        return None
     texts = {name: view.latex.get(owner) for name, view in part.views.items()}
     shown = {
         name: el("details", el("summary", "LaTeX"), copied(text, "pre")) if text else None
