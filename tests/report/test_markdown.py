@@ -14,7 +14,7 @@ def test_what_fails_comes_first_with_its_reason():
     assert summary(found.comparison, scale="full").splitlines() == [
         "## Verdicts at scale full",
         "",
-        "6 cells, 4 measured (2 distinct), 1 failing.",
+        "6 cells, 4 measured (2 distinct), 1 failing. 1 have runs by others, which are not counted.",
         "",
         "| cell | published | ours | verdict | why |",
         "| --- | --- | --- | --- | --- |",
