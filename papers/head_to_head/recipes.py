@@ -56,6 +56,13 @@ def row(
     return _run(request, _tuned(model, seed))
 
 
+def bm25(request: Request) -> Node:
+    """Rank by Lucene's BM25 with its defaults, passages of BEIR by title and text as two fields."""
+    documents, topics = recipe.corpus(request.collection), recipe.queries(request.dataset)
+    has_titles = request.collection != "msmarco-passage"
+    return recipe.bm25(documents, topics, k1=0.9, b=0.4, multifield=has_titles, depth=DEPTH)
+
+
 def bert() -> Node:
     """The checkpoint that every pre-training starts from."""
     return recipe.backbone("bert-base-uncased", revision="main")

@@ -48,11 +48,14 @@ class Entry:
 
     @property
     def half_width(self) -> float | None:
-        """Half the width of the 95 % interval of the mean over seeds, t · s / √k; None below two seeds."""
+        """Half the width of the 95 % interval of the mean over seeds, t · s / √k.
+
+        None below two seeds, and for what seeds do not change.
+        """
         from scipy.stats import t
 
         values = list(self.seeds.values())
-        if len(values) < 2:
+        if len(values) < 2 or len(set(values)) == 1:
             return None
         return float(t.ppf(0.975, len(values) - 1)) * statistics.stdev(values) / sqrt(len(values))
 

@@ -35,6 +35,7 @@ def test_rows_of_other_seeds_or_without_a_difference_are_not_tested():
 
 def test_the_interval_over_seeds_is_students_and_needs_two():
     assert Entry({1: 0.5}).half_width is None
+    assert Entry({1: 0.5, 2: 0.5}).half_width is None  # what seeds do not change has no variance over them
     entry = Entry({1: 0.1, 2: 0.2, 3: 0.3})
     assert entry.mean == pytest.approx(0.2)
     assert entry.half_width == pytest.approx(4.302652729911275 * 0.1 / 3**0.5)  # t of 0.975 with 2 degrees
