@@ -219,14 +219,16 @@ def test_an_interrupted_run_says_so_in_one_sentence_and_leaves_no_process(start)
     child = start(
         "run", "--cell", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny"
     )  # nothing heavy before Lucene
-    for line in child.stderr:
-        if "lucene_index" in line:
-            break
+    begun = ""
+    while "lucene_index" not in begun:  # its line ends when it does
+        begun += (piece := child.stderr.read(1))
+        assert piece, begun
     lucene = []
     while child.poll() is None and not lucene:
         lucene = psutil.Process(child.pid).children(recursive=True)
     os.kill(child.pid, 2)
     out, err = child.communicate()
     assert (child.returncode, out) == (130, "")
-    assert err.strip() == "repro: interrupted; the same command continues where it stopped"
+    _, *sentences = err.splitlines()  # after the rest of the line that was begun
+    assert sentences == ["repro: interrupted; the same command continues where it stopped"]
     assert psutil.wait_procs(lucene, timeout=10)[1] == []
