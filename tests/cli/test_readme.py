@@ -8,6 +8,7 @@ import click
 import pytest
 import yaml
 
+from repro.api import public
 from repro.cli import cli
 from tests.ci_commands import BLOCK, commands, module, pages
 
@@ -91,3 +92,8 @@ def test_every_page_is_in_the_navigation():
 def test_the_page_of_the_verbs_says_what_the_verbs_say():
     made = module(ROOT / "docs/verbs.py")
     assert made.page() == made.PAGE.read_text(encoding="utf-8"), "run python docs/verbs.py"
+
+
+def test_the_page_of_the_python_api_has_everything_that_can_be_imported():
+    page = (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
+    assert set(public.__all__) <= set(re.findall(r"^::: repro\.(\w+)$", page, re.MULTILINE))
