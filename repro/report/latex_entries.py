@@ -27,6 +27,7 @@ class Entry:
 
 
 def published(c: Compared | None) -> Entry:
+    """The published number as the paper prints it, its marks raised; a dash where there is none."""
     if c is None:
         return Entry("--")
     printed = c.cell.printed

@@ -52,7 +52,7 @@ def test_the_summary_counts_every_table_and_goes_to_standard_output(repro):
     said = repro("report", "--markdown", "costa", "--scale", "tiny")
     assert said.status == 0
     assert said.out.startswith(
-        "## Verdicts at scale tiny\n\n193 cells, 0 failing. Only full scale is compared"
+        "## Verdicts at scale tiny\n\n193 cells, 0 measured (0 distinct), 0 failing. Only full scale is compared"
     )
     assert "| costa | 7 | 4 | 4 |" in said.out
 

@@ -30,7 +30,7 @@ def test_a_page_a_table_and_one_that_leads_to_them(cells):
     pages = _pages(cells)
     assert list(pages) == ["index.md", "toy-table1.md"]
     [line] = [line for line in pages["index.md"].splitlines() if "toy-table1.md" in line]
-    assert line == "| [toy, table 1](toy-table1.md) | two systems | 6 | 4 | 0 | 4 |"
+    assert line == "| [toy, table 1](toy-table1.md) | two systems | 6 | 4 | 1 | 4 |"
 
 
 def test_a_row_has_its_commands_and_what_was_published_and_measured(cells):
