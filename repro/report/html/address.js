@@ -46,10 +46,20 @@ function changed() {
   setAddress(placeNow());
 }
 
+// where the page came by http, a browser has no clipboard for it
+function copyBySelection(text) {
+  const area = document.body.appendChild(document.createElement("textarea"));
+  area.value = text;
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+
 async function copy(button) {
   const rows = lines.filter((line) => (button.form ? !line.hidden : line.dataset.cell.startsWith(button.dataset.cells)));
   const text = button.matches(".csv") ? asCsv(rows) : button.previousElementSibling.textContent;
-  await navigator.clipboard.writeText(text);
+  if (navigator.clipboard) await navigator.clipboard.writeText(text);
+  else copyBySelection(text);
   const said = button.textContent;
   button.textContent = "copied";
   setTimeout(() => { button.textContent = said; }, 1500);

@@ -16,7 +16,7 @@ HOW_TO_READ = (
     "Above stands the published number, beneath what we measured, with a sign for the verdict. "
     "What is not measured as the manifest is now stands in round brackets; a run that others made, "
     "which is no measurement of ours, in square ones. "
-    "Press a number to see how it is defined, judged and made again."
+    "Press a number to see how it is defined, judged and made again; arrow keys go from one to the next."
 )
 
 

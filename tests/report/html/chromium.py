@@ -11,7 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 
-PATIENCE = 60  # seconds
+PATIENCE = 180  # seconds; a machine that is busy takes one to start the browser
 KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, "End": 35, "Home": 36}
 KEYS |= {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 NAMES = ("chromium", "chromium-browser", "google-chrome")

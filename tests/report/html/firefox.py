@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-PATIENCE = 60  # seconds
+PATIENCE = 180  # seconds; a machine that is busy takes one to start the browser
 NAMES = ("firefox-esr", "firefox")
 KEYS = {  # of the WebDriver standard
     "Tab": "\ue004",
