@@ -5,6 +5,7 @@ import shlex
 import shutil
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 
 from repro.cli.plans import GB
 from repro.judging.compared import Compared, Comparison
@@ -88,9 +89,10 @@ def _commands(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[str, 
     lines = []
     if lacks_of(plan).fetch:
         wanted = " ".join(f"--for {place}" for place in places)
-        lines.append((f"repro data fetch {wanted}", f"fetches it, asking once, into {data_folder()}"))
+        place = str(data_folder()).replace(f"{Path.home()}/", "~/", 1)
+        lines.append((f"repro data fetch {wanted}", f"fetches it, asking once, into {place}"))
     if plan.scale.compares_with_paper:
-        lines.append((f"repro run {words} --scale tiny", "rehearses it on embedded data in minutes"))
+        lines.append((f"repro run {words} --scale tiny", "rehearses it on embedded data"))
     return [*lines, (f"repro plan {words}", "lists every stage, and what it lacks")]
 
 
@@ -166,12 +168,12 @@ def _columns(lines: Sequence[tuple[str, str]]) -> None:
     from repro.cli.printing import laid_out
 
     width, room = max(len(first) for first, _ in lines), shutil.get_terminal_size().columns
-    beside = width <= room / 2
+    longest = max(len(word) for _, second in lines for word in second.split())
+    beside = width <= room / 2 and width + longest + 4 <= room
+    start, indent = (f"  {{:{width}}}  ", " " * (width + 4)) if beside else ("  {}\n      ", "      ")
     for first, second in lines:
         if not laid_out():
             print(f"  {first:{width}}  {second}")
             continue
-        start = f"  {first:{width}}  " if beside else f"  {first}\n      "
-        indent = " " * (width + 4) if beside else "      "
         folded = textwrap.wrap(second, room - len(indent), break_on_hyphens=False, break_long_words=False)
-        print(start + f"\n{indent}".join(folded))
+        print(start.format(first) + f"\n{indent}".join(folded))

@@ -1,5 +1,7 @@
 """``repro run`` where nothing of the selection can run: what it takes, and the commands that help."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.conftest import CELL
@@ -68,8 +70,9 @@ def test_the_rows_with_something_on_record_are_shown_above(repro, toy, folders):
 
 def test_on_eighty_columns_no_line_is_longer_and_no_word_torn(repro, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    monkeypatch.setenv("XDG_DATA_HOME", str(Path.home() / ".local/share"))
     lines = repro("run", *LACKING_A_GPU).out.splitlines()
     commands = [line for line in lines if line.startswith("  repro ")]
     assert max(len(line) for line in lines) <= 80 and len(commands) == 3
     assert "  bm25neg.seed, hardneg.seed" in lines
+    assert any("~/.local/share/repro-bench/collections" in line for line in lines)

@@ -17,34 +17,25 @@ LIGHT: Kind = ("light",)
 
 
 @dataclass
-class _Done:
-    """What nodes of one kind took; ``counted`` says whether the operations of all are known."""
-
-    seconds: list[float] = field(default_factory=list)
-    operations: float = 0.0
-    counted: bool = True
-
-    def add(self, seconds: float, operations: float) -> None:
-        bisect.insort(self.seconds, seconds)
-        self.operations, self.counted = self.operations + operations, self.counted and operations > 0
-
-
-@dataclass
 class Pace:
     """Seconds of nodes that are done, by what they were.
 
     A node is expected to take what those of its stage and objective took, else those of its stage; where
     operations can be counted, in proportion to them. A heavy stage of which none is done goes by the
-    operations a second of other heavy ones, a light one by the median of light ones.
+    operations a second of other heavy ones, a light one by the seconds of light ones. Of several the median
+    counts, the lower of two: the first of a kind also loads libraries.
     """
 
-    _done: dict[Kind, _Done] = field(default_factory=dict)
+    _seconds: dict[Kind, list[float]] = field(default_factory=dict)
+    _by_operation: dict[Kind, list[float]] = field(default_factory=dict)
     _operations: dict[str, float] = field(default_factory=dict)
 
     def learn(self, node: Node, seconds: float) -> None:
         """Take note of the seconds of a node that is done."""
         for kind in _kinds(node):
-            self._done.setdefault(kind, _Done()).add(seconds, self._work(node))
+            bisect.insort(self._seconds.setdefault(kind, []), seconds)
+            if operations := self._work(node):
+                bisect.insort(self._by_operation.setdefault(kind, []), seconds / operations)
 
     def learn_stored(self, nodes: Iterable[Node], store: Store) -> None:
         """Take note of what records of stored artefacts say."""
@@ -61,17 +52,20 @@ class Pace:
         """Seconds that a node will take; None where nothing done is like it."""
         operations = self._work(node)
         for kind in _kinds(node):
-            done = self._done.get(kind)
-            if done and done.counted and operations:
-                return sum(done.seconds) * operations / done.operations
-            if done and kind != HEAVY:
-                return done.seconds[len(done.seconds) // 2]
+            if operations and kind in self._by_operation:
+                return operations * _median(self._by_operation[kind])
+            if kind in self._seconds and kind != HEAVY:
+                return _median(self._seconds[kind])
         return None
 
     def _work(self, node: Node) -> float:
         if node.fingerprint not in self._operations:
             self._operations[node.fingerprint] = work(node).operations
         return self._operations[node.fingerprint]
+
+
+def _median(ordered: list[float]) -> float:
+    return ordered[(len(ordered) - 1) // 2]
 
 
 def _kinds(node: Node) -> list[Kind]:

@@ -56,6 +56,14 @@ def test_a_light_node_of_a_new_kind_takes_the_median_of_light_ones():
     assert pace.expected(Node("queries", {"dataset": "msmarco-passage/dev/small"})) == 2
 
 
+def test_the_first_of_a_kind_which_loads_libraries_is_soon_outvoted():
+    pace = Pace()
+    pace.learn(_pretrain("mlm"), 30)
+    assert pace.expected(_pretrain("mlm")) == pytest.approx(30)
+    pace.learn(_pretrain("mlm"), 2)
+    assert pace.expected(_pretrain("mlm", 200)) == pytest.approx(4)
+
+
 def test_what_stored_artefacts_say_of_their_seconds_is_known_from_the_start(tmp_path):
     store, pace = Store(tmp_path), Pace()
     store.build(LIGHT, lambda directory: {"seconds": 3.5}, waiting=lambda: None)
