@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -20,13 +20,22 @@ from repro.recipe import Objective, Optimisation
 from repro.stage_table import STAGES
 from repro.training.declaration import declaration
 
-MASKED_LANGUAGE_MODEL = Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel")
+# Of a backbone trained from scratch: BERT's masking, and what else the objective asks for.
+MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}
+OBJECTIVES = {
+    "mlm": (Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel"), {"reduction": "mean"}),
+    "neighbours": (
+        Objective("neighbours", 1, "repro.nn.neighbours:NeighbouringSentences"),
+        {"sentence_end": "."},
+    ),
+}
 HIDDEN_SIZE = 768  # of the papers' backbones
 # Anserini's tuned parameters for MS MARCO passages
 OFFICIAL_BM25 = {"k1": 0.82, "b": 0.68, "multifield": False}
 
 
 class _Backbone(Strict):
+    objective: Literal["mlm", "neighbours"] = "mlm"
     corpus: str
     vocabulary: int
     initialise: dict[str, int | float]
@@ -144,12 +153,17 @@ class Scale:
         return self.facts.replace.get(name, value)
 
     @functools.cached_property
-    def _backbone(self) -> Node:
-        """A BERT of this scale, trained by masked language modelling on this scale's text."""
+    def random_backbone(self) -> Node:
+        """A BERT of this scale with random weights, over the vocabulary of this scale's text."""
         facts = self.facts.backbone
+        vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": recipe.corpus(facts.corpus)})
+        return Node("initialise", dict(facts.initialise), {"tokenizer": vocabulary})
+
+    @functools.cached_property
+    def _backbone(self) -> Node:
+        """A BERT of this scale, trained on this scale's text."""
+        facts, blank = self.facts.backbone, self.random_backbone
         text = recipe.corpus(facts.corpus)
-        vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": text})
-        blank = Node("initialise", dict(facts.initialise), {"tokenizer": vocabulary})
         length = int(facts.pretrain["length"])
         how = {"length": length, "policy": "chunk", "titles": True, "separator": " "}
         tokens = Node("tokenize", how, {"corpus": text, "model": blank})
@@ -164,8 +178,8 @@ class Scale:
             precision="fp32",
             seed=facts.initialise["seed"],
         )
-        options = {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"}
-        objective = MASKED_LANGUAGE_MODEL
+        objective, options = OBJECTIVES[facts.objective]
+        options = {"masking": MASKING} | options
         return recipe.pretrain(tokens, objective=objective, options=options, optimisation=optimisation)
 
     def _negatives(self, node: Node) -> Node:

@@ -37,7 +37,7 @@ def test_every_objective_and_stage_of_the_recipes_is_run_on_every_push(repro):
     every = repro("plan", "--all", "--scale", "smoke", "--json").json
     assert {node["params"].get("max_steps") for node in every if "objective" in node["params"]} == {2}
     all_stages, all_objectives = stages_and_objectives(every)
-    assert objectives == all_objectives
+    assert objectives == all_objectives | {"neighbours"}  # of tiny's backbone; of that of smoke it is mlm
     assert all_stages - stages == {"mine_answers"}
     assert "mine_answers.run(" in (ROOT / "tests/stages/test_mine_answers.py").read_text()
 

@@ -16,6 +16,7 @@ from repro.nn.cross_encoder import CrossEncoder
 from repro.nn.distilled_bi_encoder import DistilledBiEncoder
 from repro.nn.mlm import MaskedLanguageModel
 from repro.nn.multi_view_bi_encoder import MultiViewBiEncoder
+from repro.nn.neighbours import NeighbouringSentences
 from repro.training.micro_batches import collated_in_parts
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
@@ -83,6 +84,7 @@ BI_ENCODER = LENGTHS | {
 NAMES = (
     "mlm",
     "summed mlm",
+    "neighbours",
     "costa",
     "costa clean",
     "costa summed",
@@ -112,7 +114,7 @@ class Texts:
     """Rows of tokens for pre-training, queries with passages and scores for the rest."""
 
     def __init__(self, name: str, count: int = COUNT):
-        self.ranks, self.count = not ("mlm" in name or "costa" in name), count
+        self.ranks, self.count = not ("mlm" in name or "costa" in name or name == "neighbours"), count
 
     def __len__(self) -> int:
         return self.count
@@ -154,6 +156,9 @@ def _objective(name: str, model, tokenizer) -> nn.Module:
         return MaskedLanguageModel(
             model, tokenizer, reduction="sum" if name.startswith("summed") else "mean", **masking
         )
+    if name == "neighbours":
+        shared = {name: SPANS[name] for name in ("masking", "length", "seed")}
+        return NeighbouringSentences(model, tokenizer, sentence_end=".", **shared)
     if "costa" in name:
         given = SPANS | {"contrastive_input": "clean" if "clean" in name else "masked"}
         given["reduction"] = "sum" if "summed" in name else "mean"

@@ -46,7 +46,7 @@ def test_a_line_tells_number_row_table_collection_seconds_and_the_rest(tmp_path,
 def test_a_training_tells_its_steps_as_they_are_known(tmp_path):
     nodes = _planned(("hardneg.costa",), columns=1).nodes
     told = [describe(node) for node in nodes if "max_steps" in node.params]
-    assert any("pretrain mlm on tiny/text, 300 steps (" in line for line in told)
+    assert any("pretrain neighbours on tiny/text, 600 steps (" in line for line in told)
     assert any(
         re.search(r"finetune contrastive on tiny/passage/train, at most \d+ steps \(", t) for t in told
     )

@@ -29,9 +29,10 @@ Examples:
 @click.option(
     "--engine",
     type=click.Choice(tuple(ENGINES)),
-    default="inline",
+    default="auto",
     show_default=True,
-    help="One stage after another; as many processes as fit; or jobs of Slurm.",
+    help="inline: one stage after another; local: as many processes as fit; slurm: jobs; auto: local for"
+    " several small trainings, else inline.",
 )
 @click.option("--jobs", type=int, metavar="N", help="Stages at once, of the engine local.")
 @click.option(

@@ -1,10 +1,11 @@
 """``repro stage``"""
 
 import signal
+import sys
 
 import click
 
-from repro.errors import StoreError, UsageError
+from repro.errors import ReproError, StoreError, UsageError
 from repro.locations import Locations
 
 
@@ -14,24 +15,44 @@ from repro.locations import Locations
 def command(fingerprint, store):
     """Build one artefact of an earlier plan by its fingerprint (or its first digits).
 
-    This is the unit of work that engines hand out: its inputs must be stored.
+    This is the unit of work that engines hand out: its inputs must be stored. With - in place of a
+    fingerprint, standard input names one after another, as an engine writes them.
     """
-    from repro.machine.system import launched_rank
-    from repro.progress import TerminalProgress
     from repro.running.engines.child import end_with_parent
-    from repro.running.engines.inline import run_node
-    from repro.store import Store, make_writable
+    from repro.running.engines.workers import serve
+    from repro.store import Store
 
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the next attempt goes on, so it may end at once
-    end_with_parent()
     opened = Store(Locations.resolve(store).store)
-    node = opened.remembered(fingerprint)
-    if opened.state(node) == "damaged":
+    if fingerprint == "-":
+        serve(lambda ordered: _status(opened, ordered))
+    end_with_parent()
+    _build(opened, fingerprint)
+
+
+def _status(store, fingerprint: str) -> int:
+    """Build, and say what went wrong as the command line does. The exit status."""
+    try:
+        _build(store, fingerprint)
+    except (ReproError, OSError) as error:
+        print(f"repro: {error}", file=sys.stderr)
+        return getattr(error, "exit_status", 2)
+    return 0
+
+
+def _build(store, fingerprint: str) -> None:
+    from repro.machine.system import launched_rank
+    from repro.progress import TerminalProgress
+    from repro.running.engines.inline import run_node
+    from repro.store import make_writable
+
+    node = store.remembered(fingerprint)
+    if store.state(node) == "damaged":
         raise StoreError(f"artefact {node} is damaged; `repro verify --rebuild` removes it")
-    absent = [f"{p} ({state})" for p in node.parents() if (state := opened.state(p)) != "stored"]
+    absent = [f"{p} ({state})" for p in node.parents() if (state := store.state(p)) != "stored"]
     if absent:
         raise UsageError(f"{node} needs {', '.join(absent)}; the store must hold it")
-    make_writable(opened.root)
-    path = run_node(node, opened, TerminalProgress())
+    make_writable(store.root)
+    path = run_node(node, store, TerminalProgress())
     if launched_rank() == 0:
         print(path)

@@ -63,7 +63,7 @@ HARD = (
 def wiki() -> Collection:
     """360 passages of 60 towns and 7 hard cases; 160 train, 60 dev and 67 test questions."""
     draw = Draw("tiny/wiki")
-    world = deeds(draw, people(draw, 120, towns=60), each=3)
+    world = deeds(draw, people(draw, 120), each=3)
     ids = shuffled_ids(draw, len(world), first=1)
     texts = [tell(deed, draw, asides=0.2) for deed in world]
     documents = [

@@ -23,7 +23,7 @@ SECTIONS = ("Early years", "On the road", "At home again", "Later days")
 def passages() -> Collection:
     """900 passages on 300 people: two deeds of each for train, one for evaluation (150 dev, 75 a graded)."""
     draw = Draw("tiny/passage")
-    world = deeds(draw, people(draw, 300, towns=60), each=3, of=SHORT_DEED)
+    world = deeds(draw, people(draw, 300), each=3, of=SHORT_DEED)
     documents, ids = _tales(world, draw)
     lives = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
     everywhere = tuple(zip(ids, world, strict=True))
@@ -47,7 +47,7 @@ def many_passages() -> Collection:
     third of which no training question asks for, it rather learns which ones those are.
     """
     draw = Draw("tiny/passage-many")
-    done = {deed.keys: deed for deed in deeds(draw, people(draw, 805, towns=60), each=3, of=SHORT_DEED)}
+    done = {deed.keys: deed for deed in deeds(draw, people(draw, 805), each=3, of=SHORT_DEED)}
     world = list(done.values())[:2400]  # no two alike: there would be no question for one of them
     documents, ids = _tales(world, draw)
     lives = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
@@ -67,7 +67,7 @@ def many_passages() -> Collection:
 def documents() -> Collection:
     """150 documents, each a life in four sections: the first two for train, the others for evaluation."""
     draw = Draw("tiny/document")
-    persons = people(draw, 150, towns=50)
+    persons = people(draw, 150)
     world = deeds(draw, persons, each=4)
     ids = [f"{number}" for number in shuffled_ids(draw, len(persons), first=1000)]
     lives = {id: world[4 * i : 4 * i + 4] for i, id in enumerate(ids)}

@@ -16,20 +16,21 @@ STORIES = (
     "{name} of {town} was {a_trait} {trade}. The story goes that {a_thing} was {participle} {time} "
     "at the {place}, once {occasion} was over. {a_helper} told it to everyone in the year {year}.",
 )
-# Shorter, of deeds without occasion and helper: what a model of two layers can learn to read in minutes.
+# Sentences, of deeds without occasion and helper: what a model of two layers can learn to read in minutes.
 TALES = (
     "{name}, {a_trait} {trade} from {town}, {past} {a_thing} by the {place} {time}.",
     "In {town} there lived {a_trait} {trade} called {name}, "
     "who {past} {a_thing} {time}, close to the {place}.",
     "People of {town} still talk about {name}, {a_trait} {trade}: "
     "{a_thing} was {participle} not far from the {place} {time}.",
-    "{name} of {town} was {a_trait} {trade}. Some say that {a_thing} was {participle} {time} at the {place}.",
+    "{name} of {town} was {a_trait} {trade}, and some say that {a_thing} was {participle} {time} "
+    "at the {place}.",
 )
 # Of deeds only: what two texts on one deed share is then its concepts, in other words, and no name.
 NAMELESS = (
     "{a_trait} {trade} {past} {a_thing} {time}, near the {place}.",
     "{time} {a_thing} was {participle} at the {place} by {a_trait} {trade}.",
-    "By the {place}, {a_thing} was {participle} {time}. It was the work of {a_trait} {trade}.",
+    "By the {place}, {a_thing} was {participle} {time}, and it was the work of {a_trait} {trade}.",
     "It was {a_trait} {trade} who {past} {a_thing} {time}, close to the {place}.",
 )
 # Said of other concepts than the deed's own: they mislead whoever only counts words.

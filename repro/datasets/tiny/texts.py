@@ -23,9 +23,9 @@ NOUNS = ("object", "trade", "helper", "place", "occasion")
 
 
 def articles() -> Collection:
-    """1,200 articles, titled with a name, on a deed told once with the name and twice or thrice without."""
+    """1,200 articles titled with a name: a sentence with it, and two without that tell its deed again."""
     draw = Draw("tiny/text")
-    persons = people(draw, 1200, towns=80)
+    persons = people(draw, 1200, asked=False)
     told = deeds(draw, persons, each=1, of=SHORT_DEED)
     return Collection(
         tuple(
@@ -38,7 +38,7 @@ def articles() -> Collection:
 def books() -> Collection:
     """40 books without titles, ten deeds of five people each."""
     draw = Draw("tiny/text/books")
-    persons = people(draw, 200, towns=60)
+    persons = people(draw, 200, asked=False)
     return Collection(
         tuple(
             Document(
@@ -50,9 +50,9 @@ def books() -> Collection:
 
 
 def _article(deed: Deed, draw: Draw) -> list[str]:
-    lines = [tell(deed, draw, asides=0.0, stories=NAMELESS) for _ in range(2 + draw.below(2))]
-    lines.insert(0, tell(deed, draw, asides=0.0, stories=TALES))
-    return [f"{line}{_note(deed, draw)}" if number == 1 else line for number, line in enumerate(lines)]
+    stories = (TALES, NAMELESS, NAMELESS)
+    lines = [tell(deed, draw, asides=0.0, stories=each) for each in stories]
+    return [*lines[:-1], f"{lines[-1]}{_note(deed, draw)}"]
 
 
 def _chapters(told: Sequence[Deed], draw: Draw) -> list[str]:
@@ -60,7 +60,7 @@ def _chapters(told: Sequence[Deed], draw: Draw) -> list[str]:
 
 
 def _note(deed: Deed, draw: Draw) -> str:
-    if draw.chance(0.6):
+    if draw.chance(0.9):
         return ""
     first, second = draw.sample(draw.pick(slots()[draw.pick(NOUNS)]).forms, 2)
     if not first.startswith("a "):

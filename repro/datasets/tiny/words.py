@@ -11,6 +11,7 @@ from repro.datasets.tiny.draw import Draw
 ONSETS = ("b", "br", "d", "dr", "f", "gr", *"hjklmnprs", "sk", "t", "th", "v", "z")
 VOWELS = ("a", "e", "i", "o", "u", "ae", "oa")
 CODAS = ("l", "n", "r", "th", "nd", "rk", "lm", "st", "v", "ld")
+GIVEN_ENDINGS = ("a", "en", "is", "o", "un", "ya")
 FAMILY_ENDINGS = ("ovar", "esh", "imel", "undo", "arrik", "ithe", "ogan", "ulla")
 TOWN_ENDINGS = ("avon", "esk", "umbra", "oril", "atha", "ynde", "orno", "eshi")
 
@@ -39,19 +40,27 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
-def invented_names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
-    """``n`` different names, of families or towns, that end in one of ``endings``."""
+@functools.cache
+def names() -> tuple[tuple[str, str], ...]:
+    """All pairs of 50 given and 50 family names, in an order of their own: few enough to be whole words of a
+    small vocabulary, and shared by all collections."""
+    draw = Draw("tiny/names")
+    given, families = _invented(draw, GIVEN_ENDINGS, 50), _invented(draw, FAMILY_ENDINGS, 50)
+    pairs = [(first, last) for first in given for last in families]
+    return tuple(draw.sample(pairs, len(pairs)))
+
+
+@functools.cache
+def towns() -> tuple[str, ...]:
+    """The names of 24 towns, shared by all collections."""
+    return tuple(_invented(Draw("tiny/towns"), TOWN_ENDINGS, 24))
+
+
+def _invented(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
+    """``n`` different names that end in one of ``endings``."""
     found: dict[str, None] = {}
     while len(found) < n:
         found[_syllable(draw).capitalize() + draw.pick(endings)] = None
-    return list(found)
-
-
-def given_names(draw: Draw, n: int) -> list[str]:
-    """``n`` different given names of two syllables."""
-    found: dict[str, None] = {}
-    while len(found) < n:
-        found[(draw.pick(ONSETS) + draw.pick(VOWELS) + _syllable(draw)).capitalize()] = None
     return list(found)
 
 

@@ -4,17 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from repro.datasets.tiny.draw import Draw
-from repro.datasets.tiny.words import (
-    FAMILY_ENDINGS,
-    TOWN_ENDINGS,
-    Concept,
-    given_names,
-    invented_names,
-    slots,
-)
+from repro.datasets.tiny.words import Concept, names, slots, towns
 
 PERSONAL = ("trait", "trade")
 DEED = ("act", "quality", "object", "place", "time", "occasion", "helper")
+TOLD_ONLY = 1400  # pairs of names that occur in pre-training text alone
 SHORT_DEED = DEED[:5]  # what one sentence can hold
 
 
@@ -37,13 +31,12 @@ class Deed:
     keys: frozenset[str]
 
 
-def people(draw: Draw, n: int, *, towns: int) -> list[Person]:
-    """``n`` people, each in one of ``towns`` invented towns."""
-    homes = invented_names(draw, TOWN_ENDINGS, towns)
-    families = invented_names(draw, FAMILY_ENDINGS, n)
+def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
+    """``n`` people of different names; ``asked`` for in questions or not, with names of their own."""
+    pairs = names()[:TOLD_ONLY] if not asked else names()[TOLD_ONLY:]
     return [
-        Person(f"{given} {family}", draw.pick(homes), {slot: draw.pick(slots()[slot]) for slot in PERSONAL})
-        for given, family in zip(given_names(draw, n), families, strict=True)
+        Person(f"{given} {family}", draw.pick(towns()), {slot: draw.pick(slots()[slot]) for slot in PERSONAL})
+        for given, family in draw.sample(pairs, n)
     ]
 
 

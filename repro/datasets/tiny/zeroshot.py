@@ -13,7 +13,7 @@ def beir() -> Collection:
     For those the document itself comes back first and must be ignored; the relevant one tells the deed anew.
     """
     draw = Draw("tiny/beir")
-    world = deeds(draw, people(draw, 90, towns=40), each=3)
+    world = deeds(draw, people(draw, 90), each=3)
     ids = shuffled_ids(draw, len(world) + 15, first=1)
     told = dict(zip(ids, world + world[:15], strict=True))
     documents = {
@@ -36,7 +36,7 @@ def beir() -> Collection:
 def forum(name: str) -> Collection:
     """120 posts, of which 24 ask again what another one asks; 36 questions with one or two relevant posts."""
     draw = Draw(f"tiny/cqadupstack/{name}")
-    world = deeds(draw, people(draw, 96, towns=1), each=1)
+    world = deeds(draw, people(draw, 96), each=1)
     ids = shuffled_ids(draw, 120, first=1)
     posts = list(zip(ids, world + world[:24], strict=True))
     documents = [

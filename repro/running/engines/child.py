@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import repro
@@ -68,6 +68,37 @@ def end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def environment(threads: int, more: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a process that carries out stages; what the user's says of threads goes first."""
+    stated = {"PYTHONPATH": import_path(), "PYTHONSAFEPATH": "1", **more}
+    return {"OMP_NUM_THREADS": str(threads), **os.environ, **stated}
+
+
+def new_log(node: Node, store: Store) -> Path:
+    """An empty file of this process for what the node's stage says; never one that was there before."""
+    log = store.log(node).with_suffix(f".{os.getpid()}.err")
+    with translated(store.root):
+        log.parent.mkdir(parents=True, exist_ok=True)
+        created(log, "xb").close()
+    return log
+
+
+def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str | Obstacle | None:
+    """None when a stage with this exit status stored its artefact, else a sentence, or an obstacle."""
+    if status == 0:
+        log.unlink(missing_ok=True)
+        return None
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    sentences = [line.removeprefix("repro: ") for line in lines if line.startswith("repro: ")]
+    if sentences and (status in (2, 3, 4) or processes > 1):  # torchrun has a status of its own
+        log.unlink(missing_ok=True)
+        cause, _, remedy = sentences[-1].partition("; ")
+        return Obstacle(cause, remedy) if status == 4 else sentences[-1]
+    how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+    often = ", as happens where memory runs out," if status == -signal.SIGKILL else ""
+    return f"stage {node} {how}{often} without a word (log: {log})"
+
+
 class Child:
     """A running stage; its standard error is kept in ``log`` for as long as it may be of use.
 
@@ -81,41 +112,24 @@ class Child:
         self, node: Node, store: Store, *, threads: int, gpus: Sequence[str] | None, processes: int = 1
     ):
         self.node, self.gpus, self.processes = node, gpus, processes
-        self.log = store.log(node).with_suffix(f".{os.getpid()}.err")
-        stated = {"PYTHONPATH": import_path(), "PYTHONSAFEPATH": "1", WATCHES: "1"}
-        environment = {"OMP_NUM_THREADS": str(threads), **os.environ, **stated}
-        if gpus is not None:
-            environment["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
-        with translated(store.root):
-            self.log.parent.mkdir(parents=True, exist_ok=True)
-            with created(self.log, "xb") as errors:
-                self.process = subprocess.Popen(
-                    command(node, store, processes=processes),
-                    env=environment,
-                    stdin=_lifeline(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=errors,
-                    start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others
-                )
+        self.log = new_log(node, store)
+        visible = {} if gpus is None else {"CUDA_VISIBLE_DEVICES": ",".join(gpus)}
+        with translated(store.root), open(self.log, "ab") as errors:
+            self.process = subprocess.Popen(
+                command(node, store, processes=processes),
+                env=environment(threads, {WATCHES: "1", **visible}),
+                stdin=_lifeline(),
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others
+            )
 
     def ended(self) -> bool:
         return self.process.poll() is not None
 
     def result(self) -> str | Obstacle | None:
         """None when the stage that ended stored its artefact, else a sentence, or an obstacle."""
-        status = self.process.returncode
-        if status == 0:
-            self.log.unlink(missing_ok=True)
-            return None
-        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
-        sentences = [line.removeprefix("repro: ") for line in lines if line.startswith("repro: ")]
-        if sentences and (status in (2, 3, 4) or self.processes > 1):  # torchrun has a status of its own
-            self.log.unlink(missing_ok=True)
-            cause, _, remedy = sentences[-1].partition("; ")
-            return Obstacle(cause, remedy) if status == 4 else sentences[-1]
-        how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-        often = ", as happens where memory runs out," if status == -signal.SIGKILL else ""
-        return f"stage {self.node} {how}{often} without a word (log: {self.log})"
+        return result_of(self.node, self.process.returncode, self.log, processes=self.processes)
 
 
 def stop(children: Sequence[Child]) -> None:

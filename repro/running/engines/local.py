@@ -14,12 +14,14 @@ from repro.running.course import Course
 from repro.running.description import places
 from repro.running.engines.child import Child, stop
 from repro.running.engines.torchrun import SHARED
+from repro.running.engines.workers import Errand, Workers
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
 from repro.running.runner import Options, Outcome, held_back, prepare
 from repro.stage_table import STAGES
 from repro.store import Store
 
+STAY = True  # whether processes go on to the next stage
 LOOK = 0.05  # seconds between looks at the children
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -75,6 +77,8 @@ class _Run:
         self.waiting, self.running = needed, []
         self.unsettled = {node.fingerprint for node in needed}  # neither stored nor held back nor failed
         self.free, self.has_gpus = gpus(), bool(gpus())
+        self.share = max(1, cores() // self.jobs)
+        self.workers = Workers(store, threads=self.share)
         self.outcome = Outcome()
 
     def carry_out(self) -> Outcome:
@@ -90,6 +94,7 @@ class _Run:
                         self._start()
             finally:
                 stop(self.running)
+                self.workers.close()
         if received:
             raise KeyboardInterrupt
         return self.outcome
@@ -108,11 +113,15 @@ class _Run:
                 left.append(node)
         self.waiting = left
 
-    def _child(self, node: Node) -> Child:
+    def _child(self, node: Node) -> Child | Errand:
+        """The node's stage in a process of its own where there are GPUs, whose memory ends with it."""
+        if not self.has_gpus and STAY:
+            return self.workers.begin(node)
         wanted = self._wanted(node)
         gpus = [self.free.pop(0) for _ in range(wanted)] if self.has_gpus else None
-        processes, share = max(1, wanted), max(1, cores() // self.jobs)
-        return Child(node, self.store, threads=max(1, share // processes), gpus=gpus, processes=processes)
+        processes = max(1, wanted)
+        threads = max(1, self.share // processes)
+        return Child(node, self.store, threads=threads, gpus=gpus, processes=processes)
 
     def _wanted(self, node: Node) -> int:
         """How many GPUs the node's stage takes."""
@@ -120,8 +129,9 @@ class _Run:
             return 0
         return self.gpus_per_stage if node.stage in SHARED else 1
 
-    def _settle(self, child: Child) -> None:
+    def _settle(self, child: Child | Errand) -> None:
         self.running.remove(child)
+        self.workers.release(child)
         self.free += child.gpus or ()
         fingerprint, result = child.node.fingerprint, child.result()
         self.unsettled.discard(fingerprint)

@@ -1,6 +1,35 @@
 """The engines by name: each a function that carries out a plan."""
 
+from repro.graph import walk
+from repro.machine.system import cores
+from repro.progress import Progress
 from repro.running.engines import inline, local, slurm
-from repro.running.runner import Engine
+from repro.running.plan import Plan
+from repro.running.runner import Engine, Options, Outcome
+from repro.store import Store
 
-ENGINES: dict[str, Engine] = {"inline": inline.execute, "local": local.execute, "slurm": slurm.execute}
+TRAININGS = ("pretrain", "finetune")
+
+
+def fitting(plan: Plan, store: Store) -> str:
+    """``local`` where small trainings fit beside one another, else ``inline``.
+
+    That is at scales with a backbone of their own, whose stages want one core each, on a machine with
+    several and no GPU, when more than one training is missing.
+    """
+    if plan.scale.facts.backbone is None or cores() < 2 or local.gpus():
+        return "inline"
+    missing = walk(plan.ends, until=lambda node: store.state(node) == "stored")
+    return "local" if sum(node.stage in TRAININGS for node in missing) > 1 else "inline"
+
+
+def _auto(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
+    return ENGINES[fitting(plan, store)](plan, store, progress, options)
+
+
+ENGINES: dict[str, Engine] = {
+    "auto": _auto,
+    "inline": inline.execute,
+    "local": local.execute,
+    "slurm": slurm.execute,
+}

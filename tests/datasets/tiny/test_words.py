@@ -1,5 +1,4 @@
-from repro.datasets.tiny.draw import Draw
-from repro.datasets.tiny.words import FAMILY_ENDINGS, given_names, invented_names, slots, with_article
+from repro.datasets.tiny.words import names, slots, towns, with_article
 
 
 def test_no_form_belongs_to_two_concepts_and_every_concept_has_two_or_three():
@@ -15,11 +14,13 @@ def test_every_act_has_a_base_and_a_past_form():
 
 
 def test_invented_names_are_different_and_none_is_a_word_of_the_vocabulary():
-    names = invented_names(Draw("n"), FAMILY_ENDINGS, 300) + given_names(Draw("m"), 300)
+    given, families = ({pair[side] for pair in names()} for side in (0, 1))
+    invented = [*given, *families, *towns()]
+    assert len(names()) == len(set(names())) == len(given) * len(families) == 2500
     forms = [form for concepts in slots().values() for concept in concepts for form in concept.forms]
     vocabulary = {word for form in forms for word in form.split()}
-    assert len(set(names)) == len(names) and vocabulary.isdisjoint(name.lower() for name in names)
-    assert all(name[0].isupper() and name.isalpha() for name in names)
+    assert len(set(invented)) == 124 and vocabulary.isdisjoint(name.lower() for name in invented)
+    assert all(name[0].isupper() and name.isalpha() for name in invented)
 
 
 def test_the_article_follows_the_sound():

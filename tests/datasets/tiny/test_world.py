@@ -10,7 +10,7 @@ from repro.datasets.tiny.world import agreement, deeds, people, question
 @pytest.fixture
 def world():
     draw = Draw("test")
-    return deeds(draw, people(draw, 30, towns=5), each=3)
+    return deeds(draw, people(draw, 30), each=3)
 
 
 def test_a_person_keeps_trait_and_trade_in_every_deed(world):

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from repro.manifest.cells import select
-from repro.running.engines import child
+from repro.running.engines import child, local
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
@@ -63,12 +63,13 @@ def make():
 
 @pytest.fixture
 def pretended(monkeypatch):
-    """Children run ``STAGE`` instead of a stage."""
+    """Every stage is a child of its own, which runs ``STAGE`` instead."""
 
     def command(node, store, python=sys.executable, *, processes=1):
         return [python, "-c", STAGE, node.fingerprint, str(store.root)]
 
     monkeypatch.setattr(child, "command", command)
+    monkeypatch.setattr(local, "STAY", False)
 
 
 def told(store) -> list[list[str]]:

@@ -1,0 +1,94 @@
+"""Processes that go on to the next stage, with real stages of the embedded collection."""
+
+import os
+import signal
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from repro.progress import Progress
+from repro.running.engines import local
+from repro.running.engines.table import fitting
+from repro.running.engines.workers import Workers
+from repro.running.runner import Options
+
+LIGHT = ("corpus", "queries", "qrels")
+
+
+@pytest.fixture
+def nodes(make):
+    return [node for node in make(("bm25",)).nodes if node.stage in LIGHT]
+
+
+@pytest.fixture
+def workers(store, nodes):
+    store.remember(nodes)
+    pool = Workers(store, threads=1)
+    yield pool
+    pool.close()
+
+
+def _wait(errand):
+    until = time.monotonic() + 120
+    while not errand.ended() and time.monotonic() < until:
+        time.sleep(0.02)
+    return errand.result()
+
+
+def test_one_process_builds_one_artefact_after_another(workers, store, nodes):
+    processes = set()
+    for node in nodes:
+        errand = workers.begin(node)
+        processes.add(errand.process.pid)
+        assert _wait(errand) is None and store.state(node) == "stored"
+        workers.release(errand)
+    assert len(processes) == 1 and not list((store.root / "logs").iterdir())
+    workers.close()
+    assert errand.process.poll() is not None
+
+
+def test_a_refusal_is_its_sentence_and_the_process_goes_on(workers, store, make, nodes):
+    needs_others = next(node for node in make(("bm25",)).nodes if node.inputs)
+    store.remember([needs_others])
+    errand = workers.begin(needs_others)
+    assert "the store must hold it" in _wait(errand)
+    workers.release(errand)
+    again = workers.begin(nodes[0])
+    assert again.process is errand.process and _wait(again) is None
+
+
+def test_a_process_that_is_killed_is_told_and_replaced(workers, nodes):
+    errand = workers.begin(nodes[0])
+    os.killpg(errand.process.pid, signal.SIGKILL)
+    assert "was ended by SIGKILL" in _wait(errand)
+    workers.release(errand)
+    other = workers.begin(nodes[0])
+    assert other.process.pid != errand.process.pid and _wait(other) is None
+
+
+def test_a_process_ends_when_its_engine_is_gone(workers, nodes):
+    errand = workers.begin(nodes[0])
+    errand.process.stdin.close()  # as the kernel does for an engine that was killed
+    assert errand.process.wait(60) == -signal.SIGKILL
+
+
+def test_small_trainings_run_beside_one_another_unless_an_engine_is_named(make, store, monkeypatch):
+    monkeypatch.setattr("repro.running.engines.table.cores", lambda: 2)
+    monkeypatch.setattr(local, "gpu", lambda: None)
+    assert fitting(make(("bm25",)), store) == "inline"
+    assert fitting(make(("bert", "ict")), store) == "local"
+    monkeypatch.setattr("repro.running.engines.table.cores", lambda: 1)
+    assert fitting(make(("bert", "ict")), store) == "inline"
+    monkeypatch.setattr("repro.running.engines.table.cores", lambda: 2)
+    monkeypatch.setattr(local, "gpu", lambda: [("a GPU", 1)])
+    assert fitting(make(("bert", "ict")), store) == "inline"
+
+
+def test_an_engine_with_workers_has_the_outcome_of_one_stage_after_another(make, store):
+    plan = make(("bm25",))
+    light = [node for node in plan.nodes if node.stage in LIGHT]
+    plan = SimpleNamespace(ends=light, machine=plan.machine, scale=plan.scale, measurements=[], exhibits={})
+    outcome = local.execute(plan, store, Progress(), Options(jobs=2))
+    assert {n.fingerprint for n in outcome.run} == {n.fingerprint for n in light}
+    assert all(store.state(node) == "stored" for node in light)
