@@ -40,6 +40,7 @@ INTERVALS = (
     "outside is strong evidence of another system, inside is no proof of the same, "
     "and neither tells how trainings vary"
 )
+FEW_OBSTACLES = 4  # sentences
 LETTERS = (
     "letters are rows beaten: ranx's two-sided paired t-test, p <= 0.05 "
     "after Holm's correction over the tests of each row"
@@ -70,15 +71,15 @@ def show(
         by_cell, shown = made.by_cell(plan), {c.cell.id for c in cells}
         objects = [cell for cell in cells_as_json(comparison) if cell["id"] in shown]
         return emit_json([cell | by_cell[cell["id"]] for cell in objects])
-    summary_first = summary_first and laid_out()
-    if summary_first:
+    above = summary_first and laid_out()
+    if above:
         _show_summary(comparison)
         print()
     show_cells(comparison, cells)
     show_paired(comparison, cells)
-    if not summary_first:
+    if not above:
         _show_summary(comparison)
-    for line in [*notices(comparison, cells), *filter(None, [made.sentence])]:
+    for line in [*notices(comparison, cells, brief=summary_first), *filter(None, [made.sentence])]:
         say(line, error=True)
 
 
@@ -173,8 +174,12 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def notices(comparison: Comparison, cells: Sequence[Compared]) -> list[str]:
-    """Sentences on obstacles, failures, imported runs and substitutes, each with the cells concerned."""
+def notices(comparison: Comparison, cells: Sequence[Compared], *, brief: bool = False) -> list[str]:
+    """Sentences on obstacles, failures, imported runs and substitutes, each with the cells concerned.
+
+    Args:
+        brief: one sentence on all obstacles where there are many.
+    """
     lines: dict[str, list[str]] = {}
     for c in cells:
         if c.verdict.name == "failed":
@@ -187,9 +192,18 @@ def notices(comparison: Comparison, cells: Sequence[Compared]) -> list[str]:
             lines.setdefault(f"substitute: reading {reading}: {why}", []).append(c.cell.id)
     untested = list(dict.fromkeys(comparison.untested)) or _unstored(comparison)
     return [
-        *blocked(Comparison(list(cells))),
+        *_obstacles(cells, brief),
         *(f"{text} [{_cells(cells)}]" for text, cells in lines.items()),
         *(f"no tests between rows: {reason}" for reason in untested),
+    ]
+
+
+def _obstacles(cells: Sequence[Compared], brief: bool) -> list[str]:
+    lines, count = blocked(Comparison(list(cells))), sum(bool(c.obstacles) for c in cells)
+    if not brief or len(lines) <= FEW_OBSTACLES:
+        return lines
+    return [
+        f"{count} cells are blocked; `repro plan --summary` with the same selection says what they wait for"
     ]
 
 

@@ -105,14 +105,21 @@ class _Writer:
 
     def across(self) -> Sheet:
         """Systems across, as the paper has a transposed table: published and ours side by side."""
+        kinds = ["published", "measured"]
+        compared = any(c.verdict.difference is not None for c in self.grid.cells.values())
+        kinds += ["difference", "95 % over queries"] if compared else []
         names = [self._label(head).plain for head in self.grid.across]
-        pairs = [Column(kind, name) for name in names for kind in ("published", "measured")]
-        sheet = Sheet([Column("", right=False), *pairs])
+        sheet = Sheet([Column("", right=False), *(Column(kind, name) for name in names for kind in kinds)])
         for head in self.grid.down:
-            cells = self.grid.line(head)
-            sides = [side for c in cells for side in (_published(c), self._measured(c))]
+            sides = [side for c in self.grid.line(head) for side in self._sides(c)[: len(kinds)]]
             sheet.rows.append([Text(head.label), *sides])
         return sheet
+
+    def _sides(self, c: Compared | None) -> list[Shown]:
+        """What stands beside each other of one cell: published, ours, their difference, our interval."""
+        compared = c if c and c.verdict.difference is not None else None
+        texts = (_difference(compared), _interval(compared)) if compared else ("", "")
+        return [_published(c), self._measured(c), *map(Text, texts)]
 
     def _label(self, head: Head) -> Text:
         return Text(f"{self.letters.get(head.id, ' ')} {head.label}")

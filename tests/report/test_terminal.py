@@ -5,10 +5,12 @@ from dataclasses import replace
 from decimal import Decimal
 from types import SimpleNamespace
 
+import pytest
 from rich.console import Console
 
 from repro.judging.compared import Compared, Comparison
 from repro.judging.effects import Effect
+from repro.judging.imported import ImportedRun
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
@@ -190,3 +192,16 @@ def test_nothing_measured_adds_nothing():
 
 def test_a_gain_of_nothing_in_print_is_a_dash():
     assert _gain(Effect("a", "b", "dev", None, 0.1)).plain == "–, +0.100"
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_differences_intervals_and_runs_of_others_stand_with_what_they_are_of(transposed):
+    first, second, _ = _comparison(_paper(transposed=transposed)).cells
+    record = replace(first.records[0], queries=43, deviation=20.0)
+    verdict = Verdict("exact", "", difference=-0.02)
+    theirs = ImportedRun(replace(record, origin={"file": "a.trec"}), Verdict("modified", ""))
+    cells = [replace(first, records=(record,), verdict=verdict), replace(second, imported=(theirs,))]
+    shown = " ".join(_squeezed(_shown(compared_table(Comparison(cells), cells))))
+    assert "difference" in shown and "95 % over queries" in shown
+    assert "-0.0" in shown and "25.4 to 37.7" in shown
+    assert transposed or "by others 31.6 modified" in shown
