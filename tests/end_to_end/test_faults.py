@@ -43,7 +43,7 @@ def _attempt(selection, root, seconds):
 
 def _stage(said):
     """The stage at work when a process was killed."""
-    begun = re.findall(r"^\[\d+/\d+\] (\w+)", said, re.MULTILINE)
+    begun = re.findall(r"^\[\d+/\d+\] (?:.*: )?(\w+)", said, re.MULTILINE)
     return begun[-1] if begun else "planning"
 
 
