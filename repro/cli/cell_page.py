@@ -111,6 +111,8 @@ class CellPage:
 
     def _show_readings(self, told: int | None) -> None:
         """The weightiest readings of each part of the work whole, the others by their names; all for None."""
+        from repro.cli.printing import say
+
         parts = {part: [r for r, _ in of] for part, of in groupby(self.readings, key=lambda pair: pair[1])}
         idle = parts.pop(PARTS[-1], [])
         number = sum(map(len, parts.values()))
@@ -124,9 +126,8 @@ class CellPage:
         if idle:
             _print_readings("\nabout this cell, without a choice that changes it here", idle, told and 0)
         if told:
-            print(
-                "\n--verbose says what each is about; `repro run … --reading ID=CHOICE` takes another choice"
-            )
+            print()
+            say("--verbose says what each is about; `repro run … --reading ID=CHOICE` takes another choice")
 
 
 def _definition(cell: Cell) -> str:

@@ -115,7 +115,8 @@ def test_a_dash_is_shown_without_a_verdict(repro):
 
 def test_for_eyes_no_line_of_a_cell_is_wider_than_the_terminal(repro, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    assert max(map(len, repro("show", COSTA, "--verbose").out.splitlines())) <= 80
+    for options in ((), ("--verbose",)):
+        assert max(map(len, repro("show", COSTA, *options).out.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("name", ["COSTA", "Costa", "costra"])
