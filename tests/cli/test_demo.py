@@ -16,7 +16,7 @@ def test_bm25_is_measured_the_rest_is_told_and_nothing_is_fetched_without_consen
         "2.8 MB to download; CC BY-NC 2.0" in second and "left out: `repro demo --yes` fetches it" in second
     )
     assert (measured / "r.html").is_file() and str(measured / "r.html") in third
-    commands = [line.split("     ")[0].strip() for line in third.split("Next:\n")[1].splitlines()]
+    commands = [line.strip() for line in third.split("Next:\n")[1].splitlines() if " repro " in line]
     assert [command.split()[1] for command in commands] == ["run", "show", "evaluate"]
     for command in commands[:2]:  # the third wants a model
         assert repro(*command.split()[1:], *(["--dry-run"] if "run " in command else [])).status in (0, 4)

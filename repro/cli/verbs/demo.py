@@ -66,10 +66,8 @@ def _rehearsal(cell, workspace) -> int:
     rows = [c for c in every if c.cell.column == cell.column and c.measured is not None]
     shown = [[c.cell.row.label, *_group(c.cell), f"{c.measured:.3f}"] for c in rows]
     table(f"{name} at scale tiny", ["system", "", cell.column.measure], shown, right=(2,))
-    print(
-        f"{cell.row.label} was measured just now, every other row is on record: trained in minutes on a CPU,"
-    )
-    print("on data that the package makes itself, and never compared with the published numbers")
+    print(f"{cell.row.label} was measured just now, the other rows are on record: trained in minutes on a")
+    print("CPU, on data that the package makes itself, and never compared with the paper.")
     return _status(measured)
 
 
@@ -130,8 +128,9 @@ def _status(compared) -> int:
 def _next(cell) -> None:
     name, number = cell.paper.name, cell.table.id
     print("\nNext:")
-    print(f"  repro run {name} --table {number} --scale tiny     train and compare every row of a table")
-    print(f"  repro show {cell.id}     what stands behind one number")
-    print(
-        f"  repro evaluate --model DIR --table {name}/{number} --scale tiny     your own encoder beside them"
-    )
+    for about, words in (
+        ("train and compare every row of a table", f"run {name} --table {number} --scale tiny"),
+        ("what stands behind one number", f"show {cell.id}"),
+        ("your own encoder beside them", f"evaluate --model DIR --table {name}/{number} --scale tiny"),
+    ):
+        print(f"  {about}\n    repro {words}")
