@@ -88,7 +88,9 @@ def test_small_trainings_run_beside_one_another_unless_an_engine_is_named(make, 
 def test_an_engine_with_workers_has_the_outcome_of_one_stage_after_another(make, store):
     plan = make(("bm25",))
     light = [node for node in plan.nodes if node.stage in LIGHT]
-    plan = SimpleNamespace(ends=light, machine=plan.machine, scale=plan.scale, measurements=[], exhibits={})
+    plan = SimpleNamespace(
+        nodes=light, ends=light, machine=plan.machine, scale=plan.scale, measurements=[], exhibits={}
+    )
     outcome = local.execute(plan, store, Progress(), Options(jobs=2))
     assert {n.fingerprint for n in outcome.run} == {n.fingerprint for n in light}
     assert all(store.state(node) == "stored" for node in light)
