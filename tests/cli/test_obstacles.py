@@ -63,7 +63,7 @@ def test_compare_tells_rows_everything_that_they_lack_and_the_one_command(repro)
     assert "`repro data fetch --for costa/1` fetches 6 collections" in err
 
 
-def test_the_rows_with_something_on_record_are_shown_above(repro, toy, folders):
+def test_what_is_not_trained_is_said_to_be_measured(repro, toy):
     out = repro("run", "toy").out
     assert out.startswith("Nothing of toy/1/bm25 can be measured on this machine:\n2 of 3 cells wait ")
 
