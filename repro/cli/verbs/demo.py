@@ -67,7 +67,7 @@ def _rehearsal(cell, workspace) -> int:
     shown = [[c.cell.row.label, *_group(c.cell), f"{c.measured:.3f}"] for c in rows]
     table(f"{name} at scale tiny", ["system", "", cell.column.measure], shown, right=(2,))
     print(f"{cell.row.label} was measured just now, the other rows are on record: trained in minutes")
-    print("on a CPU, on data that the package makes itself, and never compared with the paper.")
+    print("on a CPU, on data that the package makes, and never compared with the paper.")
     return _status(measured)
 
 
