@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from repro.api.selection import select
+from repro.cli.obstacles import blocked
+from repro.judging.comparison import compare
 from tests.cli.conftest import CELL
 
 LACKING_A_GPU = ("costa", "--table", "1")
@@ -57,10 +60,15 @@ def test_programs_get_every_cell_as_before(repro):
     assert len(cells) == 58 and all(len(c["blocked"]) > 1 for c in cells if c["verdict"] == "blocked")
 
 
-def test_compare_tells_rows_everything_that_they_lack_and_the_one_command(repro):
-    err = repro("compare", "costa", "--table", "1").err
-    assert "blocked: costa/1/bm25neg.bert, costa/1/hardneg.bert: a GPU, bert-base-uncased, " in err
-    assert "`repro data fetch --for costa/1` fetches 6 collections" in err
+def test_beside_what_ran_rows_are_told_everything_that_they_lack_and_the_one_command(folders):
+    chosen = select("costa/1")
+    plan = chosen.plan()
+    plan.look(chosen.workspace.store)
+    lines = blocked(compare(plan, chosen.workspace.results))
+    assert any(
+        line.startswith("blocked: costa/1/bm25neg.bert, costa/1/hardneg.bert: a GPU, ") for line in lines
+    )
+    assert lines[-1].startswith("`repro data fetch --for costa/1` fetches 6 collections")
 
 
 def test_what_is_not_trained_is_said_to_be_measured(repro, toy):
