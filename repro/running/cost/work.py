@@ -134,6 +134,8 @@ def _scored(node: Node) -> Work:
 def _search(node: Node) -> Work:
     """Inner products of every query with every passage."""
     parents = [node.inputs["passages"], node.inputs["queries"]]
+    if any(parent.stage not in ("encode", "encode_views") for parent in parents):
+        return Work(0.0, None, None)  # how many vectors another stage makes is not known here
     (passages, _), (queries, _) = map(_texts, parents)
     if passages is None or queries is None:
         return Work(0.0, None, None)

@@ -123,3 +123,9 @@ def test_every_node_of_every_paper_has_an_estimate_that_is_not_negative():
                 assert (found.training or 0) + (found.inference or 0) > 0, node
             assert all(v is None or v >= 0 for v in (found.training, found.inference, found.stored))
         assert sum(not w.is_known for w in works.values()) < 0.02 * len(works)
+
+
+def test_a_search_of_vectors_that_another_stage_makes_is_not_counted():
+    vectors = Node("project", {})
+    found = work(Node("search", {"depth": 10}, {"passages": vectors, "queries": vectors}))
+    assert not found.is_known
