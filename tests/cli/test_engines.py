@@ -23,10 +23,10 @@ def test_local_processes_end_with_the_same_scores(repro, measured_once):
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        (("--jobs", "2"), "--jobs is of the engine local, not of inline; name that, or leave it out"),
+        (("--jobs", "2"), "--jobs is of the engine local, not of auto; name that, or leave it out"),
         (("--engine", "local", "--site", "x"), "--site is of the engine slurm, not of local"),
         (("--engine", "local", "--jobs", "0"), "--jobs is 0; give the number of stages"),
-        (("--gpus-per-stage", "2"), "--gpus-per-stage is of the engine local, not of inline"),
+        (("--gpus-per-stage", "2"), "--gpus-per-stage is of the engine local, not of auto"),
         (("--engine", "local", "--gpus-per-stage", "0"), "--gpus-per-stage is 0, and this machine shows"),
         (("--engine", "local", "--gpus-per-stage", "99"), "--gpus-per-stage is 99, and this machine shows"),
         (("--max-gpu-hours", "1"), "a budget needs a throughput"),
