@@ -54,7 +54,13 @@ def _signals_are_heard():
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_settings_of_the_user():
-    """Tests see no store, results or data of whoever runs them."""
-    kept = {name: os.environ.pop(name, None) for name in ("REPRO_STORE", "REPRO_RESULTS", "REPRO_DATA")}
+    """Tests see no store, results or data of whoever runs them, nor the width that pytest-xdist states."""
+    names = ("REPRO_STORE", "REPRO_RESULTS", "REPRO_DATA", "COLUMNS")
+    kept = {name: os.environ.pop(name, None) for name in names}
     yield
     os.environ.update({name: value for name, value in kept.items() if value is not None})
+
+
+def pytest_collection_modifyitems(items):
+    """Tests that take what REPRO_TEST_STORE has finished come last, when there is most of it."""
+    items.sort(key=lambda item: item.path.parent.name == "end_to_end" and item.path.stem == "test_table")

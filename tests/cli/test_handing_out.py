@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import repro as repro_package
+from repro.datasets import tiny
 from repro.store import Store
 from repro.store.results import Results
 from tests.cli.conftest import CELL
@@ -32,7 +33,10 @@ def altered(measured):
 )
 def test_a_run_that_was_altered_is_not_handed_out(repro, altered, tmp_path, verb):
     mine = tmp_path / "mine.trec"
-    mine.write_text("".join(f"20000 Q0 {374 + rank} {rank + 1} {10 - rank} mine\n" for rank in range(10)))
+    [relevant] = [row.document for row in tiny.judgements("tiny/passage", "dev") if row.query == "20000"]
+    ranked = [relevant, *(row.id for row in tiny.documents("tiny/passage") if row.id != relevant)]
+    lines = (f"20000 Q0 {document} {rank} {10 - rank} mine\n" for rank, document in enumerate(ranked[:10]))
+    mine.write_text("".join(lines))
     words = {
         "export-run": ("export-run", CELL, *SCALE, "-o", tmp_path / "out.trec"),
         "compare with ours": ("compare", mine, "--cell", CELL, *SCALE, "--json"),
