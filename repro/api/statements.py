@@ -8,6 +8,7 @@ from repro.judging.audit.collected import altered_records
 from repro.judging.audit.collected import audit as findings
 from repro.judging.audit.findings import Finding, ordered
 from repro.judging.claims.judged import Judged, judged_at
+from repro.judging.settings.held import Held, held
 from repro.manifest.papers import Paper, paper, papers
 from repro.running.scale import scale as scale_of
 from repro.running.workspace import Workspace
@@ -40,6 +41,19 @@ def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
     sources = _sources(names)
     altered = altered_records(sources, (workspace or Workspace.open()).results)
     return Listing(ordered([*findings(sources), *altered]), line=Finding.as_json, index="paper")
+
+
+def settings(*names: str) -> Listing[Held]:
+    """The plan at full, parameter by parameter, held against what papers and their released scripts state.
+
+    Args:
+        names: of papers; all of them without a name.
+
+    Raises UsageError for an unknown paper, ManifestError for a broken file of a paper's.
+    """
+    return Listing(
+        [item for source in _sources(names) for item in held(source)], line=Held.as_json, index="row"
+    )
 
 
 def records(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Record]:

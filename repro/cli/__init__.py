@@ -23,6 +23,7 @@ VERBS = {
         "show": "a table as published, or everything known about one cell",
         "cells": "every numeric result cell, as text, JSON or CSV",
         "coverage": "what is measured, what could be and how, and what cannot be",
+        "settings": "published and released settings, held against what would be run",
         "readings": "the silences, misprints and conflicts of a paper, and their choices",
     },
     "do": {

@@ -12,6 +12,7 @@ from repro.locations import PAPERS
 from repro.manifest import yaml_file
 from repro.manifest.claims_schema import Claim, claims
 from repro.manifest.schema import Manifest, Reading, faults
+from repro.manifest.settings import FILE, Settings, Step, complete, read_settings
 
 ROOT = PAPERS
 
@@ -51,6 +52,26 @@ class Paper:
     def claims(self) -> dict[str, Claim]:
         """claims.yaml by id, what the text states. Raises ManifestError with file and line."""
         return claims(self.folder / "claims.yaml")
+
+    @functools.cached_property
+    def settings(self) -> Settings:
+        """settings.yaml, what text and released scripts set. Raises ManifestError with file and line."""
+        return read_settings(self.folder)
+
+    @functools.cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of settings.yaml that have rows, each with what it takes from the one that it is like."""
+        folders = {path.parent.name: path.parent for path in ROOT.glob(f"*/{FILE}")}
+        folders |= {source.name: source.folder for source in (*papers().values(), self)}
+        steps = {name: {step.id: step for step in read_settings(f).steps} for name, f in folders.items()}
+        made = []
+        for number, step in enumerate(self.settings.steps):
+            try:
+                made += [complete(steps, self.name, step)] if step.rows else []
+            except UsageError as error:
+                place = ("steps", number, "like")
+                raise yaml_file.fault_at(self.folder / FILE, place, str(error)) from None
+        return tuple(made)
 
 
 def readings(path: Path) -> dict[str, Reading]:

@@ -1,0 +1,149 @@
+"""A paper's plan held against its settings.yaml, parameter by parameter."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from repro.errors import ReproError
+from repro.graph import Node, canonical
+from repro.judging.settings.nodes import PlannedRow, at_path, begins, begins_path, parameters, planned_rows
+from repro.judging.settings.values import expected, published
+from repro.manifest.papers import Paper
+from repro.manifest.settings import Setting, Step
+
+FAILURE = "failure"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A planned parameter of a row, or something stated, and how the two agree.
+
+    Attributes:
+        row: ``paper/table/row``, an exhibit, or the place that a step names; empty where a cell is meant.
+        step: id of the step of settings.yaml; empty where none is about it.
+        parameter: its path; empty for a whole step or node.
+        published, released: what is stated, None where nothing is.
+        planned: the value in the plan; a list where the nodes of the row have several.
+        reading: by which the plan departs, or which fills a silence.
+        state: as published, as released, departs, unspecified or failure.
+        says: of a failure, what does not fit and what to do.
+    """
+
+    row: str
+    step: str
+    stage: str
+    parameter: str
+    published: Any = None
+    released: Any = None
+    planned: Any = None
+    reading: str = ""
+    where: str = ""
+    cell: str = ""
+    state: str = FAILURE
+    says: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """Whether it is to be mended, in settings.yaml or in the recipe."""
+        return self.state == FAILURE
+
+    def as_json(self) -> dict:
+        """All of it as plain values."""
+        return asdict(self)
+
+
+def held(source: Paper) -> list[Held]:
+    """Every planned parameter of a paper's rows and everything stated, row by row, then what is idle.
+
+    Raises ManifestError or UsageError for a broken settings.yaml.
+    """
+    rows = planned_rows(source)
+    made = [item for row in rows for item in _of_row(row, source.steps)]
+    return made + list(_idle(source.steps, rows))
+
+
+def _of_row(row: PlannedRow, steps: Iterable[Step]) -> Iterator[Held]:
+    claimed: dict[str, set[str]] = {}
+    for step in steps:
+        nodes = row.of_step(step)
+        for path, setting in step.settings.items() if nodes else ():
+            yield _judged(row, step, path, setting, nodes)
+        for node in nodes:
+            claims = claimed.setdefault(node.fingerprint, set())
+            claims |= {*step.settings, *(step.nodes.with_ if step.nodes else ())}
+            claims |= {"objective.name"} if step.nodes and step.nodes.objective else set()
+    yield from _unclaimed(row, claimed)
+
+
+def _judged(row: PlannedRow, step: Step, path: str, setting: Setting, nodes: list[Node]) -> Held:
+    planned = [at_path(node, path) for node in nodes]
+    values = list({canonical(value): value for value in planned}.values())
+    wanted = expected(setting, row.id, row.readings)
+    says, state = wanted.fault, _state(setting)
+    if not says and not wanted.is_met_by(planned):
+        says = f"the plan has {_told(values)} where {_told([wanted.value])} is expected"
+        if all(value is None for value in planned):
+            says = (
+                f"{step.nodes.stage} has no parameter {path!r} in the plan; correct the path or take it out"
+            )
+    return Held(
+        row=row.id,
+        step=step.id,
+        stage=step.nodes.stage if step.nodes else "",
+        parameter=path,
+        published=_published(setting, row.id),
+        released=setting.released,
+        planned=values[0] if len(values) == 1 else values,
+        reading=setting.reading,
+        where="; ".join(filter(None, (setting.where, setting.cell, setting.script))),
+        cell=setting.cell,
+        state=FAILURE if says else state,
+        says=says,
+    )
+
+
+def _published(setting: Setting, row: str) -> Any:
+    try:
+        return published(setting, row)
+    except ReproError:  # the failure says so
+        return None
+
+
+def _state(setting: Setting) -> str:
+    if setting.departs:
+        return "departs"
+    if setting.is_published:
+        return "as published"
+    return "unspecified" if setting.released is None else "as released"
+
+
+def _unclaimed(row: PlannedRow, claimed: dict[str, set[str]]) -> Iterator[Held]:
+    """A failure for each parameter of a row, or whole node, that settings.yaml says nothing of."""
+    told = set()
+    for node in row.all:
+        more = (node.params.get("objective", {}).get("name"), node.params.get("kind"))
+        name = " ".join(filter(None, (node.stage, *more)))
+        if node.fingerprint not in claimed:
+            left = {"": "no step is about this node of the row; add one, or the row to one"}
+        else:
+            left = dict.fromkeys(parameters(node), "nothing states it; add where it is from, or a reading")
+        for path, says in left.items():
+            if begins_path(path, claimed.get(node.fingerprint, ())) or (name, path) in told:
+                continue
+            told.add((name, path))
+            yield Held(row.id, "", name, path, planned=at_path(node, path) if path else None, says=says)
+
+
+def _idle(steps: Iterable[Step], rows: list[PlannedRow]) -> Iterator[Held]:
+    """A failure for each place of a step where nothing planned is what the step is about."""
+    for step in steps:
+        for place in step.rows:
+            alone = step.model_copy(update={"rows": (place,)})
+            near = [row for row in rows if begins(row.id, (place,)) or begins(place, (row.id,))]
+            if not any(row.of_step(alone) for row in near):
+                says = "no planned node is what the step describes; correct its rows or its nodes"
+                yield Held(place, step.id, step.nodes.stage if step.nodes else "", "", says=says)
+
+
+def _told(values: list[Any]) -> str:
+    return " and ".join(canonical(value) for value in values)

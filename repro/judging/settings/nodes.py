@@ -1,0 +1,115 @@
+"""The planned nodes of a row, and which of them a step of settings.yaml is about."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from repro.graph import Node, walk
+from repro.manifest.cells import cells_of, exhibits, figure_tables, is_measured
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Reading
+from repro.manifest.settings import Nodes, Step
+from repro.running.cell_readings import CellReadings
+from repro.running.plan import plan
+from repro.running.requirements import Machine
+from repro.running.scale import scale
+
+DATA = ("evaluate", "corpus", "queries", "qrels")  # stages whose parameters name data and measures
+NO_SETTINGS = ("dataset", "identity", "source", "revision", "kind", "objective.path", "objective.version")
+WARMUPS = ("warmup_ratio", "warmup_steps")  # two forms of one setting: the one that is 0 says nothing
+
+
+@dataclass(frozen=True)
+class PlannedRow:
+    """A row of a table or figure, or an exhibit, with what is planned for each of its cells.
+
+    Attributes:
+        nodes: id of a cell -> the nodes below it; by the row's id where it has no cells.
+    """
+
+    id: str
+    nodes: Mapping[str, tuple[Node, ...]]
+    readings: Mapping[str, Reading]
+
+    def of_step(self, step: Step) -> list[Node]:
+        """The nodes that a step is about, each once."""
+        covered = (nodes for cell, nodes in self.nodes.items() if begins(cell, step.rows))
+        return [node for node in _distinct(covered) if matches(node, step.nodes)]
+
+    @property
+    def all(self) -> list[Node]:
+        """Every node with a setting, each once."""
+        return [node for node in _distinct(self.nodes.values()) if parameters(node)]
+
+
+def planned_rows(source: Paper) -> list[PlannedRow]:
+    """Every row of a paper that has a recipe, as planned at full; the suite's own studies state nothing."""
+    tables = [t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study"]
+    cells = [cell for cell in cells_of(source, tuple(tables)) if is_measured(cell)]
+    known = CellReadings()
+    made = plan(cells, scale=scale("full"), machine=Machine(), exhibits=exhibits((source.name,), ()))
+    nodes: dict[str, dict[str, tuple[Node, ...]]] = {}
+    readings: dict[str, dict[str, Reading]] = {}
+    for m in made.measurements:
+        row = m.cell.id.rpartition("/")[0]
+        nodes.setdefault(row, {})[m.cell.id] = tuple(walk(m.parts))
+        readings.setdefault(row, {}).update(known.of(m.cell))
+    for shown, node in made.exhibits.items():
+        nodes[shown.id], readings[shown.id] = {shown.id: tuple(walk([node]))}, known.of(shown)
+    return [PlannedRow(row, of_cells, readings[row]) for row, of_cells in nodes.items()]
+
+
+def begins(identifier: str, places: Iterable[str]) -> bool:
+    """Whether a cell, row or exhibit lies in one of the places: its table, its row, itself."""
+    return any(f"{identifier}/".startswith(f"{place}/") for place in places)
+
+
+def matches(node: Node, wanted: Nodes | None) -> bool:
+    """Whether a node is one of those described."""
+    if wanted is None or node.stage != wanted.stage:
+        return False
+    if wanted.objective and node.params.get("objective", {}).get("name") != wanted.objective:
+        return False
+    if any(node.params.get(name) != value for name, value in wanted.with_.items()):
+        return False
+    return all(_feeds(node, name, what) for name, what in wanted.inputs.items())
+
+
+def _feeds(node: Node, name: str, wanted: str | Nodes) -> bool:
+    feeding = node.inputs.get(name, ())
+    described = Nodes(stage=wanted) if isinstance(wanted, str) else wanted
+    return any(matches(one, described) for one in (feeding if isinstance(feeding, tuple) else (feeding,)))
+
+
+def parameters(node: Node) -> dict[str, Any]:
+    """The parameters of a node that are settings, by their paths; what is null is not there."""
+    if node.stage in DATA:
+        return {}
+    leaves = dict(_leaves(node.params, ""))
+    unused = [name for name in WARMUPS if leaves.get(name) == 0] if any(map(leaves.get, WARMUPS)) else []
+    return {p: v for p, v in leaves.items() if p not in unused and not begins_path(p, NO_SETTINGS)}
+
+
+def begins_path(path: str, beginnings: Iterable[str]) -> bool:
+    """Whether a path is one of the beginnings or lies below it."""
+    return any(f"{path}.".startswith(f"{beginning}.") for beginning in beginnings)
+
+
+def at_path(node: Node, path: str) -> Any:
+    """The value of a node's parameter, None where it has none."""
+    value: Any = node.params
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _leaves(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(value, f"{before}{name}.")
+        elif value is not None:
+            yield before + name, value
+
+
+def _distinct(groups: Iterable[Iterable[Node]]) -> list[Node]:
+    return list({node.fingerprint: node for group in groups for node in group}.values())

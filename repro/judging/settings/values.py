@@ -1,0 +1,126 @@
+"""The value that settings.yaml expects of a planned parameter, and the comparison with those planned."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from repro.errors import ReproError, UsageError, check_known
+from repro.graph import canonical
+from repro.manifest.cells import cell
+from repro.manifest.schema import Reading
+from repro.manifest.settings import Setting, Stated
+
+_NUMBER = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?: × 10(?P<power>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?(?P<unit>[kM%]?)[*†‡]*")
+_UNITS = {"": 1, "k": 1e3, "M": 1e6, "%": 1e-2}
+_SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+NOT_APPLICABLE = ("n.a.", "-", "–")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The value that the plan should have, or why none can be told.
+
+    Attributes:
+        value: None where the plan should not have the parameter.
+        set_of: whether ``value`` lists the values over all nodes of a row.
+    """
+
+    value: Any = None
+    set_of: bool = False
+    fault: str = ""
+
+    def is_met_by(self, planned: list[Any]) -> bool:
+        """Whether the values of the nodes of a row, one or several, are those expected."""
+        wanted = self.value if self.set_of else [self.value]
+        return {_comparable(value) for value in wanted} == {_comparable(value) for value in planned}
+
+
+def published(stated: Stated, row: str) -> Any:
+    """The published value for a row; None where nothing, or "not applicable", is published."""
+    value = stated.published
+    if value is None and stated.cell:
+        value = cell_value(cell(stated.cell).text)
+        value = value + stated.plus if isinstance(value, int | float) else value
+    if isinstance(value, Mapping) and set(value) == {"by"}:
+        place = next((place for place in value["by"] if f"{row}/".startswith(f"{place}/")), row)
+        check_known("row with a value under by", place, valid=value["by"])
+        return value["by"][place]
+    return value
+
+
+def cell_value(text: str) -> Any:
+    """The number that a cell of a table of settings holds, or its words; None where it is not applicable."""
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
+        return None if text.strip() in NOT_APPLICABLE else text.strip()
+    number = float(f"{match['number']}e{(match['power'] or '0').translate(_SUPERSCRIPTS)}")
+    number = round(number * _UNITS[match["unit"]], 12)
+    return int(number) if number.is_integer() else number
+
+
+def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Expected:
+    """The value that a row's nodes should have.
+
+    Args:
+        readings: those that the row rests on, by id.
+    """
+    try:
+        stated = published(setting, row)
+        filled = _of_reading(setting.reading, readings) if setting.reading else None
+    except ReproError as error:
+        return Expected(fault=str(error))
+    if _disagree(setting, stated) and not setting.reading:
+        says = "text and script state different values; name the reading that tells which is taken"
+        return Expected(fault=says)
+    if setting.departs:
+        value = setting.planned
+    elif setting.is_published:
+        value = stated
+    else:
+        value = setting.released if setting.released is not None else filled
+    return Expected(_listed(value) if _is_set(value) else value, _is_set(value))
+
+
+def _disagree(setting: Setting, stated: Any) -> bool:
+    """Whether a released script sets another value than the one published."""
+    if not setting.is_published or setting.released is None:
+        return False
+    return not Expected(_listed(stated), set_of=True).is_met_by(_listed(setting.released))
+
+
+def _of_reading(name: str, readings: Mapping[str, Reading]) -> Any:
+    """The value, or the value under a key, of the default choice. Raises UsageError where there is none."""
+    known = [r for r in readings if f"{name}.".startswith(f"{r}.")]
+    if not known:
+        raise UsageError(f"the row rests on no reading {name!r}; name one of `repro readings`")
+    identifier = max(known, key=len)
+    reading = readings[identifier]
+    value = reading.choices[reading.default]
+    for key in filter(None, name[len(identifier) + 1 :].split(".")):
+        check_known(
+            f"value of reading {identifier!r}", key, valid=value if isinstance(value, Mapping) else ()
+        )
+        value = value[key]
+    return value
+
+
+def _is_set(value: Any) -> bool:
+    return isinstance(value, Mapping) and set(value) == {"any"}
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value["any"]) if _is_set(value) else [value]
+
+
+def _comparable(value: Any) -> str:
+    return canonical(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """The value with whole floats as integers, so that 1.0 is 1 and neither is true."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,183 @@
+"""The settings that a paper's text and its released scripts state, as settings.yaml holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from repro.errors import check_known
+from repro.manifest import yaml_file
+from repro.manifest.schema import Identified
+from repro.manifest.yaml_file import Fault, Strict
+from repro.stage_table import STAGES
+
+FILE = "settings.yaml"
+
+
+class Script(Strict):
+    """A repository of released code at the commit that was read."""
+
+    repository: str
+    commit: str
+
+
+class Nodes(Strict):
+    """Which planned nodes are meant.
+
+    Attributes:
+        objective: the name of the objective, where there is one.
+        inputs: name of an input -> what feeds it, a stage or again a description; of several one is enough.
+        with_: parameters that tell the nodes apart, such as the ``kind`` of an encoding.
+    """
+
+    stage: str
+    objective: str | None = None
+    inputs: dict[str, str | Nodes] = Field(default_factory=dict)
+    with_: dict[str, Any] = Field(default_factory=dict, alias="with")
+
+
+class Stated(Strict):
+    """A value with the places that state it, in the units of the plan.
+
+    Attributes:
+        published: as the paper has it; ``{any: [...]}`` for the set over the nodes of a row,
+            ``{by: {row: value}}``, with beginnings of ids, where it follows the row.
+        where: section, table or appendix of the paper.
+        cell: the cell of a manifest that holds the published number.
+        plus: what is added to a cell's number to have it in the units of the plan.
+        released: as a released script sets it.
+        script: ``source:path``, and the option.
+    """
+
+    published: Any = None
+    where: str = ""
+    cell: str = ""
+    plus: int = 0
+    released: Any = None
+    script: str = ""
+    note: str = ""
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the paper states it."""
+        return self.published is not None or bool(self.cell)
+
+
+class Setting(Stated):
+    """Where the value of a planned parameter comes from.
+
+    Attributes:
+        planned: the value in the plan where it is another one; null means that the plan has none.
+        reading: the one by which the plan departs or that fills a silence; ``id.key`` for part of its value.
+    """
+
+    planned: Any = None
+    reading: str = ""
+
+    @property
+    def departs(self) -> bool:
+        """Whether the plan is said to have a value of its own."""
+        return "planned" in self.model_fields_set
+
+
+class Elsewhere(Stated):
+    """Something that is stated and is no parameter of a stage: hardware, sizes of data, libraries."""
+
+    what: str
+    because: str
+
+
+class Step(Identified):
+    """One training, or another step, with the rows that it belongs to and the settings of its nodes.
+
+    Attributes:
+        rows: beginnings of cell ids.
+        like: a step whose nodes and settings it takes, ``id`` or ``paper/id``; its own replace those, and
+            null takes one away.
+        settings: path of a planned parameter, with dots, which covers all below it.
+    """
+
+    about: str = ""
+    rows: tuple[str, ...] = ()
+    nodes: Nodes | None = None
+    like: str = ""
+    settings: dict[str, Setting | None] = Field(default_factory=dict)
+
+
+class Settings(Strict):
+    """A whole settings.yaml."""
+
+    sources: dict[str, Script] = Field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()
+
+
+def read_settings(folder: Path) -> Settings:
+    """The settings.yaml of a folder, empty without one. Raises ManifestError with file and line."""
+    path = folder / FILE
+    return yaml_file.read(path, Settings, faults=_faults) if path.exists() else Settings()
+
+
+def complete(steps: Mapping[str, Mapping[str, Step]], home: str, step: Step) -> Step:
+    """The step with the nodes and settings of the one that it is like.
+
+    Args:
+        steps: name of a folder of papers/ -> its steps by id.
+        home: the folder of this step.
+
+    Raises:
+        UsageError: there is no such step, or a step is like itself.
+    """
+    trail, chain = [f"{home}/{step.id}"], [step]
+    while chain[-1].like:
+        like = chain[-1].like
+        where, _, name = like.rpartition("/")
+        home = where or home
+        check_known("folder of papers with settings", home, valid=steps)
+        valid = [known for known in steps[home] if f"{home}/{known}" not in trail]
+        check_known(f"step of {home} for {trail[0]!r} to be like", name, valid=valid)
+        chain.append(steps[home][name])
+        trail.append(f"{home}/{name}")
+    settings: dict[str, Setting | None] = {}
+    for one in reversed(chain):
+        settings |= one.settings
+    nodes = next((one.nodes for one in chain if one.nodes), None)
+    kept = {path: setting for path, setting in settings.items() if setting is not None}
+    return step.model_copy(update={"nodes": nodes, "settings": kept})
+
+
+def _faults(content: Settings) -> Iterator[Fault]:
+    for number, step in enumerate(content.steps):
+        here = ("steps", number)
+        if step.id in {other.id for other in content.steps[:number]}:
+            yield here, f"step {step.id!r} occurs twice"
+        if step.rows and not (step.nodes or step.like):
+            yield here, f"step {step.id!r} has rows and names neither nodes nor a step that it is like"
+        if step.nodes and step.nodes.stage not in STAGES:
+            yield (*here, "nodes"), f"there is no stage {step.nodes.stage!r}"
+        for path, setting in step.settings.items():
+            faults = _setting_faults(content, setting) if setting else ()
+            yield from (((*here, "settings", path), fault) for fault in faults)
+    for number, item in enumerate(content.elsewhere):
+        yield from ((("elsewhere", number), fault) for fault in _stated_faults(content, item))
+
+
+def _setting_faults(content: Settings, setting: Setting) -> Iterator[str]:
+    if not (setting.is_published or setting.released is not None or setting.reading):
+        yield "nothing is said of where the value comes from; give published, cell, released or reading"
+    if setting.departs and not setting.reading:
+        yield "the plan departs from what is stated without a reading; name the reading in force"
+    yield from _stated_faults(content, setting)
+
+
+def _stated_faults(content: Settings, stated: Stated) -> Iterator[str]:
+    if stated.published is not None and not (stated.where or stated.cell):
+        yield "a published value says where it stands; give where or cell"
+    if (stated.released is None) != (not stated.script):
+        yield "a released value and the script that sets it belong together; give both or none"
+    source = stated.script.partition(":")[0]
+    if stated.script and source not in content.sources:
+        yield f"{source!r} is not among the sources ({', '.join(content.sources) or 'none'})"

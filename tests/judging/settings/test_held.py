@@ -1,0 +1,190 @@
+"""Settings held against a plan: what each kind of disagreement is called, on one row of a paper."""
+
+import pytest
+import yaml
+
+from repro.errors import ManifestError
+from repro.graph import Node
+from repro.judging.settings import held as held_module
+from repro.judging.settings.held import held
+from repro.judging.settings.nodes import PlannedRow
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Reading
+
+BACKBONE = Node("backbone", {"name": "bert", "revision": "main"})
+MINED = {"stage": "finetune", "objective": "contrastive", "inputs": {"training_set": "mine"}}
+
+
+def training(learning_rate=2e-5, **more):
+    objective = {"name": "contrastive", "version": 1, "path": "a:B"}
+    mined = Node("mine", {"depth": 200}, {"run": BACKBONE})
+    params = {
+        "objective": objective,
+        "options": {"temperature": 0.1},
+        "learning_rate": learning_rate,
+        "epochs": 3,
+    }
+    params |= {"max_steps": None, "warmup_ratio": 0.1, "warmup_steps": 0} | more
+    return Node("finetune", params, {"model": BACKBONE, "training_set": mined})
+
+
+READINGS = {
+    "temperature": Reading(
+        id="temperature",
+        kind="silence",
+        where="",
+        paper="",
+        choices={"a": {"tau": 0.1}, "b": {"tau": 1}},
+        default="a",
+    )
+}
+SETTINGS = {
+    "learning_rate": {"published": 2.0e-5, "where": "§4"},
+    "epochs": {"released": 3, "script": "code:train.sh --epochs"},
+    "warmup_ratio": {"published": 0.1, "where": "§4"},
+    "options": {"published": {"temperature": 0.1}, "where": "§4"},
+}
+OTHERS = [
+    {
+        "id": "start",
+        "rows": ["toy/1/a"],
+        "nodes": {"stage": "backbone"},
+        "settings": {"name": {"published": "bert", "where": "§4"}},
+    },
+    {
+        "id": "mining",
+        "rows": ["toy/1"],
+        "nodes": {"stage": "mine"},
+        "settings": {"depth": {"published": 200, "where": "§4"}},
+    },
+]
+
+
+@pytest.fixture
+def judge(tmp_path, monkeypatch):
+    """Held settings of one row with one training, under changed settings, nodes or plans."""
+
+    def judged(changes=None, *, nodes=(), step=None, readings=READINGS):
+        planned = nodes or (training(),)
+        below = {
+            n.fingerprint: n
+            for node in planned
+            for n in (node, *node.parents(), *node.inputs["training_set"].parents())
+        }
+        row = PlannedRow("toy/1/a", {"toy/1/a/rr": tuple(below.values())}, readings)
+        settings = {k: v for k, v in {**SETTINGS, **(changes or {})}.items() if v != "left out"}
+        first = {"id": "training", "rows": ["toy/1/a"], "nodes": MINED, "settings": settings} | (step or {})
+        sources = {"code": {"repository": "owner/code", "commit": "abc"}}
+        (tmp_path / "settings.yaml").write_text(
+            yaml.safe_dump({"sources": sources, "steps": [first, *OTHERS]})
+        )
+        monkeypatch.setattr(held_module, "planned_rows", lambda source: [row])
+        return held(Paper("toy", tmp_path, "toy"))
+
+    return judged
+
+
+def failures(found):
+    return [(item.step or item.stage, item.parameter) for item in found if item.fails]
+
+
+def test_a_plan_as_stated_has_no_failure(judge):
+    found = judge()
+    assert failures(found) == []
+    assert {item.parameter: item.state for item in found if item.step == "training"} == {
+        "learning_rate": "as published",
+        "epochs": "as released",
+        "warmup_ratio": "as published",
+        "options": "as published",
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "parameter"),
+    [
+        ({"learning_rate": {"published": 3.0e-5, "where": "§4"}}, "learning_rate"),
+        ({"epochs": {"released": 2, "script": "code:x"}}, "epochs"),
+        ({"epochs": {"published": True, "where": "§4"}}, "epochs"),
+        ({"epochs": {"published": 3, "where": "§4", "released": 2, "script": "code:x"}}, "epochs"),
+        ({"options": {"published": {"temperature": 1.0}, "where": "§4"}}, "options"),
+        ({"seed": {"published": 42, "where": "§4"}}, "seed"),
+        ({"epochs": {"published": {"any": [2, 3]}, "where": "§4"}}, "epochs"),
+        ({"epochs": {"published": {"by": {"toy/2": 3}}, "where": "§4"}}, "epochs"),
+        ({"epochs": {"reading": "unheard-of"}}, "epochs"),
+        ({"options": {"reading": "temperature.rho"}}, "options"),
+    ],
+)
+def test_a_statement_that_the_plan_does_not_follow_fails(judge, changes, parameter):
+    assert failures(judge(changes)) == [("training", parameter)]
+
+
+@pytest.mark.parametrize("path", ["learning_rate", "epochs", "warmup_ratio"])
+def test_a_parameter_that_nothing_states_fails(judge, path):
+    assert failures(judge({path: "left out"})) == [("finetune contrastive", path)]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"learning_rate": 3e-5}, {"warmup_steps": 1}, {"warmup_ratio": 0.0}, {"max_steps": 5}, {"epochs": 2}],
+)
+def test_a_changed_recipe_fails(judge, changed):
+    assert failures(judge(nodes=(training(**changed),)))
+
+
+def test_a_departure_needs_a_reading_of_the_row(judge):
+    departing = {"published": 4, "where": "§4", "planned": 3}
+    with pytest.raises(ManifestError, match="without a reading; name the reading in force"):
+        judge({"epochs": departing})
+    assert failures(judge({"epochs": departing | {"reading": "other"}})) == [("training", "epochs")]
+    found = judge({"epochs": departing | {"reading": "temperature"}})
+    assert [item.state for item in found if item.parameter == "epochs"] == ["departs"]
+
+
+def test_a_silence_is_filled_by_a_part_of_the_default_choice(judge):
+    found = judge({"options": "left out", "options.temperature": {"reading": "temperature.tau"}})
+    assert failures(found) == []
+    assert failures(judge({"options.temperature": {"reading": "temperature.tau"}}, readings={})) != []
+
+
+def test_several_nodes_of_a_row_are_a_set_of_values(judge):
+    grid = (training(), training(epochs=5))
+    assert failures(judge(nodes=grid)) == [("training", "epochs")]
+    assert failures(judge({"epochs": {"published": {"any": [3, 5]}, "where": "§4"}}, nodes=grid)) == []
+
+
+def test_a_step_that_is_about_nothing_planned_and_a_node_that_no_step_is_about_fail(judge):
+    other = {"nodes": MINED | {"inputs": {"training_set": "official_negatives"}}}
+    assert failures(judge(step=other)) == [("finetune contrastive", ""), ("training", "")]
+    assert failures(judge(step={"rows": ["toy/1/a", "toy/2"]})) == [("training", "")]
+
+
+def test_a_step_like_another_takes_its_settings_and_may_drop_one(judge, tmp_path):
+    like = {"like": "mining", "settings": SETTINGS | {"depth": None}}
+    assert failures(judge(step=like)) == []
+    assert failures(judge(step={"like": "mining"})) == [("training", "depth")]
+
+
+@pytest.mark.parametrize(
+    ("step", "sentence"),
+    [
+        ({"like": "unheard-of"}, "there is no step of toy for 'toy/training' to be like 'unheard-of'"),
+        ({"like": "training"}, "there is no step of toy for 'toy/training' to be like 'training'"),
+        ({"nodes": {"stage": "dance"}}, "there is no stage 'dance'"),
+        ({"nodes": None}, "has rows and names neither nodes nor a step that it is like"),
+        ({"id": "mining"}, "step 'mining' occurs twice"),
+        ({"settings": {"epochs": {"published": 3}}}, "a published value says where it stands"),
+        (
+            {"settings": {"epochs": {"released": 3, "script": "other:train.sh"}}},
+            "'other' is not among the sources (code)",
+        ),
+        (
+            {"settings": {"epochs": {"released": 3}}},
+            "a released value and the script that sets it belong together",
+        ),
+        ({"settings": {"epochs": {"note": "?"}}}, "nothing is said of where the value comes from"),
+    ],
+)
+def test_a_broken_file_is_refused_in_one_sentence_with_its_line(judge, step, sentence):
+    with pytest.raises(ManifestError) as error:
+        judge(step=step)
+    assert sentence in str(error.value) and "settings.yaml:" in str(error.value)

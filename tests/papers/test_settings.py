@@ -1,0 +1,20 @@
+"""Every planned parameter is what its paper or the released scripts state, or a reading says why."""
+
+import pytest
+
+from repro.judging.settings.held import held
+from repro.manifest.papers import papers
+from repro.manifest.settings import FILE
+
+STATED = [name for name, source in papers().items() if (source.folder / FILE).exists()]
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_the_plan_follows_what_is_stated(name):
+    found = held(papers()[name])
+    wrong = [
+        f"{item.row} {item.step or item.stage} {item.parameter}: {item.says}" for item in found if item.fails
+    ]
+    assert found and not wrong, "\n".join(
+        [f"{len(wrong)} failures; `repro settings {name} --failing`", *wrong[:20]]
+    )
