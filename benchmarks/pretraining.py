@@ -164,7 +164,7 @@ def matrix_product(rows: int, hidden: int, precision: str) -> float:
 
 
 def own_cost(paper: str) -> str:
-    """What the paper says of its first pre-training."""
+    """The settings that the paper states for its first pre-training."""
     said = [entry for entry in stated(papers()[paper]) if entry.of.startswith("pre-training")]
     return str(said[0]).partition(": ")[2] if said else "not stated"
 

@@ -32,6 +32,16 @@ def passage_row(request: Request, *, encoder: str, strategy: str) -> Node:
     return tuning.run(model)
 
 
+def reference_row(request: Request, *, fine_tuned: bool) -> Node:
+    """Rank passages with a BERT of random weights, as it is or fine-tuned on the official BM25 negatives.
+
+    The paper has no such row: what pre-training is worth is seen beside it.
+    """
+    tuning = _tuning(request, "bert")
+    start = recipe.random_weights("bert-base-uncased", revision="main", seed=request.seed_or(42))
+    return tuning.run(tuning.warm_up(start) if fine_tuned else start)
+
+
 def document_row(request: Request, *, encoder: str, iteration: int) -> Node:
     """Rank documents after one or two rounds of mining (§4.5.2, Table 2)."""
     tuning = _tuning(request, encoder)

@@ -16,6 +16,7 @@ from repro.recipe import Objective, Optimisation
 from repro.recipe.request import Choices, Request
 
 MLM = Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel")
+CHECKPOINT = "bert-base-uncased"
 LENGTH, ROWS, STEPS = 512, 64, 60_000  # 64 texts x 512 tokens x 60,000 steps = 2.0 G tokens
 PRETRAINING = Optimisation(
     batch_size=ROWS,
@@ -41,6 +42,7 @@ def row(
     encoder: str | None = None,
     options: dict[str, Any] | None = None,
     texts_per_row: int = 1,
+    random_weights: bool = False,
 ) -> Node:
     """Rank with the encoder of one pre-training, redone on the common text, after the common fine-tuning.
 
@@ -48,9 +50,10 @@ def row(
         encoder: ``module:function`` of a paper's pre-training, with its ``options``; None for no further one.
         texts_per_row: texts of full length that one example feeds the encoder and decoders with; batches are
             smaller by it, so that all pre-trainings see as many tokens.
+        random_weights: start from the architecture with weights drawn anew, the row that all have to beat.
     """
     seed = request.seed_or(42)
-    model = bert()
+    model = recipe.random_weights(CHECKPOINT, revision="main", seed=seed) if random_weights else bert()
     if encoder:
         model = at_equal_tokens(_own(request, encoder, options or {}), texts_per_row=texts_per_row, seed=seed)
     return _run(request, _tuned(model, seed))
@@ -65,7 +68,7 @@ def bm25(request: Request) -> Node:
 
 def bert() -> Node:
     """The checkpoint that every pre-training starts from."""
-    return recipe.backbone("bert-base-uncased", revision="main")
+    return recipe.backbone(CHECKPOINT, revision="main")
 
 
 def masked_language_model(request: Request) -> Node:

@@ -36,7 +36,7 @@ class PublishedTable:
 
     @property
     def about(self) -> str:
-        """What the table shows, restated from its caption."""
+        """The content of the table, restated from its caption."""
         return self.content.about
 
     @property

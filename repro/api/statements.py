@@ -1,4 +1,4 @@
-"""What papers state, judged; what does not fit in them; and the records of what was measured."""
+"""Claims of papers with their verdicts, findings of their audits, and the records of measurements."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -57,7 +57,7 @@ def settings(*names: str) -> Listing[Held]:
 
 
 def records(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Record]:
-    """What was measured of papers at a scale, in the order of recording; later ones of a key count.
+    """The records of papers at a scale, in the order of recording; of several with one key the latest counts.
 
     Args:
         names: of papers; all of them without a name.

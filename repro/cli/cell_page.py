@@ -17,7 +17,12 @@ from repro.running.scale import scale
 from repro.running.workspace import Workspace
 
 TOLD = 4  # readings of each part of the work of which everything is said without being asked
-ROLES = {"ours": "the authors' own", "rerun": "run again by the authors", "cited": "cited by the authors"}
+ROLES = {
+    "ours": "the authors' own",
+    "rerun": "run again by the authors",
+    "cited": "cited by the authors",
+    "reference": "a row of reference, which the paper does not have",
+}
 WHOLE_WORDS = {"break_on_hyphens": False, "break_long_words": False}
 
 
@@ -137,7 +142,7 @@ def _definition(cell: Cell) -> str:
 
 
 def _standing(stand: Compared) -> str:
-    """What was measured at one scale, on what and when, and the verdict with its reason."""
+    """A cell at one scale in a sentence: the measured value, its collection and date, the verdict."""
     from repro.report.grid import ours
 
     if stand.measured is None:

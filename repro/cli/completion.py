@@ -1,4 +1,4 @@
-"""What the shell may complete: papers, tables, rows, cells, readings with their choices, scales, data."""
+"""Words that the shell completes: papers, tables, rows, cells, readings with their choices, scales, data."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""What a selection lacks on this machine, said in a few lines."""
+"""A few lines on the data, models and devices that a selection lacks on this machine."""
 
 import functools
 import shlex
@@ -97,7 +97,7 @@ def _commands(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[str, 
 
 
 def _rows(cells: Sequence[Compared], *, prefix: str = "") -> list[tuple[str, str]]:
-    """What every row lacks, then rows that lack the same besides, without the prefix of their names."""
+    """Lines on the obstacles of every row, then on rows that share further ones."""
     by_row: dict[str, list[Obstacle]] = {}
     for c in cells:
         by_row.setdefault(row_of(c).removeprefix(prefix), []).extend(c.obstacles)

@@ -143,9 +143,11 @@ def show_contradicted(added: Sequence[Appended]) -> None:
 
 def summary(comparison: Comparison) -> list[str]:
     """Lines on what was measured and what it says, what others ran, and what intervals and letters mean."""
+    if not comparison.cells:
+        return ["what is selected holds no number to compare."]
     counted = summarised(comparison.cells)
     lines = [_measured(comparison, counted)]
-    lines.append(", ".join(f"{number} {name}" for name, number in counted.verdicts.items()) or "no cells")
+    lines.append(", ".join(f"{number} {name}" for name, number in counted.verdicts.items()))
     if counted.imported:
         distinct = _count(counted.imported_runs, "distinct score")
         lines.append(

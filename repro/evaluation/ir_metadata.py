@@ -50,7 +50,7 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def resources(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What version 0.2 calls the resources of a run, from the facts of its artefact.
+    """The "resources" of a run in version 0.2 of the format, from the facts of its artefact.
 
     The peak of memory (KiB) is that of the whole process, which may have made other artefacts before.
     """

@@ -109,7 +109,7 @@ def _paper(entities: Entities, source: Paper) -> Reference:
 
 
 def _circumstances(account: Account) -> dict[str, Any]:
-    """What stands beside a number in its record and its verdict, in words; what is not known is left out."""
+    """The record and verdict of a number as named texts; those that are not known are left out."""
     record, verdict = account.record, account.compared.verdict
     circumstances = {
         "verdict": verdict.name,

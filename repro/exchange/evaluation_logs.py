@@ -90,7 +90,7 @@ def measured_log(
 
 
 def _head(cell: Cell, model: str, key: str, now: datetime, deployed: str = "unknown") -> Log:
-    """What says which log it is: written again from the same record, it has the same id."""
+    """The identifier of a log; a log written again from the same record has the same one."""
     details = {"deployment_type": deployed, "model_availability": "unknown", "published as": cell.row.label}
     return {
         "schema_version": SCHEMA_VERSION,
@@ -178,7 +178,7 @@ def _metric(cell: Cell, measure: str) -> Log:
 
 
 def _details(accounts: Sequence[Account]) -> dict[str, str]:
-    """What stands beside a measured value in its records and its verdict."""
+    """The details of a measured value, from its records and its verdict."""
     compared, record = accounts[0].compared, accounts[0].record
     details = {
         "cell": compared.cell.id,

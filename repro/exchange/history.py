@@ -20,7 +20,7 @@ from repro.store.seal import Files, recorded_files, wrong_sizes
 
 @dataclass(frozen=True)
 class Artefact:
-    """What is known of an artefact.
+    """The stage, parameters, inputs and facts of an artefact.
 
     Attributes:
         state: stored, damaged, missing (a note tells what it was) or unknown (not even a note is left).

@@ -93,7 +93,7 @@ def _name(accounts: Sequence[Account]) -> str:
 
 
 def _description(accounts: Sequence[Account], artefacts: Sequence[Artefact]) -> str:
-    """What the crate holds and what it lacks, for a reader."""
+    """A text for readers of the crate: its content, and what was left out of it."""
     cells = len({account.compared.cell.id for account in accounts})
     sentences = [f"{len(accounts)} records of {cells} published numbers, with what they were measured from."]
     if accounts[0].record.scale != "full":

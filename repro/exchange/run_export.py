@@ -29,7 +29,7 @@ class Exported:
 
     @property
     def described(self) -> str:
-        """Of which of a cell's records the run is, in one sentence; empty where the run itself was named."""
+        """A sentence that names the record that the run belongs to; empty where the run was named."""
         if self.record is None:
             return ""
         r = self.record

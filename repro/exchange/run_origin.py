@@ -1,4 +1,4 @@
-"""What is known of a run that others made: its source, its toolkit, and the readings that it follows."""
+"""The origin of a run that others made: its source, its toolkit, and the readings that it follows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ OTHER = "none of its choices"  # of a reading
 
 @dataclass(frozen=True)
 class Origin:
-    """What is known of a run that others made.
+    """The source, toolkit and readings of a run that others made.
 
     Attributes:
         source: where the file is from, in words.
@@ -27,7 +27,7 @@ class Origin:
     readings: Mapping[str, str | None] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, str | None]:
-        """What a record says of it beside the readings: toolkit and settings only where they are known."""
+        """The fields of a record that describe it; toolkit and settings where they are known."""
         known = {"toolkit": self.toolkit, "settings": self.settings}
         return {"source": self.source} | {key: text for key, text in known.items() if text}
 

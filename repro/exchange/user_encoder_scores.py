@@ -22,7 +22,7 @@ from repro.store import make_writable
 from repro.store.results import Record
 
 SEARCHES = ("search", "search_views")
-PRIORITY = ("ours", "rerun", "cited")
+PRIORITY = ("ours", "rerun", "cited", "reference")
 
 
 @dataclass(frozen=True)

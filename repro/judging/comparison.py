@@ -127,7 +127,7 @@ def _outdated(case: Evidence) -> str:
 
 
 def _other_seeds(case: Evidence) -> str:
-    """Of which seeds the records are, where these were not asked for; empty where they were."""
+    """A sentence that names the seeds of records where these were not asked for; empty where they were."""
     seeds = {r.seed for r in case.older} - {m.seed for m in case.parts}
     if not (case.parts and seeds):
         return ""
@@ -150,7 +150,7 @@ def _blocked(case: Evidence) -> Compared | None:
 
 
 def _obstacles(case: Evidence) -> tuple[Obstacle, ...]:
-    """What stands in the way of a cell's nodes, each thing once."""
+    """The obstacles of a cell's nodes, each once."""
     nodes = [part for m in case.parts for part in m.parts]
     return tuple(dict.fromkeys(o for node in nodes for o in case.plan.obstacles(node)))
 
@@ -178,7 +178,7 @@ def _tolerance(case: Evidence) -> Tolerance | None:
 
 
 def _scored_otherwise(case: Evidence) -> list[str]:
-    """What is recorded of a cell that is scored otherwise, by the suite or by runs of others."""
+    """Sentences on records of a cell that were scored by another measure than the cell."""
     measure, unit = case.definition
     others = {
         f"{r.measure or 'an unknown measure'} in {r.unit or 'an unknown unit'}" for r in case.of_readings

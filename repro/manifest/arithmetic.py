@@ -48,7 +48,7 @@ def _deltas(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[
 
 
 def _bolds(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
-    """In scopes with a bold number, check that the bold ones are the best and all of the best are bold."""
+    """Check, in scopes with a bold number, that the bold ones are the best and all of the best are bold."""
     if table.bold in ("unknown", "none"):
         return
     scopes: dict[tuple, list[Cell]] = {}

@@ -35,8 +35,13 @@ class Cell:
         return self.printed.value is not None
 
     @property
+    def is_unpublished(self) -> bool:
+        """Whether the paper has no number to compare with: a study, a figure's point, a row of reference."""
+        return self.table.kind in ("figure", "study") or self.row.role == "reference"
+
+    @property
     def role(self) -> str:
-        """Who made the number: ours, rerun or cited, as the cell, its provenance mark or its row says."""
+        """Who made the number: ours, rerun, cited, or nobody before; of the cell, its mark or its row."""
         marked = [self.table.marks[m].role for m in self.printed.marks if m in self.table.marks]
         of_cell = self.row.roles.get(self.column.id)
         return of_cell or next((role for role in marked if role), None) or self.row.role
@@ -227,8 +232,8 @@ def _in_rows(candidates: list[Cell], rows: tuple[str, ...], chosen: list[Cell]) 
 
 
 def is_measured(chosen: Cell) -> bool:
-    """Whether there is something to measure: a number of a result table, or what is printed nowhere."""
-    return chosen.table.kind in ("figure", "study") or (chosen.table.kind == "results" and chosen.is_numeric)
+    """Whether there is something to measure: a number of a result table, or what is published nowhere."""
+    return chosen.is_unpublished or (chosen.table.kind == "results" and chosen.is_numeric)
 
 
 def _numeric(chosen: Cell) -> Cell:

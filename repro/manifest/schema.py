@@ -13,7 +13,7 @@ from repro.manifest.yaml_file import Strict
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
-Role = Literal["ours", "rerun", "cited"]
+Role = Literal["ours", "rerun", "cited", "reference"]
 Grade = Literal["A", "B", "C", "P"]
 ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "text"]
 
@@ -92,8 +92,9 @@ class Row(Identified):
     note: str = ""
 
     def printed(self, table: Table) -> tuple[str, ...]:
-        """The strings of its cells, one for every column; dashes where the table is printed nowhere."""
-        return self.cells or ("-",) * (len(table.columns) if table.kind == "study" else 0)
+        """The strings of its cells, one for every column; dashes where the paper has no such table or row."""
+        unpublished = table.kind == "study" or self.role == "reference"
+        return self.cells or ("-",) * (len(table.columns) if unpublished else 0)
 
     @property
     def system(self) -> str:

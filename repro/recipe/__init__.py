@@ -32,5 +32,13 @@ from repro.recipe.ranking import (
     union,
 )
 from repro.recipe.showing import inspect_text, project, top_passages
-from repro.recipe.training import Objective, backbone, finetune, pretrain, pretrained_like, released_or
+from repro.recipe.training import (
+    Objective,
+    backbone,
+    finetune,
+    pretrain,
+    pretrained_like,
+    random_weights,
+    released_or,
+)
 from repro.training.optimisation import Optimisation

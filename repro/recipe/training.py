@@ -32,6 +32,11 @@ def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
     return Node("backbone", {"name": name, "revision": revision}, inputs)
 
 
+def random_weights(name: str, *, revision: str, seed: int) -> Node:
+    """A checkpoint's architecture and vocabulary with weights drawn anew, as its configuration says."""
+    return Node("backbone", {"name": name, "revision": revision, "weights": "random", "seed": seed})
+
+
 def released_or(own: Node, checkpoint: str | None) -> Node:
     """A released checkpoint, for which our own training stands in at other scales; without one, our own."""
     return own if checkpoint is None else backbone(checkpoint, revision="main", stand_in=own)

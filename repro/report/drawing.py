@@ -34,7 +34,7 @@ def _outdated(points: Sequence[Compared]) -> str:
 
 
 def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
-    """For a figure of two lines whose caption names a t-test: one over their points, a panel at a time."""
+    """Test the points of a figure of two lines whose caption names a t-test, a panel at a time."""
     if figure.test is None or figure.test.kind != "t":
         return
     for panel in panels:

@@ -28,7 +28,7 @@ ONE_COLUMN = 58  # characters of small type in a column of a two-column paper
 
 @dataclass(frozen=True)
 class _Column:
-    """What stands below one head: published numbers, ours, their differences, or those of others' runs."""
+    """The numbers below one head: published, measured, their differences, or those of others' runs."""
 
     kind: str
     entries: Sequence[Entry]
@@ -120,7 +120,7 @@ class _Writer:
         ]
 
     def _head(self) -> Iterator[str]:
-        """What neighbours share, their own names, and whose numbers stand below, each over its columns."""
+        """Shared heads, heads of columns, and whose numbers stand below, each over its columns."""
         widths = [sum(column.places for column in columns) for _, columns in self.heads]
         if shared := self._shared(widths):
             yield from _over([(escape(heading), width) for heading, width in shared])

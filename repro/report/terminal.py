@@ -72,7 +72,7 @@ def compared_table(comparison: Comparison, cells: Sequence[Compared]) -> Group:
 
 
 class _Writer:
-    """What stands in the lines of a compared table."""
+    """The lines of a compared table."""
 
     def __init__(self, grid: Grid[Compared], comparison: Comparison):
         self.grid, self.comparison = grid, comparison
@@ -116,7 +116,7 @@ class _Writer:
         return sheet
 
     def _sides(self, c: Compared | None) -> list[Shown]:
-        """What stands beside each other of one cell: published, ours, their difference, our interval."""
+        """The numbers of one cell side by side: published, measured, their difference, and the interval."""
         compared = c if c and c.verdict.difference is not None else None
         texts = (_difference(compared), _interval(compared)) if compared else ("", "")
         return [_published(c), self._measured(c), *map(Text, texts)]

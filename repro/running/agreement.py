@@ -96,7 +96,7 @@ def content(path: Path) -> tuple[object, np.ndarray]:
 
 
 def _rows(path: Path) -> Iterator | None:
-    """What a file lists, as plain values; None where its kind is not known."""
+    """The values that a file lists; None where its kind is not known."""
     if path.suffix == ".arrow":
         import pyarrow as pa
 

@@ -22,7 +22,7 @@ KINDS = ("conflict", "misprint", "data", "silence")  # within a part: what a pap
 
 @dataclass(frozen=True)
 class _Call:
-    """What a recipe made, and how it wants it scored."""
+    """The graphs that a recipe made, and the measures by which it wants them scored."""
 
     made: Node | Runs
     choices: Choices
@@ -84,7 +84,7 @@ class CellReadings:
         return next((part for part in PARTS if part in named), PARTS[-1])
 
     def _work(self, cell: Cell, overrides: Mapping[str, str]) -> set[tuple[str, str]]:
-        """What the cell is measured by, on the first of its datasets; nothing without a recipe."""
+        """The measure in force for the cell on the first of its datasets; None without a recipe."""
         measured, identifier = next(_datasets(cell), (None, ""))
         if measured is None:
             return set()

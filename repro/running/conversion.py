@@ -78,7 +78,7 @@ def _write(path: Path, lines: Iterable[bytes]) -> None:
 
 @dataclass(frozen=True)
 class _Basis:
-    """What the manifests and a store say now of records with one seed and one choice of readings."""
+    """The current records, by manifests and store, of one seed and one choice of readings."""
 
     plan: Plan
     identities: Mapping[str, Mapping[int | None, tuple[str, str, str]]]
@@ -106,7 +106,7 @@ def _variant(record: Record) -> tuple[int | None, tuple[tuple[str, str], ...]]:
 
 
 def _basis(name: str, variant: tuple, cells: list[Cell], workspace: Workspace) -> _Basis | None:
-    """What is said of cells; None where the manifests have the scale or a choice no more."""
+    """The current records of cells; None where the manifests have the scale or a choice no more."""
     seed, readings = variant
     how = {
         "machine": workspace.machine,

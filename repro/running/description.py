@@ -17,7 +17,7 @@ def describe(node: Node) -> str:
 
 
 def work_of(node: Node) -> str:
-    """What a node does to which collection: "finetune contrastive on tiny/passage/train, 250 steps"."""
+    """A node in words, with its collection: "finetune contrastive on tiny/passage/train, 250 steps"."""
     objective = node.params.get("objective", {}).get("name")
     kind = node.params.get("kind")
     words = " ".join(word for word in (node.stage, objective, kind) if word)

@@ -30,6 +30,6 @@ def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapp
 
 
 def scoring(measurement: Measurement) -> dict[str, Any]:
-    """What a record of an imported run says of how it was scored, beside measure and unit."""
+    """The settings of scoring that a record of an imported run states, beside measure and unit."""
     params = measurement.parts[0].params
     return {"dataset": measurement.cell.column.dataset} | {name: params[name] for name in RULES}

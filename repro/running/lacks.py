@@ -10,7 +10,7 @@ from repro.running.requirements import Obstacle
 
 @dataclass(frozen=True)
 class Lacks:
-    """What stands in the way of some nodes.
+    """The obstacles of some nodes.
 
     Attributes:
         obstacles: each once, in the order of the nodes.
@@ -20,7 +20,7 @@ class Lacks:
 
     @property
     def of_machine(self) -> list[Obstacle]:
-        """What another machine may have: a GPU, Java."""
+        """The obstacles that another machine may not have: a GPU, Java."""
         return [o for o in self.obstacles if o.of_machine]
 
     @property
@@ -56,6 +56,6 @@ def lacks(obstacles: Iterable[Obstacle]) -> Lacks:
 
 
 def lacks_of(plan: Plan) -> Lacks:
-    """What the nodes that a plan, once it has looked at a store, has to run lack themselves."""
+    """The obstacles of the nodes themselves that a plan, once it has looked at a store, has to run."""
     known = plan.machine.obstacles
     return lacks(known[n.fingerprint] for n in plan.needed() if n.fingerprint in known)

@@ -73,7 +73,7 @@ class Measurement:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """What decides the number: the scores that are read, by which measure, in which unit."""
+        """The identity of a number: the scores that are read, the measure, and the unit."""
         return self.fingerprint, self.measure, self.cell.unit
 
 

@@ -33,7 +33,7 @@ def record(plan: Plan, store: Store, results: Results) -> list[Appended]:
 
 
 def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> list[Record]:
-    """What the stored evaluations of a plan say now, of single cells and averages; not said when and where.
+    """The records that stored evaluations of a plan give, of cells and averages, without time and machine.
 
     Args:
         sound_only: leave out damaged evaluations, for which StoreError is raised otherwise.
@@ -47,7 +47,7 @@ def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> lis
 
 
 def known_records(plan: Plan, by_paper: Iterable[Iterable[Record]]) -> list[Record]:
-    """What the newest records say of a plan's cells and averages, whichever cells they were made for.
+    """The newest records of a plan's cells and averages, whichever cells they were made for.
 
     Args:
         by_paper: records of each paper, in the order they were made; between papers their time decides.

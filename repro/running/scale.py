@@ -99,7 +99,8 @@ class Scale:
 
     def _change(self, node: Node) -> Node:
         if node.stage == "backbone":
-            return node.inputs.get("stand_in", self._backbone)
+            blank = node.params.get("weights") == "random"
+            return self.random_backbone if blank else node.inputs.get("stand_in", self._backbone)
         if node.stage in ("official_negatives", "listed_negatives"):
             return self._negatives(node)
         if node.stage == "judged_examples":

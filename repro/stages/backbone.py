@@ -1,11 +1,15 @@
-"""Stage ``backbone``: a released checkpoint, from the user's folder or the hub's cache."""
+"""Stage ``backbone``: a released checkpoint of the user's folder or the hub's cache, or its architecture."""
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from repro.datasets.hub_models import planned_checkpoint
 from repro.errors import BlockedError
 from repro.progress import Progress
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
@@ -14,26 +18,23 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     ``params["source"]`` says where it is: ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``, and
     ``identity`` which it is: the digest of the folder's files, or the commit. A checkpoint without a
     masked-language head (a released retriever, say) is written without one, so that no invented weights
-    become part of the artefact. Code that comes with a checkpoint is never run, nothing is downloaded.
+    become part of the artefact. With ``params["weights"]`` ``"random"``, only its configuration and tokenizer
+    are read, and weights are drawn under ``params["seed"]`` as its configuration says. Code that comes with a
+    checkpoint is never run, nothing is downloaded.
 
     Raises:
         BlockedError: it cannot be read, or its commit is not in the hub's cache.
         DataError: it is no longer the one that was planned with.
     """
-    from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
+    from transformers import AutoTokenizer
 
     from repro.nn.checkpoint import pretrained, reason, save_model
 
-    how = {"dtype": "float32", "output_loading_info": True}
     shutil.rmtree(out / "model", ignore_errors=True)  # of an attempt on files that were refused
     with planned_checkpoint(params) as folder:
         try:
             tokenizer = pretrained(AutoTokenizer, folder)
-            model, report = pretrained(AutoModelForMaskedLM, folder, **how)
-            whole = not report["missing_keys"]
-            if not whole:
-                model, report = pretrained(AutoModel, folder, **how)
-                check_whole(report, optional=("pooler",))
+            model, whole = (_drawn if params.get("weights") == "random" else _loaded)(params, folder)
         except (OSError, ValueError, KeyError) as error:
             what = f"{folder} is not a checkpoint of {params['name']} that transformers can read"
             raise BlockedError(f"{what} ({reason(error)})", _remedy(params)) from error
@@ -44,6 +45,31 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
         "masked_language_head": whole,
         "commit": params["identity"] if params["source"]["kind"] == "hub" else None,
     }
+
+
+def _loaded(params: dict, folder: Path) -> tuple["PreTrainedModel", bool]:
+    """The released weights, and whether a masked-language head is among them."""
+    from transformers import AutoModel, AutoModelForMaskedLM
+
+    from repro.nn.checkpoint import pretrained
+
+    how = {"dtype": "float32", "output_loading_info": True}
+    model, report = pretrained(AutoModelForMaskedLM, folder, **how)
+    if not report["missing_keys"]:
+        return model, True
+    model, report = pretrained(AutoModel, folder, **how)
+    check_whole(report, optional=("pooler",))
+    return model, False
+
+
+def _drawn(params: dict, folder: Path) -> tuple["PreTrainedModel", bool]:
+    """A model of the checkpoint's configuration with weights drawn anew, and a masked-language head."""
+    from transformers import AutoConfig, AutoModelForMaskedLM, set_seed
+
+    from repro.nn.checkpoint import pretrained
+
+    set_seed(params["seed"])
+    return AutoModelForMaskedLM.from_config(pretrained(AutoConfig, folder)), True
 
 
 def check_whole(report: dict, *, optional: tuple[str, ...]) -> None:

@@ -16,7 +16,16 @@ from repro.store import notes
 from repro.store.disk import RECORD, make_writable, remove, remove_irregular, sync, translated
 from repro.store.seal import content, damage, read_json, seal, wrong_sizes
 
-__all__ = ["RECORD", "Store", "check_where_stored", "damage", "make_writable", "read_json", "remove", "translated"]
+__all__ = [
+    "RECORD",
+    "Store",
+    "check_where_stored",
+    "damage",
+    "make_writable",
+    "read_json",
+    "remove",
+    "translated",
+]
 
 
 class Store:
@@ -75,8 +84,8 @@ class Store:
     def contents(self, nodes: Iterable[Node]) -> dict[str, str]:
         """Fingerprint -> digest of the content, of those nodes that are stored.
 
-        Made again, an artefact may have another content under the same fingerprint. Raises StoreError when one
-        is damaged.
+        Made again, an artefact may have another content under the same fingerprint. Raises StoreError when
+        one is damaged.
         """
         return {node.fingerprint: content(path) for node in nodes if (path := self.path(node)).is_dir()}
 
@@ -114,7 +123,7 @@ class Store:
         return self._placed(node, self.partial(node), make, waiting)
 
     def adopt(self, node: Node, fetch: Callable[[Path], None], *, waiting: Callable[[], None]) -> Path:
-        """Fetch the node's artefact and record by ``fetch(directory)`` unless it exists, and return its folder.
+        """Fetch artefact and record of a node by ``fetch(directory)`` unless it exists; return its folder.
 
         The directory is not the one that ``build`` writes into, and may hold files of an interrupted fetch.
 
@@ -175,7 +184,7 @@ def lock_file(root: Path, stage: str, fingerprint: str) -> Path:
 
 
 def check_where_stored(path: Path) -> None:
-    """Read the whole artefact that a user's path leads into, if it does. Raises StoreError for a damaged one."""
+    """Read the whole artefact that a user's path leads into, if any. Raises StoreError for a damaged one."""
     for folder in (path.resolve(), *path.resolve().parents):
         is_artefact = notes.FINGERPRINT.fullmatch(folder.name) and os.path.lexists(folder / RECORD)
         if is_artefact and (wrong := damage(folder)):

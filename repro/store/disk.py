@@ -96,13 +96,13 @@ def opened(file: Path) -> IO[bytes]:
 
 
 def created(file: Path, mode: str = "x") -> IO:
-    """A new file, to be written. Whatever has its name goes first: a link may lead to a file of its planter's choice."""
+    """Open a new file. What has its name is removed first: a link may lead anywhere."""
     file.unlink(missing_ok=True)
     return file.open(mode)
 
 
 def remove_irregular(folder: Path) -> None:
-    """Remove links, pipes and devices below a folder: writing into one ends up elsewhere, or waits for a reader."""
+    """Remove links, pipes and devices below a folder: what is written into one ends up elsewhere."""
     for path in list(folder.rglob("*")):
         if stat.S_IFMT(path.lstat().st_mode) not in (stat.S_IFDIR, stat.S_IFREG):
             path.unlink()

@@ -1,7 +1,8 @@
 """Notes of nodes, ``nodes/<user>/<fingerprint>.json``, from which a fingerprint alone is enough to build.
 
 Where data and code lie is no part of a fingerprint, and not the same for all who share a store: every user
-(by number) has notes of his own. Stores of earlier versions have one of each node, ``nodes/<fingerprint>.json``.
+(by number) has notes of his own. Stores of earlier versions have one of each node, in
+``nodes/<fingerprint>.json``.
 """
 
 import contextlib
@@ -20,7 +21,7 @@ FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
 def folders(root: Path) -> list[Path]:
-    """The folders that hold notes, in the order in which they are asked: this user's, the old, the others'."""
+    """The folders that hold notes, in the order of asking: this user's, the old, the others'."""
     nodes = root / "nodes"
     own = nodes / str(os.getuid())
     return [own, nodes, *sorted(folder for folder in nodes.glob("*/") if folder != own)]

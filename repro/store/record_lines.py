@@ -29,8 +29,8 @@ class Record:
         environment: commit, versions and hardware of the process that recorded it.
         origin: of somebody else's run: kind (import), file, sha256, source, tag, and how it was scored; empty
             for the suite's own.
-        collections: ids of the data that was searched and judged, stand-ins as themselves; empty in records of
-            versions that did not say.
+        collections: ids of the data that was searched and judged, stand-ins as themselves; empty in records
+            of versions that did not say.
         deviation: of the queries' scores around ``measured``, in its unit (n - 1); None where the value is no
             mean over one set of queries, and in records of versions that did not say.
         assumed: whether a conversion took measure and unit from the manifest and nothing proved them.
@@ -68,7 +68,7 @@ class Record:
 
     @property
     def result(self) -> tuple[float, int, int]:
-        """What was measured: value, queries, missing ones."""
+        """The measurement alone: value, queries, missing ones."""
         return self.measured, self.queries, self.missing
 
     def tells_more_than(self, other: "Record") -> bool:
@@ -90,7 +90,7 @@ def line_of(record: Record) -> bytes:
 
 
 def record_of(line: bytes) -> Record:
-    """The record that a line holds. Raises DataError, with the reason alone, where it holds and proves none."""
+    """The record that a line holds. Raises DataError with the reason where it holds or proves none."""
     content = content_of(line)
     if DIGEST not in content:
         older_record(content)

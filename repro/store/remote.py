@@ -16,8 +16,8 @@ from repro.store.disk import opened
 from repro.store.seal import Files, files_of
 
 LARGEST_RECORD = 64 * 2**20  # bytes; one line for each of a few hundred thousand shards
-# The files that stages write: tables, texts, numbers, and what Lucene's formats 9 and 10 call theirs. What any
-# other file holds some program might run.
+# The files that stages write: tables, texts, numbers, and those of Lucene's formats 9 and 10. What another
+# file holds, some program might run.
 DATA = re.compile(
     r".+\.(arrow|json|jsonl|log|model|npy|safetensors|trec|txt|yml)"
     r"|segments_\w+|write\.lock|_\w+\.(cf[es]|di[im]|doc|dv[dm]|fd[mtx]|fnm|kd[dim]|liv|nv[dm]|pay|pos|psm|si"
@@ -80,7 +80,7 @@ class RemoteStore:
         return content, self.files_of(node, record)
 
     def open(self, node: Node, name: str) -> tuple[IO[bytes], int | None]:
-        """A file of an artefact, and its size where that is known. Raises StoreError, also for what is no file."""
+        """A file of an artefact, and its size where known. Raises StoreError, also for what is no file."""
         path = f"{self.place(node)}/{name}"
         with self.errors():
             if not self.is_folder:

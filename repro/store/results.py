@@ -75,7 +75,7 @@ class Results:
         A last line without its end is the trace of a process that was killed while writing: it is left out.
 
         Raises:
-            DataError: any other line that is not a record, or not the one that was written; names file and line.
+            DataError: another line is not a record, or not the one that was written; names file and line.
         """
         own = self.path(scale, paper)
         records = []
@@ -148,7 +148,7 @@ def _in_place(record: Record, path: Path) -> Record:
 
 
 def _damaged_end(unfinished: bytes) -> list[bytes]:
-    """The last piece of a file if it is a whole line whose end was altered: a killed writer leaves no such."""
+    """The last piece of a file if it is a line whose end was altered: a killed writer leaves no such."""
     try:
         record_of(unfinished[:-1])
     except DataError:

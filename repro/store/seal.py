@@ -81,7 +81,9 @@ def damage(path: Path) -> list[str]:
     if wrong := wrong_sizes(path):
         return wrong
     files = recorded_files(path)
-    wrong = [f"{name} {fault}" for name, (_, digest) in files.items() if (fault := _fault(path / name, digest))]
+    wrong = [
+        f"{name} {fault}" for name, (_, digest) in files.items() if (fault := _fault(path / name, digest))
+    ]
     # a library that loads a folder might read a file that was added
     return wrong + [f"{name} was added" for name in _names(path) if name not in files and name != RECORD]
 
@@ -139,7 +141,11 @@ def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
     """
     try:
         files, identity = _files(record), canonical(record["identity"])
-        sealed = record["identity"]["stage"], record["fingerprint"], hashlib.sha256(identity.encode()).hexdigest()
+        sealed = (
+            record["identity"]["stage"],
+            record["fingerprint"],
+            hashlib.sha256(identity.encode()).hexdigest(),
+        )
     except (KeyError, TypeError, ValueError, RecursionError):
         raise StoreError(f"{RECORD} cannot be read") from None
     if sealed != (stage, fingerprint, fingerprint):
@@ -159,7 +165,9 @@ def _files(record: Any) -> Files:
     """The files that a record lists. Raises ValueError for a record of another shape."""
     try:
         files = {name: (facts["size"], facts["sha256"]) for name, facts in record["files"].items()}
-        if all(type(size) is int and size >= 0 and _DIGEST.fullmatch(digest) for size, digest in files.values()):
+        if all(
+            type(size) is int and size >= 0 and _DIGEST.fullmatch(digest) for size, digest in files.values()
+        ):
             return files
     except (KeyError, TypeError, AttributeError):
         pass

@@ -63,11 +63,13 @@ def _check_space(node: Node, directory: Path, size: int) -> None:
     wanted, free = size - size_on_disk(directory), shutil.disk_usage(directory).free
     if wanted > free:
         reason = f"its record says {wanted:,} bytes more, and the disk has {free:,} left"
-        raise StoreError(f"{node} was not fetched to {directory}: {reason}; free some, or name another --store")
+        raise StoreError(
+            f"{node} was not fetched to {directory}: {reason}; free some, or name another --store"
+        )
 
 
 def _names_code(config: Path) -> bool:
-    """Whether a configuration says ``auto_map`` anywhere: classes of its own, which transformers might fetch and run."""
+    """Whether a configuration has an ``auto_map``: classes that transformers might fetch and run."""
     names: set[str] = set()
     try:
         json.loads(config.read_bytes(), object_pairs_hook=lambda pairs: names.update(dict(pairs)))

@@ -157,12 +157,12 @@ def test_a_terminal_of_80_columns_gets_a_table_and_a_pipe_a_line_a_cell(repro, m
     piped = repro("compare", "costa", *selection).out.splitlines()
     assert piped[0].split("\t")[:5] == ["cell", "published", "measured", "difference", "verdict"]
     assert [line.split("\t")[:2] for line in piped if line.startswith(CELL)] == [[CELL, "0.187"]]
-    assert sum(line.startswith("costa/1/") for line in piped) == 58
+    assert sum(line.startswith("costa/1/") for line in piped) == 66
     monkeypatch.setenv("COLUMNS", "80")
     shown = repro("compare", "costa", *selection).out.splitlines()
     assert "Fine-tuning with official BM25 negatives" in shown
     assert all(len(line) <= 80 for line in shown)
-    assert shown[0].startswith("58 cells at scale tiny: 1 measured (1 distinct measurement)")
+    assert shown[0].startswith("66 cells at scale tiny: 1 measured (1 distinct measurement)")
     assert any(line.startswith("measured on tiny/passage/dev in place of") for line in shown)
 
 

@@ -57,7 +57,7 @@ def test_at_another_scale_no_rehearsal_is_advised(repro):
 
 def test_programs_get_every_cell_as_before(repro):
     cells = repro("run", *LACKING_A_GPU, "--json").json
-    assert len(cells) == 58 and all(len(c["blocked"]) > 1 for c in cells if c["verdict"] == "blocked")
+    assert len(cells) == 66 and all(len(c["blocked"]) > 1 for c in cells if c["verdict"] == "blocked")
 
 
 def test_beside_what_ran_rows_are_told_everything_that_they_lack_and_the_one_command(folders):

@@ -11,6 +11,8 @@ import pytest
 
 from tests.once import made_once, take_what_is_finished
 
+ROWS = ("bm25", "deepct", "bert", "costa", "untrained", "no-pre-training")
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -48,7 +50,7 @@ def command_line():
 @pytest.fixture(scope="session")
 def table(tmp_path_factory):
     """Some rows of Table 1 of the first paper at tiny scale."""
-    rows = [word for row in ("bm25", "deepct", "bert", "costa") for word in ("--row", row)]
+    rows = [word for row in ROWS for word in ("--row", row)]
     selection = ("costa", "--table", "1", *rows, "--scale", "tiny")
 
     def run(root: Path) -> subprocess.CompletedProcess:

@@ -54,6 +54,20 @@ def test_a_checkpoint_in_a_folder_is_taken_with_its_weights_and_tokenizer(model,
     assert (tmp_path / "model/model.safetensors").exists()
 
 
+def test_random_weights_of_a_checkpoint_are_drawn_by_their_seed(model, tmp_path, progress):
+    asked = params(model / "model")
+    drawn = []
+    for seed in (1, 1, 2):
+        backbone.run(asked | {"weights": "random", "seed": seed}, {}, tmp_path, progress)
+        drawn.append(load_masked_lm(tmp_path / "model"))
+    word = "bert.embeddings.word_embeddings.weight"
+    first, again, other = (m.state_dict()[word] for m in drawn)
+    assert (first == again).all() and not (first == other).all()
+    released = load_masked_lm(model / "model")
+    assert first.shape == released.state_dict()[word].shape
+    assert not (first == released.state_dict()[word]).all()
+
+
 def test_a_checkpoint_without_a_head_is_written_without_one(tmp_path, progress):
     from safetensors import safe_open
 

@@ -10,9 +10,9 @@ import pytest
 
 from repro.graph import Node
 from repro.store import RECORD, Store, disk
+from repro.store.leftovers import DAY, leftovers, remove_damaged, remove_leftover
 from repro.store.lineage import Lineage
 from repro.store.notes import folders
-from repro.store.leftovers import DAY, leftovers, remove_damaged, remove_leftover
 
 CORPUS = Node("corpus", {"dataset": "x"})
 INDEX = Node("lucene_index", {"multifield": False}, {"corpus": CORPUS})

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from repro.store.remote import DATA, RemoteStore
 from repro.errors import StoreError, UsageError
-from repro.store.transfer import pull, push
 from repro.graph import Node, canonical
 from repro.store import RECORD, Store, damage
+from repro.store.remote import DATA, RemoteStore
+from repro.store.transfer import pull, push
 
 NODE = Node("corpus", {"dataset": "x"})
 FILES = {"arrow/data.arrow": b"rows" * 5, "about.json": b"{}"}
@@ -227,7 +227,10 @@ MALICE = {
     "an archive of Java": (_adding("lucene/_0.jar"), "'lucene/_0.jar', which may run code"),
     "a file without an ending": (_adding("run"), "'run', which may run code"),
     "code of the hub": (_adding("model/config.json", CONFIG), "model/config.json names code to be loaded"),
-    "code of a tokenizer": (_adding("m/tokenizer_config.json", NESTED), "names code to be loaded with the model"),
+    "code of a tokenizer": (
+        _adding("m/tokenizer_config.json", NESTED),
+        "names code to be loaded with the model",
+    ),
     "a file that is a folder": (_file_and_folder, "names 'arrow' as a file and as the folder of 'arrow/data"),
     "a pipe": (_pipe("about.json"), "about.json is a link, a pipe or a device, not a file"),
     "a pipe for the record": (_pipe(RECORD), "artefact.json is a link, a pipe or a device, not a file"),
@@ -250,11 +253,17 @@ def test_a_store_that_lies_is_refused_and_nothing_of_it_is_stored(ours, tmp_path
 def test_a_false_size_is_refused_before_a_byte_is_written(ours, tmp_path, monkeypatch):
     mine, there = Store(tmp_path / "mine"), RemoteStore(str(ours.root))
     _endless(ours.path(NODE))
-    with pytest.raises(StoreError, match=r"data.arrow is not what its record says: 1,073,741,824 bytes, not 20"):
+    with pytest.raises(
+        StoreError, match=r"data.arrow is not what its record says: 1,073,741,824 bytes, not 20"
+    ):
         fetch(mine, there)
-    monkeypatch.setattr(there, "open", lambda *arguments: (open(ours.path(NODE) / "arrow/data.arrow", "rb"), None))
+    monkeypatch.setattr(
+        there, "open", lambda *arguments: ((ours.path(NODE) / "arrow/data.arrow").open("rb"), None)
+    )
     content = ours.path(NODE) / RECORD
-    monkeypatch.setattr(there, "record", lambda node: (content.read_bytes(), {"arrow/data.arrow": (20, "0" * 64)}))
+    monkeypatch.setattr(
+        there, "record", lambda node: (content.read_bytes(), {"arrow/data.arrow": (20, "0" * 64)})
+    )
     with pytest.raises(StoreError, match=r"data.arrow is not what its record says"):
         fetch(mine, there)
 
@@ -262,13 +271,17 @@ def test_a_false_size_is_refused_before_a_byte_is_written(ours, tmp_path, monkey
 def test_what_the_disk_has_no_room_for_is_refused_before_it_is_full(ours, tmp_path):
     _larger_than_the_disk(ours.path(NODE))
     mine = Store(tmp_path / "mine")
-    with pytest.raises(StoreError, match=r"says 1,152,921,504,606,846,\d+ bytes more, and the disk has .* left; free"):
+    with pytest.raises(
+        StoreError, match=r"says 1,152,921,504,606,846,\d+ bytes more, and the disk has .* left; free"
+    ):
         fetch(mine, RemoteStore(str(ours.root)))
     assert not list(tmp_path.glob("mine/corpus/*.incoming/*"))
 
 
 def test_every_file_that_stages_write_may_be_fetched():
-    written = "run.trec raw.npy run.ir_metadata.yml model/vocab.txt model/sentencepiece.bpe.model arrow/x.arrow"
+    written = (
+        "run.trec raw.npy run.ir_metadata.yml model/vocab.txt model/sentencepiece.bpe.model arrow/x.arrow"
+    )
     lucene = "segments_1z write.lock _0.cfs _0.cfe _0.si _a.fnm _0_Lucene99_0.tmd _0_Lucene90_0.dvd _0.kdi"
     assert all(DATA.fullmatch(name.rpartition("/")[2]) for name in f"{written} {lucene} lucene.log".split())
 

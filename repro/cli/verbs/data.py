@@ -113,7 +113,7 @@ def _describe(wanted, target) -> None:
 
 
 def _lacking(places):
-    """What the cells and exhibits of these places lack on this machine at full scale."""
+    """The obstacles of the cells and exhibits of these places on this machine at full scale."""
     from repro.api.selection import Selection, select
     from repro.running.lacks import lacks_of
     from repro.running.workspace import Workspace

@@ -76,7 +76,7 @@ class Orders:
 
 def has_number(cell: Cell) -> bool:
     """Whether the paper has a number here or, in a figure or study, a place for one."""
-    return cell.is_numeric or cell.table.kind in ("figure", "study")
+    return cell.is_numeric or cell.is_unpublished
 
 
 def listed(columns: Listed) -> list[str]:

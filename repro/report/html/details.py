@@ -17,6 +17,7 @@ ROLES = {
     "ours": "the paper's own method",
     "rerun": "run again by the authors",
     "cited": "taken from another publication",
+    "reference": "a row of reference, which the paper does not have",
 }
 MOST_OBSTACLES = 3  # on a card
 GRADES = {
@@ -82,7 +83,7 @@ def _fact(name: str, *content: Content) -> Markup:
 
 def _print(c: Compared) -> Iterator[Markup]:
     cell = c.cell
-    if cell.table.kind in ("figure", "study"):
+    if cell.is_unpublished:
         return
     rounded = interval(cell.printed)
     in_full = f", that is {rounded}" if rounded else None

@@ -74,7 +74,7 @@ def _line(part: Part, of_scales: Mapping[str, Compared]) -> Markup:
 
 
 def _published(cell) -> str:
-    return "" if cell.table.kind in ("figure", "study") else cell.printed.plain
+    return "" if cell.is_unpublished else cell.printed.plain
 
 
 def _ours(c: Compared) -> Iterator[Content]:

@@ -35,7 +35,7 @@ class Study:
 
 @dataclass(frozen=True)
 class View:
-    """What one scale shows of a paper.
+    """The comparison, claims and studies of a paper at one scale.
 
     Attributes:
         comparison: of all papers; it holds the tests between rows.
@@ -75,7 +75,7 @@ class Part:
     rests_on: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def cells(self, owner: str | None = None) -> list[dict[str, Compared]]:
-        """Of each cell, or of each of one table, what every scale has for it."""
+        """The comparisons of each cell, or of each cell of one table, by scale."""
         by_scale = {
             name: {c.cell.id: c for c in (view.of(owner) if owner else view.compared)}
             for name, view in self.views.items()

@@ -69,6 +69,6 @@ def _median(ordered: list[float]) -> float:
 
 
 def _kinds(node: Node) -> list[Kind]:
-    """What a node is, the closest first."""
+    """The keys under which paces of a node may be known, the closest first."""
     objective = node.params.get("objective", {}).get("name", "")
     return [(node.stage, objective), (node.stage,), HEAVY if STAGES[node.stage].heavy else LIGHT]

@@ -49,7 +49,7 @@ def _lifeline() -> int:
 
 
 def end_with_parent() -> None:
-    """In a stage that a ``Child`` started: end, with all that it started, when the engine is gone.
+    """End a stage that a ``Child`` started, with all that it started, when the engine is gone.
 
     However that ended: killed, it could not have ended its stages itself. Under torchrun each process of the
     stage watches for itself. Standard input, the pipe by which that is seen, is empty from here on.

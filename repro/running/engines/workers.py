@@ -98,7 +98,7 @@ class Workers:
 
 
 def serve(build: Callable[[str], int]) -> None:
-    """In the process of a worker: build what standard input names, until the engine closes it or is gone.
+    """Build, as a worker process, what standard input names, until the engine closes it or is gone.
 
     Args:
         build: builds the artefact of a fingerprint and returns an exit status; what it says goes to the log.
