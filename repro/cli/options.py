@@ -12,40 +12,19 @@ from repro.manifest.cells import cell
 from repro.manifest.papers import papers
 from repro.running.workspace import Workspace
 
+
+def _several(flag: str, metavar: str, complete: Callable, told: str) -> Callable:
+    """An option that may be given several times, collected under the plural of its name."""
+    names = (f"--{flag}", f"{flag}s")
+    return click.option(*names, multiple=True, metavar=metavar, shell_complete=complete, help=told)
+
+
 _OPTIONS = [
     click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names),
-    click.option(
-        "--table",
-        "tables",
-        multiple=True,
-        metavar="N",
-        shell_complete=completion.tables,
-        help="Only this table; may be repeated.",
-    ),
-    click.option(
-        "--row",
-        "rows",
-        multiple=True,
-        metavar="ROW",
-        shell_complete=completion.rows,
-        help="Only this row, or a system in every group.",
-    ),
-    click.option(
-        "--cell",
-        "cells",
-        multiple=True,
-        metavar="ID",
-        shell_complete=completion.cells,
-        help="Only this cell, paper/table/row/column.",
-    ),
-    click.option(
-        "--figure",
-        "figures",
-        multiple=True,
-        metavar="N",
-        shell_complete=completion.figures,
-        help="Only this figure.",
-    ),
+    _several("table", "N", completion.tables, "Only this table; may be repeated."),
+    _several("row", "ROW", completion.rows, "Only this row, or a system in every group."),
+    _several("cell", "ID", completion.cells, "Only this cell, paper/table/row/column."),
+    _several("figure", "N", completion.figures, "Only this figure."),
     click.option("--all", "everything", is_flag=True, help="Everything (of the named papers, or of all)."),
     click.option(
         "--scale",
