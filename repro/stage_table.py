@@ -84,5 +84,5 @@ STAGES: dict[str, StageSpec] = {
     "top_passages": _spec(
         "exhibit", {"run": "run", "corpus": "corpus", "queries": "queries", "qrels?": "qrels"}
     ),
-    "compare": _spec("significance", {"runs?": "run", "qrels?": "qrels", "scores?": "scores"}, version=2),
+    "compare": _spec("significance", {"runs?": "run", "qrels?": "qrels", "scores?": "scores"}, version=3),
 }
