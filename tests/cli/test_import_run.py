@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 from repro.datasets.reading import judgements
 from repro.datasets.sources import locate
-from repro.evaluation import significance
 from repro.evaluation.ir_metadata import END, START
-from repro.evaluation.measures import score
 from repro.manifest.cells import select
 from repro.manifest.papers import papers
 from repro.running.plan import plan
@@ -183,19 +181,9 @@ def test_compare_shows_every_imported_run_beside_ours_and_judges_each_by_itself(
     assert said.status == 0, "what others ran fails nothing of ours"
 
 
-def _tests_by_scores(runs, names, qrels, measures, *, max_p, ignore_identical_ids):
-    scores = [
-        score(run(), qrels, measures, ignore_identical_ids=ignore_identical_ids).measures for run in runs
-    ]
-    return significance.compare_scores(scores, names, sorted(qrels), measures, max_p=max_p)
-
-
 @pytest.fixture
-def both(repro, file, toy, folders, judged, monkeypatch):
+def both(repro, file, toy, folders, judged):
     """A cell with a stored run of ours, made up, and an imported one that answers a query less."""
-    monkeypatch.setattr(
-        significance, "compare", _tests_by_scores
-    )  # ranx gives the same, and compiles for long
     toy.write_text(CELLS.replace("label: BM25,", "label: BM25, recipe: words, with: {depth: 10},"))
     papers.cache_clear()
     made = plan(select((), tables=(), rows=(), cells=(NEAR,)), scale=scale("full"), machine=Machine())
