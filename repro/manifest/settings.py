@@ -151,18 +151,22 @@ def complete(steps: Mapping[str, Mapping[str, Step]], home: str, step: Step) -> 
 
 def _faults(content: Settings) -> Iterator[Fault]:
     for number, step in enumerate(content.steps):
-        here = ("steps", number)
-        if step.id in {other.id for other in content.steps[:number]}:
+        here, before = ("steps", number), [other.id for other in content.steps[:number]]
+        if step.id in before:
             yield here, f"step {step.id!r} occurs twice"
-        if step.rows and not (step.nodes or step.like):
-            yield here, f"step {step.id!r} has rows and names neither nodes nor a step that it is like"
-        if step.nodes and step.nodes.stage not in STAGES:
-            yield (*here, "nodes"), f"there is no stage {step.nodes.stage!r}"
-        for path, setting in step.settings.items():
-            faults = _setting_faults(content, setting) if setting else ()
-            yield from (((*here, "settings", path), fault) for fault in faults)
+        yield from (((*here, *place), fault) for place, fault in _step_faults(content, step))
     for number, item in enumerate(content.elsewhere):
         yield from ((("elsewhere", number), fault) for fault in _stated_faults(content, item))
+
+
+def _step_faults(content: Settings, step: Step) -> Iterator[Fault]:
+    if step.rows and not (step.nodes or step.like):
+        yield (), f"step {step.id!r} has rows and names neither nodes nor a step that it is like"
+    if step.nodes and step.nodes.stage not in STAGES:
+        yield ("nodes",), f"there is no stage {step.nodes.stage!r}"
+    for path, setting in step.settings.items():
+        faults = _setting_faults(content, setting) if setting else ()
+        yield from ((("settings", path), fault) for fault in faults)
 
 
 def _setting_faults(content: Settings, setting: Setting) -> Iterator[str]:

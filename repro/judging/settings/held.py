@@ -1,65 +1,56 @@
 """A paper's plan held against its settings.yaml, parameter by parameter."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from repro.errors import ReproError
 from repro.graph import Node, canonical
 from repro.judging.settings.nodes import PlannedRow, at_path, begins, begins_path, parameters, planned_rows
+from repro.judging.settings.parameter import FAILURE, NO_PARAMETER, Held
 from repro.judging.settings.values import expected, published
+from repro.manifest.cells import Cell, cell, cells_of
 from repro.manifest.papers import Paper
-from repro.manifest.settings import Setting, Step
-
-FAILURE = "failure"
-
-
-@dataclass(frozen=True)
-class Held:
-    """A planned parameter of a row, or something stated, and how the two agree.
-
-    Attributes:
-        row: ``paper/table/row``, an exhibit, or the place that a step names; empty where a cell is meant.
-        step: id of the step of settings.yaml; empty where none is about it.
-        parameter: its path; empty for a whole step or node.
-        published, released: what is stated, None where nothing is.
-        planned: the value in the plan; a list where the nodes of the row have several.
-        reading: by which the plan departs, or which fills a silence.
-        state: as published, as released, departs, unspecified or failure.
-        says: of a failure, what does not fit and what to do.
-    """
-
-    row: str
-    step: str
-    stage: str
-    parameter: str
-    published: Any = None
-    released: Any = None
-    planned: Any = None
-    reading: str = ""
-    where: str = ""
-    cell: str = ""
-    state: str = FAILURE
-    says: str = ""
-
-    @property
-    def fails(self) -> bool:
-        """Whether it is to be mended, in settings.yaml or in the recipe."""
-        return self.state == FAILURE
-
-    def as_json(self) -> dict:
-        """All of it as plain values."""
-        return asdict(self)
+from repro.manifest.settings import Setting, Stated, Step
 
 
 def held(source: Paper) -> list[Held]:
-    """Every planned parameter of a paper's rows and everything stated, row by row, then what is idle.
+    """Every planned parameter of a paper's rows and everything stated: row by row, then by itself.
 
-    Raises ManifestError or UsageError for a broken settings.yaml.
+    Raises ManifestError for a broken settings.yaml, with file and line.
     """
     rows = planned_rows(source)
-    made = [item for row in rows for item in _of_row(row, source.steps)]
-    return made + list(_idle(source.steps, rows))
+    of_rows = [item for row in rows for item in _of_row(row, source.steps)]
+    return [*of_rows, *_idle(source.steps, rows), *_stated_by_itself(source, of_rows)]
+
+
+def held_row(cell: Cell) -> list[Held]:
+    """The planned parameters of the row of a cell; none for what has no plan."""
+    place = cell.id.rpartition("/")[0]
+    return [i for row in planned_rows(cell.paper, place) for i in _of_row(row, cell.paper.steps)]
+
+
+def _stated_by_itself(source: Paper, of_rows: Iterable[Held]) -> Iterator[Held]:
+    """What is no parameter of a stage, and a failure for each cell of settings that nothing takes up."""
+    claimed = {item.cell for item in of_rows}
+    for item in source.settings.elsewhere:
+        claimed.add(item.cell)
+        value = published(item, source.name)
+        yield Held(
+            row=item.cell or source.name,
+            step="",
+            stage="",
+            parameter=item.what,
+            published=cell(item.cell).text if item.cell else value,
+            released=item.released,
+            where=_where(item),
+            cell=item.cell,
+            state=NO_PARAMETER,
+            says=item.because,
+        )
+    for one in cells_of(source):
+        if one.table.kind == "hyperparameters" and one.id not in claimed:
+            says = "no entry of settings.yaml names this cell; add it to a setting, or under elsewhere"
+            yield Held(one.id, "", "", one.row.label, published=one.text, cell=one.id, says=says)
 
 
 def _of_row(row: PlannedRow, steps: Iterable[Step]) -> Iterator[Held]:
@@ -95,11 +86,15 @@ def _judged(row: PlannedRow, step: Step, path: str, setting: Setting, nodes: lis
         released=setting.released,
         planned=values[0] if len(values) == 1 else values,
         reading=setting.reading,
-        where="; ".join(filter(None, (setting.where, setting.cell, setting.script))),
+        where=_where(setting),
         cell=setting.cell,
         state=FAILURE if says else state,
         says=says,
     )
+
+
+def _where(stated: Stated) -> str:
+    return "; ".join(filter(None, (stated.where, stated.cell, stated.script)))
 
 
 def _published(setting: Setting, row: str) -> Any:

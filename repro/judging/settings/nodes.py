@@ -28,8 +28,8 @@ class PlannedRow:
     """
 
     id: str
-    nodes: Mapping[str, tuple[Node, ...]]
-    readings: Mapping[str, Reading]
+    nodes: Mapping[str, list[Node]]
+    readings: dict[str, Reading]
 
     def of_step(self, step: Step) -> list[Node]:
         """The nodes that a step is about, each once."""
@@ -42,21 +42,27 @@ class PlannedRow:
         return [node for node in _distinct(self.nodes.values()) if parameters(node)]
 
 
-def planned_rows(source: Paper) -> list[PlannedRow]:
-    """Every row of a paper that has a recipe, as planned at full; the suite's own studies state nothing."""
-    tables = [t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study"]
-    cells = [cell for cell in cells_of(source, tuple(tables)) if is_measured(cell)]
-    known = CellReadings()
-    made = plan(cells, scale=scale("full"), machine=Machine(), exhibits=exhibits((source.name,), ()))
-    nodes: dict[str, dict[str, tuple[Node, ...]]] = {}
-    readings: dict[str, dict[str, Reading]] = {}
-    for m in made.measurements:
-        row = m.cell.id.rpartition("/")[0]
-        nodes.setdefault(row, {})[m.cell.id] = tuple(walk(m.parts))
-        readings.setdefault(row, {}).update(known.of(m.cell))
-    for shown, node in made.exhibits.items():
-        nodes[shown.id], readings[shown.id] = {shown.id: tuple(walk([node]))}, known.of(shown)
-    return [PlannedRow(row, of_cells, readings[row]) for row, of_cells in nodes.items()]
+def planned_rows(source: Paper, place: str = "") -> list[PlannedRow]:
+    """Every row of a paper that has a recipe, as planned at full; the suite's own studies state nothing.
+
+    Args:
+        place: the beginning of ids, to which the rows are limited.
+    """
+    places, known = (place or source.name,), CellReadings()
+    tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
+    made = plan(
+        [cell for cell in cells_of(source, tables) if is_measured(cell) and begins(cell.id, places)],
+        scale=scale("full"),
+        machine=Machine(),
+        exhibits=[shown for shown in exhibits((source.name,), ()) if begins(shown.id, places)],
+    )
+    measured = [(m.cell.id.rpartition("/")[0], m.cell, walk(m.parts)) for m in made.measurements]
+    shown = [(item.id, item, walk([node])) for item, node in made.exhibits.items()]
+    rows: dict[str, PlannedRow] = {}
+    for row, item, nodes in (*measured, *shown):
+        before = rows.get(row, PlannedRow(row, {}, {}))
+        rows[row] = PlannedRow(row, {**before.nodes, item.id: nodes}, before.readings | known.of(item))
+    return list(rows.values())
 
 
 def begins(identifier: str, places: Iterable[str]) -> bool:

@@ -1,0 +1,67 @@
+"""The verdict on one planned parameter, or on one thing that is stated."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from repro.manifest.cells import Cell
+
+FAILURE, NO_PARAMETER = "failure", "no parameter"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A planned parameter of a row, or something stated, and how the two agree.
+
+    Attributes:
+        row: ``paper/table/row``, an exhibit, or the place that a step names; of a statement by itself its
+            cell or its paper.
+        step: id of the step of settings.yaml; empty where none is about it.
+        parameter: its path, or what is stated; empty for a whole step or node.
+        published, released: what is stated, None where nothing is.
+        planned: the value in the plan; a list where the nodes of the row have several.
+        reading: by which the plan departs, or which fills a silence.
+        cell: the cell of a table of settings that publishes the value.
+        state: as published, as released, departs, unspecified, no parameter or failure.
+        says: of a failure what does not fit and what to do; of no parameter why it is none.
+    """
+
+    row: str
+    step: str
+    stage: str
+    parameter: str
+    published: Any = None
+    released: Any = None
+    planned: Any = None
+    reading: str = ""
+    where: str = ""
+    cell: str = ""
+    state: str = FAILURE
+    says: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """Whether it is to be mended, in settings.yaml or in the recipe."""
+        return self.state == FAILURE
+
+    @property
+    def verdict(self) -> str:
+        """The state in words, with the reading or the reason."""
+        said = {"departs": f"departs by {self.reading}", "unspecified": f"unspecified: {self.reading}"}
+        return f"{self.state}: {self.says}" if self.says else said.get(self.state, self.state)
+
+    def as_json(self) -> dict:
+        """All of it as plain values."""
+        return asdict(self)
+
+
+def of_cells(found: Iterable[Held]) -> dict[str, Held]:
+    """The verdict on each cell of a table of settings, the weightiest of the rows that take it up."""
+    weights = (FAILURE, "departs", "as published", NO_PARAMETER)
+    ordered = sorted((item for item in found if item.cell), key=lambda item: -weights.index(item.state))
+    return {item.cell: item for item in ordered}
+
+
+def is_setting(cell: Cell) -> bool:
+    """Whether a cell of a manifest publishes a setting, and no measured number."""
+    return cell.table.kind == "hyperparameters"
