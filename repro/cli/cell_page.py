@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from repro.cli.obstacles import together
+from repro.cli.row_settings import planned_for, print_row
 from repro.judging.compared import Compared
+from repro.judging.settings.parameter import Held, is_setting
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Reading
 from repro.running.cell_readings import PARTS
@@ -33,23 +35,27 @@ class CellPage:
     Attributes:
         readings: the weightiest first.
         more: readings that matter only where another one has another choice.
+        settings: what is planned at full for its row, or for itself where it publishes a setting.
     """
 
     cell: Cell
     stands: list[Compared]
     readings: list[tuple[Reading, str]]
     more: list[Reading]
+    settings: list[Held]
 
     @classmethod
     def of(cls, cell: Cell, workspace: Workspace) -> "CellPage":
         """Everything about a cell, from its manifest and from what is recorded and stored."""
+        from repro.judging.settings.held import of_cell
         from repro.judging.standings import standings
         from repro.manifest.cells import is_measured
         from repro.running.cell_readings import CellReadings
 
         known = CellReadings(workspace.data)
         stands = standings(cell, workspace) if is_measured(cell) else []
-        return cls(cell, stands, known.weighed(cell), list(known.under_other_choices(cell).values()))
+        more = list(known.under_other_choices(cell).values())
+        return cls(cell, stands, known.weighed(cell), more, of_cell(cell))
 
     @property
     def commands(self) -> list[str]:
@@ -70,6 +76,7 @@ class CellPage:
         facts["readings"] = [reading.id for reading, _ in self.readings]
         facts["changes"] = {reading.id: part for reading, part in self.readings}
         facts["readings under other choices"] = [reading.id for reading in self.more]
+        facts["settings"] = [item.as_json() for item in self.settings]
         facts["note"] = self._note
         return facts | self._judged
 
@@ -95,6 +102,7 @@ class CellPage:
             if value:
                 _print(f"{name}:", value)
         self._show_readings(None if verbose else TOLD)
+        print_row([item for item in self.settings if item.cell != self.cell.id], verbose=verbose)
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         from repro.report.grid import label_in_full
@@ -103,8 +111,10 @@ class CellPage:
         bold = ", bold" if cell.table.bold != "unknown" and cell.printed.bold else ""
         yield "id", cell.id
         yield "system", label_in_full(cell.table, cell.row)
-        yield "column", f"{', '.join(cell.column.head)} ({_definition(cell)})"
-        yield "published", f"{cell.printed.plain}{cell.printed.marks} ({cell.unit}{bold}; {ROLES[cell.role]})"
+        yield "column", f"{', '.join(cell.column.head)}{_definition(cell)}"
+        scored = f" ({cell.unit}{bold}; {ROLES[cell.role]})" if not is_setting(cell) else ""
+        yield "published", f"{cell.printed.plain}{cell.printed.marks}{scored}"
+        yield from (("planned", planned_for(item)) for item in self.settings if item.cell == cell.id)
         for stand in self.stands:
             yield stand.scale, _standing(stand)
             for run in stand.imported:
@@ -137,8 +147,8 @@ class CellPage:
 
 def _definition(cell: Cell) -> str:
     if cell.column.mean_of:
-        return f"mean of {len(cell.column.mean_of)} columns"
-    return f"{cell.column.measure} on {cell.column.dataset}"
+        return f" (mean of {len(cell.column.mean_of)} columns)"
+    return f" ({cell.column.measure} on {cell.column.dataset})" if cell.column.measure else ""
 
 
 def _standing(stand: Compared) -> str:

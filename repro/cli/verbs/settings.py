@@ -1,6 +1,6 @@
 """``repro settings``"""
 
-from collections import Counter
+from functools import partial
 
 import click
 
@@ -29,11 +29,11 @@ def command(names, tables, rows, failing, strict, as_json):
     the papers' own tables of settings have a verdict each.
     """
     from repro.api.statements import settings
+    from repro.cli import row_settings
     from repro.cli.printing import emit_json
+    from repro.judging.settings.lines import counts
 
-    def within(place: str) -> bool:
-        return bool(place) and _lies_in(place, tables, rows)
-
+    within = partial(_lies_in, tables=tables, rows=rows)
     found = [item for item in settings(*names) if within(item.row) or within(item.cell)]
     if not found:
         raise UsageError("nothing is planned in what is selected; `repro settings PAPER` shows all there is")
@@ -42,18 +42,10 @@ def command(names, tables, rows, failing, strict, as_json):
     if as_json:
         emit_json([item.as_json() for item in shown])
     else:
-        _print(shown, within)
-        print(_counts(found))
+        row_settings.print_steps(i for i in shown if i.row != i.cell and within(i.row))
+        row_settings.print_cells(i for i in shown if within(i.cell))
+        print(counts(found))
     return int(strict and bool(failures))
-
-
-def _print(shown, within) -> None:
-    _print_steps(item for item in shown if item.row != item.cell and within(item.row))
-    _print_cells(item for item in shown if within(item.cell))
-
-
-def _counts(found) -> str:
-    return ", ".join(f"{number} {state}" for state, number in Counter(item.state for item in found).items())
 
 
 def _lies_in(place: str, tables, rows) -> bool:
@@ -61,49 +53,4 @@ def _lies_in(place: str, tables, rows) -> bool:
     _, table, row, *_ = [*place.split("/"), "", ""]
     numbers = {number.removeprefix("figure-") for number in tables}
     in_table = not tables or table.removeprefix("figure-") in numbers
-    return in_table and (not rows or bool({row, row.rpartition(".")[2]} & set(rows)))
-
-
-def _print_steps(items) -> None:
-    """A table for every step, in which rows of which the same is true share a line."""
-    from repro.cli.printing import table
-
-    steps: dict[str, dict[tuple, list[str]]] = {}
-    for item in items:
-        line = (item.parameter, *map(_told, (item.published, item.released, item.planned)), item.verdict)
-        steps.setdefault(_heading(item), {}).setdefault(line, []).append(item.row)
-    head = ["parameter", "published", "released", "planned", "verdict", "rows"]
-    for heading, lines in steps.items():
-        table(heading, head, [[*line, _places(places)] for line, places in lines.items()])
-
-
-def _print_cells(items) -> None:
-    """A table of the cells of the papers' own tables of settings."""
-    from repro.cli.printing import table
-    from repro.judging.settings.parameter import of_cells
-    from repro.manifest.cells import cell
-
-    lines = [
-        [place, cell(place).text, item.parameter, _told(item.planned), item.verdict]
-        for place, item in of_cells(items).items()
-    ]
-    if lines:
-        table("cells of tables of settings", ["cell", "published", "parameter", "planned", "verdict"], lines)
-
-
-def _heading(item) -> str:
-    named = item.step or (f"{item.stage}, not in settings.yaml" if item.stage else "stated, but no parameter")
-    return f"{item.row.partition('/')[0]}: {named}"
-
-
-def _told(value) -> str:
-    from repro.graph import canonical
-
-    if value is None or isinstance(value, str):
-        return value or ""
-    return canonical(value)
-
-
-def _places(places: list[str]) -> str:
-    names = [place.partition("/")[2] for place in dict.fromkeys(places)]
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return bool(place) and in_table and (not rows or bool({row, row.rpartition(".")[2]} & set(rows)))

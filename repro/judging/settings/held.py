@@ -6,7 +6,7 @@ from typing import Any
 from repro.errors import ReproError
 from repro.graph import Node, canonical
 from repro.judging.settings.nodes import PlannedRow, at_path, begins, begins_path, parameters, planned_rows
-from repro.judging.settings.parameter import FAILURE, NO_PARAMETER, Held
+from repro.judging.settings.parameter import FAILURE, NO_PARAMETER, Held, is_setting
 from repro.judging.settings.values import expected, published
 from repro.manifest.cells import Cell, cell, cells_of
 from repro.manifest.papers import Paper
@@ -23,10 +23,17 @@ def held(source: Paper) -> list[Held]:
     return [*of_rows, *_idle(source.steps, rows), *_stated_by_itself(source, of_rows)]
 
 
-def held_row(cell: Cell) -> list[Held]:
-    """The planned parameters of the row of a cell; none for what has no plan."""
-    place = cell.id.rpartition("/")[0]
-    return [i for row in planned_rows(cell.paper, place) for i in _of_row(row, cell.paper.steps)]
+def of_cell(cell: Cell) -> list[Held]:
+    """What is planned for the row of a cell, or for the setting that it publishes.
+
+    Nothing for a paper that has no settings.yaml. Raises ManifestError for a broken one.
+    """
+    if not cell.paper.steps:
+        return []
+    if is_setting(cell):
+        return [item for item in held(cell.paper) if item.cell == cell.id]
+    rows = planned_rows(cell.paper, cell.id.rpartition("/")[0])
+    return [item for row in rows for item in _of_row(row, cell.paper.steps)]
 
 
 def _stated_by_itself(source: Paper, of_rows: Iterable[Held]) -> Iterator[Held]:
@@ -48,7 +55,7 @@ def _stated_by_itself(source: Paper, of_rows: Iterable[Held]) -> Iterator[Held]:
             says=item.because,
         )
     for one in cells_of(source):
-        if one.table.kind == "hyperparameters" and one.id not in claimed:
+        if is_setting(one) and one.id not in claimed:
             says = "no entry of settings.yaml names this cell; add it to a setting, or under elsewhere"
             yield Held(one.id, "", "", one.row.label, published=one.text, cell=one.id, says=says)
 

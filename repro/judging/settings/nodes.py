@@ -10,7 +10,7 @@ from repro.manifest.papers import Paper
 from repro.manifest.schema import Reading
 from repro.manifest.settings import Nodes, Step
 from repro.running.cell_readings import CellReadings
-from repro.running.plan import plan
+from repro.running.plan import Plan, plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 
@@ -48,14 +48,7 @@ def planned_rows(source: Paper, place: str = "") -> list[PlannedRow]:
     Args:
         place: the beginning of ids, to which the rows are limited.
     """
-    places, known = (place or source.name,), CellReadings()
-    tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
-    made = plan(
-        [cell for cell in cells_of(source, tables) if is_measured(cell) and begins(cell.id, places)],
-        scale=scale("full"),
-        machine=Machine(),
-        exhibits=[shown for shown in exhibits((source.name,), ()) if begins(shown.id, places)],
-    )
+    made, known = _plan(source, (place or source.name,)), CellReadings()
     measured = [(m.cell.id.rpartition("/")[0], m.cell, walk(m.parts)) for m in made.measurements]
     shown = [(item.id, item, walk([node])) for item, node in made.exhibits.items()]
     rows: dict[str, PlannedRow] = {}
@@ -63,6 +56,14 @@ def planned_rows(source: Paper, place: str = "") -> list[PlannedRow]:
         before = rows.get(row, PlannedRow(row, {}, {}))
         rows[row] = PlannedRow(row, {**before.nodes, item.id: nodes}, before.readings | known.of(item))
     return list(rows.values())
+
+
+def _plan(source: Paper, places: tuple[str, ...]) -> Plan:
+    """The plan at full of the cells and exhibits of some places, as on a machine without data."""
+    tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
+    cells = [cell for cell in cells_of(source, tables) if is_measured(cell) and begins(cell.id, places)]
+    shown = [item for item in exhibits((source.name,), ()) if begins(item.id, places)]
+    return plan(cells, scale=scale("full"), machine=Machine(), exhibits=shown)
 
 
 def begins(identifier: str, places: Iterable[str]) -> bool:

@@ -5,6 +5,7 @@ from decimal import Decimal
 from shlex import quote
 
 from repro.judging.compared import Compared, Comparison
+from repro.judging.settings.lines import counts
 from repro.manifest.cells import Cell
 from repro.manifest.printed import Printed
 from repro.report.grid import label_in_full
@@ -45,7 +46,7 @@ def card(cells: Mapping[str, Compared], part: Part) -> Markup:
     hides = {"popovertarget": place, "popovertargetaction": "hide"}
     close = el("button", "×", type="button", class_="close", **hides, aria_label="close")
     of_scales = {scale: _at_scale(c, part.views[scale].comparison) for scale, c in cells.items()}
-    shared = [*_definition(first), *_readings(cell, part)]
+    shared = [*_definition(first), *_readings(cell, part), *_settings(cell, part)]
     link = el("p", el("a", "in its table", href=f"#{identifier(*cell.id.split('/'))}"), class_="fine")
     dialog = {"id": place, "popover": True, "class_": "card", "role": "dialog"}
     content = by_scale(of_scales), el("dl", shared) if shared else None, link
@@ -152,6 +153,13 @@ def _readings(cell: Cell, part: Part) -> Iterator[Markup]:
         summary = f"{len(names)} that bear on this cell"
         listed = el("code", " ".join(names), data_readings=identifier(part.paper.name, "reading"))
         yield _fact("readings", el("details", el("summary", summary), listed))
+
+
+def _settings(cell: Cell, part: Part) -> Iterator[Markup]:
+    """How the row is planned, in numbers; a link leads to the parameters."""
+    row = cell.id.rpartition("/")[0]
+    if told := counts(item for item in part.settings if item.row == row):
+        yield _fact("settings", el("a", told, href=f"#{identifier(part.paper.name, 'settings')}"))
 
 
 def _choices(c: Compared) -> Iterator[Markup]:

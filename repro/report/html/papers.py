@@ -7,6 +7,7 @@ from repro.report.html.elements import Content, Markup, by_scale, copied, el, id
 from repro.report.html.listing import to_list
 from repro.report.html.scatter import Scatter, drawing
 from repro.report.html.sections import Part, View
+from repro.report.html.settings import settings
 from repro.report.html.sources import citation, cited, datasets
 from repro.report.html.statements import audit, claims, readings
 from repro.report.html.tables import against_paper, examples, notes, study, table
@@ -26,6 +27,7 @@ def paper(part: Part) -> Markup:
         claims(part),
         audit(part),
         readings(part.paper, part.readings),
+        settings(part),
         datasets(part.paper, list(part.views)),
         citation(part.paper),
         id=identifier(name),
@@ -49,6 +51,7 @@ def _contents(part: Part) -> Markup:
     )
     links += [(identifier(name, "audit"), "Audit")] if part.findings else []
     links += [(identifier(name, "readings"), "Readings")] if part.readings else []
+    links += [(identifier(name, "settings"), "Settings")] if part.settings else []
     links += [(identifier(name, "data"), "Data and licences"), (identifier(name, "citation"), "Citation")]
     anchors = [el("a", text, href=f"#{target}") for target, text in links]
     return el("nav", anchors, class_="inside", aria_label=f"parts of {name}")

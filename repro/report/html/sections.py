@@ -12,6 +12,8 @@ from repro.judging.claims.values import Measured
 from repro.judging.compared import Compared, Comparison
 from repro.judging.comparison import judged_cells
 from repro.judging.coverage import Covered, coverage
+from repro.judging.settings.held import held
+from repro.judging.settings.parameter import Held
 from repro.judging.studies import costs, entries
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Reading
@@ -65,6 +67,7 @@ class Part:
     Attributes:
         views: scale -> what it shows; the same cells at every scale.
         rests_on: cell -> the readings that its number rests on.
+        settings: every planned parameter beside what is stated; none where no settings.yaml states anything.
     """
 
     paper: Paper
@@ -73,6 +76,7 @@ class Part:
     findings: Sequence[Finding] = ()
     readings: Sequence[Reading] = ()
     rests_on: Mapping[str, Collection[str]] = field(default_factory=dict)
+    settings: Sequence[Held] = ()
 
     def cells(self, owner: str | None = None) -> list[dict[str, Compared]]:
         """The comparisons of each cell, or of each cell of one table, by scale."""
@@ -143,6 +147,7 @@ def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple
                 [finding for finding in audit([source]) if finding.paper == source.name],
                 rests_on={cell.id: known.of(cell) for cell in cells},
                 readings=[source.readings[name] for name in known.places(source)],
+                settings=held(source) if source.steps else (),
             )
         )
     return Report(parts, made)

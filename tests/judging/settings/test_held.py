@@ -78,6 +78,7 @@ def judge(tmp_path, monkeypatch):
         (tmp_path / "settings.yaml").write_text(
             yaml.safe_dump({"sources": sources, "steps": [first, *OTHERS]})
         )
+        (tmp_path / "cells.yaml").write_text("{paper: toy, title: A toy, tables: []}")
         monkeypatch.setattr(held_module, "planned_rows", lambda source: [row])
         return held(Paper("toy", tmp_path, "toy"))
 

@@ -1,0 +1,34 @@
+"""A paper's settings, held against the plan at full, as a section of the page."""
+
+from collections.abc import Iterable
+
+from repro.judging.settings.lines import CELL_HEAD, HEAD, by_step, counts, merged, of_cells_of_settings
+from repro.judging.settings.parameter import Held
+from repro.report.html.elements import Markup, el, identifier, plain_table, section
+from repro.report.html.sections import Part
+from repro.report.html.tables import scrolling
+
+
+def settings(part: Part) -> Markup | None:
+    """What departs and what fails first, then the cells of the paper's own tables; the rest is folded."""
+    if not part.settings:
+        return None
+    apart = [item for item in part.settings if item.fails or item.state == "departs"]
+    steps = [
+        el("details", el("summary", f"{step}: {counts(items)}"), _table(step, items))
+        for step, items in by_step(part.settings).items()
+    ]
+    of_cells = of_cells_of_settings(part.settings)
+    cells = scrolling(plain_table(CELL_HEAD, of_cells), "cells of tables of settings") if of_cells else None
+    return section(
+        "Settings",
+        el("p", f"What text and released scripts state, beside the plan at full: {counts(part.settings)}."),
+        _table("departures", apart) if apart else None,
+        cells,
+        el("details", el("summary", f"all {len(steps)} steps"), steps),
+        place=identifier(part.paper.name, "settings"),
+    )
+
+
+def _table(about: str, items: Iterable[Held]) -> Markup:
+    return scrolling(plain_table(HEAD, merged(items)), f"settings: {about}")
