@@ -10,9 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-_NUMBERS = {"v", "gain", "percent", "mean", "best_count", "tied_count", "rank"}
-_RELATIONS = {"above", "not_below", "best", "best_or_tied", "every", "increasing", "decreasing"}
-FUNCTIONS = frozenset(_NUMBERS | _RELATIONS | {"rounds", "about", "rows", "columns", "argbest"})
+_NUMBERS = {"v", "gain", "percent", "mean", "best_count", "tied_count", "rank", "student", "spread"}
+_NUMBERS |= {"relevant", "drawn"}
+RELATIONS_OF_ROWS = frozenset({"above", "not_below", "best", "best_or_tied", "every"})
+RELATIONS_OF_ROWS |= {"same_order", "significantly_above"}
+_MORE = {"increasing", "decreasing", "rounds", "about", "rows", "columns", "argbest"}
+FUNCTIONS = RELATIONS_OF_ROWS | _NUMBERS | _MORE
 _ARITHMETIC = {ast.Add: op.add, ast.Sub: op.sub, ast.Mult: op.mul, ast.Div: op.truediv}
 _ORDERS = {ast.Lt: (op.lt, "<"), ast.LtE: (op.le, "<="), ast.Gt: (op.gt, ">"), ast.GtE: (op.ge, ">=")}
 _COMPARISONS = {**_ORDERS, ast.Eq: (op.eq, "=="), ast.NotEq: (op.ne, "!=")}
@@ -45,6 +48,13 @@ def _fault_of(node: ast.AST, called: set[int]) -> str | None:
         case ast.keyword(arg=None):
             return f"{ast.unparse(node)!r} is outside the language of claims"
     return None if isinstance(node, _KNOWN) else f"{ast.unparse(node)!r} is outside the language of claims"
+
+
+def conjuncts(text: str) -> list[str]:
+    """The parts that ``and`` joins at the top of an expression, the whole where it joins none."""
+    body = _tree(text).body
+    parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
+    return [ast.unparse(part) for part in parts]
 
 
 def _tree(text: str) -> ast.Expression:

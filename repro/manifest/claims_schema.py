@@ -17,14 +17,28 @@ _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 class Claim(Identified):
     """A sentence of the text, restated, with what its cells must satisfy.
 
-    ``about`` names the tables whose cells it uses; ``note`` says how the paper's own numbers fail it.
+    Attributes:
+        about: the tables whose cells it uses.
+        expect: an expression of the language; left out where no cell can confirm the sentence.
+        beyond: of a sentence without ``expect``, what would have to be known for it to be judged.
+        assumed: what of the expression the text does not say, such as a margin for a vague word or the
+            measures where it names none; where the claim then fails, that is a doubt and no error.
+        note: how the paper's own numbers fail it.
     """
 
     where: str
     about: tuple[str, ...] = ()
     says: str
-    expect: str
+    expect: str = ""
+    beyond: str = ""
+    assumed: str = ""
     note: str = ""
+
+    @model_validator(mode="after")
+    def _is_judged_or_says_why_not(self):
+        if bool(self.expect) == bool(self.beyond):
+            raise ValueError("needs either `expect` or, where no cell can confirm it, `beyond`")
+        return self
 
     @model_validator(mode="after")
     def _id_is_lower_case(self):
@@ -50,5 +64,5 @@ def _faults(content: _Claims) -> Iterator[tuple[tuple, str]]:
         if claim.id in seen:
             yield ("claims", number, "id"), f"claim {claim.id!r} occurs twice"
         seen.add(claim.id)
-        if reason := fault(claim.expect):
+        if claim.expect and (reason := fault(claim.expect)):
             yield ("claims", number, "expect"), reason

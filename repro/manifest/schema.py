@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 Role = Literal["ours", "rerun", "cited", "reference"]
 Grade = Literal["A", "B", "C", "P"]
+Against = Literal["paper", "code", "another paper", "third party"]
 ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "text"]
 
 
@@ -234,10 +235,12 @@ class Reading(Identified):
     """A silence, misprint or conflict of a paper, as a switch with named choices.
 
     Which cells rest on it follows from the recipes that ask for it; ``cells`` names tables, rows or cells
-    where no recipe does, or the printed numbers that a misprint or conflict is about.
+    where no recipe does, or the printed numbers that a misprint or conflict is about. ``against`` says what
+    contradicts the paper in a misprint or conflict: itself, its released code, another paper, a third party.
     """
 
     kind: Literal["silence", "misprint", "conflict", "data"]
+    against: Against | None = None
     where: str
     paper: str
     evidence: str = ""
@@ -245,6 +248,15 @@ class Reading(Identified):
     default: str
     cells: tuple[str, ...] = ()
     note: str = ""
+
+    @model_validator(mode="after")
+    def _a_contradiction_names_what_contradicts(self):
+        contradicts = self.kind in ("misprint", "conflict")
+        if contradicts and self.against is None:
+            raise ValueError(f"a {self.kind} needs `against`, one of {', '.join(get_args(Against))}")
+        if self.against and not contradicts:
+            raise ValueError(f"`against` is for misprints and conflicts, and this is of kind {self.kind}")
+        return self
 
     @model_validator(mode="after")
     def _default_is_a_choice(self):

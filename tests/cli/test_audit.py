@@ -3,7 +3,7 @@
 from repro.manifest import papers as at_hand
 from repro.store.results import Record, Results
 
-KEYS = {"severity", "kind", "paper", "places", "values", "says", "explanation"}
+KEYS = {"severity", "kind", "against", "paper", "id", "places", "values", "says", "explanation"}
 
 
 def test_every_finding_is_an_object_with_as_many_places_as_values(repro):
@@ -31,6 +31,7 @@ def test_a_table_without_fault_has_nothing_to_show(repro, toy):
 def test_people_see_places_values_and_explanations(repro):
     said = repro("audit", "simlm").out
     assert "simlm/2/dense.simlm/dl19.ndcg10 71.4" in said and "a misquotation" in said
+    assert "held against" in said and "another paper" in said
 
 
 def test_an_unknown_paper_is_named(repro):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from repro.judging.claims.judged import FAILS, statements
+from repro.judging.claims.measures import FAILS
 from repro.judging.claims.places import Places
+from repro.judging.claims.statements import statements
 from repro.judging.claims.values import Published
 from repro.manifest.claims_schema import Claim
 from repro.manifest.papers import papers

@@ -11,10 +11,11 @@ import click
 @click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
 @click.option("--json", "as_json", is_flag=True, help="One object per finding.")
 def command(names, strict, results, as_json):
-    """List what the papers alone show, and records that prove themselves altered; nothing is measured.
+    """List what does not fit in papers, and records that prove themselves altered; nothing is measured.
 
-    Averages and differences that do not recompute, bold numbers that are not the best, sentences and marks
-    that their own table contradicts, one system published with several values, wrong references.
+    Averages that do not recompute, bold numbers that are not the best, sentences and marks that their table
+    contradicts, systems published with several values, wrong references, misleading words. Each finding says
+    what it is held against: the paper alone, its released code, another paper, a third party.
     """
     from repro.api.statements import audit
     from repro.cli.printing import emit_json, table
@@ -26,8 +27,8 @@ def command(names, strict, results, as_json):
     else:
         for name in dict.fromkeys(finding.paper for finding in findings):
             own = [f for f in findings if f.paper == name]
-            rows = [[f.severity, f.kind, _places(f), _misfit(f)] for f in own]
-            head = ["severity", "kind", "places and values", "what does not fit"]
+            rows = [[f.severity, f.kind, f.against, _places(f), _misfit(f)] for f in own]
+            head = ["severity", "kind", "held against", "places and values", "what does not fit"]
             table(f"{name}: {_count(own)}", head, rows)
         print(_count(findings))
     return int(strict and any(finding.severity == "error" for finding in findings))

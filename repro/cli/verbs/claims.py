@@ -18,8 +18,9 @@ import click
 def command(names, scale_name, failing, marks, store, results, as_json):
     """Judge what papers state by their own cells, then by ours: holds, fails or untested.
 
-    Sentences of the text, marks of significance and bold numbers. Marks need the tests between rows that
-    `repro compare` stores; an order without a test says "means only". Nothing is run.
+    Sentences of the text, marks of significance and bold numbers; of several measures each is judged by
+    itself. Marks need the tests between rows that `repro compare` stores; an order without a test says
+    "means only". Nothing is run.
     """
     from repro.api.statements import claims
     from repro.cli.printing import emit_json
@@ -71,8 +72,9 @@ def _noun(kind: str, members) -> str:
 
 
 def _says(judged) -> str:
-    statement = judged.statement
-    return f"{statement.says}\n= {statement.note}" if statement.note and judged.fails else statement.says
+    s = judged.statement
+    assumed = f"ours in it: {s.assumed}" if s.assumed else ""
+    return "\n= ".join(filter(None, [s.says, assumed, s.note if judged.fails else ""]))
 
 
 def _judgement(judgement) -> str:
@@ -80,6 +82,7 @@ def _judgement(judgement) -> str:
     first, *more = judgement.why.split("; ")
     why = f": {first}" if first and judgement.state == "fails" else ""
     why += f"; and {len(more)} more" if why and more else ""
+    why += f"\n{judgement.differs_by_measure}" if judgement.differs_by_measure else ""
     return f"{judgement.state}{test}{why}"
 
 

@@ -1,5 +1,6 @@
 """One system's value on one data set, printed in several places: where the digits differ."""
 
+from collections.abc import Iterator
 from decimal import Decimal
 from itertools import combinations
 
@@ -8,31 +9,41 @@ from repro.judging.audit.notes import Notes
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.papers import Paper
 
+Scored = tuple[str, str]  # data set, measure
 _SUCCESS = "Success@"  # printed under the name of recall; on nearly all queries of these sets the same number
 
 
-def disagreements(sources: list[Paper], notes: Notes) -> list[Finding]:
-    """A finding for every configuration, data set and measure whose printed values cannot be one number.
+def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
+    """A finding for every configuration of which published values of one measure cannot be one number.
 
     Fractions are compared as per cent. Whoever prints another number than the makers of a system is in error;
     where nobody is its maker it is a doubt.
     """
-    alike: dict[tuple[str, str, str], list[Cell]] = {}
+    configurations: dict[str, dict[Scored, list[Cell]]] = {}
     for source in sources:
         for cell in numeric_cells(source):
             if cell.column.dataset and cell.column.measure:
-                measure = cell.column.measure.replace(_SUCCESS, "R@")
-                key = notes.configuration(cell), cell.column.dataset, measure
-                alike.setdefault(key, []).append(cell)
-    return [
-        _finding(*key, cells)
-        for key, cells in alike.items()
-        if any(_differ(a, b) for a, b in combinations(cells, 2))
-    ]
+                of_it = configurations.setdefault(notes.configuration(cell), {})
+                of_it.setdefault(_scored(cell), []).append(cell)
+    for name, by_measure in configurations.items():
+        unlike = {key: cells for key, cells in by_measure.items() if _disagree(cells)}
+        if unlike:
+            yield _finding(name, unlike)
 
 
-def _differ(a: Cell, b: Cell) -> bool:
-    """Two numbers of equal precision by their digits, of unequal precision where their roundings part."""
+def _scored(cell: Cell) -> Scored:
+    return cell.column.dataset, cell.column.measure.replace(_SUCCESS, "R@")
+
+
+def _disagree(cells: list[Cell]) -> bool:
+    return any(differ(a, b) for a, b in combinations(cells, 2))
+
+
+def differ(a: Cell, b: Cell) -> bool:
+    """Whether two published numbers cannot be one.
+
+    Those of equal precision are compared by their digits, others differ where their roundings part.
+    """
     (one, half), (other, other_half) = _interval(a), _interval(b)
     return one != other if half == other_half else abs(one - other) > half + other_half
 
@@ -43,12 +54,36 @@ def _interval(cell: Cell) -> tuple[Decimal, Decimal]:
     return cell.printed.value * factor, Decimal(5).scaleb(-cell.printed.decimals - 1) * factor
 
 
-def _finding(configuration: str, dataset: str, measure: str, cells: list[Cell]) -> Finding:
-    makers = [c for c in cells if c.role == "ours"]
-    wrong = next((c for c in cells if any(_differ(c, m) for m in makers)), cells[0])
-    definitions = sorted({c.column.measure for c in cells})
-    unlike = f"defined as {' and '.join(definitions)}" if len(definitions) > 1 else ""
-    severity = "error" if makers or len({c.paper.name for c in cells}) == 1 else "doubt"
-    places, values = tuple(c.id for c in cells), tuple(c.printed.plain for c in cells)
-    says = f"{configuration} has several values of {measure} on {dataset}"
-    return Finding(severity, "values", wrong.paper.name, places, values, says, unlike)
+def _finding(configuration: str, unlike: dict[Scored, list[Cell]]) -> Finding:
+    every = [cell for cells in unlike.values() for cell in cells]
+    makers = [c for c in every if c.role == "ours"]
+    wrong = next((c for c in every if _is_misquoted(c, makers)), every[0])
+    several = len({c.paper.name for c in every}) > 1
+    says = ", and of ".join(f"{measure} on {dataset}" for dataset, measure in unlike)
+    definitions = sorted({f"{m} is {_defined(cells)}" for (_, m), cells in unlike.items() if _defined(cells)})
+    return Finding(
+        "error" if makers or not (several or _is_run_again(every)) else "doubt",
+        "values",
+        "another paper" if several else "paper",
+        wrong.paper.name,
+        f"values/{configuration}",
+        tuple(c.id for c in every),
+        tuple(c.printed.plain for c in every),
+        f"{configuration} has several values of {says}",
+        "; ".join(definitions),
+    )
+
+
+def _is_misquoted(cell: Cell, makers: list[Cell]) -> bool:
+    return any(_scored(cell) == _scored(m) and differ(cell, m) for m in makers)
+
+
+def _is_run_again(cells: list[Cell]) -> bool:
+    """Whether a number of others stands beside one that the paper's authors measured again."""
+    return {"cited", "rerun"} <= {c.role for c in cells}
+
+
+def _defined(cells: list[Cell]) -> str:
+    """The measures that one name stands for, where they are several."""
+    measures = sorted({c.column.measure for c in cells})
+    return f"defined as {' and '.join(measures)}" if len(measures) > 1 else ""

@@ -1,8 +1,10 @@
 """All findings of the audit."""
 
+from collections.abc import Iterator
+
 from repro.judging.audit.agreement import disagreements
-from repro.judging.audit.findings import Finding, ordered
-from repro.judging.audit.notes import notes
+from repro.judging.audit.findings import Finding, ordered, told_once
+from repro.judging.audit.notes import Notes, notes
 from repro.judging.audit.tables import findings
 from repro.manifest.papers import Paper, papers
 from repro.store.results import Results
@@ -11,21 +13,34 @@ from repro.store.results import Results
 def audit(sources: list[Paper]) -> list[Finding]:
     """Find what does not fit in these papers, and between them and all others, in a fixed order.
 
+    One fact is one finding, however many sentences, readings and cells show it: ``facts`` of audit.yaml.
+
     Raises ManifestError where a manifest, claims.yaml or audit.yaml is broken.
     """
     known = notes()
+    every = {source.name: source for source in (*papers().values(), *sources)}
+    explained = [f.explained(known.explanation(f.places)) for f in each(list(every.values()), known)]
     names = {source.name for source in sources}
-    between = disagreements(list(papers().values()), known)
-    found = [f for f in between if names & {place.split("/")[0] for place in f.places}]
-    found += [finding for source in sources for finding in findings(source)]
-    return ordered([finding.explained(known.explanation(finding.places)) for finding in found])
+    return ordered([f for f in told_once(explained, known.facts) if names & _papers(f)])
+
+
+def each(sources: list[Paper], known: Notes) -> Iterator[Finding]:
+    """Every finding by itself, before those of one fact are joined."""
+    yield from disagreements(sources, known)
+    for source in sources:
+        yield from findings(source)
+
+
+def _papers(finding: Finding) -> set[str]:
+    return {place.split("/")[0] for place in finding.places}
 
 
 def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
     """An error for every line of these papers' records that holds and proves no record."""
     names = {source.name for source in sources}
     return [
-        Finding("error", "record", fault.path.stem, (f"{fault.path}:{fault.line}",), ("",), fault.reason)
+        Finding("error", "record", "record", fault.path.stem, place, (place,), ("",), fault.reason)
         for fault in results.checked()[1]
         if fault.path.stem in names
+        for place in [f"{fault.path}:{fault.line}"]
     ]

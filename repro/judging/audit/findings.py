@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from typing import Literal, get_args
+
+from repro.manifest.schema import Against
 
 SEVERITIES = ("error", "doubt", "note")
+HeldAgainst = Literal[Against, "record"]
 
 
 @dataclass(frozen=True)
@@ -13,9 +17,13 @@ class Finding:
 
     Attributes:
         severity: error (a paper contradicts itself or a source that it quotes), doubt (one of two must be
-            wrong, or a difference has another cause), note (worth knowing, nobody's mistake).
-        kind: average, delta, bold, tie, claim, mark, values, misprint, conflict, record.
+            wrong, a difference has another cause, or what contradicts is in part our own reading of a
+            sentence), note (worth knowing, nobody's mistake).
+        kind: average, delta, bold, tie, claim, mark, values, misprint, conflict, reference, wording, record.
+        against: what it is held against: the paper alone, its released code, another paper, a third party;
+            or, of a record that was altered, the record itself.
         paper: where it is to be mended.
+        id: stays the same while the fact does: a statement's, ``paper/reading/id``, ``values/configuration``.
         places: cells, claims or sections, as many as there are values.
         values: what is printed or said there.
         says: what does not fit, one sentence.
@@ -24,7 +32,9 @@ class Finding:
 
     severity: str
     kind: str
+    against: str
     paper: str
+    id: str
     places: tuple[str, ...]
     values: tuple[str, ...]
     says: str
@@ -32,11 +42,21 @@ class Finding:
 
     def __post_init__(self):
         assert self.severity in SEVERITIES, self.severity
+        assert self.against in get_args(HeldAgainst), self.against
         assert len(self.places) == len(self.values), self
 
     def explained(self, why: str) -> Finding:
         """The same with more known of it."""
         return replace(self, explanation="; ".join(dict.fromkeys(filter(None, [self.explanation, why]))))
+
+    def with_other(self, other: Finding) -> Finding:
+        """The same fact told once: this one's sentence, the graver severity, the places and words of both."""
+        places = dict(zip(self.places, self.values, strict=True))
+        for place, value in zip(other.places, other.values, strict=True):
+            places.setdefault(place, value)
+        severity = min(self.severity, other.severity, key=SEVERITIES.index)
+        both = replace(self, severity=severity, places=tuple(places), values=tuple(places.values()))
+        return both.explained(other.says).explained(other.explanation)
 
     def as_json(self) -> dict:
         """The object that ``repro audit --json`` prints."""
@@ -46,3 +66,19 @@ class Finding:
 def ordered(findings: list[Finding]) -> list[Finding]:
     """The findings by paper, severity, kind and place."""
     return sorted(findings, key=lambda f: (f.paper, SEVERITIES.index(f.severity), f.kind, f.places, f.says))
+
+
+def told_once(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
+    """The findings with those of one fact joined, as the first of them that is there tells it.
+
+    Args:
+        facts: ids of findings that are one fact; one that explains several facts is told in each.
+    """
+    by_id = {finding.id: finding for finding in findings}
+    told, joined = dict(by_id), set()
+    for fact in facts:
+        first, *others = [identifier for identifier in fact if identifier in by_id] or [""]
+        for identifier in others:
+            told[first] = told[first].with_other(by_id[identifier])
+        joined.update(others)
+    return [finding for identifier, finding in told.items() if identifier not in joined]

@@ -1,12 +1,14 @@
-"""The audit.yaml of each paper: which rows are one configuration, and what is known of a disagreement."""
+"""The audit.yaml of each paper: what is one configuration or one fact, and what is known of findings."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 from pydantic import Field
 
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, papers
+from repro.manifest.schema import Against, Identified
 from repro.manifest.yaml_file import Strict
 
 
@@ -17,11 +19,32 @@ class Explanation(Strict):
     why: str
 
 
+class Wording(Identified):
+    """A word that a paper uses for two things, or for another thing than it means, or two words for one.
+
+    Of severity error where the sentence is wrong by it, doubt where it can mislead.
+    """
+
+    where: str
+    says: str
+    severity: Literal["error", "doubt", "note"]
+    against: Against = "paper"
+
+
 class Notes(Strict):
-    """The content of one audit.yaml, or of all: configuration -> rows or cells, and explanations."""
+    """The content of one audit.yaml, or of all.
+
+    Attributes:
+        configurations: name -> rows or cells that are of it.
+        explanations: what is known of findings.
+        facts: ids of findings that are one fact, the one that tells it first.
+        wording: words that a paper uses otherwise than it means them.
+    """
 
     configurations: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     explanations: tuple[Explanation, ...] = ()
+    facts: tuple[tuple[str, ...], ...] = ()
+    wording: tuple[Wording, ...] = ()
 
     def configuration(self, cell: Cell) -> str:
         """The name of what was measured; a cited row's is its system, any other's its own unless named."""
@@ -43,15 +66,18 @@ def notes() -> Notes:
     """
     configurations: dict[str, tuple[str, ...]] = {}
     explanations: list[Explanation] = []
+    facts: list[tuple[str, ...]] = []
     for source in papers().values():
-        of_paper = _notes_of(source)
+        of_paper = notes_of(source)
         for name, paths in of_paper.configurations.items():
             configurations[name] = (*configurations.get(name, ()), *paths)
         explanations += of_paper.explanations
-    return Notes(configurations=configurations, explanations=tuple(explanations))
+        facts += of_paper.facts
+    return Notes(configurations=configurations, explanations=tuple(explanations), facts=tuple(facts))
 
 
-def _notes_of(source: Paper) -> Notes:
+def notes_of(source: Paper) -> Notes:
+    """The notes of one paper, empty where it has no audit.yaml. Raises ManifestError with file and line."""
     path = source.folder / "audit.yaml"
     if not path.exists():
         return Notes()

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from repro.judging.claims.language import Language, has_number
+from repro.judging.claims.language import Language
+from repro.judging.claims.orders import has_number
+from repro.judging.claims.relations import LEVEL
 from repro.manifest.arithmetic import bold_scope
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.claim_expressions import NoNumber
 from repro.manifest.papers import Paper
-
-LEVEL = 0.05  # where a caption names no level
 
 
 def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:

@@ -7,14 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from repro.errors import unknown
-from repro.judging.claims.orders import RELATIONS, Listed, Orders, has_number, listed
+from repro.evaluation.means import unpaired
+from repro.judging.claims.orders import Listed, listed
+from repro.judging.claims.relations import Relations
 from repro.manifest.arithmetic import rounded
 from repro.manifest.claim_expressions import FUNCTIONS, NoNumber, shown
 
 
 @dataclass
-class Language(Orders):
+class Language(Relations):
     """The functions for one statement, with what they saw."""
 
     def functions(self) -> dict[str, Callable]:
@@ -47,6 +48,35 @@ class Language(Orders):
         """Arithmetic mean of cells."""
         return self._tell(sum(map(self.v, paths)) / len(paths))
 
+    def student(self, rows: list[str], others: list[str], column: str) -> float:
+        """p of Student's t-test between two groups of rows, such as runs with several seeds each."""
+        groups = [[float(self.v(f"{row}/{column}")) for row in group] for group in (rows, others)]
+        test = unpaired(*groups)
+        if test is None:
+            raise NoNumber("without a variance over the runs there is no test")
+        self.tests.append(test.p)
+        self.seen.append(f"t {test.statistic:.3g} with {test.degrees} degrees of freedom, p {test.p:.3g}")
+        return test.p
+
+    def spread(self, path: str) -> float:
+        """From the lowest to the highest value over seeds, in per cent of their mean."""
+        cell = self.places.cell(path)
+        self.outcomes.used.append(cell)
+        values = self.values.over_seeds(cell)
+        return self._tell(100 * (max(values) - min(values)) * len(values) / sum(values))
+
+    def relevant(self, table: str, system: str) -> int:
+        """In how many examples of a table the passage shown for a system is marked relevant."""
+        marked = self.places.examples(table, system)
+        if not self.values.is_published:
+            raise NoNumber(f"table {table} shows passages; ours are exhibits, which nobody has judged")
+        self.seen.append(f"{system} {sum(marked)} of {len(marked)}")
+        return sum(marked)
+
+    def drawn(self, exhibit: str, fact: str) -> float:
+        """A number that the suite computes beside a drawing of the paper."""
+        return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
+
     def rounds(self, x, text: str) -> bool:
         """Whether x at the text's decimals is the text, measured: x within half a unit."""
         target = Decimal(text)
@@ -61,30 +91,7 @@ class Language(Orders):
         """Whether x is within ``by`` of the text's number."""
         return self._fits(abs(x - self.number(text)) <= by, f"{shown(x)} is not within {shown(by)} of {text}")
 
-    # relations between cells
-
-    def above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """a better than b, in one cell or in every listed column."""
-        return self.holds(self._pairs(a, b, columns), "above")
-
-    def not_below(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """a at least as good as b, in one cell or in every listed column."""
-        return self.holds(self._pairs(a, b, columns), "not_below")
-
-    def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
-        """The relation of each listed row to another; dashes of listed rows are passed over."""
-        if relation not in RELATIONS:
-            raise unknown("relation", relation, RELATIONS)
-        pairs = [p for row in rows for p in self._pairs(row, other, columns) if has_number(p[0])]
-        return self.holds(pairs, relation)
-
-    def best(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:
-        """Whether a row is strictly the best of its table, or of the listed rows, in every column."""
-        return self.holds(self._rivals(row, columns, among), "above")
-
-    def best_or_tied(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:
-        """Whether no row is better, in every column."""
-        return self.holds(self._rivals(row, columns, among), "not_below")
+    # ranks and courses
 
     def best_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
         """Count the columns in which a row is strictly the best."""

@@ -1,7 +1,9 @@
 """Cells beside cells: which is better, what contradicts a relation, which tests there are for it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from repro.judging.claims.measures import FAILS, HOLDS, UNTESTED, Outcomes
 from repro.judging.claims.places import Places
 from repro.judging.claims.values import Values
 from repro.manifest.cells import Cell
@@ -20,7 +22,7 @@ class Orders:
         against: cells that contradict the statement, and numbers that do not fit.
         seen: numbers and counts that it speaks of.
         tests: p, or None without a test, for every pair of cells compared.
-        used: cells whose numbers were taken.
+        outcomes: cells whose numbers were taken, and what came out for every pair of them.
     """
 
     places: Places
@@ -28,11 +30,11 @@ class Orders:
     against: list[str] = field(default_factory=list)
     seen: list[str] = field(default_factory=list)
     tests: list[float | None] = field(default_factory=list)
-    used: list[Cell] = field(default_factory=list)
+    outcomes: Outcomes = field(default_factory=Outcomes)
 
     def _value(self, cell: Cell):
         """The number in a cell, which counts as used. Raises NoNumber where there is none."""
-        self.used.append(cell)
+        self.outcomes.used.append(cell)
         return self.values.number(cell)
 
     def _pairs(self, a: str, b: str, columns: Listed | None) -> list[Pair]:
@@ -48,19 +50,25 @@ class Orders:
 
     def holds(self, pairs: list[Pair], relation: str) -> bool:
         """Whether the relation holds of all pairs; one that contradicts it decides, whatever is missing."""
+        return self.all_fit(pairs, lambda mine, theirs: RELATIONS[relation](self.order(mine, theirs)))
+
+    def all_fit(self, pairs: list[Pair], fits: Callable[[Cell, Cell], bool]) -> bool:
+        """Whether all pairs fit; what contradicts is told, and what came out is noted by column."""
         if not pairs:
             raise NoNumber("there is nothing to compare with")
-        missing, holds = None, True
+        missing, states = None, []
         for mine, theirs in pairs:
             try:
-                if not RELATIONS[relation](self.order(mine, theirs)):
-                    self.against.append(f"{self._shown(mine)} beside {self._shown(theirs)}")
-                    holds = False
+                states.append(HOLDS if fits(mine, theirs) else FAILS)
             except NoNumber as reason:
+                states.append(UNTESTED)
                 missing = missing or reason
-        if holds and missing:
+            if states[-1] == FAILS:
+                self.against.append(f"{self._shown(mine)} beside {self._shown(theirs)}")
+            self.outcomes.pairs.append((mine, states[-1]))
+        if missing and FAILS not in states:
             raise missing
-        return holds
+        return FAILS not in states
 
     def order(self, mine: Cell, theirs: Cell) -> int:
         """1 where mine is better, 0 where equal, -1 where worse; sizes are better when smaller."""

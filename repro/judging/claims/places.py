@@ -47,6 +47,13 @@ class Places:
         _check("column", except_, ids, path)
         return [identifier for identifier in ids if identifier not in except_]
 
+    def examples(self, path: str, system: str) -> list[bool]:
+        """Whether the passages that a table of examples shows for a system are relevant, one by one."""
+        _, table, _ = self._table(path)
+        shown = [rank for example in table.entries for rank in example.shown]
+        _check("system", [system], sorted({rank.system for rank in shown}), path)
+        return [bool(rank.relevant) for rank in shown if rank.system == system]
+
     def _table(self, path: str) -> tuple[Paper, Table, str]:
         if not isinstance(path, str):
             raise UsageError(f"{path!r} names no cell, row or table; write 'table/row/column'")

@@ -1,5 +1,6 @@
 """The numbers a claim is judged by: those that the paper published, or ours of one scale."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol
@@ -7,6 +8,8 @@ from typing import Protocol
 from repro.judging.compared import Comparison
 from repro.manifest.cells import Cell
 from repro.manifest.claim_expressions import NoNumber
+from repro.running.plan import Plan
+from repro.store import Store
 
 
 class Values(Protocol):
@@ -19,6 +22,12 @@ class Values(Protocol):
 
     def p(self, one: Cell, other: Cell) -> float | None:
         """p of the test between two rows in one column, None without one."""
+
+    def over_seeds(self, cell: Cell) -> list[float]:
+        """The values of a cell, one a seed. Raises NoNumber where there are fewer than two."""
+
+    def drawn(self, shown: str, fact: str) -> float:
+        """A number beside a drawing, by the exhibit's id. Raises NoNumber."""
 
 
 class Published:
@@ -37,15 +46,27 @@ class Published:
         """None: papers publish no scores by query."""
         return None
 
+    def over_seeds(self, cell: Cell) -> list[float]:
+        """Raise NoNumber: a cell holds one number."""
+        raise NoNumber(f"{cell.id} is one number, of which nothing says how it varies")
+
+    def drawn(self, shown: str, fact: str) -> float:
+        """Raise NoNumber: a drawing has no numbers."""
+        raise NoNumber(f"{shown} is drawn without numbers")
+
 
 @dataclass(frozen=True)
 class Measured:
     """Our numbers of one scale, as ``repro compare`` judges them.
 
     Records of an older graph, of another choice of a reading, and runs of others, are not used.
+
+    Attributes:
+        exhibits: exhibit -> the facts of what is stored of it.
     """
 
     comparison: Comparison
+    exhibits: Mapping[str, Mapping] = field(default_factory=dict)
     is_published: bool = field(default=False, init=False)
 
     def __post_init__(self):
@@ -68,6 +89,29 @@ class Measured:
             return None
         return found["p"][found["names"].index(one.row.id)][found["names"].index(other.row.id)]
 
+    def over_seeds(self, cell: Cell) -> list[float]:
+        """The measured values, one a seed. Raises NoNumber where fewer than two are recorded."""
+        records = self._known[cell.id].records if cell.id in self._known else ()
+        if len(records) < 2:
+            raise NoNumber(f"{cell.id} is not measured with two seeds; `repro run {cell.id} --seeds 1,2,3`")
+        return [record.measured for record in records]
+
+    def drawn(self, shown: str, fact: str) -> float:
+        """A number that was computed beside a drawing. Raises NoNumber where it is not stored."""
+        value = self.exhibits.get(shown, {}).get(fact)
+        if value is None:
+            raise NoNumber(f"{shown} is not drawn yet, or has no {fact}")
+        return float(value)
+
     def is_modified(self, cell: Cell) -> bool:
         """True where a substitute for the original data went into the number."""
         return cell.id in self._known and self._known[cell.id].verdict.name == "modified"
+
+
+def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
+    """Exhibit -> the facts in the record of its artefact, for those that are stored."""
+    return {
+        shown.id: store.record(node)["facts"]
+        for shown, node in plan.exhibits.items()
+        if plan.states[node.fingerprint] == "stored"
+    }

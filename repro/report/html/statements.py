@@ -3,13 +3,22 @@
 from collections.abc import Mapping, Sequence
 
 from repro.judging.audit.findings import Finding
-from repro.judging.claims.judged import FAILS, HOLDS, UNTESTED, Judged
+from repro.judging.claims.judged import Judged
+from repro.judging.claims.measures import FAILS, HOLDS, UNTESTED
+from repro.judging.claims.statements import Judgement
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Reading
 from repro.report.html.elements import Content, Markup, by_scale, el, identifier, section
 from repro.report.html.sections import Part
 
 STATES = {"fails": ("fail", "✕"), "holds": ("pass", "✓"), "untested": ("none", "·")}
+HELD_AGAINST = {
+    "paper": "the paper alone",
+    "code": "its released code",
+    "another paper": "another paper",
+    "third party": "a third party",
+    "record": "the record itself",
+}
 SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none", "·")}
 
 
@@ -62,6 +71,7 @@ def _statement(of_scales: Mapping[str, Judged]) -> Markup:
     return el(
         "li",
         el("p", j.statement.says, " ", el("span", j.statement.where, class_="fine")),
+        el("p", f"ours in it: {j.statement.assumed}", class_="fine") if j.statement.assumed else None,
         by_scale({scale: _judgements(scale, judged) for scale, judged in of_scales.items()}),
         id=identifier("statement", *j.statement.id.split("/")),
     )
@@ -70,9 +80,13 @@ def _statement(of_scales: Mapping[str, Judged]) -> Markup:
 def _judgements(scale: str, j: Judged) -> Content:
     kind = "" if scale == "full" or j.ours.state == UNTESTED else "scaled"
     judgements = (("paper", j.published), ("ours", j.ours))
-    whys = [(name, "; ".join(filter(None, (judged.why, judged.test)))) for name, judged in judgements]
+    whys = [(name, "; ".join(filter(None, _grounds(judged)))) for name, judged in judgements]
     states = el("p", _state("paper", j.published.state), _state("ours", j.ours.state, kind=kind))
     return states, [el("p", f"{name}: {_cut(why)}", class_="fine") for name, why in whys if why]
+
+
+def _grounds(judged: Judgement) -> tuple[str, ...]:
+    return judged.differs_by_measure.replace("; ", ", "), judged.why, judged.test
 
 
 def _cut(why: str, most: int = 3) -> str:
@@ -102,8 +116,10 @@ def _finding(finding: Finding) -> Markup:
     badge = el("span", mark, f" {finding.severity}", class_=f"badge v-{kind}")
     pairs = zip(finding.places, finding.values, strict=True)
     values = [f"{place}: {value}" if value else place for place, value in pairs]
+    against = el("span", f" held against: {HELD_AGAINST[finding.against]}", class_="fine")
     explained = el("p", finding.explanation, class_="fine") if finding.explanation else None
-    return el("li", el("p", badge, " ", finding.says), el("p", "; ".join(values), class_="fine"), explained)
+    said = el("p", badge, " ", finding.says, against)
+    return el("li", said, el("p", "; ".join(values), class_="fine"), explained)
 
 
 def readings(source: Paper, concerned: Sequence[Reading]) -> Markup | None:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from repro.judging.audit.collected import audit
+from repro.judging.audit.collected import audit, each
 from repro.judging.audit.findings import SEVERITIES
+from repro.judging.audit.notes import notes
 from repro.manifest.papers import papers
 
 
@@ -21,60 +22,122 @@ def _with(findings, *parts, kind=None):
     return [f for f in findings if kind in (None, f.kind) and all(part in _text(f) for part in parts)]
 
 
-def _values(findings, *places):
-    """The values of the one finding of kind values that is at all these places."""
-    [found] = [f for f in findings if f.kind == "values" and set(places) <= set(f.places)]
-    return [dict(zip(found.places, found.values, strict=True))[place] for place in places], found
+def _one(findings, identifier):
+    [finding] = [f for f in findings if f.id == identifier]
+    return finding, dict(zip(finding.places, finding.values, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("places", "values", "severity", "explained"),
+    ("configuration", "values", "severity", "explained"),
     [
-        (("simlm/2/sparse.bm25/dev.rr10", "cotmae_v2/1/bm25/dev.rr10"), "18.5 18.7", "doubt", "Anserini"),
-        (("simlm/2/sparse.bm25/dev.r50", "cotmae_v2/1/bm25/dev.r50"), "58.5 59.2", "doubt", "two runs"),
-        (("costa/3/tas-b/dev.rr10", "simlm/2/dense.tas-b/dev.rr10"), "0.343 34.0", "doubt", "34.7"),
-        (("costa/3/tas-b/dev.r1000", "simlm/2/dense.tas-b/dev.r1000"), "0.976 97.5", "doubt", "34.7"),
         (
-            ("simlm/2/dense.retromae/dev.rr10", "cotmae_v2/1/retromae/dev.rr10"),
-            "35.0 39.3",
+            "bm25",
+            {"simlm/2/sparse.bm25/dev.rr10": "18.5", "cotmae_v2/1/bm25/dev.rr10": "18.7"},
+            "doubt",
+            "Anserini",
+        ),
+        (
+            "bm25",
+            {"simlm/2/sparse.bm25/dev.r50": "58.5", "cotmae_v2/1/bm25/dev.r50": "59.2"},
+            "doubt",
+            "two runs",
+        ),
+        (
+            "bm25",
+            {"costa/1/sparse.bm25/dl19.ndcg10": "0.501", "simlm/2/sparse.bm25/dl19.ndcg10": "51.2"},
+            "doubt",
+            "star",
+        ),
+        (
+            "tas-b",
+            {"costa/3/tas-b/dev.rr10": "0.343", "simlm/2/dense.tas-b/dev.rr10": "34.0"},
+            "doubt",
+            "34.7",
+        ),
+        (
+            "tas-b",
+            {"costa/3/tas-b/dev.r1000": "0.976", "simlm/2/dense.tas-b/dev.r1000": "97.5"},
+            "doubt",
+            "34.7",
+        ),
+        (
+            "retromae",
+            {"simlm/2/dense.retromae/dev.rr10": "35.0", "cotmae_v2/1/retromae/dev.rr10": "39.3"},
             "doubt",
             "version",
         ),
         (
-            ("simlm/2/dense.retromae/dev.r1000", "cotmae_v2/1/retromae/dev.r1000"),
-            "97.6 98.5",
+            "retromae",
+            {"simlm/2/dense.retromae/dev.r1000": "97.6", "cotmae_v2/1/retromae/dev.r1000": "98.5"},
             "doubt",
             "version",
         ),
         (
-            ("simlm/2/dense.simlm/dl19.ndcg10", "cotmae_v2/2/simlm/dl19.ndcg10"),
-            "71.4 71.2",
+            "simlm-distilled",
+            {"simlm/2/dense.simlm/dl19.ndcg10": "71.4", "cotmae_v2/2/simlm/dl19.ndcg10": "71.2"},
             "error",
             "misquot",
         ),
         (
-            ("costa/1/sparse.deepct/dl19.ndcg10", "simlm/2/sparse.deepct/dl19.ndcg10"),
-            "0.551 57.2",
+            "deepct",
+            {"costa/1/sparse.deepct/dl19.ndcg10": "0.551", "simlm/2/sparse.deepct/dl19.ndcg10": "57.2"},
             "doubt",
             "5599",
         ),
-        (("costa/1/sparse.deepct/dev.r1000", "simlm/2/sparse.deepct/dev.r1000"), "0.905 91.0", "doubt", ""),
         (
-            ("costa/1/sparse.bm25/dl19.ndcg10", "simlm/2/sparse.bm25/dl19.ndcg10"),
-            "0.501 51.2",
+            "deepct",
+            {"costa/1/sparse.deepct/dev.r1000": "0.905", "simlm/2/sparse.deepct/dev.r1000": "91.0"},
             "doubt",
-            "star",
+            "",
         ),
     ],
 )
-def test_a_system_printed_with_two_values_is_found(findings, places, values, severity, explained):
-    found, finding = _values(findings, *places)
-    assert " ".join(found) == values and finding.severity == severity and explained in finding.explanation
+def test_a_system_printed_with_two_values_is_found(findings, configuration, values, severity, explained):
+    finding, printed = _one(findings, f"values/{configuration}")
+    assert values.items() <= printed.items()
+    assert finding.severity == severity and explained in finding.explanation
+    assert finding.against == "another paper"
 
 
 def test_no_other_system_is_said_to_have_two_values(findings):
-    """Ten are true; rows of one name but another training, and equal rounded numbers, are none."""
-    assert len([f for f in findings if f.kind == "values"]) == 10
+    """Rows of one name but another training, and equal rounded numbers, are none."""
+    named = {f.id for f in findings if f.kind == "values"}
+    assert named == {f"values/{name}" for name in ("bm25", "tas-b", "retromae", "simlm-distilled", "deepct")}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("11 of 14", "eleven"), ("71.2", "misquot"), ("RetroMAE", "39.3"), ("RocketQA", "distilled")],
+    ids=lambda words: words[0],
+)
+def test_one_fact_is_one_finding(findings, words):
+    assert len(_with(findings, *words)) == 1
+
+
+def test_every_fact_joins_findings_that_there_are():
+    told = {f.id for f in each(list(papers().values()), notes())}
+    for fact in notes().facts:
+        assert len(fact) > 1 and set(fact) <= told, fact
+
+
+def test_a_finding_says_what_it_is_held_against(findings):
+    against = {f.id: f.against for f in findings}
+    assert against["costa/reading/joint-update"] == "paper"
+    assert against["costa/reading/fine-tuning-batch"] == "code"
+    assert against["cpdae/reading/fine-tuning-batch"] == "another paper"
+    assert against["cotmae_v2/reading/trec-dl-queries"] == "third party"
+    assert against["cpdae/claim/contrast-of-vectors-does-not-suit-documents"] == "another paper"
+    assert not [f.id for f in findings if f.paper == "cpdae" and f.against == "code"]  # it released none
+
+
+def test_what_is_ours_in_a_claim_makes_a_doubt(findings):
+    severities = {f.id: f.severity for f in findings if f.kind == "claim"}
+    for source in papers().values():
+        for claim in source.claims.values():
+            if (found := severities.get(f"{source.name}/claim/{claim.id}")) and claim.assumed:
+                assert found == "doubt", claim.id
+    assert severities["costa/claim/ablations-at-temperature-one"] == "error"
+    assert severities["costa/claim/same-order-with-both-negatives"] == "doubt"
 
 
 @pytest.mark.parametrize(
@@ -103,10 +166,13 @@ def test_averages_and_deltas_raise_no_false_alarm(findings):
 
 
 def test_every_misprint_and_conflict_of_the_readings_is_a_finding(findings):
+    joined = {identifier for fact in notes().facts for identifier in fact[1:]}
+    ids = {f.id for f in findings}
     for source in papers().values():
         for reading in source.readings.values():
-            of_it = [f for f in findings if f.paper == source.name and f.says.startswith(f"{reading.id}:")]
-            assert len(of_it) == (reading.kind in ("misprint", "conflict")), reading.id
+            place = f"{source.name}/reading/{reading.id}"
+            contradicts = reading.kind in ("misprint", "conflict")
+            assert (place in ids) == (contradicts and place not in joined), place
 
 
 def test_the_order_does_not_depend_on_the_order_of_papers(findings):

@@ -3,10 +3,12 @@
 import pytest
 
 from repro.errors import ManifestError
-from repro.judging.claims.judged import judged, statements
+from repro.judging.claims.judged import judged
+from repro.judging.claims.statements import statements
 from repro.judging.claims.values import Published
 from repro.manifest import papers as at_hand
 from repro.manifest.papers import Paper
+from tests.judging.claims.made_up_values import MadeUp
 
 CELLS = """\
 paper: made
@@ -26,26 +28,6 @@ tables:
   - {id: b, label: B, cells: ["**0.34***", "**0.90**", ">150GB"]}
   - {id: c, label: C, cells: ["0.31*", "-", "-"]}
 """
-
-
-class Ours:
-    """Measurements by cell, tests by pair of rows."""
-
-    is_published = False
-
-    def __init__(self, numbers, tests=()):
-        self.numbers, self.tests = numbers, dict(tests)
-
-    def number(self, cell):
-        from repro.manifest.claim_expressions import NoNumber
-
-        path = f"{cell.row.id}/{cell.column.id}"
-        if path not in self.numbers:
-            raise NoNumber(f"{path} is not measured")
-        return self.numbers[path]
-
-    def p(self, one, other):
-        return self.tests.get((one.row.id, other.row.id))
 
 
 @pytest.fixture
@@ -118,23 +100,23 @@ def test_a_half_rounds_either_way(made):
 
 def test_measurements_round_within_half_a_unit_and_show_the_value(made):
     source = made('rounds(v("1/a/x"), "0.30")')
-    assert _claim(source, Ours({"a/x": 0.3049})).state == "holds"
-    wrong = _claim(source, Ours({"a/x": 0.3061}))
+    assert _claim(source, MadeUp({"a/x": 0.3049})).state == "holds"
+    wrong = _claim(source, MadeUp({"a/x": 0.3061}))
     assert wrong.state == "fails" and "0.3061" in wrong.why
 
 
 def test_an_order_of_ours_says_whether_a_test_stands_behind_it(made):
     source = made('above("1/b/x", "1/a/x")')
     numbers = {"a/x": 0.1, "b/x": 0.2}
-    assert _claim(source, Ours(numbers)).test == "means only"
-    assert _claim(source, Ours(numbers, {("b", "a"): 0.012})).test == "p 0.012"
+    assert _claim(source, MadeUp(numbers)).test == "means only"
+    assert _claim(source, MadeUp(numbers, {("b", "a"): 0.012})).test == "p 0.012"
 
 
 def test_best_of_ours_waits_for_every_row_that_print_has(made):
     source = made('best("1/b", "x")')
-    assert _claim(source, Ours({"a/x": 0.1, "b/x": 0.2})).state == "untested"
-    assert _claim(source, Ours({"a/x": 0.3, "b/x": 0.2})).state == "fails"  # decided already
-    assert _claim(source, Ours({"a/x": 0.1, "b/x": 0.2, "c/x": 0.1})).state == "holds"
+    assert _claim(source, MadeUp({"a/x": 0.1, "b/x": 0.2})).state == "untested"
+    assert _claim(source, MadeUp({"a/x": 0.3, "b/x": 0.2})).state == "fails"  # decided already
+    assert _claim(source, MadeUp({"a/x": 0.1, "b/x": 0.2, "c/x": 0.1})).state == "holds"
 
 
 def _derived(paper, values):
@@ -162,7 +144,7 @@ def test_marks_and_bold_numbers_are_claims_with_ids(made):
     ],
 )
 def test_a_mark_of_ours_needs_the_order_and_the_test(made, numbers, p, state):
-    values = Ours(dict(zip(("a/x", "b/x"), numbers, strict=True)), {("b", "a"): p} if p else {})
+    values = MadeUp(dict(zip(("a/x", "b/x"), numbers, strict=True)), {("b", "a"): p} if p else {})
     assert _derived(made(), values)["made/1/mark/b/x/*"].state == state
 
 
@@ -209,3 +191,79 @@ def test_a_claim_id_occurs_once(made):
 def test_print_is_compared_in_decimals_not_floats(made):
     assert 0.34 - 0.31 != 0.03
     assert _claim(made('v("1/b/x") - v("1/c/x") == 0.03')).state == "holds"
+
+
+def test_several_measures_are_judged_each_by_itself(made):
+    judged = _claim(made('above("1/b", "1/a", ["x", "y"]) and best("1/b", "x")'))
+    assert judged.state == "fails" and judged.measures == (("1/x", "holds"), ("1/y", "fails"))
+    assert judged.differs_by_measure == "fails in 1/y; holds in 1/x"
+
+
+def test_a_pair_that_only_one_side_of_an_or_needs_contradicts_no_measure(made):
+    judged = _claim(made('above("1/b/x", "1/a/x") and (above("1/b/y", "1/a/y") or above("1/b/x", "1/c/x"))'))
+    assert judged.state == "holds" and judged.measures == ()
+
+
+def test_a_part_without_relations_is_judged_in_the_measure_whose_numbers_it_takes(made):
+    judged = _claim(made('gain("1/b/x", "1/a/x") > 0 and gain("1/b/y", "1/a/y") > 0'))
+    assert judged.measures == (("1/x", "holds"), ("1/y", "fails"))
+
+
+def test_an_order_that_turns_round_names_both_pairs(made):
+    judged = _claim(made('same_order(["1/a", "1/b"], ["1/b", "1/c"], "x")'))
+    assert judged.why == "1/a/x 0.30 beside 1/b/x 0.34, but 1/b/x 0.34 beside 1/c/x 0.31"
+    assert _claim(made('same_order(["1/a", "1/c"], ["1/c", "1/b"], "x")')).state == "holds"
+    assert _claim(made('same_order(["1/a", "1/b"], ["1/b", "1/a"], "y")')).state == "holds"  # ties
+
+
+def test_significance_is_marked_in_print_and_tested_in_ours(made):
+    source = made('significantly_above("1/b", "1/a", "x")')
+    assert _claim(source).state == "holds"
+    numbers = {"b/x": 0.34, "a/x": 0.30}
+    assert _claim(source, MadeUp(numbers, {("b", "a"): 0.04})).state == "holds"
+    assert _claim(source, MadeUp(numbers, {("b", "a"): 0.06})).state == "fails"
+    assert _claim(source, MadeUp(numbers)).state == "untested"
+    unmarked = made('significantly_above("1/b", "1/a", "x")', cells=CELLS.replace("**0.34***", "0.34"))
+    assert _claim(unmarked).state == "fails"
+    assert _claim(made('significantly_above("1/b", "1/c", "x")')).why == "no mark of table 1 speaks of C"
+
+
+def test_runs_of_several_seeds_are_compared_by_students_test(made):
+    source = made('student(["1/a", "1/b"], ["1/c", "1/a"], "x") <= 0.05')
+    assert _claim(source).state == "fails"  # of published numbers, too, where rows are runs
+    judged = _claim(source, MadeUp({"a/x": 0.1, "b/x": 0.1, "c/x": 0.1}))
+    assert judged.state == "untested" and "without a variance" in judged.why
+
+
+def test_seeds_spread_from_the_lowest_to_the_highest(made):
+    source = made('spread("1/a/x") == 4')
+    assert _claim(source).state == "untested"
+    assert _claim(source, MadeUp({}, seeds={"a/x": [49.0, 50.0, 51.0]})).state == "holds"
+
+
+def test_a_number_beside_a_drawing_is_ours_alone(made):
+    source = made('drawn("figure-1/a", "auc") > 0.5')
+    assert _claim(source).why == "made/figure-1/a is drawn without numbers"
+    assert _claim(source, MadeUp({}, drawings={("made/figure-1/a", "auc"): 0.75})).state == "holds"
+
+
+def test_what_no_cell_can_confirm_says_what_would_have_to_be_known(tmp_path):
+    (tmp_path / "cells.yaml").write_text(CELLS)
+    claim = "{id: c, where: §1, says: said, beyond: no curve is shown}"
+    (tmp_path / "claims.yaml").write_text(f"claims:\n- {claim}\n")
+    assert _claim(Paper("made", tmp_path, "made")).why == "no curve is shown"
+    (tmp_path / "claims.yaml").write_text(f"claims:\n- {claim.replace('beyond', 'note')}\n")
+    with pytest.raises(ManifestError, match="`expect` or"):
+        _claim(Paper("made", tmp_path, "made"))
+
+
+def test_examples_are_counted_by_the_system_that_is_shown(made):
+    table = """- id: "2"
+  kind: examples
+  about: first passages
+  entries:
+  - {query: q, shown: [{system: a, rank: 1, relevant: false}, {system: b, rank: 1, relevant: true}]}
+"""
+    cells = CELLS.replace("tables:\n", f"tables:\n{table}")
+    assert _claim(made('relevant("2", "a") == 0 and relevant("2", "b") == 1', cells=cells)).state == "holds"
+    assert _claim(made('relevant("2", "b") == 1', cells=cells), MadeUp({})).state == "untested"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from repro.judging.claims.judged import statements
+from repro.judging.claims.statements import statements
 from repro.judging.claims.values import Measured
 from repro.judging.compared import Compared, Comparison
 from repro.judging.verdict import Verdict

@@ -9,7 +9,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from repro.judging.audit.findings import Finding
-from repro.judging.claims.judged import Judged, Judgement, Statement
+from repro.judging.claims.judged import Judged
+from repro.judging.claims.statements import Judgement, Statement
 from repro.judging.compared import Compared, Comparison, PairedTest
 from repro.judging.coverage import Covered
 from repro.judging.imported import ImportedRun
@@ -47,7 +48,17 @@ def report(
         views,
         covered=[_covered(c.id, source.name) for c in cells],
         findings=[
-            Finding("doubt", "values", "toy", ("toy/1/g.x/a",), ("0.316",), "differs" + add, "known" + add)
+            Finding(
+                "doubt",
+                "values",
+                "another paper",
+                "toy",
+                "values/x",
+                ("toy/1/g.x/a",),
+                ("0.316",),
+                "differs" + add,
+                "known" + add,
+            )
         ],
         readings=list(source.readings.values()),
         rests_on={c.id: source.readings for c in cells},

@@ -1,0 +1,146 @@
+"""What a paper states that its cells can confirm: sentences, marks of significance, bold numbers."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from repro.errors import UsageError
+from repro.judging.claims.derived import bolds, mark_holds, marks
+from repro.judging.claims.language import Language
+from repro.judging.claims.measures import FAILS, HOLDS, UNTESTED, all_hold, by_measure
+from repro.judging.claims.places import Places
+from repro.judging.claims.values import Measured, Values
+from repro.manifest import yaml_file
+from repro.manifest.cells import Cell
+from repro.manifest.claim_expressions import Evaluation, NoNumber
+from repro.manifest.claims_schema import Claim
+from repro.manifest.papers import Paper
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Whether the numbers bear a statement out, and why.
+
+    Attributes:
+        state: holds, fails or untested.
+        why: the cells or numbers that decide it; empty where every comparison holds.
+        test: which tests between rows there are behind it; empty for published numbers.
+        measures: (table/column, state) of a statement over several, each judged by itself; else none.
+    """
+
+    state: str
+    why: str = ""
+    test: str = ""
+    measures: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def differs_by_measure(self) -> str:
+        """In which measures it fails and in which not, where that is not the same in all; else empty."""
+        listed = {state: [name for name, s in self.measures if s == state] for _, state in self.measures}
+        if self.state != FAILS or len(listed) < 2:
+            return ""
+        return "; ".join(f"{state} in {', '.join(listed[state])}" for state in sorted(listed))
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence of the text, a mark or a bold number, as something that cells can confirm.
+
+    Attributes:
+        id: ``paper/claim/id``, ``paper/table/mark/row/column/mark`` or ``paper/table/bold/row/column``.
+        kind: claim, mark or bold.
+        decide: asks the language; True where it holds, raises NoNumber.
+        assumed: what of the expression is ours, as the sentence does not say it.
+        cells: the cells a mark or bold number is about, its own first; none for a sentence.
+    """
+
+    id: str
+    paper: Paper
+    kind: str
+    where: str
+    says: str
+    decide: Callable[[Language], bool]
+    expect: str = ""
+    note: str = ""
+    assumed: str = ""
+    tables: tuple[str, ...] = ()
+    cells: tuple[Cell, ...] = ()
+
+    def judge(self, values: Values, places: Places | None = None) -> Judgement:
+        """Judge it on these values. Raises ManifestError where an expression names what is not there."""
+        language = Language(places or Places(self.paper), values)
+        try:
+            state = HOLDS if self.decide(language) else FAILS
+            why = _why(language, state)
+        except NoNumber as reason:
+            state, why = UNTESTED, str(reason)
+        test = "" if values.is_published else _test(language, values)
+        return Judgement(state, why, test, by_measure(language.outcomes.pairs))
+
+
+def _why(language: Language, state: str) -> str:
+    """The cells that contradict a statement that fails, then the other numbers that it is about."""
+    against = "; ".join(dict.fromkeys(language.against)) if state == FAILS else ""
+    return "; ".join(dict.fromkeys(filter(None, [against, *(s for s in language.seen if s not in against)])))
+
+
+def statements(source: Paper) -> list[Statement]:
+    """The sentences of claims.yaml, then marks, then bold numbers, in printed order."""
+    return [*_sentences(source), *_marks(source), *_bolds(source)]
+
+
+def _sentences(source: Paper) -> Iterator[Statement]:
+    for number, claim in enumerate(source.claims.values()):
+        place, decide = f"{source.name}/claim/{claim.id}", _decider(source, number, claim)
+        details = claim.expect, claim.note, claim.assumed, claim.about
+        yield Statement(place, source, "claim", claim.where, claim.says, decide, *details)
+
+
+def _decider(source: Paper, number: int, claim: Claim) -> Callable[[Language], bool]:
+    def decide(language: Language) -> bool:
+        evaluation = Evaluation(language.functions(), language.number, language.against.append)
+        if claim.beyond:
+            raise NoNumber(claim.beyond)
+        try:
+            return all_hold(claim.expect, evaluation, language.outcomes)
+        except ArithmeticError as error:
+            reason = f"cannot be computed ({type(error).__name__})"
+        except (UsageError, TypeError, ValueError) as error:
+            reason = str(error)
+        raise yaml_file.fault_at(source.folder / "claims.yaml", ("claims", number, "expect"), reason)
+
+    return decide
+
+
+def _marks(source: Paper) -> Iterator[Statement]:
+    for mark, cell, meaning, over in marks(source):
+        decide = partial(mark_holds, cell=cell, over=over)
+        yield _of_cell("mark", cell, over, meaning, decide, end=f"/{mark}")
+
+
+def _bolds(source: Paper) -> Iterator[Statement]:
+    for cell, others in bolds(source):
+        pairs = [(cell, other) for other in others]
+        decide = partial(Language.holds, pairs=pairs, relation="not_below")
+        yield _of_cell("bold", cell, others, f"best of its {cell.table.bold}", decide)
+
+
+def _of_cell(kind: str, cell: Cell, others: list[Cell], meaning: str, decide, end: str = "") -> Statement:
+    """The statement that a cell's type makes without words, about the cell and others."""
+    table, head = cell.table.id, " ".join(cell.column.head) or cell.column.id
+    place = f"{cell.paper.name}/{table}/{kind}/{cell.row.id}/{cell.column.id}{end}"
+    says, cells = f"{cell.row.label}, {head}: {meaning}", (cell, *others)
+    return Statement(place, cell.paper, kind, f"Table {table}", says, decide, tables=(table,), cells=cells)
+
+
+def _test(language: Language, values: Values) -> str:
+    tested = [p for p in language.tests if p is not None]
+    text = "means only"
+    if tested:
+        low, high = min(tested), max(tested)
+        text = f"p {low:.3g}" if low == high else f"p {low:.3g} to {high:.3g}"
+        if len(tested) < len(language.tests):
+            text += f" ({len(tested)} of {len(language.tests)} pairs)"
+    if isinstance(values, Measured) and any(values.is_modified(c) for c in language.outcomes.used):
+        text += "; with substituted data"
+    return text
