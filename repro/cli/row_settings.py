@@ -1,10 +1,21 @@
 """The settings of a row, or of a cell that publishes one, as `repro settings` and `repro show` print them."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
-from repro.judging.settings.lines import CELL_HEAD, HEAD, by_step, counts, in_words, merged
-from repro.judging.settings.lines import of_cells_of_settings as of_cells
-from repro.judging.settings.parameter import Held
+from repro.judging.settings.held import held
+from repro.judging.settings.lines import (
+    CELL_HEAD,
+    HEAD,
+    by_step,
+    counts,
+    in_words,
+    merged,
+    of_cells_of_settings,
+)
+from repro.judging.settings.parameter import Held, is_setting, of_cells
+from repro.manifest.cells import Cell, cells_of, select
+from repro.manifest.papers import paper
 
 
 def planned_for(item: Held) -> str:
@@ -26,7 +37,7 @@ def print_cells(items: Iterable[Held]) -> None:
     """A table of the cells of the papers' own tables of settings."""
     from repro.cli.printing import table
 
-    if lines := of_cells(items):
+    if lines := of_cells_of_settings(items):
         table("cells of tables of settings", CELL_HEAD, lines)
 
 
@@ -41,3 +52,15 @@ def print_row(items: Sequence[Held], *, verbose: bool) -> None:
     print()
     say(f"settings of the row at full: {counts(items)}; {told_by}")
     print_steps(item for item in items if verbose or item.fails or item.state == "departs")
+
+
+def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
+    """A sentence on the tables of settings of each paper of which every measured cell is among ``cells``."""
+    chosen = Counter(cell.paper.name for cell in cells)
+    for name, number in chosen.items():
+        source = paper(name)
+        if any(map(is_setting, cells_of(source))) and number == len(
+            select((name,), tables=(), rows=(), cells=())
+        ):
+            own = of_cells(held(source)).values()
+            yield f"{name} publishes {len(own)} settings in tables: {counts(own)} (`repro settings {name}`)"

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from repro.judging.settings.held import held
+from repro.judging.settings.parameter import is_setting, of_cells
 from repro.manifest.cells import Cell, cells_of, exhibits, figure_tables, is_measured
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
@@ -68,13 +70,16 @@ class Tally:
 
     Attributes:
         what: the place or paper that is counted.
-        idle: how many published cells hold words or settings, which nothing measures.
+        idle: how many published cells hold words, which nothing measures.
+        settings: the cells of tables of settings by the state in which the plan at full has them, which is no
+            measurement; see ``repro.judging.settings``.
     """
 
     paper: str
     what: str
     cells: Sequence[Covered]
     idle: int = 0
+    settings: Counter[str] = field(default_factory=Counter)
 
     @property
     def ways(self) -> dict[str, int]:
@@ -104,6 +109,7 @@ class Tally:
             "ways": self.ways,
             "measured": dict(self.measured),
             "distinct measurements": dict(self.measurements),
+            "settings": dict(self.settings),
             "nothing to measure": self.idle,
             "detail": detail,
         }
@@ -114,8 +120,15 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
     cells = coverage(source, results)
     tables = {place_of(table.id): table for table in source.manifest.tables}
     places = (*tables, *(place_of(f"figure-{figure.id}") for figure in source.manifest.figures))
+    settings = _settings(source)
     return [
-        Tally(source.name, place, [c for c in cells if c.place == place], _idle(tables.get(place), source))
+        Tally(
+            source.name,
+            place,
+            [c for c in cells if c.place == place],
+            _idle(tables.get(place), source),
+            settings.get(place, Counter()),
+        )
         for place in places
     ]
 
@@ -123,7 +136,9 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
 def total(parts: Iterable[Tally], *, what: str) -> Tally:
     """Several tallies as one."""
     parts = list(parts)
-    return Tally("", what, [c for part in parts for c in part.cells], sum(part.idle for part in parts))
+    cells = [c for part in parts for c in part.cells]
+    settings = sum((part.settings for part in parts), Counter())
+    return Tally("", what, cells, sum(part.idle for part in parts), settings)
 
 
 def usual_first(scales: Iterable[str]) -> list[str]:
@@ -133,9 +148,18 @@ def usual_first(scales: Iterable[str]) -> list[str]:
 
 
 def _idle(table: Table | None, source: Paper) -> int:
-    """How many cells of a table hold words or settings; dashes hold nothing."""
+    """How many cells of a table hold words; dashes hold nothing."""
     cells = cells_of(source, (table,)) if table else ()
-    return sum(not is_measured(c) and not c.printed.is_dash for c in cells)
+    return sum(not (is_measured(c) or is_setting(c) or c.printed.is_dash) for c in cells)
+
+
+def _settings(source: Paper) -> dict[str, Counter[str]]:
+    """Place -> state of the plan -> how many cells of a table of settings are in it."""
+    states: dict[str, Counter[str]] = {}
+    if any(map(is_setting, cells_of(source))):
+        for place, item in of_cells(held(source)).items():
+            states.setdefault(place_of(place.split("/")[1]), Counter())[item.state] += 1
+    return states
 
 
 def place_of(owner: str) -> str:

@@ -212,7 +212,7 @@ def select(
     measured = _distinct([c for c in chosen if is_measured(c)])
     if not measured:
         reason = "what is selected has no published number that could be measured"
-        raise UsageError(f"{reason}; `repro show` prints it")
+        raise UsageError(f"{reason}; `repro show` prints it, and `repro settings` judges what is a setting")
     return measured
 
 

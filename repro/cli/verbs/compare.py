@@ -67,7 +67,17 @@ def command(selection, strict, failing, measured, as_csv, as_json, runs):
         verdicts.show(
             compared.comparison, compared.plan, store, as_json=as_json, chosen=chosen, summary_first=True
         )
+        if not as_json:
+            _settings(selection)
     return verdicts.status(compared.comparison, strict=strict, outcome=None)
+
+
+def _settings(selection) -> None:
+    from repro.cli.printing import say
+    from repro.cli.row_settings import of_whole_papers
+
+    for sentence in of_whole_papers(selection.cells):
+        say(sentence, error=True)
 
 
 def _is_chosen(c, *, failing: bool, measured: bool) -> bool:

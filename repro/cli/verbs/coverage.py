@@ -18,7 +18,8 @@ def command(names, verbose, as_json, results):
     Every number of a result table, every point of a figure and every view is counted once, by the strongest
     way there is: a recipe that trains it, a released checkpoint, an imported run, computed, not measurable.
     Between the rules are scales with a record or drawing of it and, in brackets where cells share them, how
-    many distinct measurements these are. Words and settings are counted apart.
+    many distinct measurements these are. Cells of tables of settings are counted apart, with how many of them
+    the plan at full has as published (`repro settings` tells the rest), and so are words.
     """
     from repro.cli.printing import emit_json
     from repro.judging.coverage import tallies, total, usual_first
@@ -44,18 +45,23 @@ def _print(title, rows, scales) -> None:
     from repro.cli.printing import table
     from repro.judging.coverage import WAYS
 
-    head = ["", "cells", *WAYS, "│", *scales, "│", "nothing to measure"]
+    head = ["", "cells", *WAYS, "│", *scales, "│", "settings", "nothing to measure"]
     lines = []
     for tally in rows:
         measured = [_measured(tally, scale) for scale in scales]
         ways = _numbers(len(tally.cells), *tally.ways.values())
-        lines.append([tally.what, *ways, "│", *measured, "│", *_numbers(tally.idle)])
+        lines.append([tally.what, *ways, "│", *measured, "│", _settings(tally), *_numbers(tally.idle)])
     table(title, head, lines, right=range(1, len(head)))
 
 
 def _measured(tally, scale: str) -> str:
     cells, distinct = tally.measured[scale], tally.measurements[scale]
     return f"{cells} ({distinct})" if cells != distinct else str(cells or "–")
+
+
+def _settings(tally) -> str:
+    total = tally.settings.total()
+    return f"{tally.settings['as published']} of {total}" if total else "–"
 
 
 def _numbers(*values: int) -> list[str]:
