@@ -54,6 +54,7 @@ def train(
         UsageError: a batch cannot be shared among so many processes.
     """
     started, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / "train_log.jsonl"
+    execution = execution.for_parts_of(getattr(objective, "part_size", None))
     checkpoints = out / "checkpoints"
     hf = arguments(optimisation, checkpoints, steps=steps)  # joins the other processes, if there are any
     share = {"rank": rank(), "processes": processes(), "seed": optimisation.seed}

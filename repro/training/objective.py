@@ -75,6 +75,18 @@ class FineTuned(Objective, Protocol):
         """The starting model in a directory; in pre-training that is always a masked language model."""
 
 
+class InParts(Protocol):
+    """Declared by a ``SumObjective`` whose losses are means of the means of parts of a batch.
+
+    Attributes:
+        part_size: examples of each part, in the order of the batch (of a process's share of it), whatever
+            REPRO_MICRO_BATCH and REPRO_LENGTH_BUCKETS say; None for losses that no part enters. Its
+            ``denominators`` are 1.
+    """
+
+    part_size: int | None
+
+
 class Scaled(Protocol):
     """Declared, as literal tuples, by an objective with options that are no constants of its method.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from repro.errors import UsageError, check_known
@@ -20,7 +20,8 @@ class Optimisation:
         epochs, max_steps: the training ends at whichever comes first; either may be None, not both.
         warmup_ratio, warmup_steps: linear warm-up over that share or number of steps; one is 0 or None.
         schedule: HF's name of the learning rate's course after warm-up; ``linear`` falls to 0 at the last
-            step. ``logarithmic`` does too, after a warm-up that rises with the logarithm of the step.
+            step. ``logarithmic`` does too, after a warm-up that rises with the logarithm of the step;
+            ``deepspeed-0.6.0`` likewise, one step later, its first step at the peak.
         weight_decay: AdamW's, applied to neither biases nor LayerNorm; 0 makes it Adam.
         max_grad_norm: gradients are clipped to it; 0 for no clipping.
         precision: ``fp32``, ``fp16`` or ``bf16``.
@@ -116,6 +117,11 @@ class Execution:
                 raise UsageError(f"{variable} is {text!r}; give a number of {wanted}")
             values[name] = int(text)
         return cls(**values)
+
+    def for_parts_of(self, size: int | None) -> Execution:
+        """What is left of it for an objective whose losses are means over parts of so many examples; all
+        where ``size`` is None (``repro.training.objective.InParts``)."""
+        return self if size is None else replace(self, micro_batch=size, length_buckets=1)
 
 
 WHOLE_BATCHES = Execution()

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections.abc import Callable
 
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
@@ -13,8 +14,7 @@ def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
         log(step + 1) / log(warmup)             before ``warmup`` (2 at least, as log 1 is 0)
         (total - step) / (total - warmup)       from there on, 0 at ``total``
 
-    The course of DeepSpeed's WarmupDecayLR with its ``log`` type. That scheduler takes each value one step
-    later than it is defined here, and versions of it take the very first step at the peak rate.
+    The course that DeepSpeed's WarmupDecayLR defines with its ``log`` type.
     """
     warmup = max(2, warmup)
     if step < warmup:
@@ -22,9 +22,22 @@ def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
     return max(0.0, (total - step) / max(1, total - warmup))
 
 
-def logarithmic(optimizer: Optimizer, *, warmup: int, total: int) -> LambdaLR:
-    """A scheduler of ``logarithmic_warmup_share`` for every group of parameters."""
-    return LambdaLR(optimizer, functools.partial(logarithmic_warmup_share, warmup=warmup, total=total))
+def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
+    """The share of the peak rate that step ``step``, from 0, is taken with under DeepSpeed 0.6.0.
+
+    Its scheduler sets no rate before the first step, which is so taken at the peak; it is called after each
+    step, so that step t > 0 has what ``logarithmic_warmup_share`` defines for t - 1
+    (microsoft/DeepSpeed at v0.6.0, deepspeed/runtime/lr_schedules.py and engine.py).
+    """
+    return logarithmic_warmup_share(step - 1, warmup=warmup, total=total) if step else 1.0
 
 
-SCHEDULES = {"logarithmic": logarithmic}
+def scheduled(share: Callable[..., float], optimizer: Optimizer, *, warmup: int, total: int) -> LambdaLR:
+    """A scheduler of a share of the peak rate for every group of parameters."""
+    return LambdaLR(optimizer, functools.partial(share, warmup=warmup, total=total))
+
+
+SCHEDULES = {
+    "logarithmic": functools.partial(scheduled, logarithmic_warmup_share),
+    "deepspeed-0.6.0": functools.partial(scheduled, deepspeed_share),
+}

@@ -207,12 +207,16 @@ def test_the_rate_warms_up_over_a_quarter_and_falls_to_zero_at_the_last_step(tmp
     assert rates == pytest.approx([0.01 * share for share in expected])
 
 
-def test_a_logarithmic_warm_up_is_what_each_step_is_taken_with_and_is_resumed(tmp_path, monkeypatch):
+@pytest.mark.parametrize("schedule", ["logarithmic", "deepspeed-0.6.0"])
+def test_a_logarithmic_warm_up_is_what_each_step_is_taken_with_and_is_resumed(
+    schedule, tmp_path, monkeypatch
+):
     monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
-    changes = {"schedule": "logarithmic", "warmup_ratio": None, "warmup_steps": 5}
+    changes = {"schedule": schedule, "warmup_ratio": None, "warmup_steps": 5}
     straight, _ = trained(tmp_path / "straight", **changes)
     rates = [line["learning_rate"] for line in log_of(tmp_path / "straight")]
     expected = [math.log(step + 1) / math.log(5) for step in range(5)] + [(12 - s) / 7 for s in range(5, 12)]
+    expected = expected if schedule == "logarithmic" else [1.0, *expected[:-1]]
     assert rates == pytest.approx([0.01 * share for share in expected])
     trained(tmp_path / "killed", fails_at=8, **changes)
     resumed, facts = trained(tmp_path / "killed", **changes)

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from repro.training.schedules import logarithmic, logarithmic_warmup_share
+from repro.training.schedules import SCHEDULES, deepspeed_share, logarithmic_warmup_share
 
 
 def shares(warmup, total):
@@ -28,10 +28,25 @@ def test_halfway_through_a_thousand_steps_it_is_far_ahead_of_a_linear_warm_up():
     assert logarithmic_warmup_share(99, warmup=1000, total=5000) == pytest.approx(2 / 3)
 
 
+@pytest.mark.parametrize(("warmup", "total"), [(10, 30), (2, 7), (0, 9), (1000, 4000)])
+def test_deepspeed_takes_its_first_step_at_the_peak_and_each_later_one_a_step_late(warmup, total):
+    rate, iteration, taken = 1.0, -1, []  # the optimiser is made with the peak, the scheduler sets nothing
+    for _ in range(total):
+        taken.append(rate)  # the optimiser's step comes first, the scheduler's after it
+        iteration += 1
+        if iteration < max(2, warmup):
+            rate = math.log(iteration + 1) / math.log(max(2, warmup))
+        else:
+            rate = max(0.0, (total - iteration) / max(1, total - max(2, warmup)))
+    assert taken[:2] == [1.0, 0.0]
+    found = [deepspeed_share(step, warmup=warmup, total=total) for step in range(total)]
+    assert found == pytest.approx(taken, rel=1e-15)
+
+
 def test_a_scheduler_is_resumed_where_it_was():
     def made():
         optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.5)
-        return optimizer, logarithmic(optimizer, warmup=4, total=12)
+        return optimizer, SCHEDULES["logarithmic"](optimizer, warmup=4, total=12)
 
     straight, rates = made(), []
     for _ in range(12):
