@@ -67,17 +67,24 @@ def segment_pairs(
         ``input_ids``, ``attention_mask`` and ``token_type_ids`` (0 up to the first [SEP], then 1), (N, L)
         with L <= ``length``, int64.
     """
-    paired = [place for place, first in enumerate(firsts) if first]
-    alone = [place for place, first in enumerate(firsts) if not first]
-    in_turn = _token_rows(tokenizer, _at(firsts, paired), _at(seconds, paired), length=length)
-    in_turn += _token_rows(tokenizer, _at(seconds, alone), length=length)
-    rows = [row for _, row in sorted(zip(paired + alone, in_turn, strict=True), key=lambda pair: pair[0])]
+    rows = pair_rows(tokenizer, firsts, seconds, length=length)
     ids = [row["input_ids"] for row in rows]
     return {
         "input_ids": padded(ids, value=tokenizer.pad_token_id),
         "attention_mask": padded([np.ones_like(row) for row in ids], value=0),
         "token_type_ids": padded([row["token_type_ids"] for row in rows], value=0),
     }
+
+
+def pair_rows(
+    tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int
+) -> list[dict[str, np.ndarray]]:
+    """``input_ids`` and ``token_type_ids`` of each pair, (l,), l <= ``length``, as ``segment_pairs`` says."""
+    paired = [place for place, first in enumerate(firsts) if first]
+    alone = [place for place, first in enumerate(firsts) if not first]
+    in_turn = _token_rows(tokenizer, _at(firsts, paired), _at(seconds, paired), length=length)
+    in_turn += _token_rows(tokenizer, _at(seconds, alone), length=length)
+    return [row for _, row in sorted(zip(paired + alone, in_turn, strict=True), key=lambda pair: pair[0])]
 
 
 def _at(texts: Sequence[str], places: list[int]) -> list[str]:

@@ -142,9 +142,14 @@ def mine_answers(
     per_query: int,
     seed: int,
     extra_positives: bool,
+    score_decimals: Sequence[int] = (),
 ) -> Node:
-    """Hard negatives of answer-judged questions: the top of a run without an answer."""
+    """Hard negatives of answer-judged questions: the top of a run without an answer.
+
+    The scores by which further positives are judged are rounded to each of ``score_decimals`` in turn.
+    """
     params = {"depth": depth, "per_query": per_query, "seed": seed, "extra_positives": extra_positives}
+    params |= {"score_decimals": list(score_decimals)} if score_decimals else {}
     inputs = {"run": run, "qrels": judgements, "queries": topics, "corpus": documents}
     return Node("mine_answers", params, inputs)
 

@@ -1,6 +1,6 @@
 """Stage ``mine_answers``: positives and hard negatives of questions, told apart by answer strings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import filterfalse
 from pathlib import Path
 
@@ -23,8 +23,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     it is among the run's first ``depth`` or not; it scores 1,000. With ``extra_positives``, those of the
     ``depth`` whose text contains an answer follow by rank, with the run's scores; without, the first of them
     stands in where no passage is judged. Those without an answer, shuffled, are the negatives, ``per_query``
-    of them. Titles are not searched. A question without positive or negative is left out. (The mining script
-    released with Wang et al. 2023; reading ``nq-training-data``.)
+    of them. Titles are not searched. A question without positive or negative is left out. The run's scores
+    are rounded to each number of ``score_decimals`` in turn, if there are any. (The mining script released
+    with Wang et al. 2023; readings ``nq-training-data`` and ``nq-mined-score-decimals``.)
 
     Raises:
         DataError: an input is malformed, a question of the run has no answers, a document is missing from the
@@ -44,6 +45,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
                 if query not in answers:
                     raise DataError(f"{source}: question {query!r} has no answers in {inputs['queries']}")
                 best = annotated(judged.get(query, {}))
+                scores = rounded(scores, decimals=params.get("score_decimals", ()))
                 facts["queries_not_judged"] += best is None
                 hits = [contains_answer(text, answers[query]) for text in texts(documents)]
                 row = example(query, documents, scores, hits, best=best, **options)
@@ -63,6 +65,13 @@ def annotated(judged: dict[str, int]) -> str | None:
     """The first of a question's documents with the highest grade; None where no grade is above 0."""
     best = max(judged, key=judged.get, default=None)
     return best if best is not None and judged[best] >= 1 else None
+
+
+def rounded(scores: list[float], *, decimals: Sequence[int]) -> list[float]:
+    """Scores rounded to the first number of decimals, what comes of it to the second, and so on."""
+    for places in decimals:
+        scores = [round(float(score), places) for score in scores]
+    return scores
 
 
 def example(

@@ -13,7 +13,7 @@ from repro.errors import DataError, UsageError, check_known
 from repro.locations import data_folder
 from repro.progress import Progress
 
-POLICIES = ("chunk", "whole-chunks", "truncate", "spans")
+POLICIES = ("chunk", "whole-chunks", "truncate", "truncate-pair", "spans")
 FIELDS = {"url": "url", "title": "title", "body": "text"}  # to columns of a corpus
 SPAN_LISTS = ("input_ids", "sentences", "spans")  # columns of policy ``spans``
 SCRATCH = "scratch.arrow"
@@ -26,7 +26,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``chunk`` keeps all consecutive chunks of a document, ``whole-chunks`` all but a shorter last one that is
     not the only one, ``truncate`` the first. With ``titles`` a document is title, separator and text, or the
     text alone where there is no title; without, always the text. One without any token, or with fewer than
-    ``fewest_tokens``, gives no row.
+    ``fewest_tokens``, gives no row. ``truncate-pair`` is ``truncate`` for a title and a text with the
+    tokenizer's own [SEP] between them, where whichever is longer loses its last tokens (``segment_pairs``).
 
     ``spans`` keeps a document whole, in one row that also says where its sentences and spans are: tokens of
     each sentence in ``sentences``, sentences of each span in ``spans``. The document is its ``fields`` (of
@@ -90,24 +91,28 @@ def _map(corpus, rows: Callable[..., dict], lists: tuple[str, ...], out: Path):
 
 
 def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callable[..., dict]:
-    from repro.nn.text import passage_text
+    from repro.nn.text import pair_rows, passage_text
 
-    room = params["length"] - 2
+    room, pairs = params["length"] - 2, params["policy"] == "truncate-pair"
 
     def count(tokens: int) -> int:
         if tokens < params.get("fewest_tokens", 0):
             return 0
-        if params["policy"] == "truncate":
+        if pairs or params["policy"] == "truncate":
             return min(tokens, 1)
         whole, rest = divmod(tokens, room)
         return whole + bool(rest and (params["policy"] == "chunk" or not whole))
 
     def chunked(batch: dict, _: list[int]) -> dict:
         titles = batch["title"] if params["titles"] else [""] * len(batch["text"])
-        titled = zip(titles, batch["text"], strict=True)
-        texts = [passage_text(title, text, separator=params["separator"]) for title, text in titled]
-        encoded = _token_ids(tokenizer, texts)
-        advance(len(texts))
+        if pairs:
+            framed = pair_rows(tokenizer, titles, batch["text"], length=params["length"])
+            encoded = [row["input_ids"][1:-1].tolist() for row in framed]
+        else:
+            titled = zip(titles, batch["text"], strict=True)
+            texts = [passage_text(title, text, separator=params["separator"]) for title, text in titled]
+            encoded = _token_ids(tokenizer, texts)
+        advance(len(encoded))
         rows = {"document": [], "chunk": [], "input_ids": []}
         for document, ids in zip(batch["id"], encoded, strict=True):
             for chunk in range(count(len(ids))):

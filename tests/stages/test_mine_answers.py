@@ -11,7 +11,7 @@ from repro.evaluation.answers import contains_answer
 from repro.evaluation.run_writer import write_run
 from repro.nn.negatives import confident
 from repro.stages import mine_answers
-from repro.stages.mine_answers import annotated, example
+from repro.stages.mine_answers import annotated, example, rounded
 
 TEXTS = ["nothing", "it was in Par\u00eds.", "Paris", "Parisian", "old PARI\u0301S", "so what", "Rome"]
 PARAMS = {"depth": 100, "per_query": 100, "seed": 1, "extra_positives": True}
@@ -90,6 +90,26 @@ def test_the_invariants_of_a_row_hold_for_random_rankings():
         trusted = [row["positives"][n] for n in confident(row["positive_scores"], row["negative_scores"])]
         assert trusted[0] == row["positives"][0]
         assert row == example("q", documents, scores, hits, **how)
+
+
+def test_further_positives_are_judged_by_scores_rounded_in_turn(inputs, tmp_path, progress):
+    scores = {"d5": 0.7, "d1": 0.61242, "d0": 0.61218, "d4": 0.61248, "d6": 0.2}
+    write_run(inputs["run"], {"q1": sorted(scores.items(), key=lambda pair: -pair[1])}, tag="x")
+
+    def trusted(**changes):
+        row = mined(inputs, tmp_path, progress, **changes)[0]["q1"]
+        places = confident(row["positive_scores"], row["negative_scores"])
+        return [row["positives"][place] for place in places]
+
+    assert trusted() == ["d5", "d4", "d1"]  # both outscore d0, the best negative
+    assert trusted(score_decimals=[3]) == ["d5"]
+    assert trusted(score_decimals=[4, 3]) == ["d5", "d4"]  # .61248 is .6125 and then .613
+
+
+def test_scores_are_rounded_to_each_number_of_decimals_in_turn():
+    assert rounded([0.61246, 0.2], decimals=[3]) == [0.612, 0.2]
+    assert rounded([0.61346, 0.2], decimals=[4, 3]) == [0.614, 0.2]
+    assert rounded([0.61246], decimals=[]) == [0.61246]
 
 
 def test_the_annotated_passage_is_the_first_of_the_best_grade():

@@ -9,6 +9,7 @@ from datasets import Dataset, load_from_disk
 from repro.datasets.sentence_splitting import SentenceSplitter, sentences_by_rules
 from repro.datasets.span_packing import packed
 from repro.errors import BlockedError, DataError, UsageError
+from repro.nn.text import segment_pairs
 from repro.stages import tokenize
 from tests.tiny_models import tiny_text, tiny_tokenizer
 
@@ -45,6 +46,23 @@ def test_truncation_keeps_the_first_chunk_only(corpus, model, tmp_path, progress
     documents = list(load_from_disk(str(corpus / "arrow")))
     assert [row["input_ids"] for row in tokens] == [whole(row, "[SEP]")[:22] for row in documents]
     assert {row["chunk"] for row in tokens} == {0}
+
+
+def test_a_pair_loses_the_end_of_whichever_is_longer_as_in_fine_tuning(model, tmp_path, progress):
+    words = {"short": "king queen", "long": " ".join(["river"] * 30)}
+    pairs = [("long", "long"), ("short", "long"), ("long", "short"), ("short", "short"), ("", "long")]
+    titles, texts = ([words.get(name, "") for name in side] for side in zip(*pairs, strict=True))
+    rows = {"id": [f"d{n}" for n in range(len(pairs))], "title": titles, "text": texts}
+    Dataset.from_dict(rows).save_to_disk(str(tmp_path / "corpus/arrow"))
+    given = {"policy": "truncate-pair", "separator": "[SEP]"}
+    tokens, facts = tokenised(tmp_path / "corpus", model, tmp_path, progress, **given)
+    expected = segment_pairs(tiny_tokenizer(), titles, texts, length=24)
+    lengths = expected["attention_mask"].sum(dim=1).tolist()
+    framed = [ids[1 : n - 1].tolist() for ids, n in zip(expected["input_ids"], lengths, strict=True)]
+    assert list(tokens["input_ids"]) == framed and facts["chunks"] == len(pairs)
+    sep = tiny_tokenizer().sep_token_id
+    kept = [(ids.index(sep), len(ids) - ids.index(sep) - 1) for ids in framed[:3]]
+    assert kept == [(10, 11), (2, 19), (19, 2)]  # the tail alone would leave the first and third no text
 
 
 def test_a_shorter_last_chunk_is_dropped_unless_it_is_the_only_one(corpus, model, tmp_path, progress):
