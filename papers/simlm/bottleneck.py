@@ -77,7 +77,17 @@ class EncoderDecoder(nn.Module):
 
 
 class ThroughBottleneck:
-    """An objective whose ``network`` is an ``EncoderDecoder`` and whose collation a ``TwiceMasked``."""
+    """An objective whose ``network`` is an ``EncoderDecoder`` and whose collation a ``TwiceMasked``.
+
+    ``per`` says what its losses are means over (``token_losses.reconstruction``).
+    """
+
+    per: str | int
+
+    @property
+    def part_size(self) -> int | None:
+        """The texts that are encoded together where the losses are means of their means; None otherwise."""
+        return self.per if isinstance(self.per, int) else None
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Token rows to the arrays of ``twice_masked``."""

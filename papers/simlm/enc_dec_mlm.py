@@ -14,15 +14,24 @@ class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
 
     Args:
         model, tokenizer, decoder, length, seed: as for SimLM.
-        masks: likewise; what becomes of a masked token is reading ``variant-masking``.
-        per: ``batch``, the mean over its masked tokens, or ``text``, the mean of the texts' means.
+        masks: likewise; what becomes of a masked token is reading ``enc-dec-mlm-masking``.
+        per: ``batch``, the mean over its masked tokens, ``text``, the mean of the texts' means, or a number
+            of texts, the mean of the means over the masked tokens of so many.
     """
 
     name = "enc-dec-mlm"
     version = 1
 
     def __init__(
-        self, model: nn.Module, tokenizer, *, masks: dict, decoder: dict, per: str, length: int, seed: int
+        self,
+        model: nn.Module,
+        tokenizer,
+        *,
+        masks: dict,
+        decoder: dict,
+        per: str | int,
+        length: int,
+        seed: int,
     ):
         super().__init__()
         self.tokenizer, self.per = tokenizer, check_per(per)

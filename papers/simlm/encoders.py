@@ -68,11 +68,11 @@ def simlm(
 
 def enc_dec_mlm(request: Request) -> Node:
     """Pre-train SimLM's two networks with masked language modelling in both (§5.1)."""
-    unit = request.reading("variant-masking-unit")
+    ask = request.reading
     options = {
-        "masks": _masks(request, request.reading("variant-masking"), unit=unit),
+        "masks": _masks(request, ask("enc-dec-mlm-masking"), unit=ask("enc-dec-mlm-unit")),
         "decoder": _decoder(request),
-        "per": request.reading("token-loss-reduction")["per"],
+        "per": ask("token-loss-reduction")["per"],
     }
     return _pretrained(request, ENC_DEC_MLM, options)
 
@@ -101,8 +101,8 @@ def condenser(request: Request) -> Node:
     """Pre-train Condenser anew, with a mask rate of 30 % (§5.1)."""
     ask = request.reading
     options = {
-        "masking": {"rate": 0.3, **ask("variant-masking")},
-        "unit": ask("variant-masking-unit"),
+        "masking": {"rate": 0.3, **ask("condenser-masking")},
+        "unit": ask("condenser-unit"),
         **ask("condenser-variant"),
         "late": ask("condenser-late-loss"),
     }
@@ -111,7 +111,8 @@ def condenser(request: Request) -> Node:
 
 def mlm(request: Request, *, steps: int | None = None) -> Node:
     """Continue BERT's own objective with a mask rate of 30 % (§5.1; reading: pretraining-input)."""
-    options = {"masking": {"rate": 0.3, **request.reading("variant-masking")}, "reduction": "mean"}
+    masking = {"rate": 0.3, **request.reading("mlm-masking")}
+    options = {"masking": masking, "unit": request.reading("mlm-unit"), "reduction": "mean"}
     return _pretrained(request, MLM, options, steps=steps)
 
 
@@ -141,12 +142,13 @@ def _pretrained(
     ask = request.reading
     passages = marco_passages(request) if corpus == "msmarco" else recipe.corpus("dpr-w100")
     length = LENGTH if corpus == "msmarco" else ask("nq-lengths")["pretraining"]
+    titles = ask("pretraining-input") == "pair"
     tokens = recipe.tokenize(
         passages,
         model=bert(request),
         length=length,
-        policy="truncate",
-        titles=ask("pretraining-input") == "pair",
+        policy=ask("pretraining-truncation") if titles else "truncate",
+        titles=titles,
         separator="[SEP]",
     )
     return recipe.pretrain(

@@ -23,18 +23,16 @@ class Marco:
 
     def retriever_1(self, encoder: Node, *, is_electra: bool = False) -> Node:
         """Fine-tune ``encoder`` on the official BM25 negatives (stage 1 of Figure 2)."""
-        how = self._optimisation("retriever")
-        if is_electra:  # App. A: it needs six epochs at 4e-5 to converge
-            how = replace(how, epochs=6, learning_rate=4e-5)
+        how = self._retriever(is_electra=is_electra)
         drawn = {"per_query": self.request.reading("official-negatives"), "seed": how.seed}
         negatives = recipe.official_negatives(OFFICIAL_NEGATIVES, judgements=recipe.qrels(PASSAGES), **drawn)
         return self._stages().tuned(encoder, negatives, how)
 
-    def retriever_2(self, encoder: Node) -> Node:
+    def retriever_2(self, encoder: Node, *, is_electra: bool = False) -> Node:
         """Fine-tune on negatives mined with retriever 1 (stage 2 of Figure 2; reading: retriever-two)."""
-        first = self.retriever_1(encoder)
+        first = self.retriever_1(encoder, is_electra=is_electra)
         start = encoder if self.request.reading("retriever-two") == "pre-trained" else first
-        return self._stages().tuned(start, self.mined(first), self._optimisation("retriever"))
+        return self._stages().tuned(start, self.mined(first), self._retriever(is_electra=is_electra))
 
     def reranker(self, encoder: Node, negatives: Node, *, learning_rate: float = 3e-5) -> Node:
         """Fine-tune ``encoder`` as a cross-encoder on the negatives mined with retriever 2 (stage 3)."""
@@ -91,6 +89,11 @@ class Marco:
     def _reranking(self) -> TwoStage:
         group = self.request.reading("reranker-group")
         return fine_tuning.reranking(self.request, self._stages(), length=PAIR, **group)
+
+    def _retriever(self, *, is_electra: bool) -> Optimisation:
+        """Of retrievers 1 and 2; App. A has six epochs at 4e-5 for ELECTRA, which converges more slowly."""
+        how = self._optimisation("retriever")
+        return replace(how, epochs=6, learning_rate=4e-5) if is_electra else how
 
     def _optimisation(self, stage: str) -> Optimisation:
         queries = self.request.reading("fine-tuning-batch")["queries"]

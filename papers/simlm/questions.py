@@ -35,11 +35,13 @@ class Questions:
 
     def training_set(self, retriever: Node) -> Node:
         """Passages ranked high without the answer, and DPR's examples (reading: nq-training-data)."""
-        how = self.request.reading("nq-training-data")
+        ask = self.request.reading
+        how, decimals = ask("nq-training-data"), ask("nq-mined-score-decimals")
         run, seed = self._searched(retriever, TRAIN, depth=MINED), self._optimisation("nq-retriever").seed
         texts = {"documents": recipe.corpus(CORPUS), "topics": recipe.queries(TRAIN)}
-        rules = {"depth": MINED, "per_query": MINED, "extra_positives": how["extra_positives"]}
-        mined = recipe.mine_answers(run, recipe.qrels(TRAIN), seed=seed, **texts, **rules)
+        rules = {"extra_positives": how["extra_positives"], "score_decimals": decimals}
+        kept = {"depth": MINED, "per_query": MINED, "seed": seed}
+        mined = recipe.mine_answers(run, recipe.qrels(TRAIN), **kept, **texts, **rules)
         return recipe.union(self._original(), mined) if "original" in how["files"] else mined
 
     def reranker(self, encoder: Node, negatives: Node) -> Node:

@@ -34,7 +34,9 @@ def stage_row(request: Request, *, stage: str, encoder: str = "simlm") -> Node:
         return marco.run(marco.pipeline(start))
     mined = marco.mined(marco.retriever_2(simlm(request)))
     teacher = marco.reranker(electra(request), mined)
-    return marco.run(marco.distilled(start, negatives=mined, teacher=teacher))
+    own = request.reading("cocondenser-negatives") == "own"
+    negatives = marco.mined(marco.retriever_2(start)) if own else mined
+    return marco.run(marco.distilled(start, negatives=negatives, teacher=teacher))
 
 
 def reranker_row(request: Request, *, encoder: str) -> Node:
@@ -44,13 +46,12 @@ def reranker_row(request: Request, *, encoder: str) -> Node:
     second = marco.retriever_2(simlm(request))
     reranker = marco.reranker(own, marco.mined(second), learning_rate=rate)
     if request.reading("reranker-candidates") == "own":
-        second = marco.retriever_1(own)
+        second = marco.retriever_2(own, is_electra=encoder == "electra")
     return marco.reranked(second, reranker)
 
 
-def rates_row(request: Request, *, row: int, decoder_rate: float) -> Node:
-    """Rank after pre-training with other replace rates (Table 8; reading: encoder-rates)."""
-    encoder_rate = request.reading("encoder-rates")[row]
+def rates_row(request: Request, *, encoder_rate: float, decoder_rate: float) -> Node:
+    """Rank after pre-training with other replace rates (Table 8)."""
     marco = Marco(request)
     return marco.run(marco.retriever_1(simlm(request, encoder_rate=encoder_rate, decoder_rate=decoder_rate)))
 

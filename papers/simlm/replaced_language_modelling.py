@@ -78,7 +78,8 @@ class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """The tokens, or texts, that each loss is a mean over."""
+        """The tokens, texts or parts that each loss is a mean over."""
         number = denominator(predicted(batch, specials=self.specials), per=self.per)
-        own = {"generator": int(batch["encoder_chosen"].sum())} if self.generator.learns else {}
+        per = self.per if isinstance(self.per, int) else "batch"
+        own = {"generator": denominator(batch["encoder_chosen"], per=per)} if self.generator.learns else {}
         return {"encoder": number, "decoder": number} | own

@@ -12,9 +12,10 @@ PER = ("batch", "text")
 CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
 
 
-def check_per(per: str) -> str:
-    """Return ``per`` unchanged. Raises UsageError unless it is one of PER."""
-    check_known("mean of token losses", per, valid=PER)
+def check_per(per: str | int) -> str | int:
+    """Return ``per`` unchanged. Raises UsageError unless it is one of PER, or a number of texts above 0."""
+    if not isinstance(per, int) or per < 1:
+        check_known("mean of token losses", per, valid=PER)
     return per
 
 
@@ -30,21 +31,23 @@ def reconstruction(
     tokens: torch.Tensor,
     counted: torch.Tensor,
     *,
-    per: str,
+    per: str | int,
 ) -> torch.Tensor:
     """Eq. 2: -1/|x| sum_i log p(x[i] | x_enc), i over the counted tokens of a text.
 
     Reading ``token-loss-reduction``: ``text``, the mean of the texts' means, as printed; ``batch``, one mean
-    over the tokens of the batch. Logits exist for a chunk of the counted positions at a time.
+    over the tokens of the batch; a number, one mean over the tokens of so many texts, which are what is given
+    here, and of which ``denominator`` makes a mean. Logits exist for a chunk of the counted positions at a
+    time.
 
     Args:
         hidden: (N, L, H), last hidden states.
         head: (..., H) to (..., V) logits.
         tokens: (N, L), the original tokens.
         counted: (N, L) bool, at least one True; a text without any is left out.
-        per: ``batch`` or ``text``.
+        per: ``batch``, ``text`` or a number of texts.
     """
-    if per == "batch":
+    if per != "text":
         return _mean(hidden[counted], head, tokens[counted])
     kept = counted.any(dim=1).nonzero().flatten().tolist()
     means = [_mean(hidden[text][counted[text]], head, tokens[text][counted[text]]) for text in kept]
@@ -52,7 +55,7 @@ def reconstruction(
 
 
 def detection(
-    scores: torch.Tensor, replaced: torch.Tensor, counted: torch.Tensor, *, per: str
+    scores: torch.Tensor, replaced: torch.Tensor, counted: torch.Tensor, *, per: str | int
 ) -> torch.Tensor:
     """-1/|x| sum_i of r_i log s_i + (1 - r_i) log(1 - s_i) with s = sigmoid(score); means as in
     ``reconstruction``.
@@ -66,19 +69,22 @@ def detection(
     losses = functional.binary_cross_entropy_with_logits(
         scores, replaced.to(scores.dtype), reduction="none"
     ).masked_fill(~counted, 0.0)  # (N, L)
-    if per == "batch":
+    if per != "text":
         return losses.sum() / counted.sum()
     kept = counted.any(dim=1)
     return (losses.sum(dim=1)[kept] / counted.sum(dim=1)[kept]).mean()
 
 
-def denominator(counted: torch.Tensor, *, per: str) -> int:
-    """The number that ``reconstruction`` and ``detection`` divide by: counted tokens, or texts that have any.
+def denominator(counted: torch.Tensor, *, per: str | int) -> int:
+    """The number of things that ``reconstruction`` and ``detection`` are a mean over: counted tokens, texts
+    that have any, or, where ``per`` is the number of texts of a part, 1 for this part if it has any.
 
     Args:
         counted: (N, L) bool.
-        per: ``batch`` or ``text``.
+        per: ``batch``, ``text`` or a number of texts.
     """
+    if isinstance(per, int):
+        return int(counted.any())
     return int((counted if per == "batch" else counted.any(dim=1)).sum())
 
 

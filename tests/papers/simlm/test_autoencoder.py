@@ -5,6 +5,7 @@ import torch
 
 from papers.simlm.autoencoder import AutoEncoder
 from repro.nn.checkpoint import load_masked_lm
+from repro.training.micro_batches import backward_in_parts, collated_in_parts
 from tests.papers.simlm.pretraining import DECODER, TOKEN_LOSS, loops, made, rows
 from tests.tiny_models import tiny_tokenizer
 
@@ -26,6 +27,25 @@ def test_the_decoder_predicts_the_text_from_its_vector_and_masks():
     assert set(losses) == {"decoder"}
     expected = loops(network.encoder.cls(decoded), tokens, ~batch["special"])
     assert losses["decoder"].item() == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_batch_is_the_mean_of_the_means_of_so_many_texts_loss_and_gradient():
+    texts = [row for count in (2, 1) for row in rows(count, words=4 + 12 * (count == 1))]
+    texts += rows(2, words=20, titles=False)
+    in_parts = objective(token_loss=TOKEN_LOSS | {"per": 2})
+    pieces = collated_in_parts(in_parts.collate, texts, size=in_parts.part_size)
+    found = backward_in_parts(in_parts, pieces, backward=lambda loss: loss.backward())["decoder"]
+    plain, losses = objective(), []
+    for first, end in ((0, 2), (2, 4), (4, 5)):
+        losses.append(plain(plain.collate(texts[first:end]))["decoder"])
+    expected = sum(losses) / 3
+    expected.backward()
+    assert found.item() == pytest.approx(expected.item(), rel=1e-6)  # losses are told in single precision
+    for ours, theirs in zip(in_parts.parameters(), plain.parameters(), strict=True):
+        if theirs.grad is not None:
+            assert torch.allclose(ours.grad, theirs.grad, rtol=1e-9, atol=1e-12)
+    assert abs(plain(plain.collate(texts))["decoder"].item() - expected.item()) > 1e-4
+    assert plain.part_size is None
 
 
 def test_the_vector_is_all_that_is_known_of_a_text():

@@ -4,11 +4,13 @@ import pytest
 import torch
 
 from papers.simlm.mlm import PairMaskedLanguageModel
+from repro.errors import UsageError
 from repro.nn.mlm import MaskedLanguageModel
 from repro.nn.token_cross_entropy import IGNORED
 from tests.papers.simlm.pretraining import loops, made, rows
 
-OPTIONS = {"masking": {"rate": 0.3, "mask": 0.8, "random": 0.1}, "reduction": "mean", "length": 48, "seed": 7}
+PLAIN = {"masking": {"rate": 0.3, "mask": 0.8, "random": 0.1}, "reduction": "mean", "length": 48, "seed": 7}
+OPTIONS = PLAIN | {"unit": "bernoulli"}
 
 
 def objective(**changes) -> PairMaskedLanguageModel:
@@ -38,11 +40,33 @@ def test_a_title_is_of_the_first_segment_and_its_text_of_the_second():
 
 
 def test_masks_are_those_without_segments_and_the_loss_is_another():
-    pair, plain = objective(), made(MaskedLanguageModel, OPTIONS)
+    pair, plain = objective(), made(MaskedLanguageModel, PLAIN)
     batch, without = pair.collate(rows()), plain.collate(rows())
     assert all(torch.equal(batch[name], value) for name, value in without.items())
     assert abs(pair(batch)["mlm"] - plain(without)["mlm"]) > 1e-6
     assert pair(pair.collate(rows(titles=False)))["mlm"] == plain(plain.collate(rows(titles=False)))["mlm"]
+
+
+def test_whole_words_are_masked_up_to_a_quota_and_hidden_as_they_are_told_to_be():
+    mlm = objective(unit="whole-word", masking={"rate": 0.3, "mask": 1.0, "random": 0.0})
+    batch = mlm.collate(rows(20))
+    for ids, labels, masked, attended in zip(
+        batch["clean_ids"], batch["labels"], batch["masked_ids"], batch["attention_mask"], strict=True
+    ):
+        n, chosen = int(attended.sum()), (labels != IGNORED).numpy()
+        words = mlm.words.numbers(ids.numpy()[:n])
+        assert 1 <= chosen.sum() <= max(1, round(0.3 * n)) and not chosen[n:].any()
+        hidden = set(words[chosen[:n]])
+        assert all(chosen[:n][words == word].all() for word in hidden) and -1 not in hidden
+        assert (masked[chosen] == mlm.tokenizer.mask_token_id).all() and (labels[chosen] == ids[chosen]).all()
+        assert (masked[~chosen] == ids[~chosen]).all()
+    assert torch.equal(mlm.collate(rows(20))["labels"], batch["labels"])
+    assert not torch.equal(objective().collate(rows(20))["labels"], batch["labels"])
+
+
+def test_an_unknown_unit_is_refused():
+    with pytest.raises(UsageError, match="'syllable'"):
+        objective(unit="syllable")
 
 
 def test_a_model_with_one_kind_of_segment_has_zeros():

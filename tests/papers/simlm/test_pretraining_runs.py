@@ -78,6 +78,23 @@ def test_a_pre_training_killed_while_it_draws_ends_with_the_same_bytes(name, inp
     check_killed_and_continued(pretrain, given, inputs, tmp_path)
 
 
+def test_parts_that_enter_a_loss_are_the_same_whatever_the_machine_is_told(inputs, tmp_path, monkeypatch):
+    given = params("autoencoder")
+    given["options"] = given["options"] | {"token_loss": TOKEN_LOSS | {"per": 3}}
+    facts = {}
+    for name, variables in {
+        "alone": {},
+        "told": {"REPRO_MICRO_BATCH": "5", "REPRO_LENGTH_BUCKETS": "2"},
+    }.items():
+        (tmp_path / name).mkdir()
+        for variable, value in variables.items():
+            monkeypatch.setenv(variable, value)
+        facts[name] = pretrain.run(given, inputs, tmp_path / name, Progress())
+    assert weights(tmp_path / "alone") == weights(tmp_path / "told")
+    assert [said["micro_batch"] for said in facts.values()] == [3, 3]
+    assert all("length_buckets" not in said for said in facts.values())
+
+
 def test_the_stage_hands_a_generator_on(inputs, tmp_path):
     folder = inputs["model"].parent / "generator"
     for name, given in (("own", inputs), ("other", inputs | {"generator": folder})):

@@ -21,6 +21,10 @@ def objectives(run: Node, name: str) -> list[Node]:
     return [node for node in walk([run]) if node.params.get("objective", {}).get("name") == name]
 
 
+def names_of_backbones(model: Node) -> set[str]:
+    return {node.params["name"] for node in walk([model]) if node.stage == "backbone"}
+
+
 @pytest.mark.parametrize(("devices", "together"), [("eight-devices", 8), ("four-devices", 4)])
 def test_trainings_for_questions_follow_the_number_of_devices(devices, together):
     readings = {"nq-batch": devices}
@@ -40,6 +44,93 @@ def test_the_teacher_for_questions_as_print_has_it():
     (teacher,) = objectives(run, "cross-encoder")
     wanted = {"queries_per_batch": 64, "passages_per_query": 64, "passage_length": 192, "epochs": 3}
     assert {name: teacher.params[name] for name in wanted} == wanted and teacher.params["max_steps"] is None
+
+
+def test_cocondenser_is_distilled_from_negatives_that_a_reading_names():
+    def miners(**readings):
+        run = made(recipes.stage_row, stage="retriever-distilled", encoder="cocondenser", readings=readings)
+        (student,) = objectives(run, "distillation")
+        (teacher,) = objectives(run, "cross-encoder")
+        assert student.inputs["model"].params["name"] == "Luyu/co-condenser-marco"
+        sets = student.inputs["training_set"].inputs["training_set"], teacher.inputs["training_set"]
+        return [names_of_backbones(mined.inputs["run"].inputs["queries"].inputs["model"]) for mined in sets]
+
+    simlm, own = {"bert-base-uncased", "google/electra-base-generator"}, {"Luyu/co-condenser-marco"}
+    assert miners() == [simlm, simlm]
+    assert miners(**{"cocondenser-negatives": "own-retriever-2"}) == [own, simlm]
+
+
+@pytest.mark.parametrize(
+    ("encoder", "epochs", "rate"), [("bert", 3, 2e-5), ("electra", 6, 4e-5), ("simlm", 3, 2e-5)]
+)
+def test_a_re_rankers_own_candidates_are_those_of_its_encoders_retriever_2(encoder, epochs, rate):
+    readings = {"reranker-candidates": "own-encoder"}
+    run = made(recipes.reranker_row, encoder=encoder, readings=readings)
+    second = run.inputs["run"].inputs["passages"].inputs["model"]
+    mined = second.inputs["training_set"]
+    first = mined.inputs["run"].inputs["passages"].inputs["model"]
+    assert mined.stage == "mine" and first.inputs["training_set"].stage == "official_negatives"
+    for retriever in (first, second):
+        assert (retriever.params["epochs"], retriever.params["learning_rate"]) == (epochs, rate)
+        assert retriever.inputs["model"].fingerprint == run.inputs["model"].inputs["model"].fingerprint
+    shared = made(recipes.reranker_row, encoder=encoder).inputs["run"].inputs["passages"].inputs["model"]
+    one_for_all = made(recipes.stage_row, stage="retriever-2").inputs["passages"].inputs["model"]
+    assert shared.fingerprint == one_for_all.fingerprint
+
+
+@pytest.mark.parametrize("encoder", ["enc-dec-mlm", "condenser", "mlm"])
+def test_what_is_masked_is_chosen_for_each_variant_by_itself(encoder):
+    def masking(**readings):
+        (node,) = objectives(
+            made(recipes.retriever_row, encoder=encoder, readings=readings),
+            {"mlm": "pair-mlm"}.get(encoder, encoder),
+        )
+        options = node.params["options"]
+        masks = options.get("masks") or options["masking"] | {"unit": options["unit"]}
+        return masks["mask"], masks["random"], masks["unit"]
+
+    bert, all_masked = (0.8, 0.1), (1.0, 0.0)
+    usual, unit = {
+        "enc-dec-mlm": (all_masked, "whole-word"),
+        "condenser": (bert, "whole-word"),
+        "mlm": (bert, "bernoulli"),
+    }[encoder]
+    assert masking() == (*usual, unit)
+    other, choice = (all_masked, "all-mask") if usual == bert else (bert, "bert")
+    assert masking(**{f"{encoder}-masking": choice}) == (*other, unit)
+    for variant in {"enc-dec-mlm", "condenser", "mlm"} - {encoder}:
+        assert masking(**{f"{variant}-masking": choice}) == masking()
+    assert masking(**{f"{encoder}-unit": "tokens"})[2] == "bernoulli"
+    assert masking(**{f"{encoder}-unit": "whole-word-quota"})[2] == "whole-word"
+
+
+def test_the_defaults_of_pre_training_are_what_the_released_code_does():
+    run = made(recipes.stage_row, stage="retriever-1")
+    (node,) = objectives(run, "simlm")
+    assert node.params["schedule"] == "deepspeed-0.6.0"
+    assert node.params["options"]["token_loss"] == {"per": 64, "specials": False}
+    assert node.inputs["tokens"].params["policy"] == "truncate-pair"
+    tail = made(recipes.stage_row, stage="retriever-1", readings={"pretraining-truncation": "tail"})
+    assert objectives(tail, "simlm")[0].inputs["tokens"].params["policy"] == "truncate"
+    bare = made(recipes.stage_row, stage="retriever-1", readings={"pretraining-input": "text-only"})
+    (tokens,) = (n for n in walk([bare]) if n.stage == "tokenize")
+    assert (tokens.params["policy"], tokens.params["titles"]) == ("truncate", False)
+
+
+def test_mined_scores_of_questions_are_rounded_as_the_released_files_are():
+    def decimals(**readings):
+        run = made(recipes.stage_row, QUESTIONS, stage="retriever-distilled", readings=readings)
+        return {str(n.params.get("score_decimals")) for n in walk([run]) if n.stage == "mine_answers"}
+
+    assert decimals() == {"[4, 3]"}
+    assert decimals(**{"nq-mined-score-decimals": "full-precision"}) == {"None"}
+
+
+def test_the_rates_of_a_row_of_table_8_are_those_it_is_pre_trained_with():
+    run = made(recipes.rates_row, encoder_rate=0.4, decoder_rate=0.6)
+    (node,) = objectives(run, "simlm")
+    masks = node.params["options"]["masks"]
+    assert (masks["encoder_rate"], masks["decoder_rate"]) == (0.4, 0.6)
 
 
 def test_all_of_a_querys_negatives_are_scored_for_distillation():

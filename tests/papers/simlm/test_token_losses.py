@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from papers.simlm import token_losses
-from papers.simlm.token_losses import check_per, detection, predicted, reconstruction
+from papers.simlm.token_losses import check_per, denominator, detection, predicted, reconstruction
 from repro.errors import UsageError
 
 N, L, H, V = 4, 6, 5, 11
@@ -99,6 +99,23 @@ def test_no_more_than_a_chunk_of_logits_exists_at_once(per, monkeypatch):
     assert max(sizes) == 3 and sum(sizes) == COUNTED.sum()
 
 
+@pytest.mark.parametrize("per", ["batch", "text", 2])
+def test_parts_by_their_denominators_make_the_mean_of_the_batch(per):
+    hidden, matrix, tokens = tensors()
+
+    def loss(rows: slice, per: str | int) -> float:
+        return reconstruction(
+            hidden[rows], lambda h: h @ matrix.T, tokens[rows], COUNTED[rows], per=per
+        ).item()
+
+    parts = (slice(0, 2), slice(2, 4))
+    weights = [denominator(COUNTED[rows], per=per) for rows in parts]
+    total = sum(weight * loss(rows, per) for weight, rows in zip(weights, parts, strict=True))
+    halves = sum(loss(rows, "batch") for rows in parts) / 2  # each over the tokens of two texts
+    assert total / sum(weights) == pytest.approx(halves if per == 2 else loss(slice(None), per), rel=1e-12)
+    assert abs(halves - loss(slice(None), "batch")) > 1e-3
+
+
 def test_half_precision_scores_are_not_rounded_before_the_logarithm():
     scores = torch.tensor([[-20.0, 9.0]], dtype=torch.float16)
     loss = detection(scores, torch.tensor([[False, True]]), torch.tensor([[True, True]]), per="batch")
@@ -118,3 +135,5 @@ def test_all_positions_are_all_tokens_with_or_without_the_special_ones():
 def test_an_unknown_mean_is_a_usage_error():
     with pytest.raises(UsageError, match="no mean of token losses 'token'"):
         check_per("token")
+    with pytest.raises(UsageError, match="no mean of token losses '0'"):
+        check_per(0)
