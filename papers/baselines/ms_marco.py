@@ -181,9 +181,12 @@ def score_as_read(request: Request) -> None:
 
 
 def recall_as_read(request: Request, reading: str) -> None:
-    """Score columns of recall at 50 or 1,000 by the measure that ``reading`` names: R or Success."""
+    """Score columns of recall at 50 or 1,000 by the measure that ``reading`` names: R or Success.
+
+    Where it names none, a column keeps the measure that the manifest has for the row.
+    """
     name = request.reading(reading)
-    for cutoff in (50, 1000):
+    for cutoff in (50, 1000) if name else ():
         for printed in (f"Success@{cutoff}", f"R@{cutoff}"):
             request.measure_as(printed, f"{name}@{cutoff}")
 

@@ -16,17 +16,18 @@ class Contexts:
     """One span of a document, the anchor, and contexts of it: other text of the same document.
 
     The kinds are the first version's: ``random``, another span, at most 100 spans away; ``nearby``, the one
-    before or after; ``overlap``, the anchor's last k sentences and the text that follows, or, where the
-    anchor is the document's last span, its first k sentences and the text before them. k is 1 for an anchor
+    before or after; ``overlap``, the anchor's last k sentences and the sentences that follow, or, where the
+    anchor is the document's last span, its first k sentences and those before them. k is 1 for an anchor
     of fewer than 4 sentences, else uniform in 1..floor(n/2).
 
-    Everything drawn depends on (seed, epoch, index), so a document gives one anchor an epoch.
+    Everything drawn depends on (seed, epoch, index). The anchor is any span of the document, or the one that
+    the example names (reading ``pretraining-examples``).
 
     Args:
         kinds: those that a context is drawn from, with equal odds (reading ``context-selection``).
         room: tokens of any text that is given, without [CLS] and [SEP].
-        truncation: what is kept of a longer span: ``random``, a window anywhere in it, or ``head`` (reading
-            ``span-truncation``). An overlapping context takes no more further text than there is room for.
+        truncation: what is kept of a longer text: ``random``, a window anywhere in it, or ``head`` (reading
+            ``span-truncation``).
         seed: of all choices.
 
     Raises UsageError for no or an unknown kind, an unknown truncation or no room.
@@ -41,52 +42,56 @@ class Contexts:
             raise UsageError(f"a room of {room} tokens holds no text")
         self.kinds, self.room, self.truncation, self.seed = tuple(kinds), room, truncation, seed
 
-    def draw(self, example: Mapping, count: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    def draw(
+        self, example: Mapping, count: int, *, whole: bool = False
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
         """An anchor, and contexts of it, each of a kind of its own.
 
         Args:
             example: ``input_ids`` (n,), ``sentences`` (S,) tokens of each and ``spans`` (P,) sentences of
-                each, ``epoch`` and ``index``.
+                each, ``epoch`` and ``index``; ``anchor`` too, a span's number, where examples are spans.
             count: C, contexts.
+            whole: leave texts as long as they are, for a caller that takes a ``window`` of its own.
 
         Returns:
-            the anchor, (a,), and C contexts, (c,), all of at most ``room`` tokens. The anchor does not
-            depend on C.
+            the anchor, (a,), and C contexts, (c,), of at most ``room`` tokens unless whole. The anchor does
+            not depend on C.
 
         Raises DataError for a document without spans, or of one span.
         """
         if "spans" not in example:
             raise DataError("the tokens have no spans; tokenise the corpus with policy 'spans'")
-        sentences, spans = _bounds(example["sentences"]), _bounds(example["spans"])
+        sentences, spans = _begins(example["sentences"]), _begins(example["spans"])
         if len(spans) < 3:
             raise DataError(
                 f"text {example['index']} has one span, hence no other text as its context; "
                 "tokenise the corpus with at least 2 as minimum_spans"
             )
         generator = np.random.default_rng((self.seed, STREAM, example["epoch"], example["index"]))
-        anchor = int(generator.integers(len(spans) - 1))
-        tokens = [self._truncated(*sentences[spans[anchor : anchor + 2]], generator)]
-        for _ in range(count):
-            kind = self.kinds[generator.integers(len(self.kinds))]
-            first, end = self._context(kind, anchor, sentences, spans, generator)
-            tokens.append(self._truncated(first, end, generator))
-        texts = [np.asarray(example["input_ids"])[first:end] for first, end in tokens]
+        anchor = int(example["anchor"] if "anchor" in example else generator.integers(len(spans) - 1))
+        document, texts = np.asarray(example["input_ids"]), []
+        for place in range(1 + count):
+            kind = self.kinds[generator.integers(len(self.kinds))] if place else "anchor"
+            first, end = self._bounds(kind, anchor, sentences, spans, generator)
+            text = document[first:end]
+            texts.append(text if whole else self.window(text, generator))
         return texts[0], texts[1:]
 
-    def _context(self, kind: str, anchor: int, sentences, spans, generator) -> tuple[int, int]:
-        """First token of a context, and one past its last."""
-        if kind == "overlap":
-            return overlapping(anchor, sentences, spans, room=self.room, generator=generator)
-        reach = WINDOW if kind == "random" else 1
-        other = other_span(anchor, len(spans) - 1, reach=reach, generator=generator)
-        return tuple(sentences[spans[other : other + 2]].tolist())
+    def window(self, text: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """At most ``room`` tokens of a text, by reading ``span-truncation``; a shorter one is left whole."""
+        over = len(text) - self.room
+        first = int(generator.integers(over + 1)) if over > 0 and self.truncation == "random" else 0
+        return text[first : first + self.room]
 
-    def _truncated(self, first: int, end: int, generator) -> tuple[int, int]:
-        over = int(end) - int(first) - self.room
-        if over > 0:
-            first += int(generator.integers(over + 1)) if self.truncation == "random" else 0
-            end = first + self.room
-        return int(first), int(end)
+    def _bounds(self, kind: str, anchor: int, sentences, spans, generator) -> tuple[int, int]:
+        """First token of the anchor or of a context of it, and one past its last."""
+        if kind == "overlap":
+            return overlapping(anchor, sentences, spans, aim=self.room + 2, generator=generator)
+        span = anchor
+        if kind != "anchor":
+            reach = WINDOW if kind == "random" else 1
+            span = other_span(anchor, len(spans) - 1, reach=reach, generator=generator)
+        return tuple(sentences[spans[span : span + 2]].tolist())
 
 
 def other_span(anchor: int, count: int, *, reach: int, generator: np.random.Generator) -> int:
@@ -97,27 +102,30 @@ def other_span(anchor: int, count: int, *, reach: int, generator: np.random.Gene
 
 
 def overlapping(
-    anchor: int, sentences: np.ndarray, spans: np.ndarray, *, room: int, generator: np.random.Generator
+    anchor: int, sentences: np.ndarray, spans: np.ndarray, *, aim: int, generator: np.random.Generator
 ) -> tuple[int, int]:
     """First token of a text that shares whole sentences with the anchor and goes on beyond it, and one past
     its last token.
 
-    Longer than ``room`` only where the shared sentences are.
+    It goes on by whole sentences until it has ``aim`` tokens, or to the end of the document.
 
     Args:
         anchor: the span's number in 0..P-1.
         sentences: (S + 1,), where in the text each sentence begins, and its end.
         spans: (P + 1,), with which sentence each span begins, and their number.
+        aim: tokens of a text with [CLS] and [SEP], as the first version's preparation has it.
     """
     first, end = spans[anchor], spans[anchor + 1]
     half = int(end - first) // 2
     shared = int(generator.integers(1, half, endpoint=True)) if half > 1 else 1
     if anchor < len(spans) - 2:
         begin = int(sentences[end - shared])
-        return begin, max(int(sentences[end]), min(begin + room, int(sentences[-1])))
+        last = min(max(int(np.searchsorted(sentences, begin + aim)), end), len(sentences) - 1)
+        return begin, int(sentences[last])
     finish = int(sentences[first + shared])
-    return min(int(sentences[first]), max(finish - room, 0)), finish
+    begin = min(max(int(np.searchsorted(sentences, finish - aim, side="right")) - 1, 0), first)
+    return int(sentences[begin]), finish
 
 
-def _bounds(lengths) -> np.ndarray:
+def _begins(lengths) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(lengths)))

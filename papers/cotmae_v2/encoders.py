@@ -9,7 +9,7 @@ from repro.recipe import Objective, Optimisation
 from repro.recipe.request import Request
 
 OBJECTIVE = Objective(
-    "contextual-autoencoder", 1, "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder"
+    "contextual-autoencoder", 2, "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder"
 )
 VIEWS, DECODERS = ("dense", "sparse"), ("auto_encoding", "auto_regressive")
 NO_SECOND_VIEW = {  # what has no say where there is one view and one decoder
@@ -60,22 +60,27 @@ def second_version(
         "sparse_positions": ask("sparse-pooling-positions"),
         "vocabulary_head": ask("vocabulary-head"),
         "detached_embeddings": ask("detached-embeddings"),
+        "windows": "shared",
     }
     corpus = ask("pretraining-corpus")[benchmark]
     how = {"texts_per_batch": ask("pretraining-batch"), "steps": 50_000, "learning_rate": 4e-4}
+    how["examples"] = ask("pretraining-examples")
     return _pretrained(request, options, corpus=corpus, length=LENGTHS[corpus], seed=seed, **how)
 
 
-def first_version(request: Request, *, seed: int | None = None) -> Node:
-    """Pre-train with one view and one decoder, both texts encoded (reading: first-version-pretraining).
+def first_version(
+    request: Request, *, seed: int | None = None, reading: str = "first-version-pretraining"
+) -> Node:
+    """Pre-train with one view and one decoder, both texts encoded, as ``reading`` says.
 
     A document gives two spans to encode, so a batch of documents is half as large.
     """
     ask = request.reading
-    how = dict(ask("first-version-pretraining"))
+    how = dict(ask(reading) or ask("first-version-pretraining"))
     options = _shared(request) | NO_SECOND_VIEW
     options |= {"views": ["dense"], "decoders": ["auto_encoding"], "encoded_texts": "both"}
     options["masking_rates"] = ask("first-version-masks")
+    options["windows"] = ask("first-version-windows")
     kinds = dict.fromkeys(DECODERS, "bert")
     options["decoder_layers"] = {**kinds, "layers": how.pop("layers")}
     how["texts_per_batch"] //= 2
@@ -105,6 +110,7 @@ def _pretrained(
     steps: int,
     learning_rate: float,
     seed: int | None,
+    examples: str = "rows",
 ) -> Node:
     """BERT trained further, with a linear schedule and warm-up over a tenth of the steps (§4.1)."""
     ask = request.reading
@@ -130,6 +136,7 @@ def _pretrained(
             **ask("pretraining-weight-decay"),
             seed=ask("pretraining-seed") if seed is None else seed,
         ),
+        examples=examples,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from papers.baselines.ms_marco import PASSAGES, recall_as_read
@@ -22,20 +23,25 @@ class Marco:
 
     Attributes:
         epochs: of both stages.
+        negatives: of stage two: ``mined``, or ``both``, the official BM25 negatives beside them.
+        kept: negatives of a query that are kept, ``mined`` and of ``bm25``.
         weight_decay, passage_length: of all stages.
     """
 
     request: Request
     views: Views
     epochs: tuple[int, int]
+    negatives: str
+    kept: Mapping[str, int]
     weight_decay: float
     passage_length: int
 
     @classmethod
     def second_version(cls, request: Request, views: Views) -> Marco:
-        """The stages of this paper's version (§4.2)."""
-        ask = request.reading
-        return cls(request, views, (3, ask("stage-two-epochs")), ask("fine-tuning-weight-decay"), 144)
+        """The stages of this paper's version (§4.2; reading: stage-two)."""
+        second, decay = request.reading("stage-two"), request.reading("fine-tuning-weight-decay")
+        epochs, rest = (3, second["epochs"]), {"weight_decay": decay, "passage_length": 144}
+        return cls(request, views, epochs, second["negatives"], second["kept"], **rest)
 
     @classmethod
     def first_version(cls, request: Request) -> Marco:
@@ -51,7 +57,7 @@ class Marco:
         """Fine-tune on negatives mined with stage one: the retriever measured as not distilled."""
         ask, first = self.request.reading, self.stage_one(encoder)
         negatives = self.mined(first)
-        if ask("stage-two-negatives") == "both":
+        if self.negatives == "both":
             negatives = recipe.union(negatives, self._bm25_negatives())
         start = encoder if ask("stage-two-start") == "pre-trained" else first
         return self._stages().tuned(start, negatives, self._optimisation(self.epochs[1]))
@@ -61,7 +67,7 @@ class Marco:
         ask, second = self.request.reading, self.stage_two(encoder)
         how, stages = ask("distillation-training"), self._stages()
         miner = second if ask("distillation-negatives") == "stage-two" else self.stage_one(encoder)
-        scoring = {"per_query": ask("negatives-kept")["mined"], "precision": ask("fine-tuning-precision")}
+        scoring = {"per_query": self.kept["mined"], "precision": ask("fine-tuning-precision")}
         texts = self._reranking().texts
         scored = recipe.score_pairs(teacher, self.mined(miner), texts=texts, decimals=None, **scoring)
         distillation = {
@@ -88,13 +94,13 @@ class Marco:
 
     def mined(self, model: Node) -> Node:
         """Hard negatives out of the top 200 of a model's ranking of the training queries (§4.2)."""
-        kept = self.request.reading("negatives-kept")["mined"]
-        return self._stages().mined(model, depth=MINED_DEPTH, per_query=kept, seed=seed(self.request))
+        how = {"depth": MINED_DEPTH, "per_query": self.kept["mined"], "seed": seed(self.request)}
+        return self._stages().mined(model, **how)
 
     def _bm25_negatives(self) -> Node:
         """The official BM25 negatives that stage one trains on."""
         ask, judged = self.request.reading, recipe.qrels(PASSAGES)
-        drawn = {"per_query": ask("negatives-kept")["bm25"], "seed": seed(self.request)}
+        drawn = {"per_query": self.kept["bm25"], "seed": seed(self.request)}
         return recipe.official_negatives(ask("official-negatives"), judgements=judged, **drawn)
 
     def _stages(self) -> TwoStage:

@@ -12,7 +12,9 @@ from repro.errors import UsageError
 from repro.nn.text import padded
 from repro.nn.token_cross_entropy import IGNORED
 
-STREAMS = {"encoder": 1, "auto_encoding": 2}  # of random numbers: a side's masks do not move the other's
+# of random numbers: a side's masks, and the windows that it takes for itself, do not move the other's
+STREAMS = {"encoder": 1, "auto_encoding": 2, "auto_regressive": 3}
+WINDOWS = ("shared", "apart")
 
 Row = tuple[np.ndarray, np.ndarray, np.ndarray]  # the tokens as they are, as they are fed, what to predict
 
@@ -43,13 +45,26 @@ class Masking:
             )
 
     def __call__(
-        self, text: np.ndarray, *, tokenizer, words: WholeWords, generator: np.random.Generator
+        self,
+        text: np.ndarray,
+        *,
+        tokenizer,
+        words: WholeWords,
+        generator: np.random.Generator,
+        marked: np.ndarray | None = None,
     ) -> Row:
         """Tokens without [CLS] and [SEP], (n,), to a row of (n + 2,) with them; IGNORED where nothing is
-        predicted. Special tokens are not."""
-        unit = "whole-word" if self.whole_word else "bernoulli"
+        predicted. Special tokens are not.
+
+        ``marked``, (n,), is another text whose words are chosen; what is at their places is then hidden.
+        """
+        unit, special = "whole-word" if self.whole_word else "bernoulli", words.special[text]
+        if marked is None:
+            marked = text
+        else:  # a special token of the other text is a word like any
+            words = dataclasses.replace(words, special=np.zeros_like(words.special))
         # without the frame: it would count towards the quota
-        chosen = words.drawn(text, unit=unit, rate=self.rate, generator=generator)
+        chosen = words.drawn(marked, unit=unit, rate=self.rate, generator=generator) & ~special
         hidden = covered(
             text, chosen, tokenizer=tokenizer, mask=self.mask, random=self.random, generator=generator
         )
@@ -86,6 +101,8 @@ class AnchorsAndContexts:
         same_context: reading ``decoder-contexts``: one context for all decoders, or one for each.
         both: reading ``encoded-texts``: contexts are encoded too, and each of the two is rebuilt from the
             other's vector; else the anchor is encoded and the context is rebuilt.
+        windows: reading ``first-version-windows``: one window of a long text is read and masked on all sides,
+            ``shared``, or each side reads one and chooses its masks in another, ``apart``.
         encoder, decoder: how to mask for the encoder, and for the auto-encoding decoder.
         with_sep: see ``causal``.
         seed: of the masks.
@@ -99,6 +116,7 @@ class AnchorsAndContexts:
         decoders: Sequence[str],
         same_context: bool,
         both: bool,
+        windows: str,
         encoder: Masking,
         decoder: Masking,
         with_sep: bool,
@@ -106,7 +124,7 @@ class AnchorsAndContexts:
     ):
         self.tokenizer, self.words, self.contexts = tokenizer, WholeWords.of(tokenizer), contexts
         self.slots = {name: 1 if same_context else 1 + place for place, name in enumerate(decoders)}
-        self.both, self.with_sep, self.seed = both, with_sep, seed
+        self.both, self.with_sep, self.seed, self.apart = both, with_sep, seed, windows == "apart"
         self.masking = {"encoder": encoder, "auto_encoding": decoder}
 
     def __call__(self, examples: list[dict]) -> dict[str, torch.Tensor]:
@@ -118,7 +136,7 @@ class AnchorsAndContexts:
         The encoder has the N anchors first, then, if they are encoded, the N contexts of each draw.
         """
         count = max(self.slots.values())
-        drawn = [self.contexts.draw(example, count) for example in examples]
+        drawn = [self.contexts.draw(example, count, whole=self.apart) for example in examples]
         texts = list(zip(*((anchor, *contexts) for anchor, contexts in drawn), strict=True))
         encoded = range(count + 1) if self.both else range(1)
         batch = self._side("encoder", [texts[slot] for slot in encoded], examples)
@@ -130,17 +148,13 @@ class AnchorsAndContexts:
         return batch
 
     def _side(self, side: str, texts: list[Sequence[np.ndarray]], examples: list[dict]) -> dict:
-        if side in STREAMS:
-            places = [(self.seed, STREAMS[side], row["epoch"], row["index"]) for row in examples]
-            generators = [np.random.default_rng(place) for place in places]
-            own = {"tokenizer": self.tokenizer, "words": self.words}
-            rows = [
-                self.masking[side](text, generator=generator, **own)
-                for slot in texts
-                for text, generator in zip(slot, generators, strict=True)
-            ]
-        else:
-            rows = [causal(text, self.tokenizer, with_sep=self.with_sep) for slot in texts for text in slot]
+        places = [(self.seed, STREAMS[side], row["epoch"], row["index"]) for row in examples]
+        generators = [np.random.default_rng(place) for place in places]
+        rows = [
+            self._row(side, text, generator)
+            for slot in texts
+            for text, generator in zip(slot, generators, strict=True)
+        ]
         clean, ids, labels = zip(*rows, strict=True)
         return {
             f"{side}_clean": padded(clean, value=self.tokenizer.pad_token_id),
@@ -148,3 +162,13 @@ class AnchorsAndContexts:
             f"{side}_labels": padded(labels, value=IGNORED),
             f"{side}_attention": padded([np.ones_like(row) for row in clean], value=0),
         }
+
+    def _row(self, side: str, text: np.ndarray, generator: np.random.Generator) -> Row:
+        marked = None
+        if self.apart:
+            whole = text
+            text, marked = (self.contexts.window(whole, generator) for _ in range(2))
+        if side not in self.masking:
+            return causal(text, self.tokenizer, with_sep=self.with_sep)
+        own = {"tokenizer": self.tokenizer, "words": self.words, "generator": generator}
+        return self.masking[side](text, marked=marked, **own)

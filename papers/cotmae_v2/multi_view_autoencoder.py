@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from papers.cotmae_v2.contexts import Contexts
 from papers.cotmae_v2.decoders import KINDS, SLOTS, decoded, new_decoder
-from papers.cotmae_v2.masked_texts import AnchorsAndContexts, Masking
+from papers.cotmae_v2.masked_texts import WINDOWS, AnchorsAndContexts, Masking
 from repro.errors import UsageError, check_known
 from repro.nn.checkpoint import save_model
 from repro.nn.sparse_view import kept_positions, max_log_saturated
@@ -29,7 +29,7 @@ class MultiViewAutoEncoder(nn.Module):
     the gradient there; each decoder has a loss for each. Embeddings and language head are the encoder's.
 
     CoT-MAE's first version (Wu et al. 2022) is this objective with ``views`` [dense], ``decoders``
-    [auto_encoding], ``encoded_texts`` both and two layers.
+    [auto_encoding], ``encoded_texts`` both, ``windows`` apart and two layers.
 
     Args (each named after its reading, where there is one):
         model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
@@ -37,7 +37,8 @@ class MultiViewAutoEncoder(nn.Module):
         views: of ``dense``, ``sparse``.
         decoders: of ``auto_encoding``, ``auto_regressive``.
         context_kinds: the ways to a context, see ``Contexts``; reading ``context-selection``.
-        truncation: of spans that are too long: ``random`` or ``head``; reading ``span-truncation``.
+        truncation: of texts that are too long: ``random`` or ``head``; reading ``span-truncation``.
+        windows: ``shared`` or ``apart``, see ``AnchorsAndContexts``; reading ``first-version-windows``.
         decoder_contexts: ``independent``, a draw for each decoder, or the ``same``.
         encoded_texts: ``anchor``, or ``both``: contexts too, and each is rebuilt from the other.
         masking_rates: {encoder, decoder}, of the encoder and of the auto-encoding decoder.
@@ -60,7 +61,7 @@ class MultiViewAutoEncoder(nn.Module):
     """
 
     name = "contextual-autoencoder"
-    version = 1
+    version = 2
 
     def __init__(
         self,
@@ -71,6 +72,7 @@ class MultiViewAutoEncoder(nn.Module):
         decoders: list[str],
         context_kinds: list[str],
         truncation: str,
+        windows: str,
         decoder_contexts: str,
         encoded_texts: str,
         masking_rates: dict[str, float],
@@ -93,6 +95,7 @@ class MultiViewAutoEncoder(nn.Module):
         _check_names("decoder", decoders, valid=KINDS)
         check_known("contexts of the decoders", decoder_contexts, valid=("independent", "same"))
         check_known("choice of encoded texts", encoded_texts, valid=("anchor", "both"))
+        check_known("choice of windows", windows, valid=WINDOWS)
         check_known("reduction", view_losses, token_loss_reduction, valid=("sum", "mean"))
         check_known("slot of the bottleneck", bottleneck_slot, valid=SLOTS)
         check_known("vocabulary head", vocabulary_head, valid=("transform", "plain"))
@@ -108,6 +111,7 @@ class MultiViewAutoEncoder(nn.Module):
             decoders=decoders,
             same_context=decoder_contexts == "same",
             both=encoded_texts == "both",
+            windows=windows,
             encoder=Masking(rate=masking_rates["encoder"], **masking_unit),
             decoder=Masking(rate=masking_rates["decoder"], **masking_unit),
             with_sep=causal_targets,

@@ -102,7 +102,7 @@ class Cell:
 def cells_of(source: Paper, tables: tuple[Table, ...] | None = None) -> list[Cell]:
     """Every cell of a paper's tables in printed order, dashes and words included."""
     return [
-        Cell(source, table, row, column, text)
+        Cell(source, table, row, row.own(column), text)
         for table in (source.manifest.tables if tables is None else tables)
         for row in table.rows
         for column, text in zip(table.columns, row.printed(table), strict=True)
@@ -132,7 +132,8 @@ def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
     if column not in columns:
         raise unknown(f"column of {source.name}/{table.id}", column, list(columns))
     number = columns[column]
-    return Cell(source, table, rows[row], table.columns[number], rows[row].printed(table)[number])
+    own = rows[row]
+    return Cell(source, table, own, own.own(table.columns[number]), own.printed(table)[number])
 
 
 def table_of(source: Paper, identifier: str) -> Table:

@@ -88,6 +88,9 @@ class Row(Identified):
     with_: dict[str, Any] = Field(default_factory=dict, alias="with")
     marks: str = ""
     attributes: dict[str, Any] = Field(default_factory=dict)
+    measures: dict[str, str] = Field(
+        default_factory=dict
+    )  # of columns in which its numbers count another thing
     tolerance: str | None = None
     not_measurable: str = ""  # why no recipe makes it: what was looked for, or what the suite lacks
     note: str = ""
@@ -96,6 +99,11 @@ class Row(Identified):
         """The strings of its cells, one for every column; dashes where the paper has no such table or row."""
         unpublished = table.kind == "study" or self.role == "reference"
         return self.cells or ("-",) * (len(table.columns) if unpublished else 0)
+
+    def own(self, column: Column) -> Column:
+        """A column of the table as this row has it: with the measure that its own number is of."""
+        measure = self.measures.get(column.id)
+        return column if measure is None else column.model_copy(update={"measure": measure})
 
     @property
     def system(self) -> str:
@@ -303,5 +311,5 @@ def _row_faults(table: Table, row: Row) -> Iterator[str]:
         for mark in dict.fromkeys(parse(text).marks):
             if mark not in table.marks:
                 yield f"marks {text!r} with {mark!r}, whose meaning the table's marks do not state"
-    for column in sorted({*row.roles, *row.grades} - {c.id for c in table.columns}):
+    for column in sorted({*row.roles, *row.grades, *row.measures} - {c.id for c in table.columns}):
         yield f"names column {column!r}, which the table does not have"

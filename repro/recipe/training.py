@@ -50,12 +50,15 @@ def pretrain(
     optimisation: Optimisation,
     statistics: Node | None = None,
     generator: Node | None = None,
+    examples: str = "rows",
 ) -> Node:
     """The model whose vocabulary the tokens are of, trained on them by an objective, at their length.
 
-    An objective may need the corpus's ``statistics``, or another model as ``generator``.
+    An objective may need the corpus's ``statistics``, or another model as ``generator``. An example is a row
+    of the tokens; each of its ``spans`` is only where ``examples`` says so, and only then it is a parameter.
     """
-    batch = {"texts_per_batch": optimisation.batch_size}
+    batch: dict[str, Any] = {"texts_per_batch": optimisation.batch_size}
+    batch |= {"examples": examples} if examples != "rows" else {}
     params = _params(objective, options, optimisation, batch=batch, texts={"length": tokens.params["length"]})
     others = {"statistics": statistics, "generator": generator}
     inputs = {"model": tokens.inputs["model"], "tokens": tokens}

@@ -267,7 +267,7 @@ def _fault(cell: Cell | Shown, key: str, reason: str) -> ManifestError:
         return ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: {reason}")
     table = cell.table
     part = () if key == "unit" else ("rows", table.rows.index(cell.row))
-    if getattr(cell.column, key):
-        part = ("columns", table.columns.index(cell.column))
+    if getattr(cell.column, key) and not (key == "measure" and cell.column.id in cell.row.measures):
+        part = ("columns", [column.id for column in table.columns].index(cell.column.id))
     location = ("tables", cell.paper.manifest.tables.index(table), *part, key)
     return fault_at(cell.paper.folder / "cells.yaml", location, f"cell {cell.id}: {reason}")

@@ -3,7 +3,10 @@
 import os
 from pathlib import Path
 
+import numpy as np
+
 from repro.datasets.arrow import read_rows
+from repro.errors import UsageError, check_known
 from repro.progress import Progress
 
 TOKEN_COLUMNS = ("input_ids", "sentences", "spans")
@@ -32,18 +35,52 @@ class TokenRows:
         ]
 
 
+class SpanRows:
+    """The spans of all rows of a tokens artefact of policy ``spans``, fetched as ``TokenRows`` are.
+
+    An example is the row, its place among the spans as ``index`` and its number in the row as ``anchor``.
+
+    Raises UsageError for tokens without spans.
+    """
+
+    def __init__(self, folder: Path):
+        from pyarrow.compute import list_value_length
+
+        self.rows = TokenRows(folder)
+        if "spans" not in self.rows.columns:
+            raise UsageError(f"{folder}: the tokens have no spans; tokenise the corpus with policy 'spans'")
+        counts = list_value_length(self.rows.tokens.data.column("spans")).to_numpy()
+        self.begins = np.concatenate(([0], np.cumsum(counts)))
+
+    def __len__(self) -> int:
+        return int(self.begins[-1])
+
+    def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
+        """Examples for places (epoch, index)."""
+        rows = [int(np.searchsorted(self.begins, index, side="right")) - 1 for _, index in places]
+        fetched = self.rows.__getitems__([(epoch, row) for (epoch, _), row in zip(places, rows, strict=True)])
+        return [
+            example | {"index": index, "anchor": int(index - self.begins[row])}
+            for example, (_, index), row in zip(fetched, places, rows, strict=True)
+        ]
+
+
+EXAMPLES = {"rows": TokenRows, "spans": SpanRows}
+
+
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Train ``params["objective"]`` on a tokens artefact and keep what its ``save`` keeps, in ``model/``.
 
-    The objective may ask for any of these parameters, as ``length`` and ``seed``, and has to take the folders
-    of the optional inputs: ``statistics``, counts over the corpus, and ``generator``, another model. Its new
-    weights, if it has any, are drawn from torch's generator under the same seed. An interrupted attempt in
-    ``out`` is resumed.
+    An example is a row of the tokens, or each span of a row where ``examples`` is spans. The objective may
+    ask for any of these parameters, as ``length`` and ``seed``, and has to take the folders of the optional
+    inputs: ``statistics``, counts over the corpus, and ``generator``, another model. Its new weights, if it
+    has any, are drawn from torch's generator under the same seed. An interrupted attempt in ``out`` is
+    resumed.
 
     Raises:
         BlockedError: half precision without a GPU.
         UsageError: the objective is not the declared one, or does not take these options, or the model
-            has too few positions.
+            has too few positions, or there is no such kind of example.
         DataError: the model cannot be read, or there are no texts.
         StageError: a loss is not finite.
     """
@@ -56,7 +93,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.training.optimisation import Execution, Optimisation
 
     optimisation = Optimisation.of(params, batch_size=params["texts_per_batch"])
-    rows = TokenRows(inputs["tokens"])
+    examples = params.get("examples", "rows")
+    check_known("kind of example", examples, valid=EXAMPLES)
+    rows = EXAMPLES[examples](inputs["tokens"])
     if len(rows) == 0:
         raise DataError(f"{inputs['tokens']}: no texts to train on")
     set_seed(params["seed"])

@@ -10,7 +10,7 @@ from repro.errors import BlockedError, DataError, UsageError
 from repro.nn.checkpoint import load_masked_lm
 from repro.nn.projector import saved_projector
 from repro.stages import pretrain
-from repro.stages.pretrain import TokenRows
+from repro.stages.pretrain import SpanRows, TokenRows
 from tests.killed import check_killed_and_continued
 from tests.stage_inputs import pretraining
 from tests.tiny_models import tiny_tokenizer
@@ -111,6 +111,27 @@ def test_rows_of_documents_in_spans_say_where_sentences_and_spans_are(tmp_path, 
         for name in ("input_ids", "sentences", "spans"):
             assert row[name].tolist() == rows[place][name] and np.issubdtype(row[name].dtype, np.integer)
         assert (row["epoch"], row["index"]) == (4, place) and "document" not in row
+
+
+def test_every_span_is_an_example_that_has_all_of_its_row_and_says_which_span_it_is(tmp_path):
+    from datasets import Dataset
+
+    spans = [[1, 1], [2, 1, 1], [1]]
+    rows = [{"input_ids": [5] * sum(of), "sentences": [1] * sum(of), "spans": of} for of in spans]
+    Dataset.from_list(rows).save_to_disk(str(tmp_path / "arrow"))
+    examples = SpanRows(tmp_path)
+    assert len(examples) == 6
+    fetched = examples.__getitems__([(2, 5), *((1, index) for index in range(6))])
+    assert [row["spans"].tolist() for row in fetched] == [spans[row] for row in (2, 0, 0, 1, 1, 1, 2)]
+    assert [row["anchor"] for row in fetched] == [0, 0, 1, 0, 1, 2, 0]
+    assert [(row["epoch"], row["index"]) for row in fetched] == [(2, 5), *((1, index) for index in range(6))]
+
+
+def test_spans_of_tokens_without_spans_and_unknown_examples_are_refused(model, tokens, tmp_path, progress):
+    with pytest.raises(UsageError, match="the tokens have no spans"):
+        SpanRows(tokens)
+    with pytest.raises(UsageError, match="no kind of example 'documents'"):
+        pretrain.run(params(examples="documents"), {"model": model, "tokens": tokens}, tmp_path, progress)
 
 
 @pytest.mark.parametrize(

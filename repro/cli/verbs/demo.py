@@ -63,7 +63,7 @@ def _rehearsal(cell, workspace) -> int:
     name = f"{cell.paper.name}/{cell.table.id}"
     measured = _measured(select(cell.id, scale="tiny", workspace=workspace))
     every = compare_selection(select(name, scale="tiny", workspace=workspace), new_tests=False)
-    rows = [c for c in every if c.cell.column == cell.column and c.measured is not None]
+    rows = [c for c in every if c.cell.column.id == cell.column.id and c.measured is not None]
     shown = [[c.cell.row.label, *_group(c.cell), f"{c.measured:.3f}"] for c in rows]
     table(f"{name} at scale tiny", ["system", "", cell.column.measure], shown, right=(2,))
     print(f"{cell.row.label} was measured just now, the other rows are on record: trained in minutes")

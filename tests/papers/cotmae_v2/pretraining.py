@@ -15,6 +15,7 @@ OPTIONS = {
     "decoders": ["auto_encoding", "auto_regressive"],
     "context_kinds": ["random", "nearby", "overlap"],
     "truncation": "random",
+    "windows": "shared",
     "decoder_contexts": "independent",
     "encoded_texts": "anchor",
     "masking_rates": {"encoder": 0.3, "decoder": 0.45},
@@ -37,6 +38,7 @@ FIRST_VERSION = {
     "views": ["dense"],
     "decoders": ["auto_encoding"],
     "encoded_texts": "both",
+    "windows": "apart",
     "decoder_layers": {"auto_encoding": "bert", "layers": 2},
 }
 
@@ -74,7 +76,7 @@ class FixedTexts:
     def __init__(self, anchors: list[np.ndarray], contexts: list[np.ndarray]):
         self.anchors, self.contexts = anchors, contexts
 
-    def draw(self, example: dict, count: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    def draw(self, example: dict, count: int, *, whole: bool = False) -> tuple[np.ndarray, list[np.ndarray]]:
         place = example["index"]
         shown = [np.roll(self.contexts[place], n) for n in range(count)]
         return self.anchors[place], shown

@@ -93,31 +93,41 @@ def test_a_random_context_is_up_to_100_spans_away():
     assert (min(away), max(away)) == (-100, 100)
 
 
-def test_an_overlapping_text_shares_whole_sentences_with_the_anchor_and_goes_on_to_the_room():
+def overlapping_by_loops(anchor: int, texts: list[list[list[int]]], shared: int, aim: int) -> list[int]:
+    """The overlapping text of spans of sentences, a sentence at a time, as the first version prepares it."""
+    if anchor < len(texts) - 1:
+        written = list(texts[anchor][-shared:])
+        further = [sentence for span in texts[anchor + 1 :] for sentence in span]
+    else:
+        written = list(texts[anchor][:shared])
+        further = [sentence for span in reversed(texts[:anchor]) for sentence in reversed(span)]
+    left = aim - sum(map(len, written))
+    for sentence in further:
+        if left <= 0:
+            break
+        written.insert(len(written) if anchor < len(texts) - 1 else 0, sentence)
+        left -= len(sentence)
+    return [token for sentence in written for token in sentence]
+
+
+def test_an_overlapping_text_is_the_first_versions_sentence_by_sentence():
     for seed in range(3000):
         example = document(seed)
         sentences = np.concatenate(([0], np.cumsum(example["sentences"])))
         spans = np.concatenate(([0], np.cumsum(example["spans"])))
-        anchor = seed % len(example["spans"])
-        begin, end = overlapping(anchor, sentences, spans, room=ROOM, generator=np.random.default_rng(seed))
-        first, after = sentences[spans[anchor]], sentences[spans[anchor + 1]]
+        anchor = int(seed % len(example["spans"]))
+        begin, end = overlapping(anchor, sentences, spans, aim=ROOM, generator=np.random.default_rng(seed))
         most = max(1, example["spans"][anchor] // 2)
-        if anchor < len(spans) - 2:
-            shared = spans[anchor + 1] - np.searchsorted(sentences, begin)
-            assert begin in sentences and first <= begin < after <= end
-            assert end == max(after, min(begin + ROOM, sentences[-1]))
-        else:
-            shared = np.searchsorted(sentences, end) - spans[anchor]
-            assert end in sentences and begin <= first < end <= after
-            assert begin == min(first, max(end - ROOM, 0))
-        assert 1 <= shared <= most
+        whole = [list(range(sentences[n], sentences[n + 1])) for n in range(len(sentences) - 1)]
+        texts = [whole[a:b] for a, b in bounds(example["spans"])]
+        expected = [overlapping_by_loops(anchor, texts, n, ROOM) for n in range(1, most + 1)]
+        assert list(range(begin, end)) in expected
 
 
-@pytest.mark.parametrize("truncation", ["random", "head"])
-def test_an_overlapping_context_has_tokens_of_the_anchors_span(truncation):
+def test_an_overlapping_context_has_tokens_of_the_anchors_span():
     for seed in range(2000):
         example = document(seed)
-        anchor, (other,) = contexts("overlap", truncation=truncation).draw(example, 1)
+        anchor, (other,) = contexts("overlap").draw(example, 1, whole=True)
         first, end = span_bounds(example)[span_of(anchor, example)]
         assert other[0] < end and other[-1] >= first
 
@@ -125,11 +135,11 @@ def test_an_overlapping_context_has_tokens_of_the_anchors_span(truncation):
 def test_as_many_sentences_are_shared_as_the_first_version_says():
     spans = np.array([0, 9, 12, 13])  # spans of 9, 3 and 1 sentences
     generator, sentences = np.random.default_rng(1), np.arange(14)  # of one token each
-    begun = [overlapping(0, sentences, spans, room=4, generator=generator)[0] for _ in range(4000)]
+    begun = [overlapping(0, sentences, spans, aim=4, generator=generator)[0] for _ in range(4000)]
     shared = Counter(9 - begin for begin in begun)
     assert sorted(shared) == [1, 2, 3, 4] and min(shared.values()) > 900
-    assert {overlapping(1, sentences, spans, room=2, generator=generator) for _ in range(50)} == {(11, 13)}
-    assert {overlapping(2, sentences, spans, room=3, generator=generator) for _ in range(50)} == {(10, 13)}
+    assert {overlapping(1, sentences, spans, aim=2, generator=generator) for _ in range(50)} == {(11, 13)}
+    assert {overlapping(2, sentences, spans, aim=3, generator=generator) for _ in range(50)} == {(10, 13)}
 
 
 def test_draws_depend_on_seed_epoch_and_document_only():
@@ -158,14 +168,15 @@ def test_the_anchor_and_the_first_context_do_not_depend_on_how_many_are_asked_fo
 def test_all_kinds_and_all_spans_are_drawn_at_equal_odds(monkeypatch):
     kinds, pairs, anchors = Counter(), Counter(), Counter()
     drawn: list[str] = []
-    context = Contexts._context
+    bounds_of = Contexts._bounds
 
     def counted(self, kind, anchor, *others):
-        drawn.append(kind)
-        anchors[anchor] += 1
-        return context(self, kind, anchor, *others)
+        if kind != "anchor":
+            drawn.append(kind)
+            anchors[anchor] += 1
+        return bounds_of(self, kind, anchor, *others)
 
-    monkeypatch.setattr(Contexts, "_context", counted)
+    monkeypatch.setattr(Contexts, "_bounds", counted)
     example = document(7, spans=5)
     for epoch in range(6000):
         drawn.clear()
@@ -184,6 +195,24 @@ def test_a_random_window_is_anywhere_in_a_long_span():
         anchor, (other,) = contexts("nearby").draw(example | {"epoch": epoch}, 1)
         starts.update(int(text[0]) for text in (anchor, other) if text[0] < 50)
     assert sorted(starts) == list(range(11)) and max(starts.values()) < 1.4 * min(starts.values())
+
+
+def test_an_example_that_names_its_span_has_it_as_anchor():
+    for seed in range(300):
+        example = document(seed)
+        for place, (first, end) in enumerate(span_bounds(example)[:5]):
+            anchor, _ = contexts().draw(example | {"anchor": place}, 1, whole=True)
+            assert anchor.tolist() == list(range(first, end))
+
+
+def test_a_whole_text_is_what_windows_are_cut_from():
+    sampler, cut = contexts(), 0
+    for seed in range(300):
+        example = document(seed)
+        (anchor, others), (whole, _) = sampler.draw(example, 2), sampler.draw(example, 2, whole=True)
+        assert set(anchor) <= set(whole) and len(anchor) == min(len(whole), ROOM) and len(others) == 2
+        cut += len(whole) > ROOM
+    assert cut > 50
 
 
 def test_what_cannot_be_drawn_from_is_refused():

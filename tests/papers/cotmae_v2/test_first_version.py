@@ -32,11 +32,20 @@ def test_the_losses_are_those_of_the_first_version_written_out():
 
 
 def test_each_text_is_encoded_once_and_rebuilt_once_from_the_other():
-    batch = made(**FIRST_VERSION).collate(rows())
+    batch = made(**FIRST_VERSION | {"windows": "shared"}).collate(rows())
     assert not any(name.startswith("auto_regressive") for name in batch)
     encoded, rebuilt = batch["encoder_clean"], batch["auto_encoding_clean"]
     assert torch.equal(rebuilt, encoded[[4, 5, 6, 7, 0, 1, 2, 3]])
     assert batch["auto_encoding_sources"].tolist() == list(range(8))
+
+
+def test_each_side_reads_a_window_of_its_own_of_the_same_text():
+    """Its collation cuts long texts anew for encoder and decoder; short ones are the same on both sides."""
+    batch = made(**FIRST_VERSION, length=8).collate(rows(20))
+    encoded, rebuilt = batch["encoder_clean"], batch["auto_encoding_clean"].roll(20, dims=0)
+    assert encoded.shape == rebuilt.shape == (40, 8)
+    assert 10 < (encoded != rebuilt).any(dim=1).sum() < 40
+    assert batch["auto_encoding_sources"].tolist() == list(range(40))
 
 
 def test_its_masks_take_a_third_and_nearly_half_of_the_tokens():

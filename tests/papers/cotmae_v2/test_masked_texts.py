@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from papers.baselines.whole_words import WholeWords
+from papers.cotmae_v2.contexts import Contexts
 from papers.cotmae_v2.masked_texts import AnchorsAndContexts, Masking, causal
 from repro.errors import UsageError
 from repro.nn.token_cross_entropy import IGNORED
@@ -36,12 +37,45 @@ def collation(**changes) -> AnchorsAndContexts:
         "decoders": ["auto_encoding", "auto_regressive"],
         "same_context": False,
         "both": False,
+        "windows": "shared",
         "encoder": Masking(rate=0.3, **WHOLE_WORD),
         "decoder": Masking(rate=0.45, **WHOLE_WORD),
         "with_sep": True,
         "seed": 7,
     }
     return AnchorsAndContexts(tiny_tokenizer(), FixedTexts(*texts(4)), **(given | changes))
+
+
+class LongTexts(Contexts):
+    """In the place of the sampler: texts of three times its room, and its own windows of them."""
+
+    def __init__(self, room: int):
+        super().__init__(kinds=["nearby"], room=room, truncation="random", seed=7)
+        generator = np.random.default_rng(11)
+        self.long = [tokens(tiny_text(generator, 4 * room))[: 3 * room] for _ in range(8)]
+
+    def draw(self, example, count, *, whole=False):
+        anchor, other = self.long[example["index"]], self.long[4 + example["index"]]
+        cut = np.random.default_rng(example["index"])
+        texts = [text if whole else self.window(text, cut) for text in (anchor, other)]
+        return texts[0], texts[1:]
+
+
+def official_mask(text: list[int], rate: float, generator: np.random.Generator) -> list[bool]:
+    """Whole words of a window, by loops: in random order, one that would exceed the quota is passed over."""
+    entries, words = tiny_tokenizer().convert_ids_to_tokens(text), []
+    for place, entry in enumerate(entries):
+        if words and entry.startswith("##"):
+            words[-1].append(place)
+        else:
+            words.append([place])
+    quota, covered = max(1, round(len(text) * rate)), []
+    for number in generator.permutation(len(words)):
+        if len(covered) >= quota:
+            break
+        if len(covered) + len(words[number]) <= quota:
+            covered += words[number]
+    return [place in covered for place in range(len(text))]
 
 
 EXAMPLES = [{"epoch": 0, "index": index} for index in range(4)]
@@ -137,6 +171,62 @@ def test_sides_are_masked_independently_and_the_auto_regressive_one_not_at_all()
     assert torch.equal(batch["encoder_clean"], batch["auto_encoding_clean"])
     assert (batch["encoder_labels"] != batch["auto_encoding_labels"]).any()
     assert torch.equal(batch["auto_regressive_ids"], batch["auto_regressive_clean"])
+
+
+def test_windows_apart_lay_the_mask_of_one_window_over_another():
+    """As the first version's released collation does, written out as loops, on each side by itself."""
+    room, sampler = 20, LongTexts(20)
+    made_of = collation(windows="apart", both=True, decoders=["auto_encoding"])
+    made_of.contexts = sampler
+    batch, differing = made_of(EXAMPLES), 0
+    for side, rate, slots in (("encoder", 0.3, (0, 4)), ("auto_encoding", 0.45, (4, 0))):
+        stream = {"encoder": 1, "auto_encoding": 2}[side]
+        generators = [np.random.default_rng((7, stream, 0, index)) for index in range(4)]
+        for place, slot in enumerate(slots):
+            for index, generator in enumerate(generators):
+                text, row = sampler.long[slot + index], 4 * place + index
+                read, marked = (int(generator.integers(2 * room + 1)) for _ in range(2))
+                window = text[read : read + room].tolist()
+                chosen = official_mask(text[marked : marked + room].tolist(), rate, generator)
+                generator.random(room), generator.integers(0, 9, room)  # for what hides the chosen
+                assert batch[f"{side}_clean"][row].tolist()[1:-1] == window
+                expected = [token if hit else IGNORED for token, hit in zip(window, chosen, strict=True)]
+                assert batch[f"{side}_labels"][row].tolist() == [IGNORED, *expected, IGNORED]
+                differing += read != marked
+    assert differing > 10
+    assert (batch["encoder_clean"][:4] != batch["auto_encoding_clean"][4:]).any(dim=1).sum() >= 3
+
+
+def share_of_words_masked_in_part(windows: str, room: int) -> float:
+    """Of the words that a mask touches; special tokens are never masked."""
+    sampler, touched, in_part = LongTexts(room), 0, 0
+    numbers = WholeWords.of(tiny_tokenizer()).numbers
+    objective = collation(windows=windows, decoders=["auto_encoding"])
+    objective.contexts = sampler
+    for epoch in range(60):
+        batch = objective([row | {"epoch": epoch} for row in EXAMPLES])
+        for clean, labels in zip(batch["encoder_clean"], batch["encoder_labels"], strict=True):
+            words, chosen = numbers(clean.numpy()), (labels != IGNORED).numpy()
+            for word in range(words.max() + 1):
+                touched += chosen[words == word].any()
+                in_part += len(set(chosen[words == word])) > 1
+    return in_part / touched
+
+
+def test_words_are_masked_in_part_where_windows_are_apart_and_only_there():
+    assert share_of_words_masked_in_part("shared", 20) == 0
+    assert 0.1 < share_of_words_masked_in_part("apart", 20) < 0.6
+
+
+def test_a_text_that_fits_is_masked_by_whole_words_under_either_choice():
+    for windows in ("shared", "apart"):
+        made_of = collation(windows=windows, decoders=["auto_encoding"])
+        made_of.contexts.window = lambda text, generator: text
+        batch = made_of(EXAMPLES)
+        numbers = WholeWords.of(tiny_tokenizer()).numbers
+        for clean, labels in zip(batch["encoder_clean"], batch["encoder_labels"], strict=True):
+            words, chosen = numbers(clean.numpy()), (labels != IGNORED).numpy()
+            assert all(len(set(chosen[words == word])) == 1 for word in range(words.max() + 1))
 
 
 def test_padding_is_marked_everywhere():

@@ -53,6 +53,7 @@ PARAMS = pretraining(
     "contextual-autoencoder",
     "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder",
     OPTIONS,
+    version=2,
     texts_per_batch=4,
     max_steps=8,
     weight_decay=0.01,

@@ -32,15 +32,26 @@ def test_half_the_size_is_half_of_each_view_at_every_scale():
     assert (whole["top_k"], whole["dense_reduction"]) == (768, None)
 
 
-def test_the_second_stage_starts_anew_on_mined_and_official_negatives_together():
-    second = made(recipes.retriever_row).inputs["passages"].inputs["model"]
+def stage_two(run: Node) -> tuple[int, list[str], set[int]]:
+    """Epochs, the stages that make the negatives, and how many of a query are mined."""
+    second = run.inputs["passages"].inputs["model"]
     assert second.inputs["model"].stage == "pretrain"
-    assert [node.stage for node in second.inputs["training_set"].inputs["training_sets"]] == [
-        "mine",
-        "official_negatives",
-    ]
-    (mined,) = stages(second, "mine")
-    assert (mined.params["depth"], mined.params["per_query"]) == (200, 30)
+    negatives = second.inputs["training_set"]
+    parts = negatives.inputs["training_sets"] if negatives.stage == "union" else [negatives]
+    mined = stages(run, "mine")
+    assert {node.params["depth"] for node in mined} == {200}
+    return second.params["epochs"], [n.stage for n in parts], {node.params["per_query"] for node in mined}
+
+
+def test_the_second_stage_is_a_whole_that_somebody_ran():
+    """CoT-MAE-qc's script, or the first version's; never the epochs of one on the negatives of the other."""
+    assert stage_two(made(recipes.retriever_row)) == (3, ["mine"], {128})
+    first = {"stage-two": "first-version"}
+    both = (2, ["mine", "official_negatives"], {30})
+    assert stage_two(made(recipes.retriever_row, readings=first)) == both
+    assert stage_two(made(recipes.first_version_row)) == both
+    as_here = {"first-version-fine-tuning": "as-this-paper"}
+    assert stage_two(made(recipes.first_version_row, readings=as_here)) == (3, ["mine"], {128})
 
 
 @pytest.mark.parametrize("views", [("dense",), ("sparse",)])
@@ -77,6 +88,38 @@ def test_the_first_version_encodes_both_texts_and_compares_one_view():
     assert epochs == [2, 3]
 
 
+def test_the_first_version_reads_two_windows_of_a_span_and_the_second_one():
+    for recipe, windows in ((recipes.first_version_row, "apart"), (recipes.retriever_row, "shared")):
+        (pretraining,) = stages(made(recipe), "pretrain")
+        assert pretraining.params["options"]["windows"] == windows
+    one = made(recipes.first_version_row, readings={"first-version-windows": "one-window"})
+    assert stages(one, "pretrain")[0].params["options"]["windows"] == "shared"
+
+
+def test_every_span_is_an_example_only_of_this_version_and_where_it_is_chosen():
+    every = {"pretraining-examples": "every-span"}
+    assert "examples" not in stages(made(recipes.retriever_row), "pretrain")[0].params
+    assert stages(made(recipes.retriever_row, readings=every), "pretrain")[0].params["examples"] == "spans"
+
+
+def test_the_baseline_of_figure_3_may_be_the_shorter_pre_training_of_its_time():
+    short = {"figure-3-baseline": "fifty-thousand-steps"}
+    (pretraining,) = stages(made(recipes.seed_point, readings=short, version=1, seed=43), "pretrain")
+    keys = ("max_steps", "learning_rate", "length", "texts_per_batch", "seed")
+    assert [pretraining.params[key] for key in keys] == [50_000, 4e-4, 144, 8192, 43]
+    ours = made(recipes.seed_point, readings=short, version=2, seed=43)
+    assert ours.fingerprint == made(recipes.seed_point, version=2, seed=43).fingerprint
+
+
+def test_the_first_versions_teacher_is_of_its_time_and_this_versions_the_public_one():
+    def teacher(run: Node) -> Node:
+        return stages(run, "score_pairs")[0].inputs["model"]
+
+    own = teacher(made(recipes.first_version_row, distilled=True))
+    assert own.stage == "finetune" and own.params["options"]["regulariser"] == "none"
+    assert teacher(made(recipes.distilled_row)).stage == "backbone"
+
+
 def test_the_released_teacher_stands_for_one_trained_here_below_full_scale():
     run = made(recipes.distilled_row)
     assert [n.params["name"] for n in stages(scale("full").rewriter()(run), "backbone")].count(
@@ -96,3 +139,15 @@ def test_beir_is_trained_on_the_listed_negatives_and_read_at_its_own_lengths():
     assert {node.params["length"] for node in stages(run, "encode_views")} == {512}
     (pretraining,) = stages(run, "pretrain")
     assert pretraining.params["length"] == 512
+
+
+def test_beir_is_trained_on_texts_without_titles_at_the_lengths_of_retromaes_script():
+    used = {}
+    for choice in ("as-retromaes-script", "as-ms-marco"):
+        choices = Choices(papers()["cotmae_v2"].readings, {"beir-training-text": choice})
+        run = recipes.beir_row(Request("beir/arguana", choices))
+        used[choice] = "passage-titles" in choices.used
+        (training,) = stages(run, "finetune")
+        assert (training.params["query_length"], training.params["passage_length"]) == (32, 144)
+    assert used == {"as-retromaes-script": False, "as-ms-marco": True}
+    assert papers()["cotmae_v2"].readings["beir-training-text"].default == "as-retromaes-script"
