@@ -136,9 +136,12 @@ def test_every_choice_that_is_asked_for_changes_what_is_run_or_how_it_is_scored(
             for choice, value in reading.choices.items():
                 if key in choices.substitutes or value == reading.choices[reading.default]:
                     continue
-                offered.add((key, choice))
-                if (key, choice) not in changed and identity(*called(name, row, **{key: choice})) != usual:
-                    changed.add((key, choice))
+                if (key, choice) not in changed:
+                    other = called(name, row, **{key: choice})
+                    if other[1].substitutes.keys() - choices.substitutes.keys():
+                        continue  # it needs data that are not here
+                    offered.add((key, choice))
+                    changed |= {(key, choice)} if identity(*other) != usual else set()
     assert offered - changed == set()
 
 
