@@ -27,7 +27,10 @@ def test_in_a_checkout_the_paper_and_its_test_stand_where_the_others_do(repro, c
     assert said.status == 0
     written = {str(p.relative_to(checkout)) for p in checkout.rglob("*") if p.is_file()} - {"pyproject.toml"}
     assert written == {
-        *(f"papers/fifth/{n}.yaml" for n in ("cells", "readings", "claims", "audit", "costs", "scales")),
+        *(
+            f"papers/fifth/{n}.yaml"
+            for n in ("cells", "settings", "readings", "claims", "audit", "costs", "scales")
+        ),
         *(f"papers/fifth/{n}.py" for n in ("__init__", "recipes", "halves_contrast")),
         "papers/fifth/README.md",
         "tests/papers/fifth/test_halves_contrast.py",
@@ -54,7 +57,7 @@ def test_with_a_folder_of_its_own_it_is_a_distribution_with_an_entry_point(repro
     assert repro("new-paper", "fifth", "--dir", tmp_path / "d").status == 0
     assert 'fifth = "fifth"' in (tmp_path / "d/pyproject.toml").read_text()
     texts = [p.read_text() for p in (tmp_path / "d").rglob("*") if p.is_file()]
-    assert len(texts) == 12 and not any("$" in text for text in texts)
+    assert len(texts) == 13 and not any("$" in text for text in texts)
 
 
 @pytest.mark.parametrize("name", ["Fifth", "5th", "a-b", "../x", "", "class", "a/b", "_x"])

@@ -20,7 +20,9 @@ def counts(items: Iterable[Held]) -> str:
 
 def in_words(value: Any) -> str:
     """A value in one line; empty where there is none."""
-    return (value or "") if value is None or isinstance(value, str) else canonical(value)
+    if value is None or isinstance(value, str):
+        return "" if value is None else value or '""'
+    return canonical(value)
 
 
 def by_step(items: Iterable[Held]) -> dict[str, list[Held]]:

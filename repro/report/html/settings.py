@@ -23,7 +23,7 @@ def settings(part: Part) -> Markup | None:
     return section(
         "Settings",
         el("p", f"What text and released scripts state, beside the plan at full: {counts(part.settings)}."),
-        _table("departures", apart) if apart else None,
+        [(el("p", step), _table(f"{step}, apart", items)) for step, items in by_step(apart).items()],
         cells,
         el("details", el("summary", f"all {len(steps)} steps"), steps),
         place=identifier(part.paper.name, "settings"),

@@ -1,0 +1,122 @@
+"""``repro settings`` and what other verbs say of settings: a made paper whose one row uses a released encoder."""
+
+import pytest
+
+from repro.manifest.papers import Paper, papers
+
+CELLS = """\
+paper: toy
+title: A toy
+tables:
+- id: "1"
+  about: one system
+  columns: [{id: dev, head: [Dev], dataset: msmarco-passage/dev/small, measure: RR@10}]
+  rows:
+  - {id: tas-b, label: TAS-B, recipe: "papers.baselines.released:retriever", with: {system: tas-b}, cells: ["0.1"]}
+- id: "2"
+  kind: hyperparameters
+  about: settings
+  columns: [{id: encoder, head: [Encoder]}]
+  rows:
+  - {id: depth, label: depth, cells: ["1k"]}
+  - {id: gpus, label: GPUs, cells: ["4"]}
+  - {id: epochs, label: epochs, cells: ["n.a."]}
+"""
+SETTINGS = """\
+steps:
+- {id: checkpoint, rows: [toy/1], nodes: {stage: released}, settings: {
+    name: {published: sebastian-hofstaetter/distilbert-dot-tas_b-b256-msmarco, where: §1},
+    pooling: {published: cls, where: §1}}}
+- {id: search, rows: [toy/1/tas-b], nodes: {stage: search}, settings: {
+    depth: {cell: toy/2/depth/encoder}, epochs: {cell: toy/2/epochs/encoder}}}
+- {id: vectors, rows: [toy/1], nodes: {stage: encode}, settings: {
+    length: {published: 512, where: §2}, pooling: {published: cls, where: §2},
+    normalize: {published: false, where: §2}, separator: {published: {any: [null, ""]}, where: §2},
+    precision: {published: fp16, planned: fp32, reading: precision, where: §2}}}
+elsewhere:
+- {what: GPUs, cell: toy/2/gpus/encoder, because: hardware is no parameter of a stage}
+"""
+READINGS = """\
+- {id: precision, kind: conflict, against: code, where: §2, paper: half, choices: {full: fp32}, default: full, cells: [toy/1]}
+"""
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """The folder of the paper, whose settings.yaml a test may change."""
+    folder = tmp_path / "toy"
+    folder.mkdir()
+    (folder / "cells.yaml").write_text(CELLS)
+    (folder / "settings.yaml").write_text(SETTINGS)
+    (folder / "readings.yaml").write_text(READINGS)
+    monkeypatch.setitem(papers(), "toy", Paper("toy", folder, "papers.baselines"))
+    return folder
+
+
+def test_each_parameter_has_what_is_stated_what_is_planned_and_a_verdict(repro, toy):
+    said = repro("settings", "toy", "--strict")
+    assert said.status == 0
+    lines = [line.split("\t") for line in said.out.splitlines()]
+    assert ["depth", "1000", "", "1000", "as published", "1/tas-b"] in lines
+    assert ["precision", "fp16", "", "fp32", "departs by precision", "1/tas-b"] in lines
+    assert said.out.splitlines()[-1] == "8 as published, 1 departs, 1 no parameter"
+
+
+def test_cells_of_a_table_of_settings_have_a_verdict_each(repro, toy):
+    lines = [line.split("\t") for line in repro("settings", "toy", "--table", "2").out.splitlines()]
+    assert lines[2:5] == [
+        ["toy/2/gpus/encoder", "4", "GPUs", "", "no parameter: hardware is no parameter of a stage"],
+        ["toy/2/depth/encoder", "1k", "depth", "1000", "as published"],
+        ["toy/2/epochs/encoder", "n.a.", "epochs", "", "as published"],
+    ]
+    said = repro("show", "toy/2/depth/encoder")
+    assert "planned:       1000 (depth of search); as published" in said.out
+    assert "2 of 3" in repro("coverage", "toy").out
+
+
+def test_what_fails_is_listed_alone_and_is_an_exit_status_when_strict(repro, toy):
+    (toy / "settings.yaml").write_text(SETTINGS.replace("published: 512", "published: 128"))
+    said = repro("settings", "toy", "--failing", "--json", "--strict")
+    assert said.status == 1
+    [failure] = said.json
+    assert failure["parameter"] == "length" and failure["planned"] == 512
+    assert failure["says"] == "the plan has 512 where 128 is expected"
+    assert repro("settings", "toy", "--failing").status == 0
+
+
+def test_a_cell_of_settings_that_nothing_takes_up_fails(repro, toy):
+    (toy / "settings.yaml").write_text(SETTINGS.partition("elsewhere")[0])
+    [failure] = repro("settings", "toy", "--failing", "--json").json
+    assert failure["cell"] == "toy/2/gpus/encoder" and "no entry of settings.yaml" in failure["says"]
+
+
+@pytest.mark.parametrize("selected", [["--row", "tas-b"], ["--table", "1"]])
+def test_rows_and_tables_are_selected(repro, toy, selected):
+    assert len(repro("settings", "toy", *selected, "--json").json) == 9
+
+
+def test_a_selection_of_nothing_is_refused(repro, toy):
+    said = repro("settings", "toy", "--table", "3")
+    assert said.status == 2 and said.sentence.startswith("nothing is planned in what is selected")
+
+
+def test_a_cell_is_shown_with_the_settings_of_its_row(repro, toy):
+    brief, whole = repro("show", "toy/1/tas-b/dev").out, repro("show", "toy/1/tas-b/dev", "--verbose").out
+    counts = (
+        "settings of the row at full: 8 as published, 1 departs; `repro settings toy --table 1 --row tas-b`"
+    )
+    assert counts in brief and "departs by precision" in brief and "as published\t" not in brief
+    assert "pooling\tcls\t\tcls\tas published" in whole
+    assert len(repro("show", "toy/1/tas-b/dev", "--json").json["settings"]) == 9
+
+
+def test_comparing_a_whole_paper_counts_its_settings_by_themselves(repro, toy):
+    said = repro("compare", "toy")
+    assert "toy publishes 3 settings in tables: 1 no parameter, 2 as published" in said.err
+
+
+def test_the_report_has_the_settings_of_each_paper(repro, toy, tmp_path):
+    assert repro("report", "toy", "-o", tmp_path / "page.html").status == 0
+    page = (tmp_path / "page.html").read_text()
+    assert 'id="toy/settings"' in page and 'href="#toy/settings">8 as published, 1 departs</a>' in page
+    assert "<td>departs by precision</td>" in page and "hardware is no parameter of a stage" in page
