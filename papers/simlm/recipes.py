@@ -84,8 +84,8 @@ def passages_shown(request: Request, *, encoder: str, queries: list[str]) -> Nod
     marco, start = Marco(request), ENCODERS[encoder](request)
     stages = {"retriever-1": marco.retriever_1, "distilled": marco.pipeline}
     model = stages[request.reading("case-retrievers")[encoder]](start)
-    run = marco.run(model)
-    return recipe.top_passages(run, marco_passages(request), request.dataset, wanted=queries, depth=3)
+    run, depth = marco.run(model), request.reading("shown-passages")
+    return recipe.top_passages(run, marco_passages(request), request.dataset, wanted=queries, depth=depth)
 
 
 def index_size(request: Request) -> Node:
