@@ -12,6 +12,8 @@ from repro.nn.masked_pretraining import MaskedPretraining
 from repro.nn.text import padded
 from repro.nn.token_cross_entropy import IGNORED, divisor, token_cross_entropy
 
+QUOTAS = ("text", "all")
+
 
 class Condenser(MaskedPretraining):
     """L = L_head + L_late, cross-entropies of the masked tokens, means over the masked tokens of a batch.
@@ -23,6 +25,8 @@ class Condenser(MaskedPretraining):
     Args, beside those that are attributes of ``MaskedPretraining``:
         unit: ``whole-word``, as the original has it (see ``WholeWords.chosen``), or ``bernoulli``, every
             token by itself.
+        quota: of what the masked words are a share: the ``text`` alone, as in the original, or ``all``
+            tokens (reading: condenser-quota).
         head_layers: 2 in the original.
         early_share: of the encoder's layers that lie before the head's tokens, rounded down: half in the
             original, 6 of 12.
@@ -31,7 +35,7 @@ class Condenser(MaskedPretraining):
     """
 
     name = "condenser"
-    version = 1
+    version = 2
 
     def __init__(
         self,
@@ -40,6 +44,7 @@ class Condenser(MaskedPretraining):
         *,
         masking: dict[str, float],
         unit: str,
+        quota: str,
         head_layers: int,
         early_share: float,
         late: bool,
@@ -48,13 +53,15 @@ class Condenser(MaskedPretraining):
     ):
         super().__init__()
         check_known("masking unit", unit, valid=UNITS)
+        check_known("quota of masked words", quota, valid=QUOTAS)
         if not 0 <= early_share < 1:
             raise UsageError(f"an early share of {early_share!r} leaves no late layer; give one in 0..1")
         self.encoder, self.tokenizer = model, tokenizer
         self.head = BottleneckDecoder.new(model.config, layers=head_layers)
         self.early = int(early_share * model.config.num_hidden_layers)
         self.words = WholeWords.of(tokenizer)
-        self.masking, self.unit, self.late, self.length, self.seed = masking, unit, late, length, seed
+        self.masking, self.unit, self.quota = masking, unit, quota
+        self.late, self.length, self.seed = late, length, seed
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Token rows to ``masked_ids``, ``labels``, ``attention_mask`` and ``segments``, all (N, L) int64."""
@@ -96,6 +103,7 @@ class Condenser(MaskedPretraining):
 
     def _masked(self, ids: np.ndarray, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         hiding = dict(self.masking)
-        chosen = self.words.drawn(ids, unit=self.unit, rate=hiding.pop("rate"), generator=generator)
+        how = {"unit": self.unit, "quota": self.quota, "generator": generator}
+        chosen = self.words.drawn(ids, rate=hiding.pop("rate"), **how)
         hidden = covered(ids, chosen, tokenizer=self.tokenizer, generator=generator, **hiding)
         return hidden, np.where(chosen, ids, IGNORED)

@@ -35,10 +35,11 @@ def contrastive_term_scores(
     *,
     saturation: float | None,
     contrast: str,
+    counted: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Weigh how far words stand out of a text against how far they stand out of any text.
 
-        p(w) = g(a(w)) / sum_v g(a(v)),  g(a) = a / (a + k)
+        p(w) = g(a(w)) / sum_v g(a(v)),  g(a) = a / (a + k),  v over what is counted
         c(w) = -p(w) log2 r(w)   or   c(w) = max(0, p(w) - r(w))
 
     Readings ``b-prop-saturation``: k, null for g(a) = a; ``b-prop-contrast``: ``cross-entropy`` for the first
@@ -47,15 +48,18 @@ def contrastive_term_scores(
     Args:
         attention: a, (N, W), not negative; a text with words has some attention on them.
         collection: r, (N, W), in (0, 1] where there is a word.
-        word_mask: (N, W), True where there is a word.
+        word_mask: (N, W), True where there is a word to score.
+        counted: (N, W), True for what the sum goes over (reading: b-prop-normalisation); None for the words.
 
     Returns:
-        (N, W), 0 where there is no word.
+        (N, W), 0 where there is no word to score.
     """
-    attention = attention.masked_fill(~word_mask, 0.0)
+    attention = attention.masked_fill(~(word_mask if counted is None else counted), 0.0)
     raised = attention if saturation is None else attention / (attention + saturation)
     totals = raised.sum(dim=1, keepdim=True)
     p = raised / totals.masked_fill(totals == 0, 1.0)  # (N, W); a text without words has zeros
     if check_contrast(contrast) == "cross-entropy":
-        return -p * collection.masked_fill(~word_mask, 1.0).log2()
-    return (p - collection).clamp(min=0).masked_fill(~word_mask, 0.0)
+        c = -p * collection.masked_fill(~word_mask, 1.0).log2()
+    else:
+        c = (p - collection).clamp(min=0)
+    return c.masked_fill(~word_mask, 0.0)

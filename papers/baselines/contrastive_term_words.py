@@ -1,6 +1,7 @@
 """B-PROP as a bi-encoder: PROP with word sets that BERT's own attention picks."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,14 +15,17 @@ from papers.baselines.contrastive_term_distribution import (
     word_attention,
 )
 from papers.baselines.word_set_preference import PreferenceLoss
+from papers.baselines.word_set_pretraining import ShortTexts, TextMasks
 from papers.baselines.word_sets import RESAMPLINGS, SetSampling, set_arrays
 from repro.errors import UsageError, check_known
 from repro.nn.masked_pretraining import MaskedPretraining
 from repro.nn.text import padded
+from repro.nn.token_cross_entropy import IGNORED
 from repro.nn.words import Words, distinct
 
-SETS, MASKS = 0, 1  # streams of random numbers
+SETS, MASKS, SKIPS = 0, 1, 2  # streams of random numbers
 PIECES = ("first", "sum")
+NORMALISATIONS = ("all", "drawable")
 
 
 class ContrastiveTermWords(MaskedPretraining):
@@ -38,7 +42,8 @@ class ContrastiveTermWords(MaskedPretraining):
     (seed, epoch, index). The sets are drawn in ``forward``, on the unmasked text.
 
     Args, beside those that are attributes of ``MaskedPretraining``; the tokenizer is a WordPiece one:
-        pairs, set_size_mean, set_size, repeats: see ``SetSampling``.
+        pairs, set_size_mean, set_size, repeats, ties: see ``SetSampling``.
+        masking: see ``TextMasks``.
         set_most_tokens: tokens of a set, without [CLS] and [SEP].
         resample: ``once`` or ``epoch``.
         pieces: a word's attention is that of its ``first`` piece or the ``sum`` over its pieces.
@@ -47,13 +52,18 @@ class ContrastiveTermWords(MaskedPretraining):
         collection, word_counts: the random distribution, see ``CollectionWords``.
         similarity, scores, margin, weight, contrastive_input, mlm_reduction: see ``PreferenceLoss``.
         stop_words: words in no set.
+        set_words: ``letters`` for words of letters only, or ``words``, see ``Words.of``.
+        normalise_over: ``all``, words, marks, [CLS] and [SEP], or the ``drawable`` words (reading:
+            b-prop-normalisation).
+        skip_share, skip_below, fewest_words: see ``ShortTexts``; a text that an epoch passes over stays in
+            its batch and adds to no loss.
         statistics: folder of term statistics over the training texts.
         seed: of sets and masks.
     """
 
     name = "b-prop"
-    version = 1
-    token_lengths = ("set_most_tokens",)
+    version = 2
+    token_lengths = ("set_most_tokens", "skip_below")
 
     def __init__(
         self,
@@ -65,6 +75,7 @@ class ContrastiveTermWords(MaskedPretraining):
         set_size: str,
         set_most_tokens: int,
         repeats: bool,
+        ties: str,
         resample: str,
         pieces: str,
         saturation: float | None,
@@ -78,8 +89,13 @@ class ContrastiveTermWords(MaskedPretraining):
         weight: float,
         contrastive_input: str,
         mlm_reduction: str,
-        masking: dict[str, float],
+        masking: dict[str, Any],
         stop_words: list[str],
+        set_words: str,
+        normalise_over: str,
+        skip_share: float,
+        skip_below: int,
+        fewest_words: int,
         statistics: Path,
         length: int,
         seed: int,
@@ -87,27 +103,31 @@ class ContrastiveTermWords(MaskedPretraining):
         super().__init__()
         check_known("resampling", resample, valid=RESAMPLINGS)
         check_known("attention of a word in pieces", pieces, valid=PIECES)
+        check_known("normalisation of attention", normalise_over, valid=NORMALISATIONS)
         if temperature <= 0:
             raise UsageError(f"the temperature is {temperature}; give a number above 0")
         self.encoder, self.tokenizer = model, tokenizer
         self.cls_attention = ClsAttention(model)
         self.loss = PreferenceLoss(similarity, scores, margin, weight, contrastive_input, mlm_reduction)
-        self.sampling = SetSampling(pairs, set_size_mean, set_size, repeats)
-        self.words = Words.of(tokenizer, stop_words)
+        self.sampling = SetSampling(pairs, set_size_mean, set_size, repeats, ties)
+        self.short, self.masks = ShortTexts(skip_share, skip_below, fewest_words), TextMasks(**masking)
+        self.words, self.over_all = Words.of(tokenizer, stop_words, kind=set_words), normalise_over == "all"
+        self.counted = Words.of(tokenizer, [], kind="marks") if self.over_all else self.words
         self.collection = CollectionWords.of(
-            statistics, self.words, counts=collection, word_counts=word_counts
+            statistics, self.counted, counts=collection, word_counts=word_counts
         )
         self.pieces, self.saturation, self.contrast = pieces, saturation, check_contrast(contrast)
         self.temperature, self.set_most_tokens = temperature, set_most_tokens
-        self.each_epoch, self.masking, self.length, self.seed = resample == "epoch", masking, length, seed
+        self.each_epoch, self.length, self.seed = resample == "epoch", length, seed
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Token rows to the arrays of ``masked_texts``, the texts' words, and the places of the texts.
 
         ``token_words``, (N, L), which of a text's distinct words a token counts for, -1 for none;
         ``word_spans``, (2, N, W), first token and one past the last of a word's first occurrence in
-        ``clean_ids``, both 0 where there is no word; ``word_shares``, (N, W), P(w|C); ``places``, (N, 2),
-        epoch and index.
+        ``clean_ids``, both 0 where there is no word to draw; ``word_counted``, (N, W), whether there is
+        something to normalise over; ``word_shares``, (N, W), P(w|C); ``places``, (N, 2), epoch and index;
+        ``read``, (N,), False for a text passed over.
         """
         texts = self.texts(examples)
         token_words, firsts, shares = zip(*(self._words(text) for text in texts), strict=True)
@@ -115,11 +135,20 @@ class ContrastiveTermWords(MaskedPretraining):
         word_shares = torch.ones(spans[0].shape)
         for place, share in enumerate(shares):
             word_shares[place, : len(share)] = torch.from_numpy(share)
-        return self.masked(texts, self.generators(examples, MASKS)) | {
+        batch = self.masks.of(texts, self.tokenizer, self.generators(examples, MASKS))
+        to_draw = [
+            (len(text), int((first[:, 1] > 0).sum())) for text, first in zip(texts, firsts, strict=True)
+        ]
+        skips = zip(to_draw, self.generators(examples, SKIPS), strict=True)
+        read = torch.tensor([not self.short.skipped(*sizes, generator=skip) for sizes, skip in skips])
+        batch["labels"][~read] = IGNORED
+        return batch | {
             "token_words": padded(token_words, value=-1),
             "word_spans": torch.stack(spans),
+            "word_counted": padded([np.ones(len(first)) for first in firsts], value=0).bool(),
             "word_shares": word_shares,
             "places": torch.tensor([(example["epoch"], example["index"]) for example in examples]),
+            "read": read,
         }
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -138,13 +167,13 @@ class ContrastiveTermWords(MaskedPretraining):
         first, end = batch["word_spans"]  # (N, W) each
         there = end > 0
         attention = word_attention(attention, batch["token_words"], words=there.shape[1])  # (N, W)
-        how = {"saturation": self.saturation, "contrast": self.contrast}
+        how = {"saturation": self.saturation, "contrast": self.contrast, "counted": batch["word_counted"]}
         contrasts = contrastive_term_scores(attention, batch["word_shares"], there, **how)
         pairs, pieces = [], []
-        numbers = (contrasts.double(), first, end, batch["clean_ids"], batch["places"])
-        for c, a, b, ids, (epoch, index) in zip(*(one.cpu().numpy() for one in numbers), strict=True):
+        numbers = (contrasts.double(), first, end, batch["clean_ids"], batch["places"], batch["read"])
+        for c, a, b, ids, (epoch, index), read in zip(*(one.cpu().numpy() for one in numbers), strict=True):
             words = [ids[i:j] for i, j in zip(a.tolist(), b.tolist(), strict=True) if j > 0]
-            c = c[: len(words)]
+            c = c[b > 0] if read else c[:0]
             generator = np.random.default_rng((self.seed, SETS, epoch if self.each_epoch else 0, index))
             pairs.append(self.sampling.drawn(c / self.temperature, c, generator=generator))
             pieces.append(words)
@@ -152,11 +181,17 @@ class ContrastiveTermWords(MaskedPretraining):
         return {name: array.to(first.device) for name, array in sets.items()}
 
     def _words(self, text: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Word of each token of the framed text, (n + 2,); first occurrences in it, (W, 2); shares, (W,)."""
-        spans = self.words.spans(text)
+        """Word of each token of the framed text, (n + 2,); first occurrences in it, (W, 2), 0 for what is
+        counted only; shares, (W,)."""
+        spans = self.counted.spans(text)
         first, numbers = distinct(text, spans)
         token_words = np.full(len(text) + 2, -1)
         for (start, end), word in zip((spans + 1).tolist(), numbers.tolist(), strict=True):
             token_words[start : start + 1 if self.pieces == "first" else end] = word
-        shares = self.collection.probabilities([text[a:b] for a, b in first.tolist()])
-        return token_words, first + 1, np.minimum(shares, 1.0)  # [CLS] takes position 0
+        shares = np.minimum(self.collection.probabilities([text[a:b] for a, b in first.tolist()]), 1.0)
+        drawable = np.isin(first[:, 0], self.words.spans(text)[:, 0])
+        first = np.where(drawable[:, None], first + 1, 0)  # [CLS] takes position 0
+        if self.over_all:
+            token_words[[0, -1]] = len(first), len(first) + 1
+            first, shares = np.append(first, [[0, 0], [0, 0]], axis=0), np.append(shares, [1.0, 1.0])
+        return token_words, first, shares

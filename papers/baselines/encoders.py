@@ -13,8 +13,8 @@ from repro.recipe import Objective
 from repro.recipe.request import Request
 
 ICT = Objective("ict", 1, "papers.baselines.inverse_cloze:InverseCloze")
-PROP = Objective("prop", 1, "papers.baselines.representative_words:RepresentativeWords")
-B_PROP = Objective("b-prop", 1, "papers.baselines.contrastive_term_words:ContrastiveTermWords")
+PROP = Objective("prop", 2, "papers.baselines.representative_words:RepresentativeWords")
+B_PROP = Objective("b-prop", 2, "papers.baselines.contrastive_term_words:ContrastiveTermWords")
 SEED = Objective("seed", 1, "papers.baselines.weak_decoder:WeakDecoder")
 SIMCSE = Objective("simcse", 1, "papers.baselines.dropout_contrast:DropoutContrast")
 
@@ -43,6 +43,7 @@ def prop(request: Request) -> Node:
     """Pre-train PROP: prefer the word set likelier under the text's language model (COSTA §2.2, §4.3.2)."""
     ask = request.reading
     options = _preference(request, "prop") | {
+        "stop_words": stop_words(request),
         "smoothing": ask("prop-smoothing"),
         "collection": ask("prop-collection-model"),
         "candidate_words": ask("prop-candidates"),
@@ -55,7 +56,10 @@ def prop(request: Request) -> Node:
 def b_prop(request: Request) -> Node:
     """Pre-train B-PROP: PROP with word sets drawn from what [CLS] attends to (COSTA §4.3.2)."""
     ask = request.reading
+    stopped = ask("b-prop-stop-words") == "stop-words"
     options = _preference(request, "b-prop") | {
+        "stop_words": stop_words(request) if stopped else [],
+        "normalise_over": ask("b-prop-normalisation"),
         "pieces": ask("b-prop-attention"),
         "saturation": ask("b-prop-saturation"),
         **ask("b-prop-contrast"),
@@ -101,6 +105,9 @@ def _preference(request: Request, name: str) -> dict[str, Any]:
         "set_size": ask("word-set-size"),
         "set_most_tokens": 64,  # a guard: six words seldom have ten pieces each
         "repeats": ask("word-set-repeats")[name],
+        "ties": ask("word-set-ties"),
+        "set_words": ask("word-set-words"),
+        **ask("short-text-skipping")[name],
         "resample": ask("word-set-resampling"),
         "word_counts": ask("word-counts-of-pieces"),
         "similarity": ask("preference-similarity"),
@@ -109,8 +116,7 @@ def _preference(request: Request, name: str) -> dict[str, Any]:
         "weight": ask("preference-weight"),
         "contrastive_input": ask("preference-input"),
         "mlm_reduction": ask("baseline-mlm-reduction"),
-        "masking": ask("mlm-masking"),
-        "stop_words": stop_words(request),
+        "masking": ask("preference-masking"),
     }
 
 

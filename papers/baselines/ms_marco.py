@@ -85,9 +85,8 @@ class FineTuning:
             "passage": lambda: self.passage_model(encoder),
         }[ask("low-resource-documents")]()
         documents, kept = recipe.corpus("msmarco-document"), ask("hard-negative-depth")
-        run = recipe.bm25(
-            documents, recipe.queries(DOCUMENTS), **ask("bm25-document-parameters"), depth=kept["depth"]
-        )
+        tuned = ask("bm25-document-parameters")["dev"]
+        run = recipe.bm25(documents, recipe.queries(DOCUMENTS), **tuned, depth=kept["depth"])
         negatives = recipe.mine(run, recipe.qrels(DOCUMENTS), **kept, seed=self._seed())
         how = self._optimisation(epochs=ask("low-resource-training")["epochs"])
         return self._documents().tuned(start, self._sample(negatives, queries, sample), how)

@@ -20,15 +20,17 @@ def bm25(
 
     Args:
         parameters: id of the reading whose value is ``{k1, b, multifield}``.
-        document_parameters: the same for MS MARCO documents, where a row has both kinds of column.
+        document_parameters: the same for MS MARCO documents, whose value says it of ``dev`` and of ``trec``.
         recall: id of the reading that says which recall a column of R@k or Success@k holds in this row.
         identical_ids: id of the reading that says whether a hit with the query's own id is left out.
     """
     documents = recipe.corpus(request.collection)
     topics = recipe.queries(request.dataset)
-    if document_parameters is not None and request.collection == "msmarco-document":
-        parameters = document_parameters
     score_columns(request, recall)
     if identical_ids is not None:
         request.score_with(ignore_identical_ids=request.reading(identical_ids))
-    return recipe.bm25(documents, topics, **request.reading(parameters), depth=DEPTH)
+    if document_parameters is not None and request.collection == "msmarco-document":
+        used = request.reading(document_parameters)["trec" if "trec" in request.dataset else "dev"]
+    else:
+        used = request.reading(parameters)
+    return recipe.bm25(documents, topics, **used, depth=DEPTH)

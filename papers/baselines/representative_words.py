@@ -1,6 +1,7 @@
 """PROP as a bi-encoder: pre-training by representative words prediction and masked language modelling."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -8,12 +9,14 @@ from torch import nn
 
 from papers.baselines.collection_words import CollectionWords
 from papers.baselines.word_set_preference import PreferenceLoss
+from papers.baselines.word_set_pretraining import ShortTexts, TextMasks
 from papers.baselines.word_sets import RESAMPLINGS, SetSampling, set_arrays
 from repro.errors import UsageError, check_known, unknown
 from repro.nn.masked_pretraining import MaskedPretraining
+from repro.nn.token_cross_entropy import IGNORED
 from repro.nn.words import Words, distinct
 
-SETS, MASKS = 0, 1  # streams of random numbers
+SETS, MASKS, SKIPS = 0, 1, 2  # streams of random numbers
 AVERAGE = "average"
 
 
@@ -33,7 +36,8 @@ class RepresentativeWords(MaskedPretraining):
     (seed, epoch, index).
 
     Args, beside those that are attributes of ``MaskedPretraining``; the tokenizer is a WordPiece one:
-        pairs, set_size_mean, set_size, repeats: see ``SetSampling``.
+        pairs, set_size_mean, set_size, repeats, ties: see ``SetSampling``.
+        masking: see ``TextMasks``.
         set_most_tokens: tokens of a set, without [CLS] and [SEP].
         resample: ``once`` or ``epoch``.
         smoothing: mu, or ``average``, the mean number of words in a text (reading: prop-smoothing).
@@ -44,13 +48,16 @@ class RepresentativeWords(MaskedPretraining):
             says, with t this number; null for as often (reading: prop-subsampling).
         similarity, scores, margin, weight, contrastive_input, mlm_reduction: see ``PreferenceLoss``.
         stop_words: words in no set.
+        set_words: ``letters`` for words of letters only, or ``words``, see ``Words.of``.
+        skip_share, skip_below, fewest_words: see ``ShortTexts``; a text that an epoch passes over stays in
+            its batch and adds to no loss.
         statistics: folder of term statistics over the training texts.
         seed: of sets and masks.
     """
 
     name = "prop"
-    version = 1
-    token_lengths = ("set_most_tokens",)
+    version = 2
+    token_lengths = ("set_most_tokens", "skip_below")
 
     def __init__(
         self,
@@ -62,6 +69,7 @@ class RepresentativeWords(MaskedPretraining):
         set_size: str,
         set_most_tokens: int,
         repeats: bool,
+        ties: str,
         resample: str,
         smoothing: float | str,
         collection: str,
@@ -74,8 +82,12 @@ class RepresentativeWords(MaskedPretraining):
         weight: float,
         contrastive_input: str,
         mlm_reduction: str,
-        masking: dict[str, float],
+        masking: dict[str, Any],
         stop_words: list[str],
+        set_words: str,
+        skip_share: float,
+        skip_below: int,
+        fewest_words: int,
         statistics: Path,
         length: int,
         seed: int,
@@ -84,25 +96,31 @@ class RepresentativeWords(MaskedPretraining):
         check_known("resampling", resample, valid=RESAMPLINGS)
         self.encoder, self.tokenizer = model, tokenizer
         self.loss = PreferenceLoss(similarity, scores, margin, weight, contrastive_input, mlm_reduction)
-        self.sampling = SetSampling(pairs, set_size_mean, set_size, repeats)
-        self.words = Words.of(tokenizer, stop_words)
+        self.sampling = SetSampling(pairs, set_size_mean, set_size, repeats, ties)
+        self.short, self.masks = ShortTexts(skip_share, skip_below, fewest_words), TextMasks(**masking)
+        self.words = Words.of(tokenizer, stop_words, kind=set_words)
         self.collection = CollectionWords.of(
             statistics, self.words, counts=collection, word_counts=word_counts
         )
         self.mu = _mu(smoothing, self.collection.words_a_text)
         self.candidate_words, self.subsampling = candidate_words, subsampling
         self.set_most_tokens, self.each_epoch = set_most_tokens, resample == "epoch"
-        self.masking, self.length, self.seed = masking, length, seed
+        self.length, self.seed = length, seed
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Token rows to the arrays of ``masked_texts`` and of ``set_arrays``."""
-        texts, pairs, pieces = self.texts(examples), [], []
+        texts, pairs, pieces, skipped = self.texts(examples), [], [], []
         generators = self.generators(examples, SETS, each_epoch=self.each_epoch)
-        for text, generator in zip(texts, generators, strict=True):
+        skips = self.generators(examples, SKIPS)
+        for text, generator, skip in zip(texts, generators, skips, strict=True):
             words, likelihoods, log_weights = self.candidates(text, generator=generator)
-            pairs.append(self.sampling.drawn(log_weights, likelihoods, generator=generator))
+            drawn = self.sampling.drawn(log_weights, likelihoods, generator=generator)
+            own = len(distinct(text, self.words.spans(text))[0])
+            skipped.append(self.short.skipped(len(text), own, generator=skip))
+            pairs.append([None] * len(drawn) if skipped[-1] else drawn)
             pieces.append(words)
-        batch = self.masked(texts, self.generators(examples, MASKS))
+        batch = self.masks.of(texts, self.tokenizer, self.generators(examples, MASKS))
+        batch["labels"][torch.tensor(skipped)] = IGNORED
         return batch | set_arrays(pairs, pieces, tokenizer=self.tokenizer, most=self.set_most_tokens)
 
     def candidates(

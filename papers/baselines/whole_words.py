@@ -65,10 +65,12 @@ class WholeWords:
         rate: float,
         generator: np.random.Generator,
         already: np.ndarray | None = None,
+        quota: str = "all",
+        most: int | None = None,
     ) -> np.ndarray:
         """Whole words, in random order, until a quota of tokens is met.
 
-        The quota is ``rate`` times all n tokens, rounded half to even, at least one. A word with more tokens
+        The quota is ``rate`` times a count, rounded half to even, at least one. A word with more tokens
         than are left of it is passed over and the next one tried, so that it is met exactly wherever the
         words left allow; the rule is that of Google's BERT, as transformers and Condenser have it.
 
@@ -77,15 +79,23 @@ class WholeWords:
             rate: in 0..1.
             generator: the only source of randomness.
             already: (n,), tokens of words chosen before, which count towards the quota and stay chosen.
+            quota: of what it is a share: ``all`` n tokens; those of the ``text``, without [CLS] and [SEP],
+                where no special token can be chosen; or the text's ``words``.
+            most: the largest quota, None for any.
 
         Returns:
             (n,) bool; False at every special token.
         """
         words = self.numbers(input_ids)
         sizes = np.bincount(words[words >= 0]).tolist()
-        left = max(1, round(rate * len(input_ids)))
+        counts = {"all": len(input_ids), "text": int((words >= 0).sum()), "words": len(sizes)}
+        left = max(1, round(rate * counts[quota]))
+        left = left if most is None else min(most, left)
         taken = np.zeros(len(sizes) + 1, bool)  # the last is that of [CLS] and [SEP], number -1
         order = generator.permutation(len(sizes))
+        if quota == "text":
+            specials = np.unique(words[self.special[input_ids] & (words >= 0)])
+            order = order[~np.isin(order, specials)]
         if already is not None:
             taken[words[already]] = True
             left -= int(already.sum())
@@ -99,12 +109,18 @@ class WholeWords:
         return taken[words] & ~self.special[input_ids]
 
     def drawn(
-        self, input_ids: np.ndarray, *, unit: str, rate: float, generator: np.random.Generator
+        self,
+        input_ids: np.ndarray,
+        *,
+        unit: str,
+        rate: float,
+        generator: np.random.Generator,
+        quota: str = "all",
     ) -> np.ndarray:
         """Tokens to mask by ``whole-word``, see ``chosen``, or ``bernoulli``, each by itself with
         probability ``rate``: (n,) to (n,) bool, False at every special token."""
         if unit == "whole-word":
-            return self.chosen(input_ids, rate=rate, generator=generator)
+            return self.chosen(input_ids, rate=rate, generator=generator, quota=quota)
         return (generator.random(len(input_ids)) < rate) & ~self.special[input_ids]
 
 

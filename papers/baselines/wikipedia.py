@@ -35,8 +35,7 @@ def pretrained(
         model=bert(request),
         length=length,
         policy=ask("chunking"),
-        titles=ask("wikipedia-titles"),
-        separator=" ",  # BERT reads a line's end as a space
+        **ask("wikipedia-titles"),
         fewest_tokens=ask("wikipedia-cleaning"),
     )
     return recipe.pretrain(

@@ -12,6 +12,7 @@ from repro.nn.text import padded
 
 SIZES = ("positive", "plus-one")
 RESAMPLINGS = ("once", "epoch")
+TIES = ("again", "second")
 TRIES = 10  # draws of a pair whose sets come out equally likely, before it is given up
 
 
@@ -25,15 +26,19 @@ class SetSampling:
         size: ``positive``, a draw of 0 is drawn again; ``plus-one``, every draw is one more.
         repeats: whether a set may have a word twice. One drawn from no more words than it is to have may in
             any case.
+        ties: two sets with the same score: ``again`` draws both again, ``second`` prefers the second, as the
+            released code does (reading: word-set-ties).
     """
 
     pairs: int
     size_mean: float
     size: str
     repeats: bool
+    ties: str
 
     def __post_init__(self):
         check_known("size of a word set", self.size, valid=SIZES)
+        check_known("treatment of equal word sets", self.ties, valid=TIES)
         if self.pairs < 1:
             raise UsageError(f"there are {self.pairs} pairs of word sets for a text; give at least 1")
         if not 0 < self.size_mean < math.inf:
@@ -53,8 +58,8 @@ class SetSampling:
     ) -> list[tuple[np.ndarray, np.ndarray] | None]:
         """P pairs of sets of words 0..W-1, each with the preferred set first.
 
-        The preferred set is the one with the higher sum of scores. Where both have the same there is no
-        preference: both sets are drawn again, and after ``TRIES`` draws the pair is None.
+        The preferred set is the one with the higher sum of scores. Where both have the same and ``ties`` is
+        ``again``, both sets are drawn again, and after ``TRIES`` draws the pair is None.
 
         Args:
             log_weights: (W,), of the distribution, up to a constant.
@@ -70,7 +75,7 @@ class SetSampling:
             left, right = _sets(log_weights, size, repeats, generator)
             # in one order of addition, so that the same words always have the same sum
             above = scores[np.sort(left)].sum() - scores[np.sort(right)].sum()
-            if above != 0:
+            if above != 0 or self.ties == "second":
                 return (left, right) if above > 0 else (right, left)
         return None
 

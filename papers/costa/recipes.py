@@ -94,7 +94,9 @@ def candidates_map(request: Request, *, encoder: str) -> Node:
     request = Request(dataset, request.choices, request.seed)
     tuning = _tuning(request, encoder)
     ask, start = request.reading, _encoder(request, encoder)
-    model = tuning.few_passages(start, queries=1000, sample=0, **ask("figure-3-training"))
+    model = tuning.few_passages(
+        start, queries=1000, sample=ask("figure-3-sample"), **ask("figure-3-training")
+    )
     run = tuning.passages().search(model, dataset, depth=1000)
     passages, topics = run.inputs["passages"], run.inputs["queries"]
     if ask("figure-3-candidates") != "own":

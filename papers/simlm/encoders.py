@@ -13,7 +13,7 @@ SIMLM = Objective("simlm", 2, "papers.simlm.replaced_language_modelling:Replaced
 ENC_DEC_MLM = Objective("enc-dec-mlm", 1, "papers.simlm.enc_dec_mlm:EncoderDecoderMaskedLanguageModel")
 ENC_DEC_RTD = Objective("enc-dec-rtd", 2, "papers.simlm.enc_dec_rtd:EncoderDecoderReplacedTokenDetection")
 AUTOENCODER = Objective("autoencoder", 1, "papers.simlm.autoencoder:AutoEncoder")
-CONDENSER = Objective("condenser", 1, "papers.baselines.condenser:Condenser")
+CONDENSER = Objective("condenser", 2, "papers.baselines.condenser:Condenser")
 MLM = Objective("pair-mlm", 1, "papers.simlm.mlm:PairMaskedLanguageModel")
 ENCODER_RATE, DECODER_RATE = 0.3, 0.5  # Table 11
 LENGTH = 144  # Table 11
@@ -104,6 +104,7 @@ def condenser(request: Request) -> Node:
         "masking": {"rate": 0.3, **ask("condenser-masking")},
         "unit": ask("condenser-unit"),
         **ask("condenser-variant"),
+        "quota": ask("condenser-quota"),
         "late": ask("condenser-late-loss"),
     }
     return _pretrained(request, CONDENSER, options)

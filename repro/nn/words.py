@@ -7,6 +7,10 @@ from collections.abc import Collection
 
 import numpy as np
 
+from repro.errors import check_known
+
+KINDS = ("words", "letters", "marks")
+
 
 @dataclasses.dataclass(frozen=True)
 class Words:
@@ -19,6 +23,7 @@ class Words:
             letter or digit, which the tokeniser parts from words but which are none.
         stop_words: lower-case words that are left out.
         stops: (V,), entries that are such a word by themselves.
+        foreign: (V,), entries with which no word found here is written, wherever they stand in it.
     """
 
     pieces: tuple[str, ...]
@@ -26,22 +31,30 @@ class Words:
     barred: np.ndarray
     stop_words: frozenset[str]
     stops: np.ndarray
+    foreign: np.ndarray
 
     @classmethod
-    def of(cls, tokenizer, stop_words: Collection[str]) -> Words:
-        """Made for the vocabulary of a BERT tokenizer."""
+    def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
+        """Made for the vocabulary of a BERT tokenizer; ``kind`` is one of KINDS.
+
+        ``words`` have a letter or digit at their beginning, ``letters`` are words of nothing but letters, and
+        ``marks`` are all of it: words, and marks too.
+        """
+        check_known("kind of words", kind, valid=KINDS)
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         continues = np.array([entry.startswith("##") for entry in entries])
         pieces = tuple(entry.removeprefix("##").lower() for entry in entries)
         barred = np.array([not any(character.isalnum() for character in piece) for piece in pieces])
+        barred &= kind != "marks"
         barred[tokenizer.all_special_ids] = True
+        foreign = np.array([kind == "letters" and not piece.isalpha() for piece in pieces])
         words = frozenset(word.lower() for word in stop_words)
-        return cls(pieces, continues, barred, words, np.array([piece in words for piece in pieces]))
+        return cls(pieces, continues, barred, words, np.array([piece in words for piece in pieces]), foreign)
 
     @property
     def alone(self) -> np.ndarray:
         """(V,), entries that are a word by themselves and no stop word."""
-        return ~(self.continues | self.barred | self.stops)
+        return ~(self.continues | self.barred | self.stops | self.foreign)
 
     def spans(self, input_ids: np.ndarray) -> np.ndarray:
         """Every whole word of a text, in its order, as often as it occurs.
@@ -62,6 +75,8 @@ class Words:
             word = "".join(self.pieces[piece] for piece in input_ids[first[place] : end[place]].tolist())
             kept[place] = word not in self.stop_words
         kept &= (end - first > 1) | ~self.stops[input_ids[first]]
+        so_far = np.append(0, np.cumsum(self.foreign[input_ids]))
+        kept &= so_far[end] == so_far[first]
         return np.stack((first, end), axis=1)[kept]
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from repro.errors import UsageError
 from repro.nn.words import Words, distinct
 from tests.tiny_models import MARKS, tiny_text, tiny_tokenizer
 
@@ -61,3 +62,27 @@ def test_occurrences_of_a_word_have_its_number(words):
         assert [text(row[a:b]) for a, b in first.tolist()] == list(dict.fromkeys(written))
         assert [text(row[slice(*first[number].tolist())]) for number in numbers] == written
         assert (np.diff(first[:, 0]) > 0).all()
+
+
+class Entries(list):
+    """A WordPiece vocabulary without a model, its first entry special."""
+
+    all_special_ids = (0,)
+
+    def convert_ids_to_tokens(self, numbers):
+        return [self[number] for number in numbers]
+
+
+def test_words_may_be_of_letters_only_or_take_in_marks():
+    entries = Entries(["[UNK]", "the", "king", "##s", ",", "18", "b", "##2"])
+    row = np.array([1, 2, 3, 4, 5, 6, 7, 5, 3, 0])
+    found = {
+        kind: ["".join(entries[n] for n in row[a:b]) for a, b in Words.of(entries, [], kind=kind).spans(row)]
+        for kind in ("words", "letters", "marks")
+    }
+    assert found["words"] == ["the", "king##s", "18", "b##2", "18##s"]
+    assert found["letters"] == ["the", "king##s"]
+    assert found["marks"] == ["the", "king##s", ",", "18", "b##2", "18##s"]
+    assert Words.of(entries, [], kind="letters").alone.nonzero()[0].tolist() == [1, 2, 6]
+    with pytest.raises(UsageError, match="no kind of words 'digits'"):
+        Words.of(entries, [], kind="digits")

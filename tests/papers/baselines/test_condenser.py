@@ -20,6 +20,7 @@ from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 OPTIONS = {
     "masking": {"rate": 0.3, "mask": 0.8, "random": 0.1},
     "unit": "whole-word",
+    "quota": "text",
     "head_layers": 2,
     "early_share": 0.5,
     "late": True,
@@ -112,7 +113,7 @@ def test_masks_are_of_whole_words_to_a_quota_or_of_tokens():
     for place, row in enumerate(texts):
         size = len(row["input_ids"]) + 2
         chosen = (batch["labels"][place, :size] != IGNORED).numpy()
-        assert chosen.sum() == round(0.3 * size)
+        assert chosen.sum() == round(0.3 * (size - 3))  # [CLS], [SEP] and the [SEP] after the title
         ids = np.concatenate(([2], row["input_ids"], [3]))
         numbers = words.numbers(ids)
         assert all(len(set(chosen[numbers == n])) == 1 for n in range(numbers.max() + 1))

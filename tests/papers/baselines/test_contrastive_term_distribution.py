@@ -64,6 +64,17 @@ def test_a_row_without_words_has_zeros_and_nothing_masked_counts():
     torch.testing.assert_close(contrastive_term_scores(attention, collection, mask, **how), found)
 
 
+def test_what_cannot_be_drawn_can_take_its_share_all_the_same():
+    attention, collection, mask = numbers()
+    mask[:, 3:] = False
+    attention[:, 3:] = attention[:, :3]  # as much again on what cannot be drawn
+    how = {"saturation": 0.01, "contrast": "cross-entropy"}
+    alone = contrastive_term_scores(attention, collection, mask, **how)
+    shared = contrastive_term_scores(attention, collection, mask, counted=torch.ones_like(mask), **how)
+    torch.testing.assert_close(shared * 2, alone)
+    assert (shared[:, 3:] == 0).all()
+
+
 def test_attention_of_a_word_is_the_sum_over_its_tokens():
     attention = torch.tensor([[0.5, 0.1, 0.2, 0.15, 0.05], [0.4, 0.3, 0.2, 0.1, 0.0]], dtype=torch.float64)
     words = torch.tensor([[-1, 0, 1, 0, -1], [-1, 1, 1, -1, -1]])

@@ -25,6 +25,7 @@ OPTIONS = {
     "set_size": "positive",
     "set_most_tokens": 16,
     "repeats": False,
+    "ties": "again",
     "resample": "epoch",
     "pieces": "sum",
     "saturation": 0.01,
@@ -38,8 +39,13 @@ OPTIONS = {
     "weight": 1.0,
     "contrastive_input": "masked",
     "mlm_reduction": "mean",
-    "masking": {"rate": 0.15, "mask": 0.8, "random": 0.1},
+    "masking": {"rate": 0.15, "mask": 0.8, "random": 0.1, "unit": "whole-word", "most": 60},
     "stop_words": list(FUNCTION_WORDS),
+    "set_words": "letters",
+    "normalise_over": "drawable",
+    "skip_share": 0.0,
+    "skip_below": 0,
+    "fewest_words": 0,
     "length": 48,
     "seed": 7,
 }
@@ -118,7 +124,7 @@ def test_the_starting_model_draws_the_sets_however_far_the_training_is(statistic
 
 
 def test_no_gradient_reaches_the_words_that_were_only_attended_to(statistics):
-    b_prop = objective(statistics, masking=OPTIONS["masking"] | {"rate": 0.0})
+    b_prop = objective(statistics, masking=OPTIONS["masking"] | {"rate": 0.0, "unit": "bernoulli"})
     batch = b_prop.collate(rows(count=2))
     batch["masked_ids"] = torch.full_like(batch["masked_ids"], 9)  # the text that L_ROP sees
     found = b_prop.word_sets(batch)
@@ -141,7 +147,7 @@ def test_sets_depend_on_the_text_its_index_and_the_epoch(statistics):
 
 
 def test_texts_without_words_have_no_pairs(statistics):
-    b_prop = objective(statistics, masking=OPTIONS["masking"] | {"rate": 0.0})
+    b_prop = objective(statistics, masking=OPTIONS["masking"] | {"rate": 0.0, "unit": "bernoulli"})
     empty = {"input_ids": ids("the of , and ."), "index": 0, "epoch": 0}
     assert b_prop(b_prop.collate([empty, empty])) == {}
     mixed = b_prop.collate([empty, rows(count=2)[1]])

@@ -24,6 +24,7 @@ OPTIONS = {
     "set_size": "positive",
     "set_most_tokens": 16,
     "repeats": True,
+    "ties": "again",
     "resample": "epoch",
     "smoothing": "average",
     "collection": "document-frequency",
@@ -36,8 +37,12 @@ OPTIONS = {
     "weight": 1.0,
     "contrastive_input": "masked",
     "mlm_reduction": "mean",
-    "masking": {"rate": 0.15, "mask": 0.8, "random": 0.1},
+    "masking": {"rate": 0.15, "mask": 0.8, "random": 0.1, "unit": "whole-word", "most": 60},
     "stop_words": list(FUNCTION_WORDS),
+    "set_words": "letters",
+    "skip_share": 0.0,
+    "skip_below": 0,
+    "fewest_words": 0,
     "length": 48,
     "seed": 7,
 }
@@ -128,7 +133,7 @@ def test_sets_depend_on_seed_index_and_epoch_only(statistics):
 
 
 def test_texts_without_words_have_no_pairs(statistics):
-    prop = objective(statistics, masking=OPTIONS["masking"] | {"rate": 0.0})
+    prop = objective(statistics, masking=OPTIONS["masking"] | {"rate": 0.0, "unit": "bernoulli"})
     empty = {"input_ids": ids("the of , and ."), "index": 0, "epoch": 0}
     batch = prop.collate([empty, empty])
     assert not batch["pair_mask"].any() and prop(batch) == {}

@@ -134,3 +134,26 @@ def test_a_vocabulary_without_words_is_refused():
     letters = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE({"a": 0, "b": 1}, [])))
     with pytest.raises(UsageError, match="cannot be told in a BPE vocabulary"):
         WholeWords.of(letters)
+
+
+@pytest.mark.parametrize(("quota", "count"), [("all", 9), ("text", 7), ("words", 5)])
+def test_the_quota_is_a_share_of_all_tokens_of_the_text_or_of_its_words(quota, count):
+    ids = framed(tiny_tokenizer(), "bridges, the castles of")  # 7 tokens, 5 words
+    words = WholeWords.of(tiny_tokenizer())
+    for rate in (0.3, 0.5, 0.7):
+        sizes = {
+            int(words.chosen(ids, rate=rate, generator=np.random.default_rng(seed), quota=quota).sum())
+            for seed in range(40)
+        }
+        assert max(sizes) == max(1, round(rate * count))
+    capped = words.chosen(ids, rate=0.9, generator=np.random.default_rng(0), quota=quota, most=2)
+    assert capped.sum() == 2
+
+
+def test_a_special_token_takes_nothing_of_a_quota_of_the_text():
+    tokenizer = tiny_tokenizer()
+    words, ids = WholeWords.of(tokenizer), framed(tokenizer, "zzz the zzz of")
+    for seed in range(50):
+        how = {"rate": 0.5, "generator": np.random.default_rng(seed)}
+        chosen = words.chosen(ids, quota="text", **how)
+        assert tokenizer.convert_ids_to_tokens(ids[chosen]) in (["the", "of"],)

@@ -9,7 +9,7 @@ from papers.baselines.word_sets import SetSampling, _sets, set_arrays
 from repro.errors import UsageError
 from tests.tiny_models import tiny_tokenizer
 
-SAMPLING = {"pairs": 5, "size_mean": 3.0, "size": "positive", "repeats": True}
+SAMPLING = {"pairs": 5, "size_mean": 3.0, "size": "positive", "repeats": True, "ties": "again"}
 
 
 def sampling(**changes) -> SetSampling:
@@ -106,3 +106,15 @@ def test_sets_are_written_in_the_order_drawn_and_cut():
 def test_wrong_settings_are_usage_errors(changes, said):
     with pytest.raises(UsageError, match=said):
         sampling(**changes)
+
+
+def test_of_two_sets_with_one_score_the_second_is_preferred_or_both_are_drawn_again():
+    scores = np.zeros(4)
+    assert sampling().drawn(scores, scores, generator=np.random.default_rng(1)) == [None] * 5
+    pairs = sampling(ties="second").drawn(scores, scores, generator=np.random.default_rng(1))
+    first = np.random.default_rng(1)
+    size = sampling().sizes(first)[0]
+    left, right = _sets(scores, int(size), True, first)
+    assert pairs[0][0].tolist() == right.tolist() and pairs[0][1].tolist() == left.tolist()
+    with pytest.raises(UsageError, match="no treatment of equal word sets 'first'"):
+        sampling(ties="first")

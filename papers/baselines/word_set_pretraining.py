@@ -1,0 +1,80 @@
+"""Texts of both representative-word objectives: which an epoch passes over, and how they are masked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from papers.baselines.whole_words import UNITS, WholeWords, covered
+from repro.errors import UsageError, check_known
+from repro.nn.masking import masked_texts
+from repro.nn.text import padded
+from repro.nn.token_cross_entropy import IGNORED
+
+
+@dataclasses.dataclass(frozen=True)
+class ShortTexts:
+    """The texts that an epoch passes over (reading: short-text-skipping).
+
+    Attributes:
+        share: of the texts with fewer than ``below`` tokens, the probability that one is passed over.
+        below: in tokens, without [CLS] and [SEP].
+        fewest_words: texts with fewer distinct words to draw are passed over always.
+    """
+
+    share: float
+    below: int
+    fewest_words: int
+
+    def __post_init__(self):
+        if not 0 <= self.share <= 1:
+            raise UsageError(f"the share of short texts passed over is {self.share}; give one in 0..1")
+
+    def skipped(self, tokens: int, words: int, *, generator: np.random.Generator) -> bool:
+        """Whether a text of so many tokens and distinct words is passed over."""
+        return (generator.random() < self.share and tokens < self.below) or words < self.fewest_words
+
+
+@dataclasses.dataclass(frozen=True)
+class TextMasks:
+    """BERT's masking by the unit that a reading says (reading: preference-masking).
+
+    Attributes:
+        unit: ``whole-word``, for a quota of ``rate`` times the text's words, at most ``most`` tokens, or
+            ``bernoulli``, every token by itself.
+        rate, mask, random: see ``masked_tokens``.
+        most: null for any number.
+    """
+
+    rate: float
+    mask: float
+    random: float
+    unit: str
+    most: int | None
+
+    def __post_init__(self):
+        check_known("masking unit", self.unit, valid=UNITS)
+
+    def of(
+        self, texts: Sequence[np.ndarray], tokenizer, generators: Sequence[np.random.Generator]
+    ) -> dict[str, torch.Tensor]:
+        """The four arrays of ``masked_texts``, (N, L) int64."""
+        hiding = {"mask": self.mask, "random": self.random}
+        if self.unit == "bernoulli":
+            return masked_texts(texts, tokenizer=tokenizer, generators=generators, rate=self.rate, **hiding)
+        words = WholeWords.of(tokenizer)
+        clean = [np.concatenate(([tokenizer.cls_token_id], text, [tokenizer.sep_token_id])) for text in texts]
+        hidden, labels = [], []
+        for ids, generator in zip(clean, generators, strict=True):
+            chosen = words.chosen(ids, rate=self.rate, generator=generator, quota="words", most=self.most)
+            hidden.append(covered(ids, chosen, tokenizer=tokenizer, generator=generator, **hiding))
+            labels.append(np.where(chosen, ids, IGNORED))
+        return {
+            "clean_ids": padded(clean, value=tokenizer.pad_token_id),
+            "masked_ids": padded(hidden, value=tokenizer.pad_token_id),
+            "labels": padded(labels, value=IGNORED),
+            "attention_mask": padded([np.ones_like(ids) for ids in clean], value=0),
+        }

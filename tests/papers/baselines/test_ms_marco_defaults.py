@@ -1,0 +1,52 @@
+"""What the default readings give the rows of two papers on MS MARCO."""
+
+from __future__ import annotations
+
+import pytest
+
+from papers.baselines.recipes import bm25
+from papers.baselines.two_stage import TITLED, marco_passages
+from repro.manifest.papers import paper as read_paper
+from repro.nn.text import passage_inputs
+from repro.recipe.request import Choices, Request
+from repro.running.measurement import readings_for
+from repro.stages.sample import places
+from tests.tiny_models import tiny_tokenizer
+
+TREC = "msmarco-document/trec-dl-2019/judged"
+
+
+def choices(paper: str, **given) -> Choices:
+    return Choices(readings_for(read_paper(paper), "papers.baselines.recipes:bm25"), **given)
+
+
+@pytest.mark.parametrize("paper", ["costa", "cpdae"])
+@pytest.mark.parametrize(("dataset", "k1", "b"), [("msmarco-document/dev", 4.46, 0.82), (TREC, 0.9, 0.4)])
+def test_bm25_on_documents_has_the_setting_that_gives_the_published_column(paper, dataset, k1, b):
+    node = bm25(Request(dataset, choices(paper)), document_parameters="bm25-document-parameters")
+    assert (node.params["k1"], node.params["b"]) == (k1, b)
+
+
+@pytest.mark.parametrize("paper", ["costa", "cpdae"])
+def test_few_queries_are_drawn_at_random_and_three_times_anew(paper):
+    how = choices(paper).value("low-resource-sample")
+    drawn = [places(10_000, queries=100, sample=sample, **how) for sample in range(3)]
+    assert how["method"] == "random" and all(len(one) == 100 for one in drawn)
+    assert (
+        len({place for one in drawn for place in one}) > 290
+    )  # nor a block: two blocks share all or nothing
+    assert max(max(one) - min(one) for one in drawn) > 9000
+
+
+@pytest.mark.parametrize("paper", ["costa", "cpdae", "cotmae_v2", "simlm"])
+def test_a_passage_without_a_title_keeps_the_separator_before_its_text(paper, tmp_path):
+    titles = tmp_path / TITLED
+    titles.mkdir(parents=True)
+    (titles / "corpus.jsonl").write_text("")
+    request = Request("msmarco-passage/dev/small", choices(paper, data=tmp_path))
+    untitled = marco_passages(request).params["untitled"]
+    tokenizer = tiny_tokenizer()
+    for separator in ("[SEP]", "pair"):
+        inputs = passage_inputs(tokenizer, [untitled], ["the king"], length=16, separator=separator)
+        tokens = tokenizer.convert_ids_to_tokens(inputs["input_ids"][0])
+        assert tokens == ["[CLS]", "[SEP]", "the", "king", "[SEP]"]
