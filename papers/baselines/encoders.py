@@ -103,7 +103,7 @@ def _preference(request: Request, name: str) -> dict[str, Any]:
         "pairs": ask("word-set-pairs"),
         "set_size_mean": 3.0,
         "set_size": ask("word-set-size"),
-        "set_most_tokens": 64,  # a guard: six words seldom have ten pieces each
+        "set_most_tokens": ask("word-set-length"),
         "repeats": ask("word-set-repeats")[name],
         "ties": ask("word-set-ties"),
         "set_words": ask("word-set-words"),

@@ -15,7 +15,10 @@ from repro.running.requirements import Machine
 from repro.running.scale import scale
 
 DATA = ("evaluate", "corpus", "queries", "qrels")  # stages whose parameters name data and measures
-NO_SETTINGS = ("dataset", "identity", "source", "revision", "kind", "objective.path", "objective.version")
+NO_SETTINGS = (
+    *("dataset", "identity", "source", "revision", "kind", "objective.path", "objective.version"),
+    "options.stop_words",  # a list of words out of a file: data, which a reading names
+)
 WARMUPS = ("warmup_ratio", "warmup_steps")  # two forms of one setting: the one that is 0 says nothing
 
 
@@ -43,7 +46,9 @@ class PlannedRow:
 
 
 def planned_rows(source: Paper, place: str = "") -> list[PlannedRow]:
-    """Every row of a paper that has a recipe, as planned at full; the suite's own studies state nothing.
+    """Every row of a paper that has a recipe, as planned at full.
+
+    Of the suite's own studies and rows of reference no paper states anything.
 
     Args:
         place: the beginning of ids, to which the rows are limited.
@@ -61,7 +66,8 @@ def planned_rows(source: Paper, place: str = "") -> list[PlannedRow]:
 def _plan(source: Paper, places: tuple[str, ...]) -> Plan:
     """The plan at full of the cells and exhibits of some places, as on a machine without data."""
     tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
-    cells = [cell for cell in cells_of(source, tables) if is_measured(cell) and begins(cell.id, places)]
+    measured = [cell for cell in cells_of(source, tables) if is_measured(cell) and begins(cell.id, places)]
+    cells = [cell for cell in measured if cell.row.role != "reference"]
     shown = [item for item in exhibits((source.name,), ()) if begins(item.id, places)]
     return plan(cells, scale=scale("full"), machine=Machine(), exhibits=shown)
 
