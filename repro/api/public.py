@@ -6,7 +6,7 @@ from repro.api.measurement import measure
 from repro.api.papers import PublishedPaper, PublishedTable, paper, papers, table
 from repro.api.scores import EncoderScores, RunScores, evaluate
 from repro.api.selection import Selection, select
-from repro.api.statements import audit, claims, records
+from repro.api.statements import audit, claims, records, references
 from repro.manifest.cells import Cell, cell
 from repro.running.workspace import Workspace
 
@@ -29,6 +29,7 @@ __all__ = [
     "paper",
     "papers",
     "records",
+    "references",
     "select",
     "table",
 ]

@@ -7,6 +7,7 @@ from repro.api.listing import Listing
 from repro.judging.audit.collected import altered_records
 from repro.judging.audit.collected import audit as findings
 from repro.judging.audit.findings import Finding, ordered
+from repro.judging.audit.references import Reference, listed
 from repro.judging.claims.judged import Judged, judged_at
 from repro.judging.settings.held import Held, held
 from repro.manifest.papers import Paper, paper, papers
@@ -54,6 +55,18 @@ def settings(*names: str) -> Listing[Held]:
     return Listing(
         [item for source in _sources(names) for item in held(source)], line=Held.as_json, index="row"
     )
+
+
+def references(*names: str) -> Listing[Reference]:
+    """What the texts point at (tables, equations, sections, works) and their reference lists, with verdicts.
+
+    Args:
+        names: of papers; all of them without a name.
+
+    Raises UsageError for an unknown paper, ManifestError for a broken references.yaml.
+    """
+    every = [reference for source in _sources(names) for reference in listed(source)]
+    return Listing(every, line=asdict, index="paper")
 
 
 def records(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Record]:

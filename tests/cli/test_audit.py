@@ -49,3 +49,11 @@ def test_a_record_that_proves_itself_altered_is_an_error_of_its_paper(repro, fol
     assert (row["severity"], row["places"]) == ("error", [f"{path}:1"]) and row["says"].startswith("altered")
     assert repro("audit", "costa", "--strict").status == 1
     assert "record" not in {row["kind"] for row in repro("audit", "simlm", "--json").json}
+
+
+def test_references_are_counted_by_verdict_and_the_right_ones_listed_too(repro):
+    said = repro("audit", "costa", "--references").out
+    assert "135 pointers (114 right" in said and "absent: the last number is 9" in said
+    rows = repro("audit", "costa", "--references", "--json").json
+    assert {"paper", "at", "means", "to", "verdict", "why", "against", "reading"} == set(rows[0])
+    assert {row["verdict"] for row in rows} == {"right", "wrong", "partly", "absent"}

@@ -5,20 +5,30 @@ from collections import Counter
 import click
 
 
-@click.command("audit", epilog="\b\nExamples:\n  repro audit\n  repro audit PAPER --strict --json")
+@click.command(
+    "audit", epilog="\b\nExamples:\n  repro audit --strict --json\n  repro audit PAPER --references"
+)
 @click.argument("names", metavar="[PAPER]...", nargs=-1)
 @click.option("--strict", is_flag=True, help="Exit with status 1 when there are errors.")
+@click.option(
+    "--references",
+    is_flag=True,
+    help="All that the texts point at, with its verdict, in place of the findings.",
+)
 @click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
 @click.option("--json", "as_json", is_flag=True, help="One object per finding.")
-def command(names, strict, results, as_json):
+def command(names, strict, references, results, as_json):
     """List what does not fit in papers, and records that prove themselves altered; nothing is measured.
 
     Averages that do not recompute, bold numbers that are not the best, sentences and marks that their table
     contradicts, systems published with several values, wrong references, misleading words. Each finding says
     what it is held against: the paper alone, its released code, another paper, a third party.
     """
+    if references:
+        return _references(names, as_json=as_json)
     from repro.api.statements import audit
     from repro.cli.printing import emit_json, table
+    from repro.judging.audit.findings import HELD_AGAINST
     from repro.running.workspace import Workspace
 
     findings = audit(*names, workspace=Workspace.open(None, results))
@@ -27,11 +37,46 @@ def command(names, strict, results, as_json):
     else:
         for name in dict.fromkeys(finding.paper for finding in findings):
             own = [f for f in findings if f.paper == name]
-            rows = [[f.severity, f.kind, f.against, _places(f), _misfit(f)] for f in own]
+            rows = [[f.severity, f.kind, HELD_AGAINST[f.against], _places(f), _misfit(f)] for f in own]
             head = ["severity", "kind", "held against", "places and values", "what does not fit"]
             table(f"{name}: {_count(own)}", head, rows)
         print(_count(findings))
     return int(strict and any(finding.severity == "error" for finding in findings))
+
+
+def _references(names, *, as_json: bool) -> None:
+    """Print every pointer and every entry of the reference lists; those that are right say no more."""
+    from dataclasses import asdict
+
+    from repro.api.statements import references
+    from repro.cli.printing import emit_json, table
+
+    every = references(*names)
+    if as_json:
+        return emit_json([asdict(reference) for reference in every])
+    for name in dict.fromkeys(r.paper for r in every):
+        own = [r for r in every if r.paper == name]
+        rows = [[r.at, r.means, r.to, _verdict(r)] for r in own]
+        table(f"{name}: {_numbers(own)}", ["where", "taken for", "points at", "verdict"], rows)
+    print(_numbers(every))
+
+
+def _verdict(reference) -> str:
+    from repro.judging.audit.findings import HELD_AGAINST
+
+    against = "" if reference.against == "paper" else f" (by {HELD_AGAINST[reference.against]})"
+    told = f" (reading {reference.reading})" if reference.reading else ""
+    return f"{reference.verdict}: {reference.why}{against}{told}" if reference.why else reference.verdict
+
+
+def _numbers(references) -> str:
+    """How many pointers and entries there are, by verdict."""
+    told = []
+    for kind, is_entry in (("pointers", False), ("entries of reference lists", True)):
+        verdicts = Counter(r.verdict for r in references if (r.at == "references") == is_entry)
+        parts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common())
+        told.append(f"{verdicts.total()} {kind} ({parts})")
+    return "; ".join(told)
 
 
 def _count(findings) -> str:

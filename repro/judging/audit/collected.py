@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from repro.judging.audit.agreement import disagreements
 from repro.judging.audit.findings import Finding, ordered, told_once
 from repro.judging.audit.notes import Notes, notes
+from repro.judging.audit.reference_findings import of_references, other_numbers
 from repro.judging.audit.tables import findings
 from repro.manifest.papers import Paper, papers
 from repro.store.results import Results
@@ -27,8 +28,10 @@ def audit(sources: list[Paper]) -> list[Finding]:
 def each(sources: list[Paper], known: Notes) -> Iterator[Finding]:
     """Every finding by itself, before those of one fact are joined."""
     yield from disagreements(sources, known)
+    yield from other_numbers(sources)
     for source in sources:
         yield from findings(source)
+        yield from of_references(source)
 
 
 def _papers(finding: Finding) -> set[str]:

@@ -9,6 +9,13 @@ from repro.manifest.schema import Against
 
 SEVERITIES = ("error", "doubt", "note")
 HeldAgainst = Literal[Against, "record"]
+HELD_AGAINST = {
+    "paper": "the paper alone",
+    "code": "its released code",
+    "another paper": "another paper",
+    "third party": "a third party",
+    "record": "the record itself",
+}
 
 
 @dataclass(frozen=True)

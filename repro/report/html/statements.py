@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from repro.judging.audit.findings import Finding
+from repro.judging.audit.findings import HELD_AGAINST, Finding
 from repro.judging.claims.judged import Judged
 from repro.judging.claims.measures import FAILS, HOLDS, UNTESTED
 from repro.judging.claims.statements import Judgement
@@ -12,13 +12,6 @@ from repro.report.html.elements import Content, Markup, by_scale, el, identifier
 from repro.report.html.sections import Part
 
 STATES = {"fails": ("fail", "✕"), "holds": ("pass", "✓"), "untested": ("none", "·")}
-HELD_AGAINST = {
-    "paper": "the paper alone",
-    "code": "its released code",
-    "another paper": "another paper",
-    "third party": "a third party",
-    "record": "the record itself",
-}
 SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none", "·")}
 
 

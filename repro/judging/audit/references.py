@@ -1,0 +1,123 @@
+"""The references.yaml of each paper: what its text points at, and whether that is what it is taken for."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from pydantic import Field
+
+from repro.manifest import yaml_file
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Against
+from repro.manifest.yaml_file import Strict
+
+Outcome = Literal["right", "absent", "wrong", "partly"]
+OUTCOMES = get_args(Outcome)
+
+
+class Faulty(Strict):
+    """What may be wrong with a pointer or with an entry of the reference list.
+
+    Attributes:
+        verdict: right; absent (there is no such thing), wrong (it is or says another thing), partly.
+        why: the reason of any verdict but right.
+        against: what the verdict rests on.
+    """
+
+    verdict: Outcome = "right"
+    why: str = ""
+    against: Against = "paper"
+
+
+class Work(Faulty):
+    """An entry of the reference list; ``work`` is one name for the same work in all papers."""
+
+    work: str
+    arxiv: str = ""
+    note: str = ""
+
+
+class Pointer(Faulty):
+    """One sentence that points at something, or at several things that are equally right or wrong.
+
+    Attributes:
+        at: where the sentence stands.
+        as_: what it takes the thing for, restated; the name of a work where it names a system.
+        to: keys of the reference list, tables, figures, equations, sections.
+        reading: the reading that tells the same fact; the finding is then its.
+    """
+
+    at: str
+    as_: str = Field(alias="as")
+    to: tuple[str | int, ...]
+    reading: str = ""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What it points at, as text."""
+        return tuple(map(str, self.to))
+
+
+class References(Strict):
+    """The content of references.yaml; works by their keys in the paper's list."""
+
+    works: dict[str, Work] = Field(default_factory=dict)
+    pointers: tuple[Pointer, ...] = ()
+
+
+def references_of(source: Paper) -> References:
+    """The references of a paper, none without the file. Raises ManifestError with file and line."""
+    path = source.folder / "references.yaml"
+    if not path.exists():
+        return References()
+
+    def faults(content: References) -> Iterator[yaml_file.Fault]:
+        for part, items in (("pointers", enumerate(content.pointers)), ("works", content.works.items())):
+            for place, item in items:
+                if (item.verdict == "right") == bool(item.why):
+                    yield (part, place), "needs `why` where the verdict is not right, and only there"
+        for number, pointer in enumerate(content.pointers):
+            for target in pointer.targets:
+                if not _is_part(target) and target not in content.works:
+                    yield ("pointers", number, "to"), f"{target!r} is no key of `works`"
+            if pointer.reading and pointer.reading not in source.readings:
+                yield ("pointers", number, "reading"), f"{source.name} has no reading {pointer.reading!r}"
+
+    return yaml_file.read(path, References, faults=faults)
+
+
+def _is_part(target: str) -> bool:
+    """Whether a target is a part of the paper and not a work."""
+    return target.startswith(("Table ", "Figure ", "Eq. ", "Algorithm ", "§", "App. "))
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One pointer at one thing, or one entry of the reference list, with its verdict.
+
+    Attributes:
+        at: where it stands, ``references`` for an entry of the list.
+        means: what it is taken for.
+        to: what it points at; of an entry, its key.
+        reading: the reading that tells the same fault; empty where none does.
+    """
+
+    paper: str
+    at: str
+    means: str
+    to: str
+    verdict: str
+    why: str
+    against: str
+    reading: str = ""
+
+
+def listed(source: Paper) -> Iterator[Reference]:
+    """Every pointer of a paper, a line for each thing that it points at, then its reference list."""
+    known = references_of(source)
+    for pointer in known.pointers:
+        said = pointer.verdict, pointer.why, pointer.against, pointer.reading
+        for target in pointer.targets:
+            yield Reference(source.name, pointer.at, pointer.as_, target, *said)
+    for key, work in known.works.items():
+        yield Reference(source.name, "references", work.work, key, work.verdict, work.why, work.against)

@@ -1,0 +1,92 @@
+"""Every pointer of every text is in references.yaml, and each fault is a finding or a reading."""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from repro.judging.audit.collected import audit, each
+from repro.judging.audit.notes import notes
+from repro.judging.audit.references import references_of
+from repro.manifest.papers import papers
+from tests.papers.pointers import body, names, numbers, parts
+
+ROOT = Path(__file__).resolve().parents[2]
+EVERY = sorted(name for name, source in papers().items() if (source.folder / "references.yaml").exists())
+NUMBERED = {"costa", "cpdae"}
+
+
+def _of(name):
+    return references_of(papers()[name])
+
+
+def _text(name):
+    folder = Path(os.environ.get("REPRO_TEST_PAPERS", ROOT.parent / "shared" / "papers"))
+    path = folder / f"{name}.txt"
+    if not path.exists():
+        pytest.skip(f"{path} is not there; REPRO_TEST_PAPERS may name another folder")
+    return body(path.read_text(encoding="utf-8"))
+
+
+def test_every_paper_has_its_references():
+    assert sorted(name for name, source in papers().items() if source.claims) == EVERY
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_pointer_of_the_text_is_listed_as_often_as_it_stands_there(name):
+    text = _text(name)
+    there = parts(text) + (numbers(text) if name in NUMBERED else names(text))
+    assert Counter(target for pointer in _of(name).pointers for target in pointer.targets) == there
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_pointer_that_means_a_work_by_name_is_right_where_it_points_at_that_work(name):
+    known = _of(name)
+    named = {work.work for work in known.works.values()}
+    for pointer in known.pointers:
+        works = {known.works[target].work for target in pointer.targets if target in known.works}
+        if pointer.as_ in named and works:
+            assert (pointer.as_ in works) == (pointer.verdict == "right"), pointer
+
+
+@pytest.mark.parametrize(
+    ("name", "pointers", "right"),
+    [("costa", 135, 114), ("cpdae", 66, 57), ("cotmae_v2", 181, 168), ("simlm", 120, 118)],
+)
+def test_the_verdicts_are_counted(name, pointers, right):
+    verdicts = Counter(pointer.verdict for pointer in _of(name).pointers for _ in pointer.targets)
+    assert verdicts.total() == pointers and verdicts["right"] == right
+
+
+def test_each_fault_is_one_finding_or_a_reading():
+    findings = {finding.id: finding for finding in each(list(papers().values()), notes())}
+    for name in EVERY:
+        for pointer in _of(name).pointers:
+            if pointer.verdict != "right":
+                to = ", ".join(pointer.targets)
+                told = [
+                    f for i, f in findings.items() if i == f"{name}/reference/{pointer.at}/{to}/{pointer.as_}"
+                ]
+                assert len(told) == (not pointer.reading), pointer
+
+
+@pytest.mark.parametrize(
+    ("identifier", "severity", "words"),
+    [
+        ("costa/work/12", "error", "second time"),
+        ("costa/reference/§5.5/14/fine-tuning on samples of the training queries", "error", "SimCSE"),
+        ("simlm/work/Craswell+ 2020b", "error", "of the overview of 2019"),
+        ("cotmae_v2/work/Craswell+ 2020b", "error", "of the overview of 2019"),
+        (
+            "cpdae/reference/§2/§4.2/such methods (SimCSE, COSTA, Sentence-BERT) do not suit documents",
+            "error",
+            "alone",
+        ),
+        ("simlm/reference/App. A/§4.1/hyper-parameters of fine-tuning BERT and RoBERTa", "error", "Table 13"),
+        ("cotmae_v2/reference/§1/Liu & Shao 2022/auto-regressive decoders", "error", "§2.1"),
+    ],
+)
+def test_a_known_fault_of_the_references_is_found(identifier, severity, words):
+    [finding] = [f for f in audit(list(papers().values())) if f.id == identifier]
+    assert finding.severity == severity and words in finding.says and finding.kind == "reference"
