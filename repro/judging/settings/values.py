@@ -67,7 +67,7 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
     """
     try:
         stated = published(setting, row)
-        filled = _of_reading(setting.reading, readings) if setting.reading else None
+        filled, offered = _of_reading(setting.reading, readings) if setting.reading else (None, [])
     except ReproError as error:
         return Expected(fault=str(error))
     if _disagree(setting, stated) and not setting.reading:
@@ -75,11 +75,37 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
         return Expected(fault=says)
     if setting.departs:
         value = setting.planned
+        if _is_number(value) and not _known(value, [stated, setting.released, *offered]):
+            says = f"neither text, script nor reading {setting.reading!r} has {value}; correct planned"
+            return Expected(fault=says)
     elif setting.is_published:
         value = stated
     else:
         value = setting.released if setting.released is not None else filled
+    if unknown := _not_offered([stated, setting.released], value, offered):
+        says = f"no choice of reading {setting.reading!r} has {unknown[0]}, which is stated; correct either"
+        return Expected(fault=says)
     return Expected(_listed(value) if _is_set(value) else value, _is_set(value))
+
+
+def _not_offered(stated: list[Any], wanted: Any, offered: list[Any]) -> list[str]:
+    """The stated numbers that no choice of the reading has, where a choice has the value wanted in the plan.
+
+    A stated number that the plan does not have is so held against the reading that tells why.
+    """
+    if not all(_known(value, offered) for value in _listed(wanted)):
+        return []
+    given = [one for value in stated for one in _listed(value)]
+    return [_comparable(one) for one in given if _is_number(one) and not _known(one, offered)]
+
+
+def _known(value: Any, values: list[Any]) -> bool:
+    """Whether a value is one of others, or of the sets among them."""
+    return _comparable(value) in {_comparable(one) for listed in values for one in _listed(listed)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _disagree(setting: Setting, stated: Any) -> bool:
@@ -89,19 +115,28 @@ def _disagree(setting: Setting, stated: Any) -> bool:
     return not Expected(_listed(stated), set_of=True).is_met_by(_listed(setting.released))
 
 
-def _of_reading(name: str, readings: Mapping[str, Reading]) -> Any:
-    """The value, or the value under a key, of the default choice. Raises UsageError where there is none."""
+def _of_reading(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:
+    """The value, or the value under a key, of the default choice, and those of all choices that have one.
+
+    Raises UsageError where the default choice has none.
+    """
     known = [r for r in readings if f"{name}.".startswith(f"{r}.")]
     if not known:
         raise UsageError(f"the row rests on no reading {name!r}; name one of `repro readings`")
     identifier = max(known, key=len)
-    reading = readings[identifier]
+    reading, keys = readings[identifier], [*filter(None, name[len(identifier) + 1 :].split("."))]
     value = reading.choices[reading.default]
-    for key in filter(None, name[len(identifier) + 1 :].split(".")):
-        check_known(
-            f"value of reading {identifier!r}", key, valid=value if isinstance(value, Mapping) else ()
-        )
+    for key in keys:
+        valid = value if isinstance(value, Mapping) else ()
+        check_known(f"value of reading {identifier!r}", key, valid=valid)
         value = value[key]
+    return value, [_below(choice, keys) for choice in reading.choices.values()]
+
+
+def _below(value: Any, keys: list[str]) -> Any:
+    """What lies under keys in a value, one below the other; None where nothing does."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
 

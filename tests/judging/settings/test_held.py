@@ -28,15 +28,10 @@ def training(learning_rate=2e-5, **more):
     return Node("finetune", params, {"model": BACKBONE, "training_set": mined})
 
 
+CHOICES = {"temperature": {"a": {"tau": 0.1}, "b": {"tau": 1}}, "epochs": {"a": 3, "b": 4}}
 READINGS = {
-    "temperature": Reading(
-        id="temperature",
-        kind="silence",
-        where="",
-        paper="",
-        choices={"a": {"tau": 0.1}, "b": {"tau": 1}},
-        default="a",
-    )
+    name: Reading(id=name, kind="silence", where="", paper="", choices=choices, default="a")
+    for name, choices in CHOICES.items()
 }
 SETTINGS = {
     "learning_rate": {"published": 2.0e-5, "where": "§4"},
@@ -137,8 +132,25 @@ def test_a_departure_needs_a_reading_of_the_row(judge):
     with pytest.raises(ManifestError, match="without a reading; name the reading in force"):
         judge({"epochs": departing})
     assert failures(judge({"epochs": departing | {"reading": "other"}})) == [("training", "epochs")]
-    found = judge({"epochs": departing | {"reading": "temperature"}})
+    found = judge({"epochs": departing | {"reading": "epochs"}})
     assert [item.state for item in found if item.parameter == "epochs"] == ["departs"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "says"),
+    [
+        ({"published": 5, "planned": 3}, "no choice of reading 'epochs' has 5"),
+        (
+            {"published": 4, "planned": 3, "released": 2, "script": "code:x"},
+            "no choice of reading 'epochs' has 2",
+        ),
+        ({"published": 3, "released": 2, "script": "code:x"}, "no choice of reading 'epochs' has 2"),
+        ({"published": 4, "planned": 2}, "neither text, script nor reading 'epochs' has 2"),
+    ],
+)
+def test_what_the_plan_does_not_have_is_held_against_the_choices_of_the_reading(judge, stated, says):
+    found = judge({"epochs": {"where": "§4", "reading": "epochs"} | stated})
+    assert next(item.says for item in found if item.fails).startswith(says)
 
 
 def test_a_silence_is_filled_by_a_part_of_the_default_choice(judge):

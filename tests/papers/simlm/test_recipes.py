@@ -36,6 +36,11 @@ def test_trainings_for_questions_follow_the_number_of_devices(devices, together)
     assert {node.params["options"]["weight"] for node in retrievers} == {1 / together}
     (student,) = objectives(run, "distillation")
     assert student.params["options"]["weight"] == 1 / together  # alpha is 1 in the script
+    whole = made(
+        recipes.corpus_row, QUESTIONS, corpus=None, readings=readings | {"nq-loss-scale": "whole-batch"}
+    )
+    weights = {node.params["options"]["weight"] for node in objectives(whole, "cosine-contrastive")}
+    assert weights == {1.0}
 
 
 def test_the_teacher_for_questions_as_print_has_it():
