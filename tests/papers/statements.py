@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 from repro.judging.claims.measures import FAILS
 from repro.judging.claims.places import Places
 from repro.judging.claims.statements import statements
 from repro.judging.claims.values import Published
 from repro.manifest.claims_schema import Claim
 from repro.manifest.papers import papers
+
+RUN = 8  # words in sequence that would be the paper's own
+
+
+def runs(text: str) -> set[tuple[str, ...]]:
+    """Every eight words in sequence."""
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    return {tuple(words[i : i + RUN]) for i in range(len(words) - RUN + 1)}
 
 
 def sentences(name: str) -> list[Claim]:

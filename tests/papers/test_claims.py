@@ -10,7 +10,7 @@ import yaml
 
 from repro.judging.claims.places import Places
 from repro.manifest.papers import papers
-from tests.papers.statements import contradicted_in_print, sentences
+from tests.papers.statements import contradicted_in_print, runs, sentences
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERY = sorted(name for name, source in papers().items() if (source.folder / "claims.yaml").exists())
@@ -18,7 +18,6 @@ PATH = re.compile(r"(?:\w+:)?[\w-]+(?:/[\w.-]+){1,2}")
 RELATIONS = {"above", "not_below"}
 BESIDE_ROWS = RELATIONS | {"every", "best", "best_or_tied", "best_count", "tied_count", "rank", "argbest"}
 BESIDE_ROWS |= {"same_order", "significantly_above", "student"}
-RUN = 8  # words in sequence that would be the paper's own
 
 
 def _judged(name):
@@ -61,15 +60,6 @@ def _paper_text(name):
     if not path.exists():
         pytest.skip(f"{path} is not there; REPRO_TEST_PAPERS may name another folder")
     return path.read_text(encoding="utf-8")
-
-
-def _words(text):
-    return re.findall(r"[a-z0-9]+", text.lower())
-
-
-def _runs(text):
-    words = _words(text)
-    return {tuple(words[i : i + RUN]) for i in range(len(words) - RUN + 1)}
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -121,10 +111,10 @@ def test_about_lists_the_tables_whose_cells_are_used(name):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_no_claim_is_in_the_papers_words(name):
-    printed = _runs(_paper_text(name))
+    printed = runs(_paper_text(name))
     assert len(printed) > 3000
     for claim in sentences(name):
-        assert not _runs(claim.says) & printed, claim.id
-        assert not _runs(claim.note) & printed, claim.id
-        assert not _runs(claim.assumed) & printed, claim.id
-        assert not _runs(claim.beyond) & printed, claim.id
+        assert not runs(claim.says) & printed, claim.id
+        assert not runs(claim.note) & printed, claim.id
+        assert not runs(claim.assumed) & printed, claim.id
+        assert not runs(claim.beyond) & printed, claim.id

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from repro.judging.audit.collected import audit, each
-from repro.judging.audit.notes import notes
+from repro.judging.audit.notes import notes, notes_of
 from repro.judging.audit.references import references_of
 from repro.manifest.papers import papers
 from tests.papers.pointers import body, names, numbers, parts
+from tests.papers.statements import runs
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERY = sorted(name for name, source in papers().items() if (source.folder / "references.yaml").exists())
@@ -90,3 +91,14 @@ def test_each_fault_is_one_finding_or_a_reading():
 def test_a_known_fault_of_the_references_is_found(identifier, severity, words):
     [finding] = [f for f in audit(list(papers().values())) if f.id == identifier]
     assert finding.severity == severity and words in finding.says and finding.kind == "reference"
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_nothing_is_said_in_the_papers_words(name):
+    printed = runs(_text(name))
+    assert len(printed) > 3000
+    known = _of(name)
+    said = [text for p in known.pointers for text in (p.as_, p.why)]
+    said += [text for w in known.works.values() for text in (w.why, w.note)]
+    said += [word.says for word in notes_of(papers()[name]).wording]
+    assert not [text for text in said if runs(text) & printed]

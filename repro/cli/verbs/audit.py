@@ -87,7 +87,7 @@ def _count(findings) -> str:
 
 def _places(finding) -> str:
     """Places one a line; of a sentence or reading only where it stands, its words are in the next column."""
-    if finding.kind in ("misprint", "conflict"):
+    if finding.kind in ("misprint", "conflict", "reference"):
         pairs = [(finding.places[0], ""), *zip(finding.places[1:], finding.values[1:], strict=True)]
     elif finding.kind in ("claim", "bold", "mark") and finding.places[0].count("/") != 3:
         pairs = [(finding.places[0], "")]

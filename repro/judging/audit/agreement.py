@@ -24,14 +24,15 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
         for cell in numeric_cells(source):
             if cell.column.dataset and cell.column.measure:
                 of_it = configurations.setdefault(notes.configuration(cell), {})
-                of_it.setdefault(_scored(cell), []).append(cell)
+                of_it.setdefault(scored(cell), []).append(cell)
     for name, by_measure in configurations.items():
         unlike = {key: cells for key, cells in by_measure.items() if _disagree(cells)}
         if unlike:
             yield _finding(name, unlike)
 
 
-def _scored(cell: Cell) -> Scored:
+def scored(cell: Cell) -> Scored:
+    """The data set and measure of a cell; success counts as recall, under whose name it is published."""
     return cell.column.dataset, cell.column.measure.replace(_SUCCESS, "R@")
 
 
@@ -75,7 +76,7 @@ def _finding(configuration: str, unlike: dict[Scored, list[Cell]]) -> Finding:
 
 
 def _is_misquoted(cell: Cell, makers: list[Cell]) -> bool:
-    return any(_scored(cell) == _scored(m) and differ(cell, m) for m in makers)
+    return any(scored(cell) == scored(m) and differ(cell, m) for m in makers)
 
 
 def _is_run_again(cells: list[Cell]) -> bool:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from repro.judging.audit.agreement import disagreements
 from repro.judging.audit.findings import Finding, ordered, told_once
-from repro.judging.audit.notes import Notes, notes
+from repro.judging.audit.namesakes import conventions, namesakes
+from repro.judging.audit.notes import Notes, notes, notes_of
 from repro.judging.audit.reference_findings import of_references, other_numbers
 from repro.judging.audit.tables import findings
 from repro.manifest.papers import Paper, papers
@@ -29,9 +30,18 @@ def each(sources: list[Paper], known: Notes) -> Iterator[Finding]:
     """Every finding by itself, before those of one fact are joined."""
     yield from disagreements(sources, known)
     yield from other_numbers(sources)
+    yield from namesakes(sources, known)
+    yield from conventions(sources, known)
     for source in sources:
         yield from findings(source)
         yield from of_references(source)
+        yield from _wording(source)
+
+
+def _wording(source: Paper) -> Iterator[Finding]:
+    for word in notes_of(source).wording:
+        where = source.name, f"{source.name}/wording/{word.id}", (f"{source.name}/{word.where}",), ("",)
+        yield Finding(word.severity, "wording", word.against, *where, word.says)
 
 
 def _papers(finding: Finding) -> set[str]:

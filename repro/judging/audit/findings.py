@@ -54,13 +54,14 @@ class Finding:
 
     def explained(self, why: str) -> Finding:
         """The same with more known of it."""
-        return replace(self, explanation="; ".join(dict.fromkeys(filter(None, [self.explanation, why]))))
+        known = [*self.explanation.split("; "), *why.split("; ")]
+        return replace(self, explanation="; ".join(dict.fromkeys(filter(None, known))))
 
     def with_other(self, other: Finding) -> Finding:
         """The same fact told once: this one's sentence, the graver severity, the places and words of both."""
         places = dict(zip(self.places, self.values, strict=True))
         for place, value in zip(other.places, other.values, strict=True):
-            places.setdefault(place, value)
+            places.setdefault(place, "" if value in other.says else value)  # a sentence is told once
         severity = min(self.severity, other.severity, key=SEVERITIES.index)
         both = replace(self, severity=severity, places=tuple(places), values=tuple(places.values()))
         return both.explained(other.says).explained(other.explanation)
