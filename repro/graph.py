@@ -17,6 +17,7 @@ from typing import Any
 from repro.stage_table import STAGES
 
 STORE_FORMAT = 1
+MISSING_FILE = "missing_file"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,19 @@ def _fingerprints(value: Node | tuple[Node, ...]) -> str | list[str]:
 def canonical(value: Any) -> str:
     """JSON with sorted keys and no spaces: equal values give equal text. NaN is refused."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def missing_file(file: str) -> dict[str, str]:
+    """The value of a parameter that a file below REPRO_DATA would give, which is not here: to plan with."""
+    return {MISSING_FILE: file}
+
+
+def missing_files(value: Any) -> list[str]:
+    """The files that a parameter, or something within it, would have been read from."""
+    if isinstance(value, Mapping):
+        within = [file for inner in value.values() for file in missing_files(inner)]
+        return [value[MISSING_FILE]] if MISSING_FILE in value else within
+    return []
 
 
 def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) -> list[Node]:

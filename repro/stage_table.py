@@ -51,7 +51,7 @@ STAGES: dict[str, StageSpec] = {
     "vocabulary": _spec("tokenizer", {"corpus": "corpus"}),
     "initialise": _spec("model", {"tokenizer": "tokenizer"}),
     "backbone": _spec("model", {"stand_in?": "model"}, ignored=("source",), needs=("checkpoint",)),
-    "released": _spec("model", ignored=("source",), needs=("checkpoint",)),
+    "released": _spec("model", {"stand_in?": "model"}, ignored=("source",), needs=("checkpoint",)),
     "tokenize": _spec("tokens", {"corpus": "corpus", "model": "model"}, needs=("splitter",)),
     "term_statistics": _spec("term_statistics", {"tokens": "tokens", "model": "model"}),
     "pretrain": _spec(

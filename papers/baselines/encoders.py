@@ -73,6 +73,7 @@ def seed(request: Request) -> Node:
     """Pre-train SEED: a weak auto-regressive decoder of three layers and span 2 (COSTA §2.2)."""
     ask = request.reading
     options = {
+        "decoder": ask("seed-decoder"),
         "decoder_layers": 3,
         **ask("seed-span"),
         "encoder_input": ask("seed-encoder-input"),

@@ -5,7 +5,10 @@ Our own list, for machines without the one which reading ``word-stop-list`` pref
 degree), and what a tokeniser leaves of their contractions.
 """
 
+from repro.graph import missing_file
 from repro.recipe.request import Request
+
+LIST = "lists/stopwords.txt"  # below REPRO_DATA, a word a line
 
 FUNCTION_WORDS = tuple(
     """
@@ -27,10 +30,16 @@ FUNCTION_WORDS = tuple(
 )
 
 
-def stop_words(request: Request) -> list[str]:
-    """reading: word-stop-list. The union of two lists if the user has it, else the function words above."""
+def stop_words(request: Request) -> list[str] | dict[str, str]:
+    """The words that reading ``word-stop-list`` leaves out: the union of two lists, or the words above.
+
+    Without the file of the union the words above stand in below full scale; at full scale the list is named
+    as missing, which a plan says.
+    """
     if request.reading("word-stop-list") == "nltk-and-inquery":
-        file = request.choices.original("word-stop-list", "lists/stopwords.txt", otherwise="function-words")
+        file = request.choices.original("word-stop-list", LIST, otherwise="function-words")
+        if file is not None and not file.exists():
+            return missing_file(LIST)
         if file is not None:
             lines = file.read_text(encoding="utf-8").splitlines()
             return sorted({line.strip().lower() for line in lines if line.strip()})

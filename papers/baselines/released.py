@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from papers.baselines.ms_marco import score_columns
-from papers.baselines.two_stage import TITLED, marco_passages
+from papers.baselines.two_stage import marco_passages
 from repro import recipe
 from repro.errors import check_known
 from repro.graph import Node
@@ -17,10 +17,15 @@ FILE = Path(__file__).with_suffix(".yaml")
 DEPTH = 1000  # every recall in the four papers' tables is at 1,000 or less
 
 
-def retriever(request: Request, *, system: str, recall: str | None = None) -> Node:
+def retriever(
+    request: Request, *, system: str, recall: str | None = None, stand_in: Node | None = None
+) -> Node:
     """The ranking by a released checkpoint, used as its own documentation says (released.yaml).
 
-    ``recall`` is the id of the reading that says which recall a column of R@k or Success@k holds in this row.
+    Args:
+        recall: id of the reading that says which recall a column of R@k or Success@k holds in this row.
+        stand_in: the retriever trained here, in a row that is measured with its authors' own checkpoint only
+            where a reading says so; it takes its place below full scale.
 
     Raises UsageError for a system that has no entry.
     """
@@ -32,7 +37,9 @@ def retriever(request: Request, *, system: str, recall: str | None = None) -> No
         request.score_with(ignore_identical_ids=request.reading("dense-identical-ids"))
     used = _conventions(entry)
     models = tuple(
-        checkpoint(weights.model, revision=weights.revision, kind=used.kind, pooling=used.pooling)
+        checkpoint(
+            weights.model, revision=weights.revision, kind=used.kind, pooling=used.pooling, stand_in=stand_in
+        )
         for weights in (entry.passages, entry.queries or entry.passages)
     )
     topics = recipe.queries(request.dataset)
@@ -56,10 +63,7 @@ def _conventions(entry: Released) -> Conventions:
 
 
 def _documents(request: Request, used: Conventions) -> Node:
-    """The request's collection; MS MARCO passages with titles if the encoder reads them and they are here."""
+    """The request's collection; MS MARCO passages with titles if the encoder reads them."""
     if request.collection != "msmarco-passage" or used.separator is None:
         return recipe.corpus(request.collection)
-    if "passage-titles" in request.choices.readings:
-        return marco_passages(request)
-    titled = request.choices.data and (request.choices.data / TITLED / "corpus.jsonl").exists()
-    return recipe.corpus(TITLED if titled else request.collection)
+    return marco_passages(request)

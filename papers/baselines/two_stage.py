@@ -100,12 +100,13 @@ def cls_texts(documents: Node, train: str, *, query: int, passage: int, separato
 
 
 def marco_passages(request: Request) -> Node:
-    """MS MARCO's passages, with RocketQA's titles where reading ``passage-titles`` and the data allow it.
+    """MS MARCO's passages, by default with RocketQA's titles (reading: passage-titles).
 
     Reading ``untitled-passages``: a blank in place of an empty title, of which a tokenizer makes nothing,
     leaves the separator before the text.
     """
     untitled = request.reading("untitled-passages")
     wanted = request.reading("passage-titles") == "rocketqa"
-    titled = wanted and request.choices.original("passage-titles", f"{TITLED}/corpus.jsonl", otherwise="none")
+    how = {"otherwise": "none", "known_as": TITLED}
+    titled = wanted and request.choices.original("passage-titles", f"{TITLED}/corpus.jsonl", **how)
     return recipe.corpus(TITLED, untitled=untitled) if titled else recipe.corpus("msmarco-passage")

@@ -8,6 +8,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
+from papers.baselines.cross_attention_decoder import CrossAttentionDecoder
 from repro.errors import check_known
 from repro.nn.bottleneck_decoder import BottleneckDecoder
 from repro.nn.heads import with_head
@@ -17,6 +18,7 @@ from repro.nn.token_cross_entropy import IGNORED, chunked_token_cross_entropy, d
 CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
 INPUTS = ("masked", "clean")
 PARTS = ("shared", "own")
+DECODERS = ("cross-attention", "slot")
 
 
 class WeakDecoder(MaskedPretraining):
@@ -25,20 +27,25 @@ class WeakDecoder(MaskedPretraining):
         L_dec = -1/M sum_t log P(x_t | x_{t-k}, …, x_{t-1}, h)
 
     h is the encoder's [CLS] vector and k the decoder's span: a few layers that see little are forced to lean
-    on h. The decoder reads h in the place of [CLS], then the embeddings of the text's tokens, and its output
-    at each place predicts the token of the next one. COSTA states three layers and a span of 2; every other
-    choice is an option named after its reading.
+    on h. The decoder reads the embeddings of the text's tokens, and its output at each place predicts the
+    token of the next one. It reads h by cross-attention in every layer, as the decoder does that SEED's
+    makers released, or in the place of [CLS]. COSTA states three layers and a span of 2; every other choice
+    is an option named after its reading.
 
     A text's mask depends on (seed, epoch, index) only.
 
     Args, beside those that are attributes of ``MaskedPretraining``:
+        decoder: ``cross-attention``, the released one with its own positions and no head but the matrix of
+            embeddings, or ``slot``, layers like the encoder's that read h in the place of [CLS] and share the
+            encoder's positions and masked-language head.
         decoder_layers: 3.
         span: k, the tokens before that a place sees in each layer, itself among them.
         sees_bottleneck: whether every place sees h in each layer, or only the first k do.
         encoder_input: ``masked``, h comes from the pass that MLM is computed on, or ``clean``, from a pass
             of its own over the text as it is.
         decoder_input: tokens the decoder reads, ``clean`` or ``masked``; it predicts the clean ones.
-        embeddings, head: ``shared`` with the encoder, or the decoder's ``own``, which start as copies.
+        embeddings, head: ``shared`` with the encoder, or the decoder's ``own``, which start as copies. Of
+            the head ``cross-attention`` takes the output matrix alone.
         reconstruct_sep: whether the closing [SEP] is predicted too.
         weight: of L_dec.
         reduction: ``mean`` or ``sum``, of both losses.
@@ -54,6 +61,7 @@ class WeakDecoder(MaskedPretraining):
         model: nn.Module,
         tokenizer,
         *,
+        decoder: str,
         decoder_layers: int,
         span: int,
         sees_bottleneck: bool,
@@ -70,13 +78,17 @@ class WeakDecoder(MaskedPretraining):
         seed: int,
     ):
         super().__init__()
+        check_known("decoder", decoder, valid=DECODERS)
         check_known("input", encoder_input, decoder_input, valid=INPUTS)
         check_known("part of the decoder", embeddings, head, valid=PARTS)
         check_known("reduction", reduction, valid=("mean", "sum"))
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
-        self.decoder = BottleneckDecoder.new(
-            model.config, layers=decoder_layers, attention="causal", window=span, sees_first=sees_bottleneck
-        )
+        reach = {"layers": decoder_layers, "window": span, "sees_first": sees_bottleneck}
+        self.crosses = decoder == "cross-attention"
+        if self.crosses:
+            self.decoder = CrossAttentionDecoder(model.config, positions=length, **reach)
+        else:
+            self.decoder = BottleneckDecoder.new(model.config, attention="causal", **reach)
         own = copy.deepcopy((model.base_model.embeddings, model.cls))  # at once: they share a matrix
         self.own_embeddings = own[0] if embeddings == "own" else None
         self.own_head = own[1] if head == "own" else None
@@ -106,12 +118,26 @@ class WeakDecoder(MaskedPretraining):
     def reconstruction(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """L_dec from the [CLS] vectors, (N, H)."""
         targets = self.targets(batch)  # (N, L)
-        decoded = self.decoder(self.inputs(h_cls, batch), batch["attention_mask"])  # (N, L, H)
+        decoded = self.decoded(h_cls, batch)  # (N, L, H)
         wanted = targets != IGNORED
-        head = self.own_head or self.encoder.cls
         return chunked_token_cross_entropy(
-            decoded[wanted], head, targets[wanted], reduction=self.reduction, chunk=CHUNK
+            decoded[wanted], self.logits, targets[wanted], reduction=self.reduction, chunk=CHUNK
         )
+
+    def decoded(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """The decoder's states, (N, L, H), from the [CLS] vectors, (N, H), and the text before each place."""
+        embed = self.own_embeddings or self.encoder.base_model.embeddings
+        if self.crosses:
+            embedded = embed.word_embeddings(batch[self.decoder_reads])  # (N, L, H)
+            return self.decoder(embedded, h_cls, batch["attention_mask"])
+        return self.decoder(self.inputs(h_cls, batch), batch["attention_mask"])
+
+    def logits(self, decoded: torch.Tensor) -> torch.Tensor:
+        """Decoder states to the vocabulary: (m, H) to (m, V)."""
+        head = self.own_head or self.encoder.cls
+        if self.crosses:
+            return nn.functional.linear(decoded, head.predictions.decoder.weight)
+        return head(decoded)
 
     def inputs(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """h in the place of [CLS], then the tokens' embeddings: (N, L, H)."""

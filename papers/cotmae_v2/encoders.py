@@ -148,9 +148,10 @@ def _documents(request: Request, corpus: str) -> Node:
 
 
 def _splitter(request: Request) -> str:
-    """Punkt, whose model is a file of its own, or without it rules (reading: sentence-splitter)."""
+    """Punkt, whose model is a file of its own, or rules (reading: sentence-splitter)."""
     wanted = request.reading("sentence-splitter")
     model = "nltk_data/tokenizers/punkt_tab/english"
-    if wanted == "nltk" and not request.choices.original("sentence-splitter", model, otherwise="rule-based"):
+    how = {"otherwise": "rule-based", "known_as": "nltk"}
+    if wanted == "nltk" and not request.choices.original("sentence-splitter", model, **how):
         return "rules"
     return wanted

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from papers.baselines import released
 from papers.baselines.two_stage import marco_passages
 from papers.cotmae_v2 import beir
 from papers.cotmae_v2.encoders import DECODERS, VIEWS, first_version, second_version
@@ -46,7 +47,10 @@ def first_version_row(request: Request, *, distilled: bool = False) -> Node:
     """Rank with the first version, distilled or not (Tables 1 and 2)."""
     marco, encoder = Marco.first_version(request), first_version(request)
     if not distilled:
-        return marco.run(marco.stage_two(encoder))
+        own, system = marco.stage_two(encoder), request.reading("first-version-retriever")
+        if system is None:
+            return marco.run(own)
+        return released.retriever(request, system=system, recall="recall-definition", stand_in=own)
     how = request.reading("first-version-teacher")
     teacher = _teacher(request, how["released"], regulariser=how["regulariser"])
     return marco.run(marco.distilled(encoder, teacher=teacher))
@@ -76,7 +80,7 @@ def passages_shown(request: Request, *, version: int, queries: list[str]) -> Nod
     return recipe.top_passages(run, marco_passages(request), request.dataset, wanted=queries, depth=1)
 
 
-def _teacher(request: Request, released: str | None, *, regulariser: str | None = None) -> Node:
+def _teacher(request: Request, checkpoint: str | None, *, regulariser: str | None = None) -> Node:
     """A public re-ranker, or without one the first version's, trained here (reading: reranker-training)."""
     own = Marco.first_version(request).reranker(first_version(request), regulariser=regulariser)
-    return recipe.released_or(own, released)
+    return recipe.released_reranker_or(own, checkpoint)

@@ -96,7 +96,10 @@ def _chunks() -> Node:
 
 def _own(request: Request, encoder: str, options: dict[str, Any]) -> Node:
     """The pre-training of a paper, never a released checkpoint, under the default readings of its folder."""
-    choices = Choices(home(encoder).readings)
+    asked = request.choices
+    choices = Choices(
+        home(encoder).readings, data=asked.data, originals_only=asked.originals_only, missing=asked.missing
+    )
     made = load(encoder)(Request(request.dataset, choices), **options)
     return made.inputs.get("stand_in", made) if made.stage == "backbone" else made
 

@@ -68,7 +68,11 @@ class Marco:
 
     def reranked(self, retriever: Node, reranker: Node) -> Node:
         """The top 200 of a retriever's ranking, scored anew (Table 13; reading: reranker-tail)."""
-        ask, run = self.request.reading, self.run(retriever)
+        return self.reordered(self.run(retriever), reranker)
+
+    def reordered(self, run: Node, reranker: Node) -> Node:
+        """The top 200 of a ranking, scored anew; the rest below, if reading reranker-tail keeps it."""
+        ask = self.request.reading
         texts = replace(self._reranking().texts, topics=recipe.queries(self.request.dataset))
         how = {"keep": ask("reranker-tail"), "precision": ask("encoding-precision")["passages"]}
         return recipe.rerank(reranker, run, texts=texts, depth=200, decimals=None, **how)

@@ -1,5 +1,6 @@
 """How the rows of the tables and figures are made (§3.2, §4, §5, App. A-C, and the released scripts)."""
 
+from papers.baselines import released
 from papers.baselines.two_stage import marco_passages
 from papers.simlm.encoders import ENCODERS, electra, mlm, simlm
 from papers.simlm.marco import Marco
@@ -31,7 +32,8 @@ def stage_row(request: Request, *, stage: str, encoder: str = "simlm") -> Node:
     if stage == "retriever-2":
         return marco.run(marco.retriever_2(start))
     if encoder == "simlm":
-        return marco.run(marco.pipeline(start))
+        own, system = marco.pipeline(start), request.reading("distilled-retriever")
+        return marco.run(own) if system is None else _released(request, system, stand_in=own)
     mined = marco.mined(marco.retriever_2(simlm(request)))
     teacher = marco.reranker(electra(request), mined)
     own = request.reading("cocondenser-negatives") == "own"
@@ -45,6 +47,9 @@ def reranker_row(request: Request, *, encoder: str) -> Node:
     rate = 3e-5 if encoder == "electra" else request.reading("reranker-variants")
     second = marco.retriever_2(simlm(request))
     reranker = marco.reranker(own, marco.mined(second), learning_rate=rate)
+    if encoder == "electra" and (theirs := request.reading("released-reranker")):
+        run = _released(request, theirs["retriever"], stand_in=second)
+        return marco.reordered(run, recipe.released_reranker_or(reranker, theirs["reranker"]))
     if request.reading("reranker-candidates") == "own":
         second = marco.retriever_2(own, is_electra=encoder == "electra")
     return marco.reranked(second, reranker)
@@ -93,6 +98,11 @@ def index_size(request: Request) -> Node:
     marco = Marco(request)
     run = marco.run(marco.retriever_1(simlm(request)))
     return recipe.index_size(run.inputs["passages"], **request.reading("index-size-unit"))
+
+
+def _released(request: Request, system: str, *, stand_in: Node) -> Node:
+    """The ranking by the authors' checkpoint, used as released.yaml says."""
+    return released.retriever(request, system=system, recall="recall-definition", stand_in=stand_in)
 
 
 def _start(request: Request, encoder: str) -> Node:

@@ -1,6 +1,7 @@
 """Fetches released checkpoints into the data folder, and gives stages the one that was planned with."""
 
 import contextlib
+import json
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,9 +9,11 @@ from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Any
 
+from repro.datasets.checkpoints import by_hand
 from repro.datasets.digests import digest, file_sha256, unchanged
 from repro.datasets.fetching import Offer
 from repro.errors import BlockedError, DataError, UsageError
+from repro.locations import data_folder
 from repro.progress import Progress
 
 _NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
@@ -21,11 +24,13 @@ SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 def offer(name: str, *, revision: str = "main") -> Offer:
     """The model ``name`` of the hub, to be put into ``models/<name>`` of the data folder.
 
-    Raises UsageError for what cannot be a model's name. Loading raises BlockedError when the hub cannot be
-    reached or does not have it.
+    Raises UsageError for what cannot be a model's name, and BlockedError for one that lies elsewhere. Loading
+    raises BlockedError when the hub cannot be reached or does not have it.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be a model of the hub: those are named NAME or OWNER/NAME")
+    if how := by_hand(name):
+        raise BlockedError(f"the model {name} is not on the hub", f"{how} into {data_folder()}/models/{name}")
 
     def load(data_root: Path, progress: Progress) -> list[Path]:
         from huggingface_hub import HfApi, snapshot_download
@@ -61,6 +66,14 @@ def wanted(files: Iterable[str]) -> list[str]:
 def has_weights(folder: Path) -> bool:
     """Whether a model's folder, or one of its modules', holds weights."""
     return any(any(folder.rglob(kind)) for kind in ("*.safetensors", "pytorch_model*.bin"))
+
+
+def model_type(folder: Path) -> str | None:
+    """The architecture that a checkpoint's config.json names; None where it names none, or is not there."""
+    try:
+        return json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type")
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def checkpoint_files(folder: Path) -> list[Path]:

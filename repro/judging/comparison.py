@@ -92,11 +92,11 @@ def _recorded(case: Evidence) -> Compared | None:
         case.cell.printed,
         [r.measured for r in chosen],
         scale=case.plan.scale.name,
-        modified=bool(case.departures or chosen[0].substitutes),
+        modified=bool((case.departures and not case.authors_model) or chosen[0].substitutes),
         tolerance=_tolerance(case),
     )
     outdated, contradicted = "" if case.current else _outdated(case), _contradicted(case)
-    why = "; ".join(filter(None, [judged.why, contradicted, outdated]))
+    why = "; ".join(filter(None, [judged.why, case.authors_model, contradicted, outdated]))
     judged = replace(judged, why=why)
     return replace(_compared(case, judged, chosen), contradicted=contradicted, outdated=outdated)
 

@@ -49,6 +49,18 @@ class Evidence:
         return {reading: choice for m in self.parts for reading, choice in m.departures.items()}
 
     @cached_property
+    def authors_model(self) -> str:
+        """That the row is measured with its authors' own model, by which readings; empty where it is not so.
+
+        No other departure may stand beside it.
+        """
+        readings = self.cell.paper.readings
+        chosen = self.departures.items()
+        if not chosen or any(r not in readings or c not in readings[r].released for r, c in chosen):
+            return ""
+        return f"with the authors' own model ({', '.join(f'{r} is {c}' for r, c in chosen)})"
+
+    @cached_property
     def definition(self) -> tuple[str, str]:
         """The measure and the unit of the cell."""
         measures = [measure for _, measure, _ in self.identities.values()] or [self.cell.column.measure or ""]

@@ -245,6 +245,7 @@ class Reading(Identified):
     Which cells rest on it follows from the recipes that ask for it; ``cells`` names tables, rows or cells
     where no recipe does, or the printed numbers that a misprint or conflict is about. ``against`` says what
     contradicts the paper in a misprint or conflict: itself, its released code, another paper, a third party.
+    ``released`` are the choices by which a row is measured with the model that its own authors released.
     """
 
     kind: Literal["silence", "misprint", "conflict", "data"]
@@ -256,6 +257,7 @@ class Reading(Identified):
     default: str
     cells: tuple[str, ...] = ()
     note: str = ""
+    released: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _a_contradiction_names_what_contradicts(self):
@@ -268,6 +270,8 @@ class Reading(Identified):
 
     @model_validator(mode="after")
     def _default_is_a_choice(self):
+        if strange := set(self.released) - self.choices.keys():
+            raise ValueError(f"released {min(strange)!r} is not among the choices {', '.join(self.choices)}")
         if self.default not in self.choices:
             raise ValueError(f"default {self.default!r} is not among the choices {', '.join(self.choices)}")
         return self

@@ -31,6 +31,7 @@ from repro.recipe.ranking import (
     search_views,
     union,
 )
+from repro.recipe.released import released_reranker_or
 from repro.recipe.showing import inspect_text, project, top_passages
 from repro.recipe.training import (
     Objective,

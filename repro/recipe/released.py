@@ -12,10 +12,29 @@ SPLADE_VIEW = {  # the whole sparse vector, by the model's own head at every pos
 }
 
 
-def released(name: str, *, revision: str, kind: str, pooling: str, source: dict | None = None) -> Node:
-    """A released encoder, by its name on the hub; ``source`` names a directory instead."""
+def released(
+    name: str,
+    *,
+    revision: str,
+    kind: str,
+    pooling: str | None,
+    source: dict | None = None,
+    stand_in: Node | None = None,
+) -> Node:
+    """A released encoder, by its name on the hub; ``source`` names a directory instead.
+
+    At other scales than full ``stand_in`` takes its place, the same system trained here.
+    """
     params = {"name": name, "revision": revision, "kind": kind, "pooling": pooling}
-    return Node("released", params | ({"source": source} if source else {}))
+    inputs = {"stand_in": stand_in} if stand_in else {}
+    return Node("released", params | ({"source": source} if source else {}), inputs)
+
+
+def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
+    """A released cross-encoder with the head that scores, for which our own stands in at other scales."""
+    if checkpoint is None:
+        return own
+    return released(checkpoint, revision="main", kind="cross-encoder", pooling=None, stand_in=own)
 
 
 def ranked(

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from repro.datasets.catalog import dataset as catalogued
+from repro.datasets.sources import PACKINGS
 from repro.errors import unknown
 from repro.graph import Node
+from repro.locations import data_folder
 from repro.manifest.schema import Reading
 
 
@@ -20,7 +22,11 @@ class Choices:
         overrides: choice names the user set, by reading id.
         data: the folder of the user's own data, where originals are looked for.
         used: reading id -> choice name, filled as the recipe asks.
+        originals_only: whether the papers' own data is measured on, where nothing stands in silently for what
+            is missing.
         substitutes: reading id -> why another choice than the wanted one was taken.
+        missing: what an original is known by in a graph -> the choice, ``reading=choice``, that does without
+            it.
         scoring: what a recipe changes of how its dataset is usually scored.
         measured_as: printed measure -> the one that a reading says is meant.
     """
@@ -28,8 +34,10 @@ class Choices:
     readings: Mapping[str, Reading]
     overrides: Mapping[str, str] = field(default_factory=dict)
     data: Path | None = None
+    originals_only: bool = False
     used: dict[str, str] = field(default_factory=dict)
     substitutes: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
     scoring: dict[str, bool] = field(default_factory=dict)
     measured_as: dict[str, str] = field(default_factory=dict)
 
@@ -41,15 +49,21 @@ class Choices:
             raise unknown(f"choice of reading {identifier!r}", choice, reading.choices)
         return reading.choices[choice]
 
-    def original(self, identifier: str, file: str, *, otherwise: str) -> Path | None:
+    def original(self, identifier: str, file: str, *, otherwise: str, known_as: str = "") -> Path | None:
         """The original data file a reading is about, or None with the substitute noted.
 
+        Where only originals are measured on, the place of a file that is not there, which the plan then says.
+
         Args:
-            file: path below REPRO_DATA.
+            file: path below REPRO_DATA, without the ending of a packed file.
             otherwise: the choice taken when the file is not there.
+            known_as: what a graph calls it by: a collection, a splitter, or ``file`` itself.
         """
-        path = self.data / file if self.data else None
-        if path is not None and path.exists():
+        path = (self.data or data_folder()) / file
+        if self.data is not None and any(path.with_name(path.name + end).exists() for end in PACKINGS):
+            return path
+        if self.originals_only:
+            self.missing[known_as or file] = f"{identifier}={otherwise}"
             return path
         self.used[identifier] = otherwise
         self.substitutes[identifier] = f"{file} is not in REPRO_DATA"

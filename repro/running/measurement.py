@@ -191,8 +191,14 @@ class Builder:
         key = canonical([path, cell.paper.name, identifier, seed, cell.options])
         if key not in self._calls:
             recipe = recipe_function(cell, path)
-            choices = Choices(readings_for(cell.paper, path), self.overrides, self.machine.data)
+            choices = Choices(
+                readings_for(cell.paper, path),
+                self.overrides,
+                self.machine.data,
+                originals_only=self.scale.compares_with_paper,
+            )
             self._calls[key] = recipe(Request(identifier, choices, seed), **cell.options), choices
+            self.machine.stand_ins.update(choices.missing)
         return self._calls[key]
 
 

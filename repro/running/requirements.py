@@ -1,17 +1,18 @@
 """Which nodes this machine can run, decided before anything runs: data, checkpoints, Java, GPUs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from repro.datasets.catalog import catalog, dataset
+from repro.datasets.checkpoints import by_hand, known_checkpoints, readable
 from repro.datasets.digests import digest, identity
-from repro.datasets.hub_models import cached_folder, checkpoint_files, has_weights
+from repro.datasets.hub_models import cached_folder, checkpoint_files, has_weights, model_type
 from repro.datasets.sentence_splitting import check_splitter, splitter_model
 from repro.datasets.source import Missing, Source
 from repro.datasets.sources import locate
 from repro.errors import BlockedError
-from repro.graph import Node, rewrite
+from repro.graph import Node, missing_files, rewrite
 from repro.locations import data_folder
 from repro.stage_table import STAGES
 
@@ -56,11 +57,14 @@ class Machine:
         data: the folder of REPRO_DATA, or None.
         digests: file in which digests of data files are remembered.
         obstacles: fingerprint -> why that node cannot run here; filled by ``resolve``.
+        stand_ins: a collection, a splitter or a file that is not here -> the choice, ``reading=choice``, of a
+            reading that does without it.
     """
 
     data: Path | None = None
     digests: Path | None = None
     obstacles: dict[str, Obstacle] = field(default_factory=dict)
+    stand_ins: dict[str, str] = field(default_factory=dict)
     _done: dict[int, tuple[Node, Node]] = field(default_factory=dict)
     _memory: dict[object, object] = field(default_factory=dict)
 
@@ -85,6 +89,8 @@ class Machine:
             obstacle = self._once("java", _java)
         if "precision" in needs and node.params.get("precision") in ("fp16", "bf16"):
             obstacle = self._once("gpu", _gpu)
+        if absent := missing_files(node.params):
+            obstacle = self._no_file(absent[0])
         if obstacle:
             self.obstacles[node.fingerprint] = obstacle
         return node
@@ -96,7 +102,7 @@ class Machine:
         source = self._once((name, piece), lambda: locate(name, piece, self.data))
         obstacle = None
         if isinstance(source, Missing):
-            obstacle = _no_source(source)
+            obstacle = self._or_stand_in(_no_source(source), name)
             source = locate(name, piece, None, allow_download=True)  # to plan with, until it is here
         params = {**node.params}
         if isinstance(source, Source):
@@ -110,10 +116,11 @@ class Machine:
         source = node.params.get("source") or self._once(
             ("checkpoint", name, revision), lambda: checkpoint(name, revision, self.data)
         )
+        obstacle = self._once(
+            ("readable", name, revision, node.stage), lambda: _no_checkpoint(name, source, node.stage)
+        )
         if source is None:
-            remedy = f"run `repro data fetch model:{name}`, or put it into {data_folder()}/models/{name}"
-            cause = f"the checkpoint {name} is not on this machine"
-            return node, Obstacle(cause, remedy, lacks=name, fetch=(f"model:{name}",))
+            return node, obstacle
         params = {**node.params, "source": source}
         if source["kind"] == "folder":  # known by its bytes; one of the hub's cache by the hub's commit
             files = checkpoint_files(Path(source["path"]))
@@ -121,7 +128,7 @@ class Machine:
             params["identity"] = self._once(key, lambda: digest(files, cache=self.digests))
         else:
             params["identity"] = source["commit"]
-        return Node(node.stage, params, node.inputs), None
+        return Node(node.stage, params, node.inputs), obstacle
 
     def _splitter(self, node: Node) -> tuple[Node, Obstacle | None]:
         """A splitter with a model of its own is known by the model's bytes."""
@@ -129,10 +136,22 @@ class Machine:
         obstacle = self._once(("splitter", name), lambda: _no_splitter(name, self.data))
         model = None if obstacle else splitter_model(name, self.data)
         if model is None:
-            return node, obstacle
+            return node, obstacle and self._or_stand_in(obstacle, name)
         files = sorted(path for path in model.iterdir() if path.is_file())
         identity = self._once(("splitter", name, "digest"), lambda: digest(files, cache=self.digests))
         return Node(node.stage, {**node.params, "identity": identity}, node.inputs), None
+
+    def _no_file(self, file: str) -> Obstacle:
+        cause = f"{file} is not in {self.data or data_folder()}"
+        return self._or_stand_in(Obstacle(cause, "lay it there", lacks=file, otherwise="lay it there"), file)
+
+    def _or_stand_in(self, obstacle: Obstacle, known_as: str) -> Obstacle:
+        """The obstacle, with the reading by which the user may ask for what stands in."""
+        if known_as not in self.stand_ins:
+            return obstacle
+        chosen = f", or ask for the stand-in with `--reading {self.stand_ins[known_as]}`"
+        otherwise = obstacle.otherwise and obstacle.otherwise + chosen
+        return replace(obstacle, remedy=obstacle.remedy + chosen, otherwise=otherwise)
 
     def _once(self, key: object, find: Callable[[], object]):
         if key not in self._memory:
@@ -147,6 +166,33 @@ def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
         return {"kind": "folder", "path": str(folder)}
     cached = cached_folder(name, revision)
     return {"kind": "hub", "commit": cached.name} if cached else None
+
+
+def _no_checkpoint(name: str, source: dict | None, stage: str) -> Obstacle | None:
+    """Why a stage cannot read a checkpoint: nothing of it is here, or its architecture is not known."""
+    folder = f"{data_folder()}/models/{name}"
+    if source is None:
+        entry = known_checkpoints().get(name)
+        architecture = entry.model_type if entry else None
+    else:
+        place = Path(source["path"]) if source["kind"] == "folder" else cached_folder(name, source["commit"])
+        architecture = model_type(place)
+    if architecture and not readable(architecture, stage):
+        cause = f"the checkpoint {name} is a {architecture!r}, which neither transformers nor the suite reads"
+        remedy = f"put it, converted to an architecture of transformers, into {folder}"
+        return Obstacle(cause, f"{remedy}, or choose another reading", lacks=name)
+    if source is not None:
+        return None
+    cause = f"the checkpoint {name} is not on this machine"
+    if how := by_hand(name):
+        remedy = f"{how} into {folder}"
+        return Obstacle(cause, remedy, lacks=name, otherwise=remedy)
+    return Obstacle(
+        cause,
+        f"run `repro data fetch model:{name}`, or put it into {folder}",
+        lacks=name,
+        fetch=(f"model:{name}",),
+    )
 
 
 def _no_source(missing: Missing) -> Obstacle:

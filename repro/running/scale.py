@@ -101,6 +101,8 @@ class Scale:
         if node.stage == "backbone":
             blank = node.params.get("weights") == "random"
             return self.random_backbone if blank else node.inputs.get("stand_in", self._backbone)
+        if node.stage == "released" and "stand_in" in node.inputs:
+            return node.inputs["stand_in"]
         if node.stage in ("official_negatives", "listed_negatives"):
             return self._negatives(node)
         if node.stage == "judged_examples":

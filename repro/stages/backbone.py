@@ -4,12 +4,12 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repro.datasets.hub_models import planned_checkpoint
+from repro.datasets.hub_models import model_type, planned_checkpoint
 from repro.errors import BlockedError
 from repro.progress import Progress
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
@@ -18,23 +18,21 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     ``params["source"]`` says where it is: ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``, and
     ``identity`` which it is: the digest of the folder's files, or the commit. A checkpoint without a
     masked-language head (a released retriever, say) is written without one, so that no invented weights
-    become part of the artefact. With ``params["weights"]`` ``"random"``, only its configuration and tokenizer
-    are read, and weights are drawn under ``params["seed"]`` as its configuration says. Code that comes with a
-    checkpoint is never run, nothing is downloaded.
+    become part of the artefact. SEED's weights become the architecture they are, for which transformers has
+    another name. With ``params["weights"]`` ``"random"``, only its configuration and tokenizer are read, and
+    weights are drawn under ``params["seed"]`` as its configuration says. Code that comes with a checkpoint is
+    never run, nothing is downloaded.
 
     Raises:
         BlockedError: it cannot be read, or its commit is not in the hub's cache.
         DataError: it is no longer the one that was planned with.
     """
-    from transformers import AutoTokenizer
-
-    from repro.nn.checkpoint import pretrained, reason, save_model
+    from repro.nn.checkpoint import reason, save_model
 
     shutil.rmtree(out / "model", ignore_errors=True)  # of an attempt on files that were refused
     with planned_checkpoint(params) as folder:
         try:
-            tokenizer = pretrained(AutoTokenizer, folder)
-            model, whole = (_drawn if params.get("weights") == "random" else _loaded)(params, folder)
+            model, tokenizer, facts = _read(params, folder)
         except (OSError, ValueError, KeyError) as error:
             what = f"{folder} is not a checkpoint of {params['name']} that transformers can read"
             raise BlockedError(f"{what} ({reason(error)})", _remedy(params)) from error
@@ -42,12 +40,26 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     return {
         "parameters": model.num_parameters(),
         "vocabulary": len(tokenizer),
-        "masked_language_head": whole,
         "commit": params["identity"] if params["source"]["kind"] == "hub" else None,
+        **facts,
     }
 
 
-def _loaded(params: dict, folder: Path) -> tuple["PreTrainedModel", bool]:
+def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
+    """Model, tokenizer, and what is to be known of them. Raises what the library does where it cannot."""
+    from transformers import AutoTokenizer
+
+    from repro.nn import seed_encoder
+    from repro.nn.checkpoint import pretrained
+
+    if model_type(folder) == seed_encoder.MODEL_TYPE:
+        model, tokenizer, facts = seed_encoder.load(folder)
+        return model, tokenizer, {"masked_language_head": hasattr(model, "lm_head"), **facts}
+    model, whole = _drawn(params, folder) if params.get("weights") == "random" else _loaded(folder)
+    return model, pretrained(AutoTokenizer, folder), {"masked_language_head": whole}
+
+
+def _loaded(folder: Path) -> tuple["PreTrainedModel", bool]:
     """The released weights, and whether a masked-language head is among them."""
     from transformers import AutoModel, AutoModelForMaskedLM
 

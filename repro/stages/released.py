@@ -19,8 +19,9 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` at ``revision`` in safetensors and float32, its tokenizer,
     and, where ``pooling`` is ``sentence-transformers``, the modules behind the transformer.
 
-    A ``kind`` of ``splade`` keeps the masked-language head, a ``pooling`` of ``pooler`` BERT's. Of DPR's two
-    classes the BERT inside is kept. Code that comes with a checkpoint is never run, nothing is downloaded.
+    A ``kind`` of ``splade`` keeps the masked-language head, ``cross-encoder`` the head that scores a pair, a
+    ``pooling`` of ``pooler`` BERT's. Of DPR's two classes the BERT inside is kept. Code that comes with a
+    checkpoint is never run, nothing is downloaded.
 
     Raises:
         BlockedError: it cannot be read, lacks a weight, has one that would be dropped, or is not in the hub's
@@ -48,21 +49,29 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
 def _read(folder: Path, params: dict):
     """Load model and tokenizer. Raises ValueError where a weight is missing, or one would be lost."""
-    from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
+    from transformers import AutoTokenizer
 
     from repro.nn.checkpoint import pretrained
 
-    loader = AutoModelForMaskedLM if params["kind"] == "splade" else AutoModel
+    loader = _loader(params["kind"])
     is_dpr = json.loads((folder / "config.json").read_text()).get("model_type") == "dpr"
     tokenizer = pretrained(AutoTokenizer, folder)
     if is_dpr:
         loader = _dpr_class(folder)
     model, report = pretrained(loader, folder, dtype="float32", output_loading_info=True)
-    check_whole(report, optional=() if params["pooling"] == "pooler" else ("pooler",))
+    needs_pooler = params["pooling"] == "pooler" or params["kind"] == "cross-encoder"
+    check_whole(report, optional=() if needs_pooler else ("pooler",))
     unknown = sorted(key for key in report["unexpected_keys"] if not HEADS.search(key))
     if unknown:
         raise ValueError(f"its weight {unknown[0]} belongs to a head that is not known here")
     return (_inner_bert(model) if is_dpr else model), tokenizer
+
+
+def _loader(kind: str):
+    import transformers
+
+    heads = {"splade": "AutoModelForMaskedLM", "cross-encoder": "AutoModelForSequenceClassification"}
+    return getattr(transformers, heads.get(kind, "AutoModel"))
 
 
 def _dpr_class(folder: Path):

@@ -21,8 +21,15 @@ CELLS = [
 ]
 
 
+def chosen_by_readings() -> set[str]:
+    """Systems that a row is measured with where a reading says so: its authors' own."""
+    readings = [r for source in papers().values() for r in source.readings.values()]
+    values = [r.choices[choice] for r in readings for choice in r.released]
+    return {v if isinstance(v, str) else v["retriever"] for v in values} & set(ENTRIES)
+
+
 def test_every_row_that_uses_a_release_names_an_entry_and_every_entry_is_used():
-    assert {c.options["system"] for c in CELLS} == set(ENTRIES)
+    assert {c.options["system"] for c in CELLS} | chosen_by_readings() == set(ENTRIES)
     assert len(CELLS) > 90 and all({"system"} <= set(c.options) <= {"system", "recall"} for c in CELLS)
 
 
@@ -38,6 +45,8 @@ def test_an_entry_serves_one_kind_of_text(system):
         for c in CELLS
         if c.options["system"] == system and c.column.dataset
     }
+    if system in chosen_by_readings():  # all of them in rows of MS MARCO's passages
+        served |= {"msmarco"}
     assert len(served) == 1 and served <= {"msmarco", "beir", "dpr"}
     assert not any(c.column.dataset.startswith("msmarco-document") for c in CELLS if c.column.dataset)
 

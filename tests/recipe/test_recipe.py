@@ -37,6 +37,19 @@ def test_an_original_is_taken_where_it_lies_and_its_substitute_said_where_not(tm
     assert found.departures() == {}
 
 
+def test_where_only_originals_count_nothing_stands_in_and_the_choice_that_does_without_is_noted(tmp_path):
+    choices = Choices({"r": READING}, data=tmp_path, originals_only=True)
+    assert choices.original("r", "lists/words.txt", otherwise="b") == tmp_path / "lists/words.txt"
+    assert (choices.departures(), choices.substitutes) == ({}, {})
+    assert choices.missing == {"lists/words.txt": "r=b"}
+
+
+def test_a_packed_original_is_an_original(tmp_path):
+    (tmp_path / "corpus.jsonl.gz").touch()
+    choices = Choices({"r": READING}, data=tmp_path)
+    assert choices.original("r", "corpus.jsonl", otherwise="b") and not choices.substitutes
+
+
 def test_a_seed_of_the_user_goes_before_the_papers():
     assert Request("d", Choices({})).seed_or(42) == 42
     assert Request("d", Choices({}), seed=7).seed_or(42) == 7

@@ -2,6 +2,10 @@
 
 import json
 
+import pytest
+
+from repro.datasets import hub_models
+from repro.errors import BlockedError
 from repro.graph import Node
 from repro.running.requirements import Machine
 
@@ -105,3 +109,43 @@ def test_a_splitter_is_known_by_the_bytes_of_its_model(tmp_path, monkeypatch):
         (model / "abbrev_types.txt").write_text(text)
         prints.add(Machine(tmp_path, None).resolve(_spans("nltk")).fingerprint)
     assert len(prints) == 2
+
+
+def test_an_architecture_that_nothing_reads_is_an_obstacle_before_and_after_it_is_here(tmp_path, monkeypatch):
+    from repro.datasets import checkpoints
+
+    entries = {"some/bert": checkpoints.Checkpoint("half_a_bert")}
+    monkeypatch.setattr("repro.running.requirements.known_checkpoints", lambda: entries)
+    machine = Machine(tmp_path, None)
+    absent = machine.resolve(BACKBONE)
+    here = _model(tmp_path, json.dumps({"model_type": "half_a_bert"}))
+    machine_here = Machine(tmp_path, tmp_path / "digests.json")
+    assert machine_here.resolve(BACKBONE).fingerprint == here.fingerprint
+    for obstacles, node in ((machine.obstacles, absent), (machine_here.obstacles, here)):
+        obstacle = obstacles[node.fingerprint]
+        assert "'half_a_bert', which neither transformers nor the suite reads" in obstacle.cause
+        assert f"{tmp_path.name}" in obstacle.remedy or "models/some/bert" in obstacle.remedy
+        assert obstacle.fetch == ()
+
+
+def test_seeds_architecture_is_read_as_a_backbone_and_not_as_an_encoder_to_search_with(tmp_path):
+    folder = tmp_path / "models/some/bert"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text('{"model_type": "seed_encoder"}')
+    (folder / "pytorch_model.bin").write_bytes(b"")
+    for stage, read in (("backbone", True), ("released", False)):
+        machine = Machine(tmp_path, tmp_path / "digests.json")
+        params = BACKBONE.params | ({} if read else {"kind": "dense", "pooling": "cls"})
+        node = machine.resolve(Node(stage, params))
+        assert (node.fingerprint not in machine.obstacles) is read
+
+
+def test_what_no_hub_has_says_where_it_is_and_is_not_fetched():
+    machine = Machine(None, None)
+    name = "microsoft/seed-encoder-3-layer-decoder"
+    node = machine.resolve(Node("backbone", {"name": name, "revision": "main"}))
+    obstacle = machine.obstacles[node.fingerprint]
+    assert "SEED-Encoder-3-decoder-layers.tar" in obstacle.remedy and f"models/{name}" in obstacle.remedy
+    assert obstacle.fetch == () and obstacle.otherwise == obstacle.remedy
+    with pytest.raises(BlockedError, match="is not on the hub"):
+        hub_models.offer(name)

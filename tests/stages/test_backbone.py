@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from repro.errors import BlockedError, DataError
-from repro.nn.checkpoint import load_encoder, load_masked_lm
+from repro.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer
 from repro.stages import backbone, released
 from tests.datasets.folders import planned, write
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
@@ -161,3 +161,19 @@ def test_a_checkpoint_whose_weights_do_not_fit_is_blocked_and_never_filled_up_at
     (tmp_path / "out").mkdir()
     with pytest.raises(BlockedError, match="do not fit"):
         backbone.run(params(folder / "model"), {}, tmp_path / "out", progress)
+
+
+def test_seeds_release_becomes_an_architecture_that_is_read_again(tmp_path, progress):
+    from tests.seed_release import CONFIG, made_up, retrieval_shapes, shapes, write_release
+
+    weights = made_up(shapes(CONFIG) | retrieval_shapes(CONFIG))
+    source = write_release(tmp_path / "seed", weights)
+    (tmp_path / "out").mkdir()
+    facts = backbone.run(params(source), {}, tmp_path / "out", progress)
+    assert facts["retrieval_head"] == "trained" and not facts["masked_language_head"]
+    again = load_encoder(tmp_path / "out/model")
+    embeddings = weights["seed_encoder.encoder.sentence_encoder.embed_tokens.weight"]
+    assert (
+        again.config.model_type == "roberta" and (again.embeddings.word_embeddings.weight == embeddings).all()
+    )
+    assert load_tokenizer(tmp_path / "out/model")("the")["input_ids"][0] == 0

@@ -28,6 +28,7 @@ CASES = {
     "condenser, head alone": (condenser, {"late": False, "unit": "bernoulli"}),
     "seed": (seed, {}),
     "seed, sum": (seed, {"reduction": "sum", "encoder_input": "clean", "weight": 0.3}),
+    "seed, released decoder": (seed, {"decoder": "cross-attention"}),
     "prop": (prop, {}),
     "prop, clean": (prop, {"contrastive_input": "clean", "mlm_reduction": "sum", "weight": 0.3}),
     "b-prop": (b_prop, {}),

@@ -16,8 +16,8 @@ ENTRIES = released(FILE)
 READINGS = papers()["costa"].readings
 
 
-def made(system, dataset="msmarco-passage/dev/small", readings=READINGS, data=None):
-    choices = Choices(readings, {}, data)
+def made(system, dataset="msmarco-passage/dev/small", readings=READINGS, data=None, **how):
+    choices = Choices(readings, {}, data, **how)
     return retriever(Request(dataset, choices), system=system), choices
 
 
@@ -56,6 +56,14 @@ def test_titles_are_read_where_the_encoder_reads_them_and_they_are_at_hand(tmp_p
             corpus = run.inputs["passages"].inputs["texts"].params["dataset"]
             wanted = data is not None and entry.separator is not None
             assert corpus == ("msmarco-passage/rocketqa" if wanted else "msmarco-passage")
+
+
+def test_at_full_scale_the_titles_that_an_encoder_reads_are_never_left_out_silently():
+    for system, entry in ENTRIES.items():
+        run, choices = made(system, originals_only=True)
+        corpus = run.inputs["passages"].inputs["texts"].params["dataset"]
+        assert (corpus == "msmarco-passage/rocketqa") is (entry.separator is not None)
+        assert not choices.substitutes
 
 
 def test_zero_shot_collections_leave_out_what_the_reading_says():

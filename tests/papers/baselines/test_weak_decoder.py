@@ -18,6 +18,7 @@ from tests.stage_inputs import Rows, optimisation
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 OPTIONS = {
+    "decoder": "slot",
     "decoder_layers": 3,
     "span": 2,
     "sees_bottleneck": True,
@@ -200,7 +201,8 @@ def test_encoder_and_decoder_can_be_read_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"encoder_input": "all"}, {"head": "new"}, {"reduction": "max"}, {"span": 0}]
+    "changes",
+    [{"encoder_input": "all"}, {"head": "new"}, {"reduction": "max"}, {"span": 0}, {"decoder": "gpt"}],
 )
 def test_a_wrong_option_is_a_usage_error(changes):
     with pytest.raises(UsageError):

@@ -1,0 +1,158 @@
+"""SEED's released weights as the architecture they are: RoBERTa's, under fairseq's names.
+
+Read from microsoft/SEED-Encoder@ececaa9, model/SEED_Encoder: post-norm layers, learned positions that count
+from the padding token's id, a LayerNorm over the embeddings, no segments. The vocabulary is WordPiece's in an
+order of its own, with ``<mask>`` behind its last entry; the makers lower their texts before they tokenise
+them.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+
+MODEL_TYPE = "seed_encoder"
+BODY = "sentence_encoder."  # in every release, behind prefixes that differ
+MASK = "<mask>"
+SPECIAL = {"cls_token": "[CLS]", "pad_token": "[PAD]", "sep_token": "[SEP]", "unk_token": "[UNK]"}
+EPSILON = 1e-5  # of fairseq's LayerNorm
+EMBEDDINGS = {
+    "embed_tokens": "embeddings.word_embeddings",
+    "embed_positions": "embeddings.position_embeddings",
+    "emb_layer_norm": "embeddings.LayerNorm",
+}
+LAYER = {
+    "self_attn.q_proj": "attention.self.query",
+    "self_attn.k_proj": "attention.self.key",
+    "self_attn.v_proj": "attention.self.value",
+    "self_attn.out_proj": "attention.output.dense",
+    "self_attn_layer_norm": "attention.output.LayerNorm",
+    "fc1": "intermediate.dense",
+    "fc2": "output.dense",
+    "final_layer_norm": "output.LayerNorm",
+}
+
+
+def load(folder: Path) -> tuple[torch.nn.Module, object, dict]:
+    """The checkpoint in ``folder``, its tokenizer, and what else is to be known of it.
+
+    With its masked-language head where the release has one. The decoder of pre-training is left out. A
+    release that a fine-tuning wrote has a retrieval head, which is left out too: ``retrieval_head`` says
+    whether it is as it was drawn or was trained, on MS MARCO then, and with it the encoder.
+
+    Raises:
+        OSError: a file is missing.
+        ValueError: weights or vocabulary are not what the configuration says.
+    """
+    from transformers import RobertaForMaskedLM, RobertaModel
+
+    stated = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    weights = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
+    config, body = _config(stated), _body(weights)
+    head = {name: value for name, value in weights.items() if name.startswith("lm_head.")}
+    if head:
+        model = RobertaForMaskedLM(config)
+        body = {f"roberta.{name}": value for name, value in body.items()} | _head(head)
+    else:
+        model = RobertaModel(config, add_pooling_layer=False)
+    _fill(model, body, segments="roberta.embeddings" if head else "embeddings")
+    tokenizer = load_tokenizer(folder / "vocab.txt", stated["vocab_size"])
+    return model, tokenizer, {"converted_from": MODEL_TYPE, "retrieval_head": _retrieval_head(weights)}
+
+
+def load_tokenizer(vocabulary: Path, size: int):
+    """The tokenizer of a ``vocab.txt``, with or without ``<mask>`` in its last line.
+
+    Raises ValueError where it has not ``size`` entries.
+    """
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    entries = vocabulary.read_text(encoding="utf-8").split("\n")
+    entries = [entry for entry in entries if entry and entry != MASK] + [MASK]
+    ids = {entry: place for place, entry in enumerate(entries)}
+    if len(ids) != size or not set(SPECIAL.values()) <= ids.keys():
+        raise ValueError(f"{vocabulary.name} has {len(ids)} entries, and the model {size}")
+    inner = Tokenizer(models.WordPiece(ids, unk_token=SPECIAL["unk_token"]))
+    inner.normalizer = normalizers.BertNormalizer(
+        clean_text=False, handle_chinese_chars=True, strip_accents=False, lowercase=True
+    )
+    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    inner.decoder = decoders.WordPiece()
+    frame = [(SPECIAL[name], ids[SPECIAL[name]]) for name in ("cls_token", "sep_token")]
+    inner.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=frame
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=inner,
+        mask_token=MASK,
+        model_max_length=512,
+        model_input_names=["input_ids", "attention_mask"],
+        **SPECIAL,
+    )
+
+
+def _config(stated: Mapping):
+    from transformers import RobertaConfig
+
+    return RobertaConfig(
+        vocab_size=stated["vocab_size"],
+        hidden_size=stated["encoder_embed_dim"],
+        num_hidden_layers=stated["encoder_layers"],
+        num_attention_heads=stated["encoder_attention_heads"],
+        intermediate_size=stated["encoder_ffn_embed_dim"],
+        hidden_act=stated["activation_fn"],
+        hidden_dropout_prob=stated["dropout"],
+        attention_probs_dropout_prob=stated["attention_dropout"],
+        max_position_embeddings=stated["max_positions"] + stated["pad_token_id"] + 1,
+        type_vocab_size=1,
+        layer_norm_eps=EPSILON,
+        pad_token_id=stated["pad_token_id"],
+        bos_token_id=0,
+        eos_token_id=2,
+    )
+
+
+def _body(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The encoder's weights under RoBERTa's names. Raises ValueError for one that has none."""
+    inner = {name.rpartition(BODY)[2]: value for name, value in weights.items() if BODY in name}
+    return {_renamed(name): value.float() for name, value in inner.items()}
+
+
+def _renamed(name: str) -> str:
+    stem, _, kind = name.rpartition(".")
+    layer = re.fullmatch(r"layers\.(\d+)\.(.+)", stem)
+    if stem in EMBEDDINGS:
+        return f"{EMBEDDINGS[stem]}.{kind}"
+    if layer and layer[2] in LAYER:
+        return f"encoder.layer.{layer[1]}.{LAYER[layer[2]]}.{kind}"
+    raise ValueError(f"its weight {name} has no place in the architecture")
+
+
+def _head(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The masked-language head's weights; its output matrix is the embeddings'."""
+    return {name: value.float() for name, value in weights.items() if name != "lm_head.weight"}
+
+
+def _fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], *, segments: str) -> None:
+    """Give ``model`` the weights. Raises ValueError where one is missing, left over, or of another shape."""
+    name = f"{segments}.token_type_embeddings.weight"  # RoBERTa adds one vector to every token, SEED none
+    weights = weights | {name: torch.zeros_like(model.state_dict()[name])}
+    try:
+        report = model.load_state_dict(weights, strict=False)
+    except RuntimeError as error:
+        raise ValueError(str(error).split("\n")[1].strip()) from error
+    tied = ("lm_head.decoder.weight", "lm_head.decoder.bias")
+    wrong = [key for key in (*report.missing_keys, *report.unexpected_keys) if key not in tied]
+    if wrong:
+        raise ValueError(f"its weights do not fit the architecture, {wrong[0]} is missing or left over")
+
+
+def _retrieval_head(weights: Mapping[str, torch.Tensor]) -> str:
+    """``none``, ``new`` or ``trained``, by its LayerNorm, which every optimiser's step moves from 1 and 0."""
+    if "norm.weight" not in weights:
+        return "none"
+    scale, shift = weights["norm.weight"], weights["norm.bias"]
+    return "trained" if (scale != 1).any() or shift.any() else "new"

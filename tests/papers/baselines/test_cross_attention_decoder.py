@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch.nn.functional import gelu, layer_norm
+
+from repro.nn.token_cross_entropy import IGNORED
+from tests.papers.baselines.test_weak_decoder import WEIGHTS, objective, rows
+
+WIDTH = 32
+
+
+def released(**changes):
+    seed = objective(decoder="cross-attention", **changes)
+    with torch.no_grad():
+        for parameter in seed.decoder.parameters():  # new ones are nearly nothing, and LayerNorms are plain
+            parameter.add_(torch.randn_like(parameter) / 3)
+    return seed.eval()
+
+
+def norm(layer, vector):
+    return layer_norm(vector, (WIDTH,), layer.weight, layer.bias, 1e-5)
+
+
+def attention(module, query, others):
+    """One place's attention to some others, head by head."""
+    size = WIDTH // module.num_heads
+    q, k, v = module.in_proj_weight.split(WIDTH)
+    bias_q, bias_k, bias_v = module.in_proj_bias.split(WIDTH)
+    parts = []
+    for head in range(module.num_heads):
+        own = slice(head * size, (head + 1) * size)
+        asked = (q @ query + bias_q)[own]
+        scores = torch.stack([asked @ (k @ o + bias_k)[own] for o in others]) / math.sqrt(size)
+        weights = scores.softmax(dim=0)
+        parts.append(sum(w * (v @ o + bias_v)[own] for w, o in zip(weights, others, strict=True)))
+    return module.out_proj.weight @ torch.cat(parts) + module.out_proj.bias
+
+
+def by_loops(decoder, embedded, h, *, span):
+    """The states of one text, (L, H): pre-norm, the first place always in sight."""
+    states = [norm(decoder.norm, e + decoder.positions.weight[i]) for i, e in enumerate(embedded)]
+    for layer in decoder.layers:
+        inner = [norm(layer.norm1, s) for s in states]
+        seen = [sorted({0, *range(max(0, place - span + 1), place + 1)}) for place in range(len(states))]
+        states = [
+            s + attention(layer.self_attn, inner[place], [inner[j] for j in seen[place]])
+            for place, s in enumerate(states)
+        ]
+        states = [s + attention(layer.multihead_attn, norm(layer.norm2, s), [h]) for s in states]
+        states = [s + layer.linear2(gelu(layer.linear1(norm(layer.norm3, s)))) for s in states]
+    return torch.stack([norm(decoder.last_norm, s) for s in states])
+
+
+@pytest.mark.parametrize("span", [1, 2, 4])
+def test_the_reconstruction_is_the_released_decoder_written_as_loops(span):
+    seed = released(span=span)
+    batch = seed.collate(rows())
+    matrix = seed.encoder.base_model.embeddings.word_embeddings.weight
+    hidden = seed.hidden(batch["masked_ids"], batch["attention_mask"])
+    losses = []
+    for text, ids in enumerate(batch["clean_ids"]):
+        ids = ids[: int(batch["attention_mask"][text].sum())]
+        states = by_loops(seed.decoder, matrix[ids], hidden[text, 0], span=span)
+        for place in range(len(ids) - 2):
+            logits = matrix @ states[place]  # no transform and no bias
+            losses.append(torch.logsumexp(logits, dim=0) - logits[ids[place + 1]])
+    expected = torch.stack(losses).mean().item()
+    assert seed(batch)["reconstruction"].item() == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_vector_reaches_every_place_in_every_layer_and_tokens_only_their_span():
+    seed = released(sees_bottleneck=False, decoder_layers=1)
+    mask = torch.ones(1, 12, dtype=torch.long)
+    embedded = torch.randn(1, 12, WIDTH, dtype=torch.float64, requires_grad=True)
+    h = torch.randn(1, WIDTH, dtype=torch.float64, requires_grad=True)
+    state = seed.decoder(embedded, h, mask)[0, 9] @ WEIGHTS
+    tokens, vector = torch.autograd.grad(state, (embedded, h))
+    assert tokens[0].abs().sum(dim=-1).nonzero().flatten().tolist() == [8, 9] and vector.all()
+
+
+def test_with_one_vector_to_attend_to_nothing_is_weighed():
+    """A softmax over a single score is 1: queries and keys of the cross-attention have no gradient."""
+    seed = released()
+    batch = seed.collate(rows())
+    seed(batch)["reconstruction"].backward()
+    for layer in seed.decoder.layers:
+        q, k, v = layer.multihead_attn.in_proj_weight.grad.split(WIDTH)
+        assert q.abs().max() < 1e-15 and k.abs().max() < 1e-15 and v.abs().max() > 1e-6
+
+
+def test_padding_changes_nothing_and_has_no_gradient_that_is_no_number():
+    seed = released()
+    whole = seed.collate(rows())
+    alone = [seed.reconstruction(torch.ones(1, WIDTH).double(), seed.collate([row])) for row in rows()]
+    counts = [(seed.targets(seed.collate([row])) != IGNORED).sum() for row in rows()]
+    together = seed.reconstruction(torch.ones(3, WIDTH).double(), whole)
+    expected = sum(loss * n for loss, n in zip(alone, counts, strict=True)) / sum(counts)
+    torch.testing.assert_close(together, expected)
+    together.backward()
+    assert all(p.grad.isfinite().all() for p in seed.decoder.parameters() if p.grad is not None)
+
+
+def test_new_matrices_have_the_released_spread_and_the_feed_forward_part_no_dropout_inside():
+    torch.manual_seed(3)
+    decoder = objective(decoder="cross-attention").decoder
+    matrices = [p for p in decoder.parameters() if p.dim() == 2]
+    assert torch.cat([m.flatten() for m in matrices]).std().item() == pytest.approx(0.02, rel=0.02)
+    assert {layer.dropout.p for layer in decoder.layers} == {0.0}
