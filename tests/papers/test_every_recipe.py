@@ -75,9 +75,7 @@ def test_recall_of_a_quoted_row_is_what_its_makers_count(row):
 def called(name: str, row: str, data=None, **overrides: str):
     """What a row's recipe gives and the choices it used; readings are written with _ for -."""
     cell, overrides = rows(name)[row], {key.replace("_", "-"): choice for key, choice in overrides.items()}
-    choices = Choices(
-        readings_for(papers()[name], recipe_path(cell)), overrides, data, originals_only=True
-    )
+    choices = Choices(readings_for(papers()[name], recipe_path(cell)), overrides, data, originals_only=True)
     dataset = cell.exhibit.dataset if hasattr(cell, "exhibit") else cell.column.dataset
     return load(recipe_path(cell))(Request(dataset or "", choices), **cell.options), choices
 
