@@ -9,11 +9,9 @@ from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Any
 
-from repro.datasets.checkpoints import by_hand
 from repro.datasets.digests import digest, file_sha256, unchanged
 from repro.datasets.fetching import Offer
 from repro.errors import BlockedError, DataError, UsageError
-from repro.locations import data_folder
 from repro.progress import Progress
 
 _NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
@@ -24,13 +22,11 @@ SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 def offer(name: str, *, revision: str = "main") -> Offer:
     """The model ``name`` of the hub, to be put into ``models/<name>`` of the data folder.
 
-    Raises UsageError for what cannot be a model's name, and BlockedError for one that lies elsewhere. Loading
-    raises BlockedError when the hub cannot be reached or does not have it.
+    Raises UsageError for what cannot be a model's name. Loading raises BlockedError when the hub cannot be
+    reached or does not have it.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be a model of the hub: those are named NAME or OWNER/NAME")
-    if how := by_hand(name):
-        raise BlockedError(f"the model {name} is not on the hub", f"{how} into {data_folder()}/models/{name}")
 
     def load(data_root: Path, progress: Progress) -> list[Path]:
         from huggingface_hub import HfApi, snapshot_download

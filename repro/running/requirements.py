@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from repro.datasets.architectures import readable
 from repro.datasets.catalog import catalog, dataset
-from repro.datasets.checkpoints import by_hand, known_checkpoints, readable
 from repro.datasets.digests import digest, identity
 from repro.datasets.hub_models import cached_folder, checkpoint_files, has_weights, model_type
 from repro.datasets.sentence_splitting import check_splitter, splitter_model
@@ -14,6 +14,7 @@ from repro.datasets.sources import locate
 from repro.errors import BlockedError
 from repro.graph import Node, missing_files, rewrite
 from repro.locations import data_folder
+from repro.manifest.checkpoints import by_hand, known_checkpoints
 from repro.stage_table import STAGES
 
 PIECES = {
@@ -185,8 +186,7 @@ def _no_checkpoint(name: str, source: dict | None, stage: str) -> Obstacle | Non
         return None
     cause = f"the checkpoint {name} is not on this machine"
     if how := by_hand(name):
-        remedy = f"{how} into {folder}"
-        return Obstacle(cause, remedy, lacks=name, otherwise=remedy)
+        return Obstacle(cause, how, lacks=name, otherwise=how)
     return Obstacle(
         cause,
         f"run `repro data fetch model:{name}`, or put it into {folder}",

@@ -1,14 +1,20 @@
 """papers/baselines/released.yaml: what others released, and the rows that are measured with it."""
 
+import functools
 import re
 
 import pytest
 
+from repro.datasets.architectures import readable
 from repro.errors import ManifestError
-from repro.manifest.cells import cells_of
+from repro.manifest.cells import cells_of, select
+from repro.manifest.checkpoints import known_checkpoints
 from repro.manifest.papers import ROOT, papers
 from repro.manifest.released import released
 from repro.running.measurement import recipe_path
+from repro.running.plan import plan
+from repro.running.requirements import Machine
+from repro.running.scale import scale
 
 PATH = ROOT / "baselines" / "released.yaml"
 RECIPE = "papers.baselines.released:retriever"
@@ -81,3 +87,25 @@ def test_what_does_not_fit_is_refused_with_its_line(tmp_path, old, new, told):
     with pytest.raises(ManifestError, match=r"released\.yaml:\d+: ") as refused:
         released(_broken(tmp_path, old, new))
     assert told in str(refused.value)
+
+
+@functools.cache
+def named_by_plans() -> dict[str, str]:
+    """The checkpoints that a plan of everything at full scale reads, each with the stage that does."""
+    made = plan(select((), tables=(), rows=(), cells=()), scale=scale("full"), machine=Machine(None, None))
+    return {n.params["name"]: n.stage for n in made.nodes if n.stage in ("backbone", "released")}
+
+
+def test_the_architecture_of_every_checkpoint_is_known_before_it_is_here_and_is_one_that_its_stage_reads():
+    known = known_checkpoints()
+    assert named_by_plans().keys() - known.keys() == set()
+    assert [n for n, stage in named_by_plans().items() if not readable(known[n].model_type, stage)] == []
+    assert not readable("half_a_bert", "backbone")
+
+
+def test_every_checkpoint_that_a_choice_of_a_reading_names_is_known():
+    values = [v for p in papers().values() for r in p.readings.values() for v in r.choices.values()]
+    named = {
+        v for v in values if isinstance(v, str) and re.fullmatch(r"[\w.-]+/[\w.-]*(bert|mae|seed)[\w.-]*", v)
+    }
+    assert named and named <= known_checkpoints().keys()

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from repro.datasets import hub_models
 from repro.errors import BlockedError
 from repro.graph import Node
+from repro.manifest.checkpoints import Checkpoint, check_on_hub
 from repro.running.requirements import Machine
 
 BACKBONE = Node("backbone", {"name": "some/bert", "revision": "main"})
@@ -112,9 +112,7 @@ def test_a_splitter_is_known_by_the_bytes_of_its_model(tmp_path, monkeypatch):
 
 
 def test_an_architecture_that_nothing_reads_is_an_obstacle_before_and_after_it_is_here(tmp_path, monkeypatch):
-    from repro.datasets import checkpoints
-
-    entries = {"some/bert": checkpoints.Checkpoint("half_a_bert")}
+    entries = {"some/bert": Checkpoint(model_type="half_a_bert")}
     monkeypatch.setattr("repro.running.requirements.known_checkpoints", lambda: entries)
     machine = Machine(tmp_path, None)
     absent = machine.resolve(BACKBONE)
@@ -148,4 +146,5 @@ def test_what_no_hub_has_says_where_it_is_and_is_not_fetched():
     assert "SEED-Encoder-3-decoder-layers.tar" in obstacle.remedy and f"models/{name}" in obstacle.remedy
     assert obstacle.fetch == () and obstacle.otherwise == obstacle.remedy
     with pytest.raises(BlockedError, match="is not on the hub"):
-        hub_models.offer(name)
+        check_on_hub(name)
+    check_on_hub("bert-base-uncased")

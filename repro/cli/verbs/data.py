@@ -85,12 +85,15 @@ def fetch_(identifiers, places, yes, library):
     The data folder is that of REPRO_DATA, else one in the user's own data, which is made and then looked in
     by every verb.
     """
-    from repro.datasets.offers import offer
+    from repro.datasets.offers import MODEL, offer
+    from repro.manifest.checkpoints import check_on_hub
 
     if not (identifiers or places):
         raise UsageError("name what to fetch, or --for PAPER/TABLE; `repro data list` says what there is")
     target, lacking = data_folder(), _lacking(places)
     ids = list(dict.fromkeys((*identifiers, *lacking.fetch)))
+    for id in ids:
+        check_on_hub(id.removeprefix(MODEL))
     wanted = {id: offer(id, library=library if id.startswith("beir/") or not places else "") for id in ids}
     _describe(wanted, target)
     for sentence in lacking.otherwise:
