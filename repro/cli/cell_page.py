@@ -14,7 +14,7 @@ from repro.manifest.cells import Cell
 from repro.manifest.schema import Reading
 from repro.running.cell_readings import PARTS
 from repro.running.lacks import lacks
-from repro.running.measurement import not_at
+from repro.running.measurement import not_at, recipe_path
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
 
@@ -96,6 +96,16 @@ class CellPage:
             "identical_ids": "ignored" if entry.ignore_identical_ids else "kept",
         }
 
+    @property
+    def _lent(self) -> str:
+        """Whose readings they are, where the row is made by the recipe of another paper."""
+        from repro.manifest.papers import home
+
+        lender = home(recipe_path(self.cell)) if self.cell.recipe else None
+        return (
+            f" of {lender.name}, whose recipe makes the row" if lender not in (None, self.cell.paper) else ""
+        )
+
     def show(self, *, verbose: bool) -> None:
         """Print it: what was measured first, then what it rests on."""
         for name, value in self._lines():
@@ -133,7 +143,7 @@ class CellPage:
         number = sum(map(len, parts.values()))
         if number:
             choices = "choices (readings)" if number > 1 else "choice (reading)"
-            print(f"\nthe number rests on {number} unspecified {choices}, the weightiest first")
+            print(f"\nthe number rests on {number} unspecified {choices}{self._lent}, the weightiest first")
         for part, readings in parts.items():
             _print_readings(f"\nfor {part}, and all that follows on it", readings, told)
         if self.more:

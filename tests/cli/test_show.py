@@ -52,6 +52,14 @@ def test_every_table_and_figure_can_be_shown_to_people_and_programs(repro, name,
         assert f"{name} figure {figure.id}: " in said.out
 
 
+def test_a_quoted_cell_names_its_own_measure_and_whose_readings_it_rests_on(repro):
+    said = repro("show", "cotmae_v2/1/simlm/dev.r1000").out
+    assert "R@1k (R@1000 on msmarco-passage/dev/small)" in said
+    assert "unspecified choices (readings) of simlm, whose recipe makes the row" in said
+    own = repro("show", "cotmae_v2/1/cotmae_v2/dev.r1000").out
+    assert "R@1k (Success@1000 on msmarco-passage/dev/small)" in own and "whose recipe" not in own
+
+
 @pytest.mark.parametrize("name", sorted(papers()))
 def test_a_cell_of_every_table_is_shown_with_its_facts(repro, name):
     for cell in {c.table.id: c for c in numeric_cells(papers()[name])}.values():
