@@ -120,7 +120,7 @@ def test_what_papers_say_is_read_and_its_shape_checked(tmp_path):
     said = {name: stated(source) for name, source in papers.papers().items()}
     assert {"costa", "cotmae_v2", "cpdae", "simlm"} <= {name for name, entries in said.items() if entries}
     hours = {str(s.of): s.gpu_hours for s in said["simlm"] if s.hours}
-    assert hours == {"pre-training on MS MARCO": 288, "pre-training on Natural Questions": 576}
+    assert hours == {"pre-training on MS MARCO": 288, "pre-training on Wikipedia": 576}
     assert [s.gpus for s in said["simlm"] if not s.hours] == [4, 8, 4]
     assert "8 GPUs of no named kind, hours not stated" in str(said["simlm"][3])
     assert [s.gpu_hours for s in said["cotmae_v2"]] == [784, None, None]  # 16 x 49
