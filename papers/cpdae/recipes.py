@@ -31,12 +31,9 @@ def few_queries_row(request: Request, *, encoder: str, queries: int) -> Runs:
 
 
 def shaded_words(request: Request) -> Node:
-    """Shade the words of an article by what the decoder predicts (§4.4, Table 4).
-
-    The published sentence is not kept; the article on its subject stands in.
-    """
+    """Shade an article's words by what the decoder predicts (§4.4, Table 4; reading: visualised-text)."""
     options = {"shown": request.reading("visualised-distribution")}
-    article = {"title": "Nanotechnology", "words": 40, "length": request.reading("pretraining-length")}
+    article = {**request.reading("visualised-text"), "length": request.reading("pretraining-length")}
     model, documents = cpdae(request), recipe.corpus("wikipedia")
     return recipe.inspect_text(model, documents, view=WORD_DISTRIBUTION, options=options, **article)
 
@@ -58,7 +55,7 @@ ENCODERS = {
     "cpdae": cpdae,
     "cpdae-r": lambda request: cpdae(request, contrast="representation"),
     "without-contrast": lambda request: cpdae(request, contrast="none"),
-    "idf-rec": lambda request: cpdae(request, contrast="none", idf=True),
+    "idf-rec": lambda request: cpdae(request, contrast=request.reading("idf-contrast"), idf=True),
 }
 
 

@@ -17,6 +17,7 @@ from repro.running.scale import scale
 DATA = ("evaluate", "corpus", "queries", "qrels")  # stages whose parameters name data and measures
 NO_SETTINGS = (
     *("dataset", "identity", "source", "revision", "kind", "objective.path", "objective.version"),
+    "view",  # the code of a view
     "options.stop_words",  # a list of words out of a file: data, which a reading names
 )
 WARMUPS = ("warmup_ratio", "warmup_steps")  # two forms of one setting: the one that is 0 says nothing
