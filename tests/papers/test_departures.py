@@ -5,28 +5,29 @@ from __future__ import annotations
 import pytest
 
 from repro.manifest.papers import papers, readings
-from repro.manifest.settings import complete, read_settings
+from repro.manifest.settings import Step, complete, read_settings
 
 FOLDERS = {name: source.folder for name, source in papers().items()}
 FOLDERS["baselines"] = FOLDERS["costa"].with_name("baselines")
 
 
+CONTRADICTIONS = {"conflict", "misprint", "data"}
+
+
 @pytest.mark.parametrize("name", sorted(FOLDERS))
 def test_what_is_published_and_planned_otherwise_is_no_silence(name):
     known = {n: {step.id: step for step in read_settings(folder).steps} for n, folder in FOLDERS.items()}
-    kinds = {
-        identifier: reading.kind
-        for folder in (FOLDERS["baselines"], FOLDERS[name])
-        for identifier, reading in readings(folder / "readings.yaml").items()
-    }
     for step in known[name].values():
-        for path, setting in complete(known, name, step).settings.items():
-            if setting.is_published and setting.departs:
-                of = next(
-                    (i for i in sorted(kinds, key=len, reverse=True) if _is_of(setting.reading, i)), None
-                )
-                assert kinds.get(of) in ("conflict", "misprint", "data"), (step.id, path, setting.reading)
+        whole = complete(known, name, step)
+        departing = [one for one in whole.settings.values() if one.is_published and one.departs]
+        silent = {
+            one.reading for one in departing if not CONTRADICTIONS & kinds(one.reading, of=step, at=name)
+        }
+        assert not silent, f"{step.id}: make {silent} conflicts or misprints"
 
 
-def _is_of(reading: str, identifier: str) -> bool:
-    return f"{reading}.".startswith(f"{identifier}.")
+def kinds(identifier: str, *, of: Step, at: str) -> set[str]:
+    """The kinds of the readings of this id: of the paper, of the shared folder, of the one that a step is like."""
+    folders = {at, "baselines", of.like.partition("/")[0]} & set(FOLDERS)
+    found = [one for name in folders for one in readings(FOLDERS[name] / "readings.yaml").values()]
+    return {one.kind for one in found if f"{identifier}.".startswith(f"{one.id}.")}
