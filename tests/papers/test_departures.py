@@ -27,7 +27,7 @@ def test_what_is_published_and_planned_otherwise_is_no_silence(name):
 
 
 def kinds(identifier: str, *, of: Step, at: str) -> set[str]:
-    """The kinds of the readings of this id: of the paper, of the shared folder, of the one that a step is like."""
+    """The kinds of the readings of this id: of the paper, the shared folder, the one that a step is like."""
     folders = {at, "baselines", of.like.partition("/")[0]} & set(FOLDERS)
     found = [one for name in folders for one in readings(FOLDERS[name] / "readings.yaml").values()]
     return {one.kind for one in found if f"{identifier}.".startswith(f"{one.id}.")}
