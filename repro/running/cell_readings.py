@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, groupby
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from repro.manifest.papers import Paper
 from repro.manifest.schema import Reading
 from repro.recipe.request import Choices, Request, Runs
 from repro.running.measurement import readings_for, recipe_function, recipe_path
+from repro.running.scale import scale
 
 # the parts of the work behind a number, the weightiest first: what follows on one changes with it
 PARTS = ("pre-training", "fine-tuning", "retrieval", "scoring", "nothing here")
@@ -21,21 +23,30 @@ KINDS = ("conflict", "misprint", "data", "silence")  # within a part: what a pap
 
 
 @dataclass(frozen=True)
-class _Call:
-    """The graphs that a recipe made, and the measures by which it wants them scored."""
+class Made:
+    """The graphs that a recipe made for one dataset, and the measures by which it wants them scored."""
 
-    made: Node | Runs
+    runs: tuple[Node, ...]
     choices: Choices
 
     @property
     def readings(self) -> dict[str, Reading]:
+        """The readings that the recipe asked for, by id."""
         return {k: self.choices.readings[k] for k in self.choices.used}
+
+    @cached_property
+    def nodes(self) -> dict[str, Node]:
+        """Fingerprint -> node, of all that is planned at full."""
+        return {node.fingerprint: node for node in walk(map(scale("full").rewriter(), self.runs))}
+
+    def scored(self, measure: str | None) -> str:
+        """How a column of this measure is scored, for comparison."""
+        return canonical([self.choices.measured_as.get(measure or "", measure), self.choices.scoring])
 
     def work(self, measure: str | None) -> set[tuple[str, str]]:
         """Fingerprint and stage of every node, and the scoring of this measure."""
-        runs = self.made.all if isinstance(self.made, Runs) else (self.made,)
-        scored = canonical([self.choices.measured_as.get(measure or "", measure), self.choices.scoring])
-        return {(node.fingerprint, node.stage) for node in walk(runs)} | {(scored, "scoring")}
+        nodes = {(fingerprint, node.stage) for fingerprint, node in self.nodes.items()}
+        return nodes | {(self.scored(measure), "scoring")}
 
 
 @dataclass
@@ -50,7 +61,7 @@ class CellReadings:
     """
 
     data: Path | None = None
-    _calls: dict[str, _Call] = field(default_factory=dict)
+    _calls: dict[str, Made] = field(default_factory=dict)
 
     def of(self, cell: Cell | Shown) -> dict[str, Reading]:
         """Readings of a cell by id: the paper's own in its file's order, then those of another's recipe."""
@@ -66,6 +77,10 @@ class CellReadings:
             for choice in reading.choices:
                 others |= self._asked(cell, {reading.id: choice})
         return {k: r for k, r in others.items() if k not in asked}
+
+    def asked_anywhere(self) -> set[str]:
+        """Ids that some recipe has asked for so far, under whatever choices it was called."""
+        return {identifier for made in self._calls.values() for identifier in made.readings}
 
     def weighed(self, cell: Cell) -> list[tuple[Reading, str]]:
         """The readings of a cell, each with the first of ``PARTS`` that another choice of it changes.
@@ -84,14 +99,19 @@ class CellReadings:
         return next((part for part in PARTS if part in named), PARTS[-1])
 
     def _work(self, cell: Cell, overrides: Mapping[str, str]) -> set[tuple[str, str]]:
-        """The measure in force for the cell on the first of its datasets; None without a recipe."""
+        """What the cell is measured by, on the first of its datasets; nothing without a recipe."""
+        made = self.made(cell, overrides)
+        return made.work(cell.column.measure) if made else set()
+
+    def made(self, cell: Cell | Shown, overrides: Mapping[str, str]) -> Made | None:
+        """What the recipe makes on the first of the cell's datasets; None without a recipe."""
         measured, identifier = next(_datasets(cell), (None, ""))
         if measured is None:
-            return set()
+            return None
         try:
-            return self._call(measured, identifier, overrides).work(measured.column.measure)
+            return self._call(measured, identifier, overrides)
         except ReproError:  # the recipe refuses the choice: it has the default built in
-            return self._work(cell, {}) if overrides else set()
+            return self.made(cell, {}) if overrides else None
 
     def places(self, source: Paper) -> dict[str, list[str]]:
         """The paper's readings -> the rows, or single cells, that rest on each.
@@ -114,13 +134,13 @@ class CellReadings:
             asked |= self._call(measured, identifier, overrides).readings
         return asked
 
-    def _call(self, cell: Cell | Shown, identifier: str, overrides: Mapping[str, str]) -> _Call:
+    def _call(self, cell: Cell | Shown, identifier: str, overrides: Mapping[str, str]) -> Made:
         path = recipe_path(cell)
         key = canonical([path, cell.paper.name, identifier, cell.options, overrides])
         if key not in self._calls:
             choices = Choices(readings_for(cell.paper, path), overrides, self.data)
             made = recipe_function(cell, path)(Request(identifier, choices), **cell.options)
-            self._calls[key] = _Call(made, choices)
+            self._calls[key] = Made(made.all if isinstance(made, Runs) else (made,), choices)
         return self._calls[key]
 
 

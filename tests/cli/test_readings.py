@@ -5,16 +5,15 @@ import pytest
 from repro.manifest.papers import papers
 
 
-@pytest.mark.parametrize("name", sorted(papers()))
-def test_every_reading_is_there_with_its_default_among_its_choices(repro, name):
-    rows, source = repro("readings", name, "--json").json, papers()[name]
-    shared = [row["id"] for row in rows if row["id"] in source.shared_readings]
-    assert shared == [k for k in source.shared_readings if k in shared]  # those that its recipes ask for
-    assert [row["id"] for row in rows] == [
-        k for k in source.readings if k not in source.shared_readings or k in shared
-    ]
-    assert all(row["affects"] for row in rows)
-    assert all(row["of"] == name and row["default"] in row["choices"] for row in rows)
+def test_every_reading_of_every_paper_is_there_with_its_default_among_its_choices(repro):
+    rows = repro("readings", "--json").json
+    assert {row["of"] for row in rows} == {name for name, source in papers().items() if source.readings}
+    for name, source in papers().items():
+        ids = [row["id"] for row in rows if row["of"] == name]
+        own = [k for k in source.readings if k not in source.shared_readings]
+        shared = [k for k in ids if k in source.shared_readings]  # those that its recipes ask for
+        assert sorted(ids) == sorted([*own, *shared])
+    assert all(row["affects"] and row["default"] in row["choices"] for row in rows)
 
 
 def test_people_see_the_default_in_brackets(repro, toy):
@@ -23,11 +22,39 @@ def test_people_see_the_default_in_brackets(repro, toy):
     )
     toy.with_name("readings.yaml").write_text(reading)
     said = repro("readings", "toy")
-    assert said.out.startswith("toy: 1 readings (default in brackets)")
+    assert said.out.startswith("toy: 1 notes (default in brackets)")
     for shown in ("not said [2]", "one | [two]"):
         assert shown in said.out
 
 
-def test_without_a_name_all_papers_are_shown(repro):
-    with_readings = {name for name, source in papers().items() if source.readings}
-    assert {row["of"] for row in repro("readings", "--json").json} == with_readings
+def test_the_decisive_ones_say_what_changes_and_what_it_costs_to_know(repro):
+    said = repro("readings", "--cell", "costa/1/hardneg.costa/dev.rr10", "--decisive")
+    title, head, *lines = said.out.splitlines()
+    assert title == "costa: the 10 most decisive readings" and head.endswith("decides\tcheapest to know")
+    assert lines[0].startswith("loss-reduction\tconflict\t")
+    assert (
+        "pre-training: pretrain options.reduction mean → sum" in lines[0]
+        and " GPU h: as-printed on" in lines[0]
+    )
+    assert "h100, assumed 35% of 989 TFLOP/s" in said.out
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"), [(["--kind", "misprint"], {"misprint"}), (["--kind", "data"], {"data"})]
+)
+def test_readings_are_filtered_by_kind_and_table(repro, options, kept):
+    every = repro("readings", "cpdae", "--table", "1", "--json").json
+    some = repro("readings", "cpdae", "--table", "1", *options, "--json").json
+    assert {row["kind"] for row in some} <= kept and len(some) < len(every)
+    assert [row for row in every if row["kind"] in kept] == some
+
+
+def test_switches_stand_before_notes(repro):
+    groups = [row["group"] for row in repro("readings", "cpdae", "--json").json]
+    firsts = list(dict.fromkeys(groups))
+    assert groups == sorted(groups, key=firsts.index) and (firsts[0], firsts[-1]) == ("switches", "notes")
+
+
+def test_a_cell_and_a_paper_together_are_refused(repro):
+    said = repro("readings", "costa", "--cell", "costa/1/hardneg.costa/dev.rr10")
+    assert said.status == 2 and "a cell is named by its path alone" in said.sentence

@@ -2,35 +2,41 @@
 
 import click
 
+from repro.cli import completion
 
-@click.command("readings", epilog="\b\nExamples:\n  repro readings PAPER\n  repro readings PAPER --json")
+MOST = 10  # of --decisive
+
+
+@click.command(
+    "readings",
+    epilog="\b\nExamples:\n  repro readings PAPER\n  repro readings PAPER --decisive\n"
+    "  repro readings --cell PAPER/1/ROW/COLUMN --kind conflict\n  repro readings PAPER --json",
+)
 @click.argument("names", metavar="[PAPER]...", nargs=-1)
+@click.option(
+    "--cell", "cells", multiple=True, metavar="ID", shell_complete=completion.cells, help="Behind this cell."
+)
+@click.option("--table", "tables", multiple=True, metavar="N", help="Behind this table or figure-N.")
+@click.option("--kind", type=click.Choice(["silence", "conflict", "misprint", "data"]), help="Of this kind.")
+@click.option("--decisive", is_flag=True, help="The ten that could move a published number most.")
+@click.option("--gpu", metavar="NAME", default="h100", help="Tell hours of this GPU, v100 to h200.")
 @click.option("--json", "as_json", is_flag=True, help="One object per reading.")
-def command(names, as_json):
-    """List what the papers leave open or contradict, with the choices and the default.
+def command(names, cells, tables, kind, decisive, gpu, as_json):
+    """List what the papers leave open or contradict, the weightiest first, with the choices and the default.
 
-    Choose another with `repro run … --reading ID=CHOICE`; its result is never mixed with the default.
+    Switches come before notes, of which no choice changes anything that is planned. The order follows from
+    the plan: what another choice changes first, how many published numbers it can decide, by what factor
+    choices differ; only a measurement tells what a choice does. Take another with `repro run … --reading
+    ID=CHOICE`; its result is never mixed with the default.
     """
-    from repro.cli.printing import emit_json, table
-    from repro.locations import Locations
-    from repro.manifest.papers import paper, papers
-    from repro.running.cell_readings import CellReadings
+    from repro.cli import weighed_readings
+    from repro.cli.printing import emit_json
 
-    known = CellReadings(Locations.resolve().data)
-    places = {source: known.places(source) for source in map(paper, names or papers())}
+    chosen = [
+        of_paper.limited(kind=kind, most=MOST if decisive else None)
+        for of_paper in weighed_readings.of_papers(names, cells, tables)
+    ]
     if as_json:
-        return emit_json([item for source, readings in places.items() for item in _records(source, readings)])
-    head = ["id", "kind", "where", "what is open", "choices"]
-    for source, readings in places.items():
-        rows = [[r.id, r.kind, r.where, r.paper, _choices(r)] for r in map(source.readings.get, readings)]
-        table(f"{source.name}: {len(rows)} readings (default in brackets)", head, rows)
-
-
-def _records(source, readings):
-    for name, cells in readings.items():
-        reading = source.readings[name].model_dump(mode="json", exclude={"cells"})
-        yield {"of": source.name, **reading, "affects": cells}
-
-
-def _choices(reading) -> str:
-    return " | ".join(f"[{choice}]" if choice == reading.default else choice for choice in reading.choices)
+        return emit_json([item for of_paper in chosen for item in of_paper.as_json()])
+    for of_paper in chosen:
+        of_paper.show(gpu if decisive else None)

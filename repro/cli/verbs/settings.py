@@ -28,24 +28,35 @@ def command(names, tables, rows, failing, strict, as_json):
     by a reading; anything else is a failure, and so is a statement that the plan does not follow. Cells of
     the papers' own tables of settings have a verdict each.
     """
-    from repro.api.statements import settings
-    from repro.cli import row_settings
     from repro.cli.printing import emit_json
     from repro.judging.settings.lines import counts
 
     within = partial(_lies_in, tables=tables, rows=rows)
-    found = [item for item in settings(*names) if within(item.row) or within(item.cell)]
-    if not found:
-        raise UsageError("nothing is planned in what is selected; `repro settings PAPER` shows all there is")
+    found = _found(names, within)
     failures = [item for item in found if item.fails]
     shown = failures if failing else found
     if as_json:
         emit_json([item.as_json() for item in shown])
     else:
-        row_settings.print_steps(i for i in shown if i.row != i.cell and within(i.row))
-        row_settings.print_cells(i for i in shown if within(i.cell))
+        _print(shown, within)
         print(counts(found))
     return int(strict and bool(failures))
+
+
+def _found(names, within) -> list:
+    from repro.api.statements import settings
+
+    found = [item for item in settings(*names) if within(item.row) or within(item.cell)]
+    if not found:
+        raise UsageError("nothing is planned in what is selected; `repro settings PAPER` shows all there is")
+    return found
+
+
+def _print(shown, within) -> None:
+    from repro.cli import row_settings
+
+    row_settings.print_steps(item for item in shown if item.row != item.cell and within(item.row))
+    row_settings.print_cells(item for item in shown if within(item.cell))
 
 
 def _lies_in(place: str, tables, rows) -> bool:

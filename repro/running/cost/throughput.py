@@ -42,14 +42,19 @@ def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
         UsageError: the GPU is not in the table, or the calibration cannot be read.
     """
     if gpu:
-        name = gpu.lower()
-        if name not in PEAKS:
-            raise unknown("GPU", gpu, PEAKS, hint="`repro calibrate` measures the one at hand")
-        rate = PEAKS[name] * ASSUMED
-        basis = f"{name}, assumed {ASSUMED:.0%} of {PEAKS[name] / 1e12:.0f} TFLOP/s"
-        return Throughput("GPU", rate, rate, basis)
+        return assumed(gpu)
     path = calibration_file(store)
     return _calibrated(path) if path.exists() else None
+
+
+def assumed(gpu: str) -> Throughput:
+    """The rate of a named GPU, a share of its data sheet's peak. Raises UsageError for an unknown one."""
+    name = gpu.lower()
+    if name not in PEAKS:
+        raise unknown("GPU", gpu, PEAKS, hint="`repro calibrate` measures the one at hand")
+    rate = PEAKS[name] * ASSUMED
+    basis = f"{name}, assumed {ASSUMED:.0%} of {PEAKS[name] / 1e12:.0f} TFLOP/s"
+    return Throughput("GPU", rate, rate, basis)
 
 
 def calibration_file(store: Store) -> Path:

@@ -1,0 +1,136 @@
+"""The readings of papers, or behind some cells, by weight, as `repro readings` prints them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from repro.errors import UsageError
+from repro.locations import Locations
+from repro.manifest.cells import Cell, Shown, cell, cells_of, exhibits, figure_tables, table_of
+from repro.manifest.papers import Paper, paper, papers
+from repro.running.cell_readings import CellReadings
+from repro.running.cost.throughput import Throughput, assumed
+from repro.running.reading_weights import Change, Weight, weights
+
+GROUPS = ("switches", "switches where another reading has another choice", "notes")
+DECISIVE_HEAD = ("reading", "kind", "what is open", "another choice changes", "decides", "cheapest to know")
+
+
+@dataclass(frozen=True)
+class OfPaper:
+    """The readings of one paper.
+
+    Attributes:
+        weights: the weightiest first.
+        places: id of a reading -> the rows, cells and tables that rest on it.
+        elsewhere: ids of those that a recipe asks for only where another reading has another choice.
+    """
+
+    source: Paper
+    weights: Sequence[Weight]
+    places: dict[str, list[str]]
+    elsewhere: set[str]
+
+    def limited(self, *, kind: str | None, most: int | None) -> "OfPaper":
+        """Those of a kind; with ``most`` so many of those that can decide a published number."""
+        of_kind = [w for w in self.weights if kind in (None, w.reading.kind)]
+        deciding = [w for w in of_kind if w.decides][:most]
+        return replace(self, weights=of_kind if most is None else deciding)
+
+    def as_json(self) -> Iterator[dict]:
+        """An object per reading."""
+        for weight in self.weights:
+            reading = weight.reading.model_dump(mode="json", exclude={"cells"})
+            changes = [{"choice": c.choice, "part": c.part, "changes": list(c.what)} for c in weight.changes]
+            facts = {"group": self.group(weight), "changes": changes, "decides": weight.decides}
+            yield {"of": self.source.name, **reading, "affects": self.places[weight.reading.id], **facts}
+
+    def show(self, gpu: str | None) -> None:
+        """Print them: what decides with what it costs to know on a GPU, or all, switches first."""
+        if gpu:
+            return self._show_decisive(assumed(gpu))
+        from repro.cli.printing import table
+
+        head = ["id", "kind", "where", "what is open", "changes", "cells", "choices"]
+        for group, members in groupby(self.weights, key=self.group):
+            lines = [_line(weight) for weight in members]
+            table(f"{self.source.name}: {len(lines)} {group} (default in brackets)", head, lines)
+
+    def group(self, weight: Weight) -> str:
+        """The one of ``GROUPS`` that a reading belongs to."""
+        dormant = weight.reading.id in self.elsewhere
+        return GROUPS[0 if weight.changes else 1 if dormant else 2]
+
+    def _show_decisive(self, rates: Throughput) -> None:
+        from repro.cli.printing import say, table
+
+        lines = [
+            [w.reading.id, w.reading.kind, w.reading.paper, _changes(w), str(w.decides), _cheapest(w, rates)]
+            for w in self.weights
+        ]
+        table(f"{self.source.name}: the {len(lines)} most decisive readings", DECISIVE_HEAD, lines)
+        say(f"hours beside what the default has made, {rates.basis}; the order is the plan's, not measured")
+
+
+def of_papers(names: Sequence[str], cells: Sequence[str], tables: Sequence[str]) -> Iterator[OfPaper]:
+    """The readings of papers, of some of their tables, or behind single cells.
+
+    Raises UsageError for names that there are not, and for cells together with papers or tables.
+    """
+    if cells and (names or tables):
+        raise UsageError("a cell is named by its path alone; leave papers and --table out")
+    for source, of_source in groupby(map(cell, cells), key=lambda one: one.paper):
+        yield _weighed(source, list(of_source), single=True)
+    for source in map(paper, () if cells else names or papers()):
+        made = _weighed(source, _everything(source, tuple(tables)), single=False)
+        yield made if tables else _with_the_rest(made)
+
+
+def _everything(source: Paper, tables: tuple[str, ...]) -> list[Cell | Shown]:
+    shown = tuple(table_of(source, t) for t in tables)
+    cells = cells_of(source, shown or (*source.manifest.tables, *figure_tables(source)))
+    return [*cells, *exhibits((source.name,), tables)]
+
+
+def _weighed(source: Paper, cells: Sequence[Cell | Shown], *, single: bool) -> OfPaper:
+    """Readings of another paper, whose recipe makes a row, are told of single cells only."""
+    known = CellReadings(Locations.resolve().data)
+    places = known.places(source)
+    made = [w for w in weights(cells, known) if single or w.reading.id in places]
+    places |= {w.reading.id: [c.id for c in w.cells] for w in made if w.reading.id not in places}
+    return OfPaper(source, made, places, known.asked_anywhere())
+
+
+def _with_the_rest(made: OfPaper) -> OfPaper:
+    """And those that no cell rests on as long as all choices are the default."""
+    weighed = {weight.reading.id for weight in made.weights}
+    rest = [Weight(made.source.readings[name], (), ()) for name in made.places if name not in weighed]
+    ordered = sorted([*made.weights, *rest], key=lambda weight: GROUPS.index(made.group(weight)))
+    return replace(made, weights=ordered)
+
+
+def _line(weight: Weight) -> list[str]:
+    reading, number = weight.reading, str(len(weight.cells) or "")
+    choices = (f"[{choice}]" if choice == reading.default else choice for choice in reading.choices)
+    return [
+        reading.id,
+        reading.kind,
+        reading.where,
+        reading.paper,
+        _changes(weight),
+        number,
+        " | ".join(choices),
+    ]
+
+
+def _changes(weight: Weight) -> str:
+    first = weight.first
+    return f"{first.part}: {'; '.join(first.what[:2]) or first.aspect}" if first else ""
+
+
+def _cheapest(weight: Weight, rates: Throughput) -> str:
+    change: Change | None = weight.cheapest
+    if change is None:
+        return "not known"
+    hours = (change.operations or 0) / rates.training / 3600
+    return f"{hours:.3g} {rates.unit} h: {change.choice} on {change.cell.id}"

@@ -1,0 +1,217 @@
+"""How much hangs on each reading: the cells that another choice changes, how deep, and what it takes to know.
+
+The weight is an order and no measurement: a plan tells where a choice takes hold, not what it does to a
+number. A choice of a loss, a model or data goes before one of the schedule, of lengths, of scoring, and of
+seed or precision; within these the published numbers that it can decide count, times the factor between two
+choices.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from repro.graph import Node, canonical
+from repro.manifest.cells import Cell, Shown
+from repro.manifest.schema import Reading
+from repro.running.cell_readings import KINDS, PART_OF, PARTS, CellReadings, Made
+from repro.running.cost.work import work
+
+SCHEDULE = ("texts_per_batch", "queries_per_batch", "passages_per_query", "epochs", "max_steps")
+SCHEDULE += ("learning_rate", "warmup_ratio", "warmup_steps", "schedule", "weight_decay", "max_grad_norm")
+TEXT = ("length", "query_length", "passage_length", "separator")
+UNSEEN = ("objective.path", "objective.version")
+NOISE = ("seed", "precision", "decimals")
+ASPECTS = ("loss, model or data", "schedule", "text", "scoring", "seed or precision", "")
+
+
+@dataclass(frozen=True)
+class Change:
+    """What another choice of a reading changes of a cell.
+
+    Attributes:
+        choice: its name.
+        part: the first of ``PARTS`` that is made anew.
+        what: the parameters that differ first, with both values.
+        aspect: the first of ``ASPECTS`` among them.
+        factor: the largest ratio between two numbers of them; 1 without one.
+        operations: floating-point operations that a measurement takes beside those of the default; None where
+            a count that they depend on is not known.
+    """
+
+    cell: Cell | Shown
+    choice: str
+    part: str
+    what: tuple[str, ...]
+    aspect: str
+    factor: float
+    operations: float | None
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A reading, the cells that ask for it, and what its other choices change of the first that they change.
+
+    Attributes:
+        changes: empty for a note, whose choices change nothing that is planned.
+    """
+
+    reading: Reading
+    cells: tuple[Cell | Shown, ...]
+    changes: tuple[Change, ...]
+
+    @property
+    def decides(self) -> int:
+        """How many published numbers have a verdict that it can decide; none where nothing is changed."""
+        published = [c for c in self.cells if isinstance(c, Cell) and c.is_numeric]
+        return sum(c.table.kind == "results" for c in published) if self.changes else 0
+
+    @property
+    def first(self) -> Change | None:
+        """The change that weighs most."""
+        return min(self.changes, key=_order, default=None)
+
+    @property
+    def cheapest(self) -> Change | None:
+        """The change that is cheapest to know."""
+        known = [change for change in self.changes if change.operations is not None]
+        return min(known, key=lambda change: change.operations or 0, default=None)
+
+
+def weights(cells: Iterable[Cell | Shown], known: CellReadings) -> list[Weight]:
+    """The readings that cells rest on, the weightiest first and notes last."""
+    asking: dict[str, tuple[Reading, list[Cell | Shown]]] = {}
+    for cell in cells:
+        for identifier, reading in known.of(cell).items():
+            asking.setdefault(identifier, (reading, []))[1].append(cell)
+    made = [Weight(reading, tuple(own), _changes(reading, own, known)) for reading, own in asking.values()]
+    return sorted(made, key=_heaviest_first)
+
+
+def _heaviest_first(weight: Weight) -> tuple:
+    first = weight.first
+    if first is None:
+        return (len(ASPECTS), 0, KINDS.index(weight.reading.kind))
+    factor = max(change.factor for change in weight.changes)
+    return (ASPECTS.index(first.aspect), -weight.decides * factor, PARTS.index(first.part))
+
+
+def _order(change: Change) -> tuple:
+    return (ASPECTS.index(change.aspect), PARTS.index(change.part), -change.factor)
+
+
+def _changes(reading: Reading, cells: Iterable[Cell | Shown], known: CellReadings) -> tuple[Change, ...]:
+    """The changes by all other choices of the first cell that one of them changes."""
+    seen = set()
+    for cell in cells:
+        default = known.made(cell, {})
+        place = (cell.id.rpartition("/")[0], *_column(cell))
+        if default is None or reading.id not in default.readings or place in seen:
+            continue
+        seen.add(place)
+        others = [c for c in reading.choices if c != default.choices.used[reading.id]]
+        found = tuple(filter(None, (_change(cell, reading, choice, known) for choice in others)))
+        if found:
+            return found
+    return ()
+
+
+def _change(cell: Cell | Shown, reading: Reading, choice: str, known: CellReadings) -> Change | None:
+    """The change by one choice; None where it changes nothing."""
+    default, other = known.made(cell, {}), known.made(cell, {reading.id: choice})
+    new, gone = _beside(other, default), _beside(default, other)
+    _, measure = _column(cell)
+    scored = other.scored(measure) != default.scored(measure)
+    if not (new or gone or scored):
+        return None
+    differing = list(_differing(_roots(new), _roots(gone)))
+    aspects = [_aspect(path) for _, path, _, _ in differing] or ["scoring" if scored else ASPECTS[0]]
+    return Change(
+        cell=cell,
+        choice=choice,
+        part=_part({**new, **gone}.values()),
+        what=tuple(f"{node.stage} {path} {_told(b)} → {_told(a)}" for node, path, b, a in differing),
+        aspect=min(aspects, key=ASPECTS.index),
+        factor=max((_factor(node, before, after) for node, _, before, after in differing), default=1.0),
+        operations=_operations(new.values()),
+    )
+
+
+def _part(nodes: Iterable[Node]) -> str:
+    """The first part of the work that is made anew; scoring where nothing is."""
+    parts = [PART_OF.get(node.stage, "retrieval") for node in nodes]
+    return min(parts, key=PARTS.index, default="scoring")
+
+
+def _operations(nodes: Iterable[Node]) -> float | None:
+    works = [work(node) for node in nodes]
+    return sum(w.operations for w in works) if all(w.is_known for w in works) else None
+
+
+def _column(item: Cell | Shown) -> tuple[str | None, str | None]:
+    """Dataset and measure of a cell; an exhibit has neither."""
+    return (item.column.dataset, item.column.measure) if isinstance(item, Cell) else (None, None)
+
+
+def _beside(one: Made, other: Made) -> dict[str, Node]:
+    return {fingerprint: node for fingerprint, node in one.nodes.items() if fingerprint not in other.nodes}
+
+
+def _roots(changed: Mapping[str, Node]) -> list[Node]:
+    """The nodes that differ by themselves, and not by what they are made from alone."""
+    return [node for node in changed.values() if not any(p.fingerprint in changed for p in node.parents())]
+
+
+def _differing(new: list[Node], gone: list[Node]) -> Iterator[tuple[Node, str, Any, Any]]:
+    """A node with a path of it, the value before, and the value after; one node of each stage is told."""
+    left, added = ({node.stage: node for node in reversed(nodes)} for nodes in (gone, new))
+    for stage in {**left, **added}:
+        before, after = left.get(stage), added.get(stage)
+        if before and after:
+            yield from ((before, *values) for values in _values(before, after))
+        else:
+            yield before or after, "", *(("with", "without") if before else ("without", "with"))
+
+
+def _values(before: Node, after: Node) -> Iterator[tuple[str, Any, Any]]:
+    """The paths of parameters and inputs by which two nodes differ, with both values."""
+    one, other = (dict(_leaves(node.params, "")) | _inputs(node) for node in (before, after))
+    for path in dict.fromkeys([*one, *other]):
+        if path not in UNSEEN and one.get(path) != other.get(path):
+            yield path, one.get(path), other.get(path)
+
+
+def _inputs(node: Node) -> dict[str, str]:
+    """The stages that feed each input."""
+    feeding = {k: v if isinstance(v, tuple) else (v,) for k, v in node.inputs.items()}
+    return {f"{name} from": " and ".join(n.stage for n in nodes) for name, nodes in feeding.items()}
+
+
+def _leaves(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(value, f"{before}{name}.")
+        else:
+            yield before + name, value
+
+
+def _aspect(path: str) -> str:
+    name = path.rpartition(".")[2]
+    groups = {**dict.fromkeys(SCHEDULE, 1), **dict.fromkeys(TEXT, 2), **dict.fromkeys(NOISE, 4)}
+    return ASPECTS[groups.get(name, 0)]
+
+
+def _factor(node: Node, before: Any, after: Any) -> float:
+    """The ratio of two numbers, the larger over the smaller; 1 where there is none.
+
+    A sum is as many times its mean as it has terms: at least the texts of a batch.
+    """
+    if [before, after] in (["mean", "sum"], ["sum", "mean"]):
+        return float(node.params.get("texts_per_batch") or node.params.get("queries_per_batch") or 1)
+    numbers = [
+        abs(v) for v in (before, after) if isinstance(v, int | float) and not isinstance(v, bool) and v
+    ]
+    return max(numbers) / min(numbers) if len(numbers) == 2 else 1.0
+
+
+def _told(value: Any) -> str:
+    return value if isinstance(value, str) else canonical(value)
