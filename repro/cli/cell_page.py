@@ -124,7 +124,8 @@ class CellPage:
         yield "column", f"{', '.join(cell.column.head)}{_definition(cell)}"
         scored = f" ({cell.unit}{bold}; {ROLES[cell.role]})" if not is_setting(cell) else ""
         yield "published", f"{cell.printed.plain}{cell.printed.marks}{scored}"
-        yield from (("planned", planned_for(item)) for item in self.settings if item.cell == cell.id)
+        planned = (planned_for(item) for item in self.settings if item.cell == cell.id)
+        yield from (("planned", line) for line in dict.fromkeys(planned))
         for stand in self.stands:
             yield stand.scale, _standing(stand)
             for run in stand.imported:

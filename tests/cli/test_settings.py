@@ -74,6 +74,13 @@ def test_cells_of_a_table_of_settings_have_a_verdict_each(repro, toy):
     assert "2 of 3" in repro("coverage", "toy").out
 
 
+def test_what_several_rows_say_alike_of_a_cell_is_said_once(repro, toy):
+    row = next(line for line in CELLS.splitlines() if "id: tas-b" in line)
+    (toy / "cells.yaml").write_text(CELLS.replace(row, f"{row}\n{row.replace('id: tas-b', 'id: other')}"))
+    (toy / "settings.yaml").write_text(SETTINGS.replace("toy/1/tas-b", "toy/1"))
+    assert repro("show", "toy/2/depth/encoder").out.count("planned:") == 1
+
+
 def test_what_fails_is_listed_alone_and_is_an_exit_status_when_strict(repro, toy):
     (toy / "settings.yaml").write_text(SETTINGS.replace("published: 512", "published: 128"))
     said = repro("settings", "toy", "--failing", "--json", "--strict")
