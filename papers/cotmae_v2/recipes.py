@@ -9,8 +9,11 @@ from papers.cotmae_v2.encoders import DECODERS, VIEWS, first_version, second_ver
 from papers.cotmae_v2.marco import Marco
 from papers.cotmae_v2.views import Views
 from repro import recipe
+from repro.errors import check_known
 from repro.graph import Node
 from repro.recipe.request import Request
+
+VERSIONS = (1, 2)
 
 
 def retriever_row(
@@ -66,6 +69,7 @@ def seed_point(request: Request, *, version: int, seed: int) -> Node:
 
     reading: figure-3-baseline.
     """
+    check_known("version of CoT-MAE", version, valid=VERSIONS)
     if version == 1:
         marco = Marco.first_version(request)
         encoder = first_version(request, seed=seed, reading="figure-3-baseline")
@@ -76,6 +80,7 @@ def seed_point(request: Request, *, version: int, seed: int) -> Node:
 
 def passages_shown(request: Request, *, version: int, queries: list[str]) -> Node:
     """Show the first passage that a version finds for each of some queries (Table 6)."""
+    check_known("version of CoT-MAE", version, valid=VERSIONS)
     run = first_version_row(request) if version == 1 else retriever_row(request)
     return recipe.top_passages(run, marco_passages(request), request.dataset, wanted=queries, depth=1)
 

@@ -14,6 +14,7 @@ from repro.manifest.cells import cells_of, exhibits, figure_tables, select
 from repro.manifest.papers import load, papers
 from repro.recipe.request import Choices, Request, Runs
 from repro.running.measurement import readings_for, recipe_path
+from repro.training.objective import import_declared
 
 EVERY = sorted(papers())
 
@@ -249,3 +250,16 @@ def test_columns_of_recall_are_what_their_rows_reading_says(cell):
         load(recipe_path(shown))(Request(shown.column.dataset, choices), **shown.options)
         cutoff = shown.column.measure.split("@")[1]
         assert choices.measured_as[shown.column.measure] == f"{name}@{cutoff}"
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_recipes_declare_objectives_as_their_classes_do(name):
+    """Name and version: what would be refused when the training begins is known here."""
+    declared = {}
+    for row in rows(name):
+        made, _ = called(name, row)
+        nodes = (node for node in walk(runs(made)) if "objective" in node.params)
+        declared |= {tuple(node.params["objective"].values()): node.params["objective"] for node in nodes}
+    for objective in declared.values():
+        import_declared("objective", objective)
+    assert declared or name == "head_to_head"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from papers.cotmae_v2 import recipes
+from repro.errors import UsageError
 from repro.graph import Node, walk
 from repro.manifest.papers import papers
 from repro.recipe.request import Choices, Request
@@ -109,6 +110,12 @@ def test_the_baseline_of_figure_3_may_be_the_shorter_pre_training_of_its_time():
     assert [pretraining.params[key] for key in keys] == [50_000, 4e-4, 144, 8192, 43]
     ours = made(recipes.seed_point, readings=short, version=2, seed=43)
     assert ours.fingerprint == made(recipes.seed_point, version=2, seed=43).fingerprint
+
+
+def test_a_version_that_there_is_not_is_refused():
+    for recipe, options in ((recipes.seed_point, {"seed": 42}), (recipes.passages_shown, {"queries": []})):
+        with pytest.raises(UsageError, match="there is no version of CoT-MAE '3'; known: 1, 2"):
+            made(recipe, version=3, **options)
 
 
 def test_the_first_versions_teacher_is_of_its_time_and_this_versions_the_public_one():
