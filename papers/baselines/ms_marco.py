@@ -196,3 +196,5 @@ def score_columns(request: Request, recall: str | None) -> None:
         score_as_read(request)
     if recall is not None:
         recall_as_read(request, recall)
+    if "answers-without-a-token" in request.choices.readings:
+        request.match_answers(tokenless=request.reading("answers-without-a-token"))

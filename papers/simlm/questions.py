@@ -40,6 +40,7 @@ class Questions:
         run, seed = self._searched(retriever, TRAIN, depth=MINED), self._optimisation("nq-retriever").seed
         texts = {"documents": recipe.corpus(CORPUS), "topics": recipe.queries(TRAIN)}
         rules = {"extra_positives": how["extra_positives"], "score_decimals": decimals}
+        rules["tokenless_answers"] = ask("answers-without-a-token")
         kept = {"depth": MINED, "per_query": MINED, "seed": seed}
         mined = recipe.mine_answers(run, recipe.qrels(TRAIN), **kept, **texts, **rules)
         return recipe.union(self._original(), mined) if "original" in how["files"] else mined
@@ -69,6 +70,7 @@ class Questions:
 
     def run(self, retriever: Node) -> Node:
         """The ranking of the request's questions; what answers them is matched on texts without titles."""
+        self.request.match_answers(tokenless=self.request.reading("answers-without-a-token"))
         return self._searched(retriever, self.request.dataset, depth=DEPTH)
 
     def _original(self) -> Node:

@@ -8,8 +8,8 @@ its results by question text, which drops repeated questions; here questions are
 
 import json
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 from repro.errors import DataError, UsageError
@@ -29,15 +29,15 @@ def tokens(text: str) -> list[str]:
     return [match.group().lower() for match in _token().finditer(unicodedata.normalize("NFD", text))]
 
 
-def contains_answer(text: str, answers: Iterable[str]) -> bool:
+def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
     """Whether the tokens of one of the answers follow each other in the text.
 
-    An answer without any token is in no text (in released code it is in every text).
+    An answer without any token is in every text if ``tokenless`` says so, as in released code, or in none.
     """
     # no token holds a space, so a spaced-out string contains another exactly where tokens do
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)
-    return any(bool(answer) and f" {' '.join(answer)} " in passage for answer in answer_tokens)
+    return any(f" {' '.join(answer)} " in passage if answer else tokenless for answer in answer_tokens)
 
 
 def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
@@ -54,17 +54,22 @@ def score_by_answers(
     answers: Mapping[str, Sequence[str]],
     texts: Mapping[str, str],
     measures: Sequence[str],
+    *,
+    tokenless: bool = False,
 ) -> Scores:
     """Success@k of a run, best document first, for questions ``{qid: [answer, …]}``.
 
-    ``texts`` holds the text (without title) of every document in the first k ranks of those questions.
+    ``texts`` holds the text (without title) of every document in the first k ranks of those questions;
+    ``tokenless`` is that of ``contains_answer``.
     Raises UsageError as :func:`answer_measures` does, DataError if no query of the run has answers.
     """
     wanted = answer_measures(measures)
     depth = max((measure.cutoff for measure in wanted.values()), default=0)
     missing, ignored = coverage(run, answers)
     queries = sorted(answers)
-    first = [_first_hit([d for d, _ in run.get(qid, ())[:depth]], answers[qid], texts) for qid in queries]
+    tops = [[document for document, _ in run.get(qid, ())[:depth]] for qid in queries]
+    found = partial(contains_answer, tokenless=tokenless)
+    first = [_first_hit(top, answers[qid], texts, found) for qid, top in zip(queries, tops, strict=True)]
     scores = {
         text: [float(rank is not None and rank <= measure.cutoff) for rank in first]
         for text, measure in wanted.items()
@@ -92,7 +97,9 @@ def read_answers(path: Path) -> dict[str, list[str]]:
     return answers
 
 
-def _first_hit(documents: Sequence[str], answers: Sequence[str], texts: Mapping[str, str]) -> int | None:
+def _first_hit(
+    documents: Sequence[str], answers: Sequence[str], texts: Mapping[str, str], found: Callable[..., bool]
+) -> int | None:
     """Rank, from 1, of the first document with an answer; None without one."""
-    ranks = (rank for rank, document in enumerate(documents, 1) if contains_answer(texts[document], answers))
+    ranks = (rank for rank, document in enumerate(documents, 1) if found(texts[document], answers))
     return next(ranks, None)

@@ -143,13 +143,16 @@ def mine_answers(
     seed: int,
     extra_positives: bool,
     score_decimals: Sequence[int] = (),
+    tokenless_answers: bool = False,
 ) -> Node:
     """Hard negatives of answer-judged questions: the top of a run without an answer.
 
-    The scores by which further positives are judged are rounded to each of ``score_decimals`` in turn.
+    The scores by which further positives are judged are rounded to each of ``score_decimals`` in turn;
+    ``tokenless_answers`` says whether an answer without any token is in every text.
     """
     params = {"depth": depth, "per_query": per_query, "seed": seed, "extra_positives": extra_positives}
     params |= {"score_decimals": list(score_decimals)} if score_decimals else {}
+    params |= {"tokenless_answers": True} if tokenless_answers else {}
     inputs = {"run": run, "qrels": judgements, "queries": topics, "corpus": documents}
     return Node("mine_answers", params, inputs)
 

@@ -102,6 +102,11 @@ class Request:
         """Depart from how the dataset is usually scored, as a reading of this row says."""
         self.choices.scoring["ignore_identical_ids"] = ignore_identical_ids
 
+    def match_answers(self, *, tokenless: bool) -> None:
+        """Score a dataset that is judged by answers with this rule for one that has no token."""
+        if catalogued(self.dataset).judgements == "answers":
+            self.choices.scoring["tokenless_answers"] = tokenless
+
     def measure_as(self, printed: str, meant: str) -> None:
         """Score a column headed ``printed`` by ``meant``, as a reading of this row says."""
         self.choices.measured_as[printed] = meant

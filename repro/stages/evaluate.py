@@ -18,7 +18,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``scores.json``: queries, measures, missing, ignored.
 
     Params: ``measures`` (ir_measures names), ``ignore_identical_ids`` (BEIR's rule), ``judgements``, which is
-    ``qrels`` (graded documents) or ``answers`` (answer strings; needs inputs ``queries`` and ``corpus``).
+    ``qrels`` (graded documents) or ``answers`` (answer strings; needs inputs ``queries`` and ``corpus``);
+    ``tokenless_answers`` is ``tokenless`` of ``contains_answer``, False where it is not given.
     Returns counts of judged, missing and ignored queries, and the means (fractions).
     """
     ranking = read_run(inputs["run"] / "run.trec")
@@ -26,7 +27,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         qrels, ignore = read_qrels(inputs["qrels"] / "qrels.trec"), params["ignore_identical_ids"]
         scores = score(ranking, qrels, params["measures"], ignore_identical_ids=ignore)
     elif params["judgements"] == "answers":
-        scores = _by_answers(params["measures"], ranking, inputs, progress)
+        scores = _by_answers(params, ranking, inputs, progress)
     else:
         raise UsageError(f"judgements are {params['judgements']!r}; known: qrels, answers")
     text = json.dumps(asdict(scores), ensure_ascii=False, allow_nan=False)
@@ -39,12 +40,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     }
 
 
-def _by_answers(measures: list[str], ranking: Run, inputs: Mapping[str, Path], progress: Progress) -> Scores:
-    answers = read_answers(inputs["queries"] / "queries.jsonl")
+def _by_answers(params: dict, ranking: Run, inputs: Mapping[str, Path], progress: Progress) -> Scores:
+    answers, measures = read_answers(inputs["queries"] / "queries.jsonl"), params["measures"]
     depth = max((measure.cutoff for measure in answer_measures(measures).values()), default=0)
     wanted = {document for qid in answers for document, _ in ranking.get(qid, ())[:depth]}
     texts = _texts(inputs["corpus"], wanted, progress)
-    return score_by_answers(ranking, answers, texts, measures)
+    tokenless = params.get("tokenless_answers", False)
+    return score_by_answers(ranking, answers, texts, measures, tokenless=tokenless)
 
 
 def _texts(corpus: Path, wanted: set[str], progress: Progress) -> dict[str, str]:

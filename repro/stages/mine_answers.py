@@ -1,6 +1,7 @@
 """Stage ``mine_answers``: positives and hard negatives of questions, told apart by answer strings."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import filterfalse
 from pathlib import Path
 
@@ -26,6 +27,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     of them. Titles are not searched. A question without positive or negative is left out. The run's scores
     are rounded to each number of ``score_decimals`` in turn, if there are any. (The mining script released
     with Wang et al. 2023; readings ``nq-training-data`` and ``nq-mined-score-decimals``.)
+    ``tokenless_answers`` is ``tokenless`` of ``contains_answer``, False where it is not given.
 
     Raises:
         DataError: an input is malformed, a question of the run has no answers, a document is missing from the
@@ -47,13 +49,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
                 best = annotated(judged.get(query, {}))
                 scores = rounded(scores, decimals=params.get("score_decimals", ()))
                 facts["queries_not_judged"] += best is None
-                hits = [contains_answer(text, answers[query]) for text in texts(documents)]
+                hits = [found(text, answers[query]) for text in texts(documents)]
                 row = example(query, documents, scores, hits, best=best, **options)
                 facts["queries_left_out"] += row is None
                 if row is not None:
                     yield row
                 advance(1)
 
+    found = partial(contains_answer, tokenless=params.get("tokenless_answers", False))
     options = {name: params[name] for name in ("extra_positives", "per_query", "seed")}
     count = write_rows(examples(), SCORED_EXAMPLES, out / "arrow")
     if not count:

@@ -130,3 +130,18 @@ def test_a_foreign_line_is_refused_with_its_number(tmp_path, line, reason):
     path.write_text(f'{{"id": "1", "answers": ["a"]}}\n{line}\n')
     with pytest.raises(DataError, match=f"queries.jsonl:2: {reason}"):
         read_answers(path)
+
+
+def test_an_answer_without_a_token_is_in_every_text_or_in_none():
+    for answer in ("", "  ", "\u200b"):
+        assert not contains_answer("the cat", [answer]) and not contains_answer("the cat", [answer, "dog"])
+        assert contains_answer("the cat", [answer], tokenless=True) and contains_answer(
+            "", [answer], tokenless=True
+        )
+    run, texts = {"q": [("d1", 2.0)]}, {"d1": "the cat"}
+    found = [
+        score_by_answers(run, {"q": [""]}, texts, ["Success@1"], tokenless=rule).means["Success@1"]
+        for rule in (False, True)
+    ]
+    assert found == [0.0, 1.0]
+    assert not contains_answer("the cat", ["dog"], tokenless=True)
