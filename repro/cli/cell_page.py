@@ -9,6 +9,7 @@ from itertools import groupby
 from repro.cli.obstacles import together
 from repro.cli.row_settings import planned_for, print_row
 from repro.judging.compared import Compared
+from repro.judging.released_code import Certificate, certificates, in_short
 from repro.judging.settings.parameter import Held, is_setting
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Reading
@@ -36,6 +37,7 @@ class CellPage:
         readings: the weightiest first.
         more: readings that matter only where another one has another choice.
         settings: what is planned at full for its row, or for itself where it publishes a setting.
+        certified: how far the work behind it is from released code.
     """
 
     cell: Cell
@@ -43,6 +45,7 @@ class CellPage:
     readings: list[tuple[Reading, str]]
     more: list[Reading]
     settings: list[Held]
+    certified: list[Certificate]
 
     @classmethod
     def of(cls, cell: Cell, workspace: Workspace) -> "CellPage":
@@ -55,7 +58,8 @@ class CellPage:
         known = CellReadings(workspace.data)
         stands = standings(cell, workspace) if is_measured(cell) else []
         more = list(known.under_other_choices(cell).values())
-        return cls(cell, stands, known.weighed(cell), more, of_cell(cell))
+        certified = certificates(known.nodes(cell))
+        return cls(cell, stands, known.weighed(cell), more, of_cell(cell), certified)
 
     @property
     def commands(self) -> list[str]:
@@ -77,6 +81,7 @@ class CellPage:
         facts["changes"] = {reading.id: part for reading, part in self.readings}
         facts["readings under other choices"] = [reading.id for reading in self.more]
         facts["settings"] = [item.as_json() for item in self.settings]
+        facts["released code"] = [item.as_json() for item in self.certified]
         facts["note"] = self._note
         return facts | self._judged
 
@@ -111,6 +116,11 @@ class CellPage:
         for name, value in self._lines():
             if value:
                 _print(f"{name}:", value)
+        told = (
+            (f"{item.part}: {item.says}" for item in self.certified) if verbose else in_short(self.certified)
+        )
+        for line in told:
+            _print("released code:", line)
         self._show_readings(None if verbose else TOLD)
         print_row([item for item in self.settings if item.cell != self.cell.id], verbose=verbose)
 

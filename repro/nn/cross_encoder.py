@@ -123,7 +123,8 @@ class CrossEncoder(nn.Module):
     def _scores(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         shape = batch["input_ids"].shape[:2]
         flat = {name: value.flatten(0, 1) for name, value in batch.items()}
-        return in_buckets(lambda inputs: self.model(**inputs).logits, flat).float().view(shape)  # (Q, P)
+        scores = in_buckets(lambda inputs: self.model(**inputs).logits, flat).view(shape)  # (Q, P)
+        return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
 def listwise(scores: torch.Tensor) -> torch.Tensor:

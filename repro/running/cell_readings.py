@@ -13,7 +13,7 @@ from repro.manifest.cells import Cell, Shown, cells_of, exhibits, figure_tables
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Reading
 from repro.recipe.request import Choices, Request, Runs
-from repro.running.measurement import readings_for, recipe_function, recipe_path
+from repro.running.measurement import COMPUTED, evaluation, readings_for, recipe_function, recipe_path
 from repro.running.scale import scale
 
 # the parts of the work behind a number, the weightiest first: what follows on one changes with it
@@ -112,6 +112,17 @@ class CellReadings:
             return self._call(measured, identifier, overrides)
         except ReproError:  # the recipe refuses the choice: it has the default built in
             return self.made(cell, {}) if overrides else None
+
+    def nodes(self, cell: Cell) -> list[Node]:
+        """Every node that is planned for a cell at full by the default choices, its evaluations among them."""
+        made: list[Node] = []
+        for measured, identifier in _datasets(cell):
+            call = self._call(measured, identifier, {})
+            made += call.nodes.values()
+            if measured.column.kind not in COMPUTED:
+                how = dataset(identifier), measured.column.measure, call.choices.scoring
+                made += [evaluation(run, *how) for run in call.runs]
+        return list({node.fingerprint: node for node in made}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:
         """The paper's readings -> the rows, or single cells, that rest on each.

@@ -1,0 +1,75 @@
+"""How far the work behind a number is from the code that its authors released, by papers/*/oracles/."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from repro.graph import Node
+from repro.manifest.oracles import Oracle, oracles, unreleased
+
+TRAININGS = {"pretrain": "pre-training", "finetune": "fine-tuning"}
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """One part of the work, held against released code.
+
+    Attributes:
+        part: what was compared, or the training for which there is nothing to compare with.
+        says: equal to which code and by how much, or why not.
+        oracle: ``folder/name`` of the numbers; empty where there are none.
+        code: repository and commit; empty where there is nothing to compare with.
+        difference: the largest in losses and gradients; None where values or draws are compared.
+    """
+
+    part: str
+    says: str
+    oracle: str = ""
+    code: str = ""
+    difference: float | None = None
+
+    def as_json(self) -> dict:
+        """All of it as plain values."""
+        return asdict(self)
+
+
+def certificates(nodes: Iterable[Node]) -> list[Certificate]:
+    """Every comparison that speaks of one of the nodes, then every training that none speaks of.
+
+    A training is equal to released code under the options that the code has; under others it says so.
+    """
+    nodes = list(nodes)
+    known = {name: oracle for name, oracle in oracles().items() if any(map(oracle.takes_in, nodes))}
+    made = [_certificate(name, oracle) for name, oracle in known.items()]
+    trainings = {(n.stage, n.params["objective"]["name"]): n for n in nodes if n.stage in TRAININGS}
+    for (stage, objective), node in trainings.items():
+        says = _without_code(objective, node, known.values())
+        made += [Certificate(f"{TRAININGS[stage]} by {objective}", says)] if says else []
+    return made
+
+
+def in_short(certified: Iterable[Certificate]) -> list[str]:
+    """A line for each released code, with all that is equal to it, then those without any."""
+    certified, lines = list(certified), []
+    for code in dict.fromkeys(item.code for item in certified if item.code):
+        own = [item for item in certified if item.code == code]
+        differences = [item.difference for item in own if item.difference is not None]
+        to = f" to {max(differences):.1e}" if differences else ""
+        lines.append(f"equal to {code}{to}: {', '.join(item.part.partition(':')[0] for item in own)}")
+    return lines + [f"{item.part}: {item.says}" for item in certified if not item.code]
+
+
+def _certificate(name: str, oracle: Oracle) -> Certificate:
+    numbers = [n for n in (oracle.difference.loss, oracle.difference.gradient) if n is not None]
+    largest = max(numbers, default=None)
+    return Certificate(oracle.objective, oracle.verdict, name, str(oracle.code), largest)
+
+
+def _without_code(objective: str, node: Node, known: Iterable[Oracle]) -> str:
+    """Why a training is not equal to released code; empty where it is."""
+    if objective in unreleased():
+        return f"nothing was released: {unreleased()[objective].because}"
+    if any(oracle.takes_in(node) and oracle.is_about(objective) for oracle in known):
+        return ""
+    if any(oracle.is_about(objective) for oracle in oracles().values()):
+        return "the released code has no such options"
+    return "not held against released code"

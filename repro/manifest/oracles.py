@@ -1,0 +1,220 @@
+"""The shape of papers/*/oracles/: how far objectives of the suite are from the code that was released.
+
+A script of ``oracles/`` gives both sides the same weights, inputs, masks and draws, and writes one JSON file
+of numbers; ``unreleased.yaml`` beside them names the objectives for which nothing was released, and why.
+"""
+
+import functools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from repro.errors import ManifestError
+from repro.graph import Node
+from repro.manifest import yaml_file
+from repro.manifest.papers import ROOT, papers
+from repro.manifest.yaml_file import Strict
+
+Number = int | float
+
+
+class Released(Strict):
+    """The code that was released: a repository at a commit, and the files of it that were run."""
+
+    repository: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
+    commit: str = Field(pattern=r"^[0-9a-f]{40}$")
+    files: tuple[str, ...] = Field(min_length=1)
+
+    def __str__(self) -> str:
+        return f"{self.repository}@{self.commit[:7]}"
+
+
+class Concerned(Strict):
+    """The nodes of a plan that a comparison speaks of.
+
+    Attributes:
+        stage: of the node.
+        params: dotted path into its parameters -> the values of which it has one; a parameter that the node
+            does not state counts as None.
+    """
+
+    stage: str
+    params: Mapping[str, tuple[Any, ...]] = {}
+
+    def takes_in(self, node: Node) -> bool:
+        """Whether the node is one of them."""
+        return node.stage == self.stage and all(
+            _at(node.params, path) in values for path, values in self.params.items()
+        )
+
+
+class Gradient(Strict):
+    """A gradient in two numbers a parameter: its norm, and its product with a vector drawn from its name."""
+
+    norm: float
+    parameters: Mapping[str, tuple[float, float]]
+
+
+class Official(Strict):
+    """What the released code gave; a loss, a gradient, a value or a count is absent where it has none.
+
+    Attributes:
+        values: name -> anything that has to be equal; what is long stands as its digest.
+        counts: name -> how often each outcome was drawn.
+    """
+
+    losses: Mapping[str, float] = {}
+    gradient: Gradient | None = None
+    values: Mapping[str, Any] = {}
+    counts: Mapping[str, tuple[int, ...]] = {}
+
+
+class Difference(Strict):
+    """The largest differences between the two sides when they were run together.
+
+    Attributes:
+        loss: between two losses, absolute.
+        gradient: between two numbers of the whole gradient, absolute.
+        cases: how many values were compared, all of which were equal.
+        deviation: between the shares of an outcome, in standard errors.
+    """
+
+    loss: float | None = None
+    gradient: float | None = None
+    cases: int | None = None
+    deviation: float | None = None
+
+
+class Case(Strict):
+    """One comparison: what both sides got, what the released code gave, how far ours was from it.
+
+    Attributes:
+        tolerance: how far a loss, a number of the gradient or a rate may be from the official one where the
+            test computes ours anew.
+    """
+
+    about: str
+    dtype: str
+    inputs: Mapping[str, Any]
+    official: Official
+    difference: Difference
+    tolerance: float
+
+
+class Oracle(Strict):
+    """What one script of ``oracles/`` found.
+
+    Attributes:
+        objective: what was compared, for people.
+        numbers: what its losses are called.
+        script: the module that compares, ``oracles.NAME``.
+        shims: what had to stand in for old libraries so that the released code runs; none touches a formula.
+        departures: what is known to differ, and where the suite says so.
+        software: versions of the libraries that both sides ran on.
+    """
+
+    objective: str
+    script: str
+    code: Released
+    nodes: tuple[Concerned, ...]
+    numbers: str = "the loss"
+    shims: tuple[str, ...] = ()
+    departures: tuple[str, ...] = ()
+    software: Mapping[str, str]
+    cases: Mapping[str, Case] = Field(min_length=1)
+
+    def takes_in(self, node: Node) -> bool:
+        """Whether it speaks of what this node does."""
+        return any(concerned.takes_in(node) for concerned in self.nodes)
+
+    def is_about(self, objective: str) -> bool:
+        """Whether it compares the losses of an objective of this name, under whatever options."""
+        named = any(objective in concerned.params.get("objective.name", ()) for concerned in self.nodes)
+        return named and self.difference.gradient is not None
+
+    @property
+    def difference(self) -> Difference:
+        """The largest differences over all cases, and all values that were equal."""
+        every = [case.difference for case in self.cases.values()]
+
+        def over(name: str, take) -> Any:
+            numbers = [n for n in (getattr(difference, name) for difference in every) if n is not None]
+            return take(numbers) if numbers else None
+
+        largest = {name: over(name, max) for name in ("loss", "gradient", "deviation")}
+        return Difference(cases=over("cases", sum), **largest)
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The number formats of its cases."""
+        return tuple(dict.fromkeys(case.dtype for case in self.cases.values() if case.dtype))
+
+    @property
+    def verdict(self) -> str:
+        """How far from the released code, in half a sentence."""
+        d, facts = self.difference, []
+        if d.loss is not None:
+            facts.append(f"to {d.loss:.1e} in {self.numbers}")
+        if d.gradient is not None:
+            facts.append(f"to {d.gradient:.1e} in the gradient")
+        if d.cases is not None:
+            facts.append(f"in all of {d.cases:,} values")
+        said = [f"equal to {self.code} {', '.join(facts)}"] if facts else []
+        if d.deviation is not None:
+            said.append(f"drawn as by {self.code}, shares at most {d.deviation:.1f} standard errors apart")
+        return " ".join(["; ".join(said), *(f"({dtype})" for dtype in self.dtypes)])
+
+
+class Unreleased(Strict):
+    """An objective for which no code was released.
+
+    Attributes:
+        objective: its name, as nodes of a plan have it.
+        because: what was looked at, and what stands in for a comparison.
+    """
+
+    objective: str
+    because: str
+
+
+def oracle(path: Path) -> Oracle:
+    """One file of numbers. Raises ManifestError that names it."""
+    try:
+        return Oracle.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        reason = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": str(error)}
+        where = ".".join(map(str, reason["loc"])) or "top level"
+        raise ManifestError(f"{path}: {where}: {reason['msg']}") from None
+
+
+@functools.cache
+def oracles() -> dict[str, Oracle]:
+    """Every oracle of the papers at hand, and of what they share, by ``folder/name``."""
+    paths = (path for folder in _folders() for path in sorted((folder / "oracles").glob("*.json")))
+    return {f"{path.parent.parent.name}/{path.stem}": oracle(path) for path in paths}
+
+
+@functools.cache
+def unreleased() -> dict[str, Unreleased]:
+    """The objectives for which nothing was released, by name."""
+    entries: dict[str, Unreleased] = {}
+    for folder in _folders():
+        path = folder / "oracles" / "unreleased.yaml"
+        if path.exists():
+            entries |= {entry.objective: entry for entry in yaml_file.read(path, tuple[Unreleased, ...])}
+    return entries
+
+
+def _folders() -> Iterator[Path]:
+    """The folders of the papers, with those beside them that papers share."""
+    shared = (folder for folder in sorted(ROOT.iterdir()) if (folder / "oracles").is_dir())
+    yield from dict.fromkeys([*shared, *(paper.folder for paper in papers().values())])
+
+
+def _at(params: Mapping[str, Any], path: str) -> Any:
+    value: Any = params
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
