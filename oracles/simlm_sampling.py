@@ -1,4 +1,4 @@
-"""SimLM's replacements in distribution: tokens drawn from the generator's distribution, by their shares among many draws."""
+"""SimLM's replacements: tokens drawn from the generator's distribution, by their shares among many draws."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class CellReadings:
             return self.made(cell, {}) if overrides else None
 
     def nodes(self, cell: Cell) -> list[Node]:
-        """Every node that is planned for a cell at full by the default choices, its evaluations among them."""
+        """All nodes that are planned for a cell at full by the default choices, its evaluations too."""
         made: list[Node] = []
         for measured, identifier in _datasets(cell):
             call = self._call(measured, identifier, {})
