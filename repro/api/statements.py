@@ -32,7 +32,7 @@ def claims(*names: str, scale: str = "full", workspace: Workspace | None = None)
 
 
 def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
-    """Everything that papers alone show not to fit, and records that prove themselves altered.
+    """Everything that does not fit in papers, one finding a fact, and records that prove themselves altered.
 
     Args:
         names: of papers; all of them without a name.

@@ -35,7 +35,7 @@ VERBS = {
     "judge": {
         "compare": "verdicts from what is stored; never trains",
         "claims": "sentences, marks and bold numbers, judged in the paper and in what was measured",
-        "audit": "what the papers alone show: numbers that do not follow, agree or fit their sentences",
+        "audit": "what does not fit in papers: numbers, sentences, references; and what each is held against",
         "evaluate": "score a run file, or anybody's encoder on a table's columns",
     },
     "write": {
