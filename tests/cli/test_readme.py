@@ -38,8 +38,9 @@ def test_every_objective_and_stage_of_the_recipes_is_run_on_every_push(repro):
     assert {node["params"].get("max_steps") for node in every if "objective" in node["params"]} == {2}
     all_stages, all_objectives = stages_and_objectives(every)
     assert objectives == all_objectives | {"neighbours"}  # of tiny's backbone; of that of smoke it is mlm
-    assert all_stages - stages == {"mine_answers"}
-    assert "mine_answers.run(" in (ROOT / "tests/stages/test_mine_answers.py").read_text()
+    assert all_stages - stages == {"mine_answers", "union"}
+    for stage in all_stages - stages:
+        assert f"{stage}.run(" in (ROOT / f"tests/stages/test_{stage}.py").read_text()
 
 
 def test_the_readme_has_at_most_four_hundred_words():
