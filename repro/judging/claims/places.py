@@ -5,7 +5,7 @@ from collections.abc import Collection
 from repro.errors import UsageError, unknown
 from repro.manifest.cells import Cell, cell_of, cells_of, table_of
 from repro.manifest.papers import Paper, paper
-from repro.manifest.schema import Table
+from repro.manifest.schema import Row, Table
 
 
 class Places:
@@ -28,7 +28,10 @@ class Places:
     def rows(
         self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()
     ) -> list[str]:
-        """Row paths of a table; ``except_`` takes their paths, ids or systems."""
+        """Row paths of a table; ``except_`` takes their paths, ids or systems.
+
+        Rows of reference, which the paper does not have, are left out unless their role is asked for.
+        """
         _, table, _ = self._table(path)
         named = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
         _check("row", except_, {name for names in named for name in names}, path)
@@ -37,7 +40,7 @@ class Places:
         return [
             f"{path}/{row.id}"
             for names, row in named.items()
-            if not set(names) & set(except_) and role in (None, row.role) and group in (None, row.group)
+            if not set(names) & set(except_) and _has_role(row, role) and group in (None, row.group)
         ]
 
     def columns(self, path: str, except_: Collection[str] = ()) -> list[str]:
@@ -61,6 +64,10 @@ class Places:
         source = paper(name) if colon else self.paper
         table, _, rest = inner.partition("/")
         return source, table_of(source, table), rest
+
+
+def _has_role(row: Row, role: str | None) -> bool:
+    return row.role == role if role else row.role != "reference"
 
 
 def _check(kind: str, names, valid, path: str) -> None:

@@ -267,3 +267,13 @@ def test_examples_are_counted_by_the_system_that_is_shown(made):
     cells = CELLS.replace("tables:\n", f"tables:\n{table}")
     assert _claim(made('relevant("2", "a") == 0 and relevant("2", "b") == 1', cells=cells)).state == "holds"
     assert _claim(made('relevant("2", "b") == 1', cells=cells), MadeUp({})).state == "untested"
+
+
+def test_rows_of_reference_are_no_rivals(made):
+    reference = "  - {id: z, label: Z, role: reference, not_measurable: made up}\n"
+    cells = CELLS + reference
+    assert _claim(made('best("1/b", "x")', cells=cells)).state == "holds"
+    assert (
+        _claim(made('best("1/b", "x")', cells=cells), MadeUp({"a/x": 0.1, "b/x": 0.2, "c/x": 0.1})).state
+        == "holds"
+    )
