@@ -62,6 +62,7 @@ STAGES: dict[str, StageSpec] = {
     "finetune": _spec("model", EXAMPLES, **HEAVY),
     "encode": _spec("embeddings", ENCODED, **HEAVY),
     "encode_views": _spec("views", ENCODED, **HEAVY, widths=("top_k",)),
+    "weigh_terms": _spec("corpus", {"model": "model", "corpus": "corpus"}, **HEAVY),
     "search": _spec("run", {"passages": "embeddings", "queries": "embeddings"}, version=2),
     "search_views": _spec("run", {"passages": "views", "queries": "views"}, version=2, heavy=True),
     "lucene_index": _spec("lucene_index", {"corpus": "corpus"}, needs=("java",)),

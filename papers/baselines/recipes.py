@@ -5,6 +5,7 @@ from repro import recipe
 from repro.graph import Node
 from repro.recipe.request import Request
 
+FULL_ONLY = "what others expanded or weighed is measured at full scale only"
 DEPTH = 1000  # every recall in the four papers' tables is at 1,000 or less
 
 
@@ -34,3 +35,34 @@ def bm25(
     else:
         used = request.reading(parameters)
     return recipe.bm25(documents, topics, **used, depth=DEPTH)
+
+
+def expanded_bm25(request: Request, *, corpus: str, recall: str | None = None) -> Node:
+    """BM25 over passages to which others have appended predicted queries (docT5query's expansions).
+
+    Args:
+        corpus: the expanded collection of the request's own.
+        recall: id of the reading that says which recall a column of R@k or Success@k holds in this row.
+    """
+    score_columns(request, recall)
+    topics, settings = recipe.queries(request.dataset), request.reading("expanded-bm25-parameters")
+    return recipe.bm25(recipe.corpus(corpus), topics, **settings, depth=DEPTH)
+
+
+expanded_bm25.full_only = FULL_ONLY
+
+
+def deepct(request: Request, *, recall: str | None = None) -> Node:
+    """BM25 over the frequencies that DeepCT's released model gives the words of the passages.
+
+    ``recall`` is the id of the reading that says which recall a column of R@k or Success@k holds in this row.
+    """
+    score_columns(request, recall)
+    ask = request.reading
+    model = recipe.released(ask("deepct-checkpoint"), revision="main", kind="term-weights", pooling=None)
+    weighed = recipe.weigh_terms(model, recipe.corpus(request.collection), **ask("deepct-weights"))
+    topics = recipe.queries(request.dataset)
+    return recipe.bm25(weighed, topics, **ask("deepct-bm25-parameters"), depth=DEPTH)
+
+
+deepct.full_only = FULL_ONLY

@@ -37,7 +37,7 @@ class Released(Strict):
     """
 
     label: str
-    kind: Literal["dense", "splade"]
+    kind: Literal["dense", "splade", "splade-sum"]
     passages: Weights
     queries: Weights | None
     pooling: Pooling | None
@@ -51,7 +51,7 @@ class Released(Strict):
 
     @model_validator(mode="after")
     def _pooling_fits(self):
-        if (self.pooling is None) != (self.kind == "splade"):
+        if (self.pooling is None) != self.kind.startswith("splade"):
             raise ValueError("a dense encoder states its pooling, a splade one has none (null)")
         return self
 

@@ -14,7 +14,7 @@ FILE = "repro.json"  # written by `repro export-encoder`
 MODULES = "sentence-transformers"  # the pooling of a directory whose modules.json says what follows
 NO_TITLES = "none"  # as a separator that is chosen
 CHOICES = {
-    "kind": ("dense", "splade"),
+    "kind": ("dense", "splade", "splade-sum"),
     "pooling": ("cls", "mean", "pooler", MODULES),
     "similarity": ("dot", "cosine"),
     "precision": ("fp32", "fp16", "bf16"),
@@ -41,7 +41,8 @@ class Conventions:
     """How an encoder makes a vector of a text, and a score of two vectors.
 
     Attributes:
-        kind: ``dense``, or ``splade``: max log(1 + ReLU) of the masked-language head over all positions.
+        kind: ``dense``, or ``splade``: max log(1 + ReLU) of the masked-language head over all positions; the
+            first version, ``splade-sum``, has their sum.
         pooling: ``cls``, ``mean``, ``pooler`` (BERT's, tanh and all), or ``sentence-transformers``: what
             modules.json lists.
         similarity: ``dot`` or ``cosine``.

@@ -6,11 +6,11 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from repro.errors import DataError
+from repro.errors import DataError, check_known
 from repro.nn.checkpoint import load, load_encoder, load_masked_lm, load_tokenizer
 from repro.nn.encoder import pooled
 from repro.nn.encoder_conventions import MODULES, Module, modules, pooling_of
-from repro.nn.sparse_view import POSITIONS, max_log_saturated
+from repro.nn.sparse_view import POSITIONS, max_log_saturated, sum_log_saturated
 
 ACTIVATIONS = ("Tanh", "Identity", "GELU", "ReLU", "Sigmoid", "SiLU")  # of torch.nn
 
@@ -109,13 +109,14 @@ def _weights(folder: Path) -> dict[str, torch.Tensor]:
 class SpladeEncoder(nn.Module):
     """Token ids to max_i log(1 + ReLU(w_ij)), w the logits of any masked language model (Formal et al. 2021).
 
-    The maximum is over all positions that are no padding, [CLS] and [SEP] included, as released code has it.
-    Logits are made for a few texts at a time.
+    The maximum, or with ``pooling`` ``sum`` the sum of the first version, is over all positions that are no
+    padding, [CLS] and [SEP] included, as released code has it. Logits are made for a few texts at a time.
     """
 
-    def __init__(self, model: nn.Module, tokenizer):
+    def __init__(self, model: nn.Module, tokenizer, *, pooling: str = "max"):
         super().__init__()
-        self.model, self.tokenizer = model, tokenizer
+        check_known("pooling of logits", pooling, valid=("max", "sum"))
+        self.model, self.tokenizer, self.pooling = model, tokenizer, pooling
 
     def forward(self, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Model inputs, (N, L) each, to ``sparse``, (N, V)."""
@@ -124,10 +125,14 @@ class SpladeEncoder(nn.Module):
         for start in range(0, count, step):
             part = {name: value[start : start + step] for name, value in inputs.items()}
             keep = part["attention_mask"].bool()
-            rows.append(max_log_saturated(self.model(**part).logits, lambda logits: logits, keep))
+            logits = self.model(**part).logits
+            if self.pooling == "sum":
+                rows.append(sum_log_saturated(logits, keep))
+            else:
+                rows.append(max_log_saturated(logits, lambda highest: highest, keep))
         return {"sparse": torch.cat(rows)}
 
 
-def load_splade_encoder(folder: Path) -> SpladeEncoder:
+def load_splade_encoder(folder: Path, *, pooling: str = "max") -> SpladeEncoder:
     """The masked language model in a directory as SPLADE. Raises DataError if the directory is not one."""
-    return SpladeEncoder(load_masked_lm(folder), load_tokenizer(folder))
+    return SpladeEncoder(load_masked_lm(folder), load_tokenizer(folder), pooling=pooling)

@@ -40,6 +40,20 @@ def max_log_saturated(
     return logits.to(torch.promote_types(logits.dtype, torch.float32)).relu().log1p()
 
 
+def sum_log_saturated(logits: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
+    """s_j = sum_i log(1 + ReLU(w_ij)) over the kept positions i (Formal et al. 2021, the first SPLADE).
+
+    Args:
+        logits: (B, L, V).
+        keep: (B, L), bool.
+
+    Returns:
+        (B, V), in float32 at least, nowhere negative.
+    """
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    return (logits.relu().log1p() * keep.unsqueeze(-1)).sum(dim=1)
+
+
 def kept_positions(
     input_ids: torch.Tensor, attention_mask: torch.Tensor, cls: bool, sep: bool | str, tokenizer
 ) -> torch.Tensor:

@@ -30,8 +30,9 @@ from repro.recipe.ranking import (
     search,
     search_views,
     union,
+    weigh_terms,
 )
-from repro.recipe.released import released_reranker_or
+from repro.recipe.released import released, released_reranker_or
 from repro.recipe.showing import inspect_text, project, top_passages
 from repro.recipe.training import (
     Objective,

@@ -77,6 +77,12 @@ def bm25(documents: Node, topics: Node, *, k1: float, b: float, multifield: bool
     return Node("bm25", params, {"index": index, "queries": topics})
 
 
+def weigh_terms(model: Node, documents: Node, *, length: int, scale: float, precision: str) -> Node:
+    """The documents with every word repeated as often as the model's weight of it says, times ``scale``."""
+    params = {"length": length, "scale": scale, "precision": precision}
+    return Node("weigh_terms", params, {"model": model, "corpus": documents})
+
+
 def mine(
     run: Node,
     judgements: Node,

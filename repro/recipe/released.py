@@ -46,8 +46,12 @@ def ranked(
         ("passages", passages, read.passage_length, read.separator, read.passage_prefix),
         ("queries", topics, read.query_length, "", read.query_prefix),
     )
-    splade, encoded = read.kind == "splade", []
-    stage, view = ("encode_views", SPLADE_VIEW) if splade else ("encode", {"pooling": read.pooling})
+    splade, encoded = read.kind.startswith("splade"), []
+    stage, view = (
+        ("encode_views", SPLADE_VIEW | {"head": read.kind})
+        if splade
+        else ("encode", {"pooling": read.pooling})
+    )
     for model, (kind, texts, length, separator, prefix) in zip(models, sides, strict=True):
         params = {
             "kind": kind,

@@ -13,7 +13,7 @@ from repro.stages.vectors.view_files import Arrays, join_blocks, save_block, who
 from repro.store.disk import BLOCKS
 from repro.training.process_group import launched_together
 
-SPLADE = "splade"  # a head
+SPLADE = {"splade": "max", "splade-sum": "sum"}  # heads -> what they take over the positions
 BLOCK = 10_000  # texts sorted by length together, and lost at most when interrupted
 
 
@@ -27,7 +27,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     Title and text are joined as in ``encode``, with its ``prefix``, and cut to ``length`` tokens.
     ``positions`` and ``head`` are ``ViewEncoder``'s sparse_positions and vocabulary_head; the head ``splade``
-    is that of a released masked language model of any architecture, at every position. With
+    is that of a released masked language model of any architecture, at every position, ``splade-sum`` the
+    same with the sum of positions in place of the highest. With
     ``normalize`` each vector is brought to length 1, a sparse one after it is truncated. Texts are encoded in
     blocks, within a block by length; these stay in ``blocks/`` until the store seals the artefact, and an
     interrupted attempt takes over those that are whole. Started by torchrun, each process takes every so
@@ -67,10 +68,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 def _encoder(folder: Path, params: dict):
     """Load the encoder of a model made here, or a released one whose head is its own."""
-    if params["head"] == SPLADE:
+    if params["head"] in SPLADE:
         from repro.nn.released_encoder import load_splade_encoder
 
-        return load_splade_encoder(folder)
+        return load_splade_encoder(folder, pooling=SPLADE[params["head"]])
     from repro.nn.view_encoder import load_view_encoder
 
     return load_view_encoder(

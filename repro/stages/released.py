@@ -19,9 +19,10 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` at ``revision`` in safetensors and float32, its tokenizer,
     and, where ``pooling`` is ``sentence-transformers``, the modules behind the transformer.
 
-    A ``kind`` of ``splade`` keeps the masked-language head, ``cross-encoder`` the head that scores a pair, a
-    ``pooling`` of ``pooler`` BERT's. Of DPR's two classes the BERT inside is kept. Code that comes with a
-    checkpoint is never run, nothing is downloaded.
+    A ``kind`` of ``splade`` or ``splade-sum`` keeps the masked-language head, ``cross-encoder`` the head that
+    scores a pair, ``term-weights`` the one that scores a token, a ``pooling`` of ``pooler`` BERT's. Of DPR's
+    two classes the BERT inside is kept. Code that comes with a checkpoint is never run, nothing is
+    downloaded.
 
     Raises:
         BlockedError: it cannot be read, lacks a weight, has one that would be dropped, or is not in the hub's
@@ -70,7 +71,11 @@ def _read(folder: Path, params: dict):
 def _loader(kind: str):
     import transformers
 
-    heads = {"splade": "AutoModelForMaskedLM", "cross-encoder": "AutoModelForSequenceClassification"}
+    heads = {
+        "cross-encoder": "AutoModelForSequenceClassification",
+        "term-weights": "AutoModelForTokenClassification",
+    }
+    heads |= dict.fromkeys(("splade", "splade-sum"), "AutoModelForMaskedLM")
     return getattr(transformers, heads.get(kind, "AutoModel"))
 
 

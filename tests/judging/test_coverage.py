@@ -88,7 +88,7 @@ def test_a_column_that_nobody_can_measure_stands_above_a_rows_recipe(tmp_path):
 def test_an_imported_run_is_a_way_where_there_is_no_recipe_and_is_told_apart():
     own = Record("", "full", 0.5, None, "f", 10, 0, "RR@10", "percent")
     imported = replace(own, origin={"kind": "import"})
-    bare, made = cell("simlm/2/sparse.deepct/dl19.ndcg10"), cell("simlm/2/sparse.bm25/dl19.ndcg10")
+    bare, made = cell("simlm/2/dense.coil/dl19.ndcg10"), cell("simlm/2/sparse.bm25/dl19.ndcg10")
     assert _covered(bare, [imported]).way == "run" and _covered(bare, [imported]).reason == ""
     assert _covered(made, [imported]).way == "recipe"
     assert _covered(made, [imported]).measured == ("full, imported",)

@@ -85,16 +85,19 @@ def distilbert():
     )
 
 
-def test_splade_is_the_highest_logit_of_any_position_for_any_architecture(tmp_path, monkeypatch):
+@pytest.mark.parametrize("pooling, over_positions", [("max", max), ("sum", sum)])
+def test_splade_is_the_highest_logit_of_any_position_or_their_sum_for_any_architecture(
+    tmp_path, monkeypatch, pooling, over_positions
+):
     monkeypatch.setattr("repro.nn.released_encoder.POSITIONS", 30)  # one text at a time
     model = distilbert().eval()
     model.save_pretrained(tmp_path)
     tiny_tokenizer().save_pretrained(tmp_path)
     batch = tokenised(tiny_tokenizer(), TEXTS, length=24)
     with torch.inference_mode():
-        vectors = load_splade_encoder(tmp_path).eval()(batch)["sparse"]
+        vectors = load_splade_encoder(tmp_path, pooling=pooling).eval()(batch)["sparse"]
         for text, vector in zip(TEXTS, vectors, strict=True):
             logits = model(**tokenised(tiny_tokenizer(), [text], length=24)).logits[0]  # (L, V), no padding
-            by_hand = [max(np.log1p(max(float(w), 0.0)) for w in entry) for entry in logits.T]
+            by_hand = [over_positions(np.log1p(max(float(w), 0.0)) for w in entry) for entry in logits.T]
             np.testing.assert_allclose(vector.numpy(), by_hand, atol=1e-5)
     assert (vectors > 0).any() and (vectors == 0).any()

@@ -137,7 +137,7 @@ class Outputs:
         how = {"dataset": "some/topics", "sha256": sha256(theirs), "name": "theirs", "source": str(theirs)}
         self.run("imported_run", how)
 
-    def models(self, model: Path, corpus: Path) -> None:
+    def models(self, model: Path, corpus: Path, weigher: Path) -> None:
         """The stages that make, take or count for a model, and its inspection."""
         source = {
             "source": {"kind": "folder", "path": str(model / "model")},
@@ -146,6 +146,9 @@ class Outputs:
         }
         self.run("backbone", planned("backbone", **source))
         self.run("released", planned("released", **source, kind="splade", pooling="cls"))
+        self.run(
+            "weigh_terms", {"length": 24, "scale": 100, "precision": "fp32"}, model=weigher, corpus=corpus
+        )
         self.run("vocabulary", {"size": 120}, corpus=corpus)
         size = {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 32, "max_positions": 64}
         self.run("initialise", size | {"dropout": 0, "seed": 42}, tokenizer=model)

@@ -11,6 +11,7 @@ from repro.stage_table import STAGES
 from tests.datasets.folders import without_counts
 from tests.nn.test_multi_view_bi_encoder import strong_model
 from tests.stages.outputs import ELSEWHERE, TABLE, TRIPLES, Outputs
+from tests.stages.test_weigh_terms import term_weigher
 from tests.tiny_models import tiny_tokenizer
 
 
@@ -23,7 +24,9 @@ def made(tmp_path_factory, model, reranker, corpus, queries, training_set) -> di
     with pytest.MonkeyPatch.context() as monkeypatch:
         without_counts(monkeypatch, TRIPLES)
         kitchen.sources()
-    kitchen.models(model, corpus)
+    weigher = kitchen.folder("weigher")
+    save_model(term_weigher(), tiny_tokenizer(), weigher / "model")
+    kitchen.models(model, corpus, weigher)
     kitchen.trainings(corpus, queries, training_set)
     viewed = kitchen.folder("viewed")
     save_model(strong_model(), tiny_tokenizer(), viewed / "model")

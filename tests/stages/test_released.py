@@ -86,13 +86,14 @@ def test_a_masked_language_models_head_is_dropped_for_dense_vectors_alone(tmp_pa
     torch.testing.assert_close(vectors, expected)
 
 
-def test_splade_encodes_and_searches_as_a_view(tmp_path, three_queries, progress):
+@pytest.mark.parametrize("kind", ["splade", "splade-sum"])
+def test_splade_encodes_and_searches_as_a_view(tmp_path, three_queries, progress, kind):
     from repro.stages import search_views
 
     source = saved(distilbert(), tmp_path / "source")
     model, views = out(tmp_path / "model"), out(tmp_path / "views")
-    released.run(params(source, kind="splade"), {}, model, progress)
-    how = encoding(views=["sparse"], top_k=None, positions={"cls": True, "sep": True}, head="splade")
+    released.run(params(source, kind=kind), {}, model, progress)
+    how = encoding(views=["sparse"], top_k=None, positions={"cls": True, "sep": True}, head=kind)
     encode_views.run(how, {"model": model, "texts": three_queries}, views, progress)
     search = {"depth": 3, "terms": ["sparse"], "mode": "exact", "list_depth": None}
     search_views.run(search, {"passages": views, "queries": views}, out(tmp_path / "run"), progress)
@@ -174,3 +175,22 @@ def test_a_prefix_stands_before_the_title_and_titles_can_be_left_out(tmp_path, c
         assert nothing == "" and body == f"p: {original}"
         assert (title, text) == ((f"p: {given}", original) if given else ("", f"p: {original}"))
     assert {bool(title) for title, _ in plain(0, 40)} == {True, False}
+
+
+def test_a_cross_encoder_keeps_the_head_that_scores_and_one_without_it_is_refused(tmp_path, progress):
+    from transformers import BertForSequenceClassification
+
+    from repro.nn.cross_encoder import load_cross_encoder
+
+    reranker = BertForSequenceClassification(tiny_masked_lm().config)
+    reranker.config.num_labels = 1
+    reranker = BertForSequenceClassification(reranker.config)
+    source = saved(reranker, tmp_path / "source")
+    how = {"kind": "cross-encoder", "pooling": None}
+    released.run(params(source, **how), {}, out(tmp_path / "model"), progress)
+    again = load_cross_encoder(tmp_path / "model/model").state_dict()
+    assert (again["classifier.weight"] == reranker.state_dict()["classifier.weight"]).all()
+    with pytest.raises(BlockedError, match="do not fit"):
+        released.run(
+            params(saved(tiny_masked_lm(), tmp_path / "mlm"), **how), {}, out(tmp_path / "b"), progress
+        )
