@@ -1,0 +1,141 @@
+"""The learning rate's linear course, and which weights decay, held against PROP's own training loop.
+
+python -m oracles.linear_schedule --checkout PROP
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from oracles.declaration import Compared, Declared, Mutation, main
+from oracles.excerpts import excerpt
+from oracles.made_up import masked_lm
+from oracles.shims import imported
+from oracles.sides import Side
+from repro.manifest.oracles import Concerned, Released
+from repro.training.optimisation import WHOLE_BATCHES, Optimisation
+from repro.training.trainer import ObjectiveTrainer, arguments
+
+
+class _Examples(torch.utils.data.Dataset):
+    """One example; nothing is trained here."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitems__(self, places):
+        return [{} for _ in places]
+
+
+class _Objective(nn.Module):
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.encoder = model
+
+    def collate(self, examples: list[dict]) -> dict:
+        """Nothing."""
+        return {}
+
+
+def trainer(inputs: Mapping[str, Any], folder: Path) -> ObjectiveTrainer:
+    """Ours of a small BERT, with its optimizer and its course."""
+    optimisation = Optimisation(
+        batch_size=1,
+        max_steps=inputs["steps"],
+        learning_rate=inputs["rate"],
+        warmup_ratio=inputs["warm-up"],
+        schedule="linear",
+        weight_decay=0.01,
+        max_grad_norm=1.0,
+        precision="fp32",
+        seed=1,
+    )
+    made = ObjectiveTrainer(
+        _Objective(masked_lm(seed=1, layers=1)),
+        arguments(optimisation, folder, steps=inputs["steps"]),
+        _Examples(),
+        None,
+        log=folder / "log",
+        resumed=None,
+        schedule=optimisation.schedule,
+        execution=WHOLE_BATCHES,
+    )
+    made.create_optimizer_and_scheduler(inputs["steps"])
+    return made
+
+
+def ours(inputs: Mapping[str, Any]) -> Side:
+    """The rate of each step, and the decay of each parameter."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = trainer(inputs, Path(folder))
+    rates = {}
+    for step in range(inputs["steps"] + 1):
+        rates[f"step {step}"] = made.lr_scheduler.get_last_lr()[0] / inputs["rate"]
+        made.optimizer.step()
+        made.lr_scheduler.step()
+    return _side(rates, made.optimizer.param_groups, made.model.encoder)
+
+
+def official(checkout: Path, inputs: Mapping[str, Any]) -> Side:
+    """``warmup_linear`` of pytorch_pretrain_bert/optimization.py, and the groups of run_pretraining.py."""
+    with imported(checkout, "pytorch_pretrain_bert.optimization", absent=ABSENT) as (optimization,):
+        steps = inputs["steps"]
+        rates = {
+            f"step {step}": float(optimization.warmup_linear(step / steps, inputs["warm-up"]))
+            for step in range(steps + 1)
+        }
+    model = masked_lm(seed=1, layers=1)
+    made = excerpt(checkout / "run_pretraining.py", "param_optimizer = ", "if args.fp16", {"model": model})
+    return _side(rates, made["optimizer_grouped_parameters"], model)
+
+
+ABSENT = ("boto3", "botocore", "botocore.exceptions")
+
+
+def _side(rates: dict[str, float], groups: list[dict], model: nn.Module) -> Side:
+    decays = {id(parameter): group["weight_decay"] for group in groups for parameter in group["params"]}
+    values = {name: decays[id(parameter)] for name, parameter in model.named_parameters()}
+    return Side(losses=rates, values={"weight_decay": values}, compared=len(values))
+
+
+ORACLE = Declared(
+    file="baselines/linear_schedule",
+    objective="the learning rate's linear course and the weights that decay",
+    numbers="the rate's share of its peak",
+    code=Released(
+        repository="Albert-Ma/PROP",
+        commit="8f0248f2cd262ea9a7ce8ffd8ca494028449ebd8",
+        files=("run_pretraining.py", "pytorch_pretrain_bert/optimization.py"),
+    ),
+    nodes=tuple(
+        Concerned(stage=stage, params={"schedule": ("linear",)}) for stage in ("pretrain", "finetune")
+    ),
+    cases={
+        "a-tenth": Compared(
+            "warm-up over a tenth of forty steps", {"steps": 40, "warm-up": 0.1, "rate": 3e-5}, ours, official
+        ),
+        "none": Compared("no warm-up", {"steps": 9, "warm-up": 0.0, "rate": 1e-3}, ours, official),
+    },
+    mutations=(
+        Mutation(
+            "repro.training.trainer:arguments",
+            "weight_decay=optimisation.weight_decay",
+            "weight_decay=-optimisation.weight_decay",
+        ),
+        Mutation(
+            "repro.training.trainer:arguments",
+            "warmup_steps=optimisation.warmup(steps)",
+            "warmup_steps=1 + optimisation.warmup(steps)",
+        ),
+    ),
+    shims=("an empty boto3",),
+)
+
+if __name__ == "__main__":
+    main(ORACLE)
