@@ -85,7 +85,7 @@ def official(checkout: Path, inputs: Mapping[str, Any]) -> Side:
 
 def _counts(checkout: Path, folder: Path, texts: list[str]) -> dict[str, Any]:
     """Counts and shares, by the statements of the two scripts."""
-    words = {str(place): re.findall(r"[a-zA-Z0-9]+", text) for place, text in enumerate(texts)}
+    words = {str(place): re.findall(r"[a-zA-Z]+", text) for place, text in enumerate(texts)}
     names = {
         "args": SimpleNamespace(output_dir=folder, stem=False),
         "docs": words,

@@ -13,12 +13,12 @@ from unittest import mock
 
 import numpy as np
 import torch
-from papers.baselines.cross_attention_decoder import CrossAttentionDecoder
 
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.made_up import normal, weighted
 from oracles.shims import bare_package, imported
 from oracles.sides import Side, gradients
+from papers.baselines.cross_attention_decoder import CrossAttentionDecoder
 from repro.manifest.oracles import Concerned, Released
 from repro.nn.bottleneck_decoder import BottleneckDecoder
 from repro.nn.token_cross_entropy import IGNORED

@@ -24,18 +24,21 @@ from repro.nn.multi_view_bi_encoder import MultiViewBiEncoder
 NOWHERE = Path("a start without a projection")
 
 
-def bi_encoder(inputs: Mapping[str, Any]) -> MultiViewBiEncoder:
-    """Ours with the sparse view alone, whole vectors and the weights that the inputs state."""
+PREPROCESSOR = ("tevatron.preprocessor",)  # imported by what is run, and used by nothing that is compared
+
+
+def bi_encoder(inputs: Mapping[str, Any], *, view: str = "sparse") -> MultiViewBiEncoder:
+    """Ours with one view alone, whole vectors and the weights that the inputs state."""
     return MultiViewBiEncoder(
         masked_lm(seed=inputs["weights"], layers=2),
         tokenizer(),
-        views=["sparse"],
+        views=[view],
         top_k=None,
         sparse_truncation={"after": "saturation", "queries": False, "passages": False},
         sparse_positions={"cls": True, "sep": True},
         vocabulary_head="transform",
         dense_reduction=None,
-        hybrid_similarity=["sparse"],
+        hybrid_similarity=[view],
         similarity="dot",
         view_objective="sum",
         contrastive_denominator="softmax",
@@ -60,12 +63,16 @@ def texts(inputs: Mapping[str, Any], kind: str) -> dict[str, torch.Tensor]:
     return {"input_ids": side["clean"], "attention_mask": side["attention"]}
 
 
+def both_sides(inputs: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+    """Queries and passages as ours has them in one batch."""
+    batch = {f"query_{name}": array for name, array in texts(inputs, "queries").items()}
+    return batch | {f"passage_{name}": array for name, array in texts(inputs, "passages").items()}
+
+
 def ours(inputs: Mapping[str, Any]) -> Side:
     """The sum of the losses, and its gradient."""
     made = bi_encoder(inputs)
-    batch = {f"query_{name}": array for name, array in texts(inputs, "queries").items()}
-    batch |= {f"passage_{name}": array for name, array in texts(inputs, "passages").items()}
-    loss = sum(made(batch).values())
+    loss = sum(made(both_sides(inputs)).values())
     loss.backward()
     return Side({"loss": loss.item()}, gradients(made.encoder.model))
 
@@ -75,9 +82,7 @@ def official(checkout: Path, inputs: Mapping[str, Any]) -> Side:
     model = bi_encoder(inputs).encoder.model
     with (
         older_transformers(),
-        imported(checkout / "src", "tevatron.modeling.splade", absent=("tevatron.preprocessor",)) as (
-            modeling,
-        ),
+        imported(checkout / "src", "tevatron.modeling.splade", absent=PREPROCESSOR) as (modeling,),
         imported(checkout / "examples" / "splade", "train_splade") as (training,),
     ):
         trainer = SimpleNamespace(
