@@ -73,7 +73,6 @@ CODE = Released(
     files=("splade/models/transformer_rep.py", "splade/losses/regularization.py", "splade/utils/utils.py"),
 )
 SPARSE = {
-    "objective.name": ("multi-view-contrastive",),
     "options.views": (["sparse"], ["dense", "sparse"]),
     "options.sparse_positions.cls": (True,),
     "options.sparse_positions.sep": (True,),

@@ -90,7 +90,6 @@ ORACLE = Declared(
         Concerned(
             stage="finetune",
             params={
-                "objective.name": ("multi-view-contrastive",),
                 "options.views": (["sparse"], ["dense", "sparse"]),
                 "options.flops_vectors": ("before",),
             },

@@ -66,10 +66,10 @@ def _certificate(name: str, oracle: Oracle) -> Certificate:
 
 def _without_code(objective: str, node: Node, known: Iterable[Oracle]) -> str:
     """Why a training is not equal to released code; empty where it is."""
-    if objective in unreleased():
-        return f"nothing was released: {unreleased()[objective].because}"
     if any(oracle.takes_in(node) and oracle.is_about(objective) for oracle in known):
         return ""
+    if objective in unreleased():
+        return f"nothing was released: {unreleased()[objective].because}"
     if any(oracle.is_about(objective) for oracle in oracles().values()):
         return "the released code has no such options"
     return "not held against released code"
