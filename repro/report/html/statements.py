@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from repro.judging.audit.findings import HELD_AGAINST, Finding
+from repro.judging.audit.references import listed
 from repro.judging.claims.judged import Judged
 from repro.judging.claims.measures import FAILS, HOLDS, UNTESTED
 from repro.judging.claims.statements import Judgement
@@ -95,12 +96,24 @@ def _state(where: str, state: str, *, kind: str = "") -> Markup:
 
 
 def audit(part: Part) -> Markup | None:
-    """The findings on the paper's own numbers and sentences, errors first."""
+    """The findings on the paper's own numbers and sentences, errors first, and its references counted."""
     if not part.findings:
         return None
     ordered = sorted(part.findings, key=lambda finding: list(SEVERITIES).index(finding.severity))
     findings = el("ul", map(_finding, ordered), class_="statements")
-    return section("Audit of the paper", findings, place=identifier(part.paper.name, "audit"))
+    return section(
+        "Audit of the paper", _references(part.paper), findings, place=identifier(part.paper.name, "audit")
+    )
+
+
+def _references(source: Paper) -> Markup | None:
+    """How many things the text points at, and how many of them are what they are taken for."""
+    pointers = [reference for reference in listed(source) if reference.at != "references"]
+    if not pointers:
+        return None
+    right = sum(reference.verdict == "right" for reference in pointers)
+    counted = f"Of {len(pointers)} references to tables, equations, sections and works {right} are right; "
+    return el("p", counted, el("code", f"repro audit {source.name} --references"), " lists them.")
 
 
 def _finding(finding: Finding) -> Markup:
