@@ -30,6 +30,11 @@ def test_the_papers_are_in_it_and_found_there(files):
     assert locations.BUNDLED == ROOT / "repro/bundled" and locations.PAPERS == ROOT / "papers"
 
 
+def test_the_numbers_of_comparisons_with_released_code_are_in_it(files):
+    paths = list((ROOT / "papers").glob("*/oracles/*.json"))
+    assert paths and all(files[f"repro/bundled/{path.relative_to(ROOT)}"] == path for path in paths)
+
+
 def test_the_records_of_the_release_are_in_it(files):
     for path in (ROOT / "results/records").glob("*/*.jsonl"):
         assert files[f"repro/bundled/{path.relative_to(ROOT)}"] == path

@@ -1,6 +1,6 @@
 """How far the work behind a number is from the code that its authors released, by papers/*/oracles/."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from repro.graph import Node
@@ -27,6 +27,11 @@ class Certificate:
     code: str = ""
     difference: float | None = None
 
+    @property
+    def key(self) -> str:
+        """Its name: that of the numbers, or of the part without any."""
+        return self.oracle or self.part.replace(" ", "-")
+
     def as_json(self) -> dict:
         """All of it as plain values."""
         return asdict(self)
@@ -47,14 +52,26 @@ def certificates(nodes: Iterable[Node]) -> list[Certificate]:
     return made
 
 
-def in_short(certified: Iterable[Certificate]) -> list[str]:
-    """A line for each released code, with all that is equal to it, then those without any."""
-    certified, lines = list(certified), []
-    for code in dict.fromkeys(item.code for item in certified if item.code):
-        own = [item for item in certified if item.code == code]
-        differences = [item.difference for item in own if item.difference is not None]
+def by_code(certified: Iterable[Certificate]) -> dict[str, list[Certificate]]:
+    """``equal to CODE to DIFFERENCE`` -> what is equal to it, the largest difference over all of that."""
+    of_code: dict[str, list[Certificate]] = {}
+    for item in certified:
+        if item.code:
+            of_code.setdefault(item.code, []).append(item)
+    said = {}
+    for code, items in of_code.items():
+        differences = [item.difference for item in items if item.difference is not None]
         to = f" to {max(differences):.1e}" if differences else ""
-        lines.append(f"equal to {code}{to}: {', '.join(item.part.partition(':')[0] for item in own)}")
+        said[f"equal to {code}{to}"] = items
+    return said
+
+
+def in_short(certified: Sequence[Certificate]) -> list[str]:
+    """A line for each released code, with all that is equal to it, then those without any."""
+    lines = [
+        f"{equal}: {', '.join(item.part.partition(':')[0] for item in items)}"
+        for equal, items in by_code(certified).items()
+    ]
     return lines + [f"{item.part}: {item.says}" for item in certified if not item.code]
 
 

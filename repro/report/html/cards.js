@@ -35,8 +35,10 @@ function pin(button) {
 
 // the names of readings become links when their card is first opened
 function linkReadings(card) {
-  const code = card.querySelector("[data-readings]");
-  if (!code) return;
+  card.querySelectorAll("[data-readings]").forEach(linkNames);
+}
+
+function linkNames(code) {
   const links = code.textContent.split(" ").map((name) => {
     if (!document.getElementById(`${code.dataset.readings}/${name}`)) return name;
     const link = document.createElement("a");

@@ -10,6 +10,7 @@ from repro.manifest.cells import Cell
 from repro.manifest.printed import Printed
 from repro.report.grid import label_in_full
 from repro.report.html.elements import Content, Markup, by_scale, copied, el, identifier, plain_table
+from repro.report.html.released_code import behind
 from repro.report.html.sections import Part
 from repro.report.html.verdicts import badge
 from repro.store.results import Record
@@ -47,6 +48,7 @@ def card(cells: Mapping[str, Compared], part: Part) -> Markup:
     close = el("button", "×", type="button", class_="close", **hides, aria_label="close")
     of_scales = {scale: _at_scale(c, part.views[scale].comparison) for scale, c in cells.items()}
     shared = [*_definition(first), *_readings(cell, part), *_settings(cell, part)]
+    shared += [_fact("released code", said, ": ", names) for said, names in behind(cell, part)]
     link = el("p", el("a", "in its table", href=f"#{identifier(*cell.id.split('/'))}"), class_="fine")
     dialog = {"id": place, "popover": True, "class_": "card", "role": "dialog"}
     content = by_scale(of_scales), el("dl", shared) if shared else None, link

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from repro.manifest.schema import Figure, Table
 from repro.report.html.elements import Content, Markup, by_scale, copied, el, identifier, section
 from repro.report.html.listing import to_list
+from repro.report.html.released_code import released_code
 from repro.report.html.scatter import Scatter, drawing
 from repro.report.html.sections import Part, View
 from repro.report.html.settings import settings
@@ -28,6 +29,7 @@ def paper(part: Part) -> Markup:
         audit(part),
         readings(part.paper, part.readings),
         settings(part),
+        released_code(part),
         datasets(part.paper, list(part.views)),
         citation(part.paper),
         id=identifier(name),
@@ -52,6 +54,7 @@ def _contents(part: Part) -> Markup:
     links += [(identifier(name, "audit"), "Audit")] if part.findings else []
     links += [(identifier(name, "readings"), "Readings")] if part.readings else []
     links += [(identifier(name, "settings"), "Settings")] if part.settings else []
+    links += [(identifier(name, "released-code"), "Released code")] if any(part.certified.values()) else []
     links += [(identifier(name, "data"), "Data and licences"), (identifier(name, "citation"), "Citation")]
     anchors = [el("a", text, href=f"#{target}") for target, text in links]
     return el("nav", anchors, class_="inside", aria_label=f"parts of {name}")

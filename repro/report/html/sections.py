@@ -12,6 +12,7 @@ from repro.judging.claims.values import Measured
 from repro.judging.compared import Compared, Comparison
 from repro.judging.comparison import judged_cells
 from repro.judging.coverage import Covered, coverage
+from repro.judging.released_code import Certificate, certificates
 from repro.judging.settings.held import held
 from repro.judging.settings.parameter import Held
 from repro.judging.studies import costs, entries
@@ -67,6 +68,7 @@ class Part:
     Attributes:
         views: scale -> what it shows; the same cells at every scale.
         rests_on: cell -> the readings that its number rests on.
+        certified: cell -> how far the work behind it is from released code.
         settings: every planned parameter beside what is stated; none where no settings.yaml states anything.
     """
 
@@ -76,6 +78,7 @@ class Part:
     findings: Sequence[Finding] = ()
     readings: Sequence[Reading] = ()
     rests_on: Mapping[str, Collection[str]] = field(default_factory=dict)
+    certified: Mapping[str, Sequence[Certificate]] = field(default_factory=dict)
     settings: Sequence[Held] = ()
 
     def cells(self, owner: str | None = None) -> list[dict[str, Compared]]:
@@ -146,6 +149,7 @@ def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple
                 coverage(source, results),
                 [finding for finding in audit([source]) if finding.paper == source.name],
                 rests_on={cell.id: known.of(cell) for cell in cells},
+                certified={cell.id: certificates(known.nodes(cell)) for cell in cells},
                 readings=[source.readings[name] for name in known.places(source)],
                 settings=held(source) if source.steps else (),
             )

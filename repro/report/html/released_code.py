@@ -1,0 +1,35 @@
+"""How far the work behind a paper's cells is from released code: a section, and the facts of a card."""
+
+from collections.abc import Iterator
+
+from repro.judging.released_code import by_code
+from repro.manifest.cells import Cell
+from repro.report.html.elements import Markup, el, identifier, section
+from repro.report.html.sections import Part
+
+
+def place(part: Part) -> str:
+    """The id of the section, and the beginning of those of its parts."""
+    return identifier(part.paper.name, "released-code")
+
+
+def released_code(part: Part) -> Markup | None:
+    """All that was compared with released code for some cell, and all that has none; once each."""
+    known = {item.key: item for certified in part.certified.values() for item in certified}
+    if not known:
+        return None
+    items = [
+        el("li", el("p", item.part), el("p", item.says, class_="fine"), id=f"{place(part)}/{key}")
+        for key, item in known.items()
+    ]
+    return section("Held against released code", el("ul", items, class_="statements"), place=place(part))
+
+
+def behind(cell: Cell, part: Part) -> Iterator[tuple[str, Markup]]:
+    """What of a cell's work is equal to which released code, and what has none: a sentence, and names."""
+    certified = part.certified.get(cell.id, ())
+    groups = by_code(certified) | {"without any": [item for item in certified if not item.code]}
+    for said, items in groups.items():
+        if items:  # of the names the script makes links
+            names = " ".join(item.key for item in items)
+            yield said, el("code", names, data_readings=place(part))
