@@ -19,6 +19,7 @@ from oracles.older_transformers import older_transformers
 from oracles.shims import imported
 from oracles.sides import Side, gradients
 from repro.manifest.oracles import Concerned, Released
+from repro.nn.released_encoder import SpladeEncoder
 from repro.nn.view_encoder import ViewEncoder
 
 
@@ -48,6 +49,8 @@ def weighed(vectors: torch.Tensor) -> torch.Tensor:
 def ours(inputs: Mapping[str, Any]) -> Side:
     """The vectors, weighed; the gradient of the model."""
     made = encoder(inputs)
+    if inputs["of"] == "released":  # as weights of others are read
+        made = SpladeEncoder(made.model, tokenizer(), pooling=inputs["pooling"])
     loss = weighed(made(texts(inputs))["sparse"])
     loss.backward()
     return Side({"weighed": loss.item()}, gradients(made.model))
@@ -82,13 +85,21 @@ ORACLE = Declared(
     file="cotmae_v2/sparse_view",
     objective="SPLADE's pooling",
     code=CODE,
-    nodes=(Concerned(stage="finetune", params=SPARSE),),
+    nodes=(
+        Concerned(stage="finetune", params=SPARSE),
+        Concerned(stage="encode_views", params={"head": ("splade", "splade-sum")}),
+    ),
     cases={
-        "max-pooling": Compared(
-            "vectors of four texts", {"weights": 1, "texts": 51, "count": 4, "pooling": "max"}, ours, official
-        ),
+        f"{pooling}-{of}": Compared(
+            f"vectors of four texts, the {pooling} over their positions, of a {of} model",
+            {"weights": 1, "texts": 51, "count": 4, "pooling": pooling, "of": of},
+            ours,
+            official,
+        )
+        for pooling, of in (("max", "trained"), ("max", "released"), ("sum", "released"))
     },
     mutations=(
+        Mutation("repro.nn.sparse_view:sum_log_saturated", "logits.relu()", "(-logits).relu()"),
         Mutation("repro.nn.sparse_view:max_log_saturated", ".relu().log1p()", ".neg().relu().log1p()"),
         Mutation("repro.nn.sparse_view:max_log_saturated", "~kept.unsqueeze(-1)", "kept.unsqueeze(-1)"),
     ),
