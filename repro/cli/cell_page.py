@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from repro.cli.obstacles import together
-from repro.cli.row_settings import planned_for, print_row
+from repro.cli.row_settings import planned_for, row_lines
 from repro.judging.compared import Compared
 from repro.judging.released_code import Certificate, certificates, in_short
 from repro.judging.settings.parameter import Held, is_setting
@@ -121,8 +121,9 @@ class CellPage:
         )
         for line in told:
             _print("released code:", line)
+        for name, value in row_lines([] if is_setting(self.cell) else self.settings, verbose=verbose):
+            _print(f"{name}:" if name == "settings" else name, value)
         self._show_readings(None if verbose else TOLD)
-        print_row([item for item in self.settings if item.cell != self.cell.id], verbose=verbose)
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         from repro.report.grid import label_in_full

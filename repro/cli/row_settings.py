@@ -41,17 +41,22 @@ def print_cells(items: Iterable[Held]) -> None:
         table("cells of tables of settings", CELL_HEAD, lines)
 
 
-def print_row(items: Sequence[Held], *, verbose: bool) -> None:
-    """The settings of one row: how many are as stated, and which depart; all of them if asked to."""
-    from repro.cli.printing import say
-
+def row_lines(items: Sequence[Held], *, verbose: bool) -> Iterator[tuple[str, str]]:
+    """Labels with what is said of a row: how many settings are as stated, then those that depart, or all."""
     if not items:
         return
     paper, table, row = items[0].row.split("/")
-    told_by = f"`repro settings {paper} --table {table} --row {row}` tells all"
-    print()
-    say(f"settings of the row at full: {counts(items)}; {told_by}")
-    print_steps(item for item in items if verbose or item.fails or item.state == "departs")
+    command = f"`repro settings {paper} --table {table} --row {row}` tells all"
+    yield "settings", f"of the row at full: {counts(items)}; {command}"
+    told = [item for item in items if verbose or item.fails or item.state == "departs"]
+    for heading, of_step in by_step(told).items():
+        yield f"  {heading}", "; ".join(dict.fromkeys(map(_in_brief, of_step)))
+
+
+def _in_brief(item: Held) -> str:
+    stated = [in_words(value) for value in (item.published, item.released) if value is not None]
+    planned = [in_words(item.planned)] if in_words(item.planned) not in stated else []
+    return f"{item.parameter} {' → '.join([*dict.fromkeys(stated), *planned])} ({item.verdict})"
 
 
 def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
