@@ -48,9 +48,12 @@ def row_lines(items: Sequence[Held], *, verbose: bool) -> Iterator[tuple[str, st
     paper, table, row = items[0].row.split("/")
     command = f"`repro settings {paper} --table {table} --row {row}` tells all"
     yield "settings", f"of the row at full: {counts(items)}; {command}"
-    told = [item for item in items if verbose or item.fails or item.state == "departs"]
-    for heading, of_step in by_step(told).items():
-        yield f"  {heading}", "; ".join(dict.fromkeys(map(_in_brief, of_step)))
+    told = by_step(item for item in items if verbose or item.fails or item.state == "departs")
+    lines = {heading: "; ".join(dict.fromkeys(map(_in_brief, of_step))) for heading, of_step in told.items()}
+    if verbose:
+        yield from ((f"  {heading}", line) for heading, line in lines.items())
+    elif lines:
+        yield "  apart", ". ".join(f"{heading}: {line}" for heading, line in lines.items())
 
 
 def _in_brief(item: Held) -> str:

@@ -96,7 +96,9 @@ def test_a_cell_says_what_was_measured_of_it_at_each_scale_and_how_to_measure_it
 def test_a_cell_that_nothing_was_measured_of_says_all_that_is_lacking(repro, monkeypatch):
     monkeypatch.setattr("repro.machine.system.gpu", lambda: None)
     [full] = [line for line in repro("show", COSTA).out.splitlines() if line.startswith("full: ")]
-    assert "blocked: lacks a GPU, bert-base-uncased, lists/stopwords.txt, wikipedia, msmarco-passage (" in full
+    assert (
+        "blocked: lacks a GPU, bert-base-uncased, lists/stopwords.txt, wikipedia, msmarco-passage (" in full
+    )
 
 
 def test_the_weightiest_readings_of_a_cell_come_first(repro):

@@ -5,7 +5,15 @@ from typing import Any
 
 from repro.errors import ReproError
 from repro.graph import Node, canonical
-from repro.judging.settings.nodes import PlannedRow, at_path, begins, begins_path, parameters, planned_rows
+from repro.judging.settings.nodes import (
+    PlannedRow,
+    at_path,
+    begins,
+    begins_path,
+    parameters,
+    planned_alike,
+    planned_rows,
+)
 from repro.judging.settings.parameter import FAILURE, NO_PARAMETER, Held, is_setting
 from repro.judging.settings.values import expected, published
 from repro.manifest.cells import Cell, cell, cells_of
@@ -20,7 +28,14 @@ def held(source: Paper) -> list[Held]:
     """
     rows = planned_rows(source)
     of_rows = [item for row in rows for item in _of_row(row, source.steps)]
-    return [*of_rows, *_idle(source.steps, rows), *_stated_by_itself(source, of_rows)]
+    return [*of_rows, *_alike(rows), *_idle(source.steps, rows), *_stated_by_itself(source, of_rows)]
+
+
+def _alike(rows: list[PlannedRow]) -> Iterator[Held]:
+    """A failure for each cell that is planned as another of its column, published with another number."""
+    for one, other in planned_alike(rows):
+        says = f"{one} is planned as {other}, which is published with another number; correct their options"
+        yield Held(one.rpartition("/")[0], "", "evaluate", "", says=says)
 
 
 def of_cell(cell: Cell) -> list[Held]:
