@@ -28,12 +28,12 @@ def held(source: Paper) -> list[Held]:
     """
     rows = planned_rows(source)
     of_rows = [item for row in rows for item in _of_row(row, source.steps)]
-    return [*of_rows, *_alike(rows), *_idle(source.steps, rows), *_stated_by_itself(source, of_rows)]
+    return [*of_rows, *_alike(source, rows), *_idle(source.steps, rows), *_stated_by_itself(source, of_rows)]
 
 
-def _alike(rows: list[PlannedRow]) -> Iterator[Held]:
+def _alike(source: Paper, rows: list[PlannedRow]) -> Iterator[Held]:
     """A failure for each cell that is planned as another of its column, published with another number."""
-    for one, other in planned_alike(rows):
+    for one, other in planned_alike(source, rows):
         says = f"{one} is planned as {other}, which is published with another number; correct their options"
         yield Held(one.rpartition("/")[0], "", "evaluate", "", says=says)
 

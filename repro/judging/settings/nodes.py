@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from repro.graph import Node, walk
-from repro.manifest.cells import Cell, cell, cells_of, exhibits, figure_tables, is_measured
+from repro.manifest.cells import Cell, cells_of, exhibits, figure_tables, is_measured
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Reading
 from repro.manifest.settings import Nodes, Step
@@ -73,14 +73,15 @@ def _plan(source: Paper, places: tuple[str, ...]) -> Plan:
     return plan(cells, scale=scale("full"), machine=Machine(), exhibits=shown)
 
 
-def planned_alike(rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:
+def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:
     """Pairs of cells of a column that the same nodes measure, though their published numbers differ."""
+    published = {c.id: c for c in cells_of(source) if c.is_numeric and c.role != "cited"}
     seen: dict[tuple, Cell] = {}
-    for identifier, nodes in (item for row in rows for item in row.nodes.items() if row.id != item[0]):
-        one = cell(identifier)
-        place = (one.table.id, one.column.id, frozenset(node.fingerprint for node in nodes))
-        if one.is_numeric and one.role != "cited" and seen.setdefault(place, one).text != one.text:
-            yield identifier, seen[place].id
+    for identifier, nodes in (item for row in rows for item in row.nodes.items()):
+        if one := published.get(identifier):
+            place = (one.table.id, one.column.id, frozenset(node.fingerprint for node in nodes))
+            if seen.setdefault(place, one).text != one.text:
+                yield identifier, seen[place].id
 
 
 def begins(identifier: str, places: Iterable[str]) -> bool:

@@ -7,8 +7,8 @@ from repro.errors import ManifestError
 from repro.graph import Node
 from repro.judging.settings import held as held_module
 from repro.judging.settings.held import held
-from repro.judging.settings.nodes import PlannedRow
-from repro.manifest.papers import Paper
+from repro.judging.settings.nodes import PlannedRow, planned_alike
+from repro.manifest.papers import Paper, papers
 from repro.manifest.schema import Reading
 
 BACKBONE = Node("backbone", {"name": "bert", "revision": "main"})
@@ -201,3 +201,11 @@ def test_a_broken_file_is_refused_in_one_sentence_with_its_line(judge, step, sen
     with pytest.raises(ManifestError) as error:
         judge(step=step)
     assert sentence in str(error.value) and "settings.yaml:" in str(error.value)
+
+
+def test_rows_that_are_published_with_different_numbers_are_not_planned_alike():
+    first, second = (f"costa/2/{group}.bert/dev.rr100" for group in ("first", "second"))
+    rows = [PlannedRow(i.rpartition("/")[0], {i: [training()]}, {}) for i in (first, second)]
+    assert list(planned_alike(papers()["costa"], rows)) == [(second, first)]
+    rows[1].nodes[second].append(training(epochs=5))
+    assert list(planned_alike(papers()["costa"], rows)) == []
