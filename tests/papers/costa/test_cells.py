@@ -35,7 +35,12 @@ def readings() -> dict[str, dict]:
 
 
 def tables() -> dict[str, dict]:
-    return {table["id"]: table for table in manifest()["tables"]}
+    """The published tables: rows of reference are the suite's own."""
+    found = {table["id"]: table for table in manifest()["tables"]}
+    return {
+        name: table | {"rows": [row for row in table["rows"] if row["role"] != "reference"]}
+        for name, table in found.items()
+    }
 
 
 def number(text: str) -> str | None:
