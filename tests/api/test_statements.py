@@ -14,8 +14,14 @@ def test_claims_are_judged_in_the_paper_and_as_measured(tmp_path):
 
 def test_findings_are_those_of_the_papers_named():
     findings = repro.audit("costa")
-    assert set(findings.to_frame().index) == {"costa"}
-    assert {finding.paper for finding in findings} == {"costa"}
+    assert set(findings.to_frame().index) == {finding.paper for finding in findings} >= {"costa"}
+    assert all(any(place.startswith("costa/") for place in finding.places) for finding in findings)
+
+
+def test_references_are_those_of_the_papers_named():
+    references = repro.references("costa")
+    assert set(references.to_frame().index) == {"costa"}
+    assert {reference.verdict for reference in references} == {"right", "wrong", "partly", "absent"}
 
 
 def test_records_are_what_lies_in_the_results():
