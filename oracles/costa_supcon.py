@@ -78,6 +78,7 @@ ORACLE = Declared(
         Mutation(LOSS, "own | ~anchors", "~own | ~anchors"),
         Mutation(LOSS, "masked_fill(own | ~anchors, -torch.inf)", "masked_fill(own | ~anchors, 0.0)"),
     ),
+    stands_in=True,
     departures=(
         "the released factor temperature / 0.07 is 1 in Eq. 8 (contrastive-loss-scale)",
         "a text without a span, or with fewer, has no counterpart in the released loss",

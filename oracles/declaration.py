@@ -60,7 +60,7 @@ class Declared:
 
     Attributes:
         file: ``folder/name``: the numbers lie in papers/<folder>/oracles/<name>.json.
-        objective, nodes, numbers, shims, departures: see ``repro.manifest.oracles.Oracle``.
+        objective, nodes, numbers, stands_in, shims, departures: see ``repro.manifest.oracles.Oracle``.
     """
 
     file: str
@@ -70,6 +70,7 @@ class Declared:
     cases: Mapping[str, Compared]
     mutations: tuple[Mutation, ...]
     numbers: str = "the loss"
+    stands_in: bool = False
     shims: tuple[str, ...] = ()
     departures: tuple[str, ...] = ()
 
@@ -87,6 +88,7 @@ class Declared:
             code=self.code,
             nodes=self.nodes,
             numbers=self.numbers,
+            stands_in=self.stands_in,
             shims=self.shims,
             departures=self.departures,
             software={name: metadata.version(name) for name in LIBRARIES},

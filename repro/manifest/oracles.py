@@ -109,6 +109,7 @@ class Oracle(Strict):
     Attributes:
         objective: what was compared, for people.
         numbers: what its losses are called.
+        stands_in: whether the code is of others, with the same equation, as the authors released none.
         script: the module that compares, ``oracles.NAME``.
         shims: what had to stand in for old libraries so that the released code runs; none touches a formula.
         departures: what is known to differ, and where the suite says so.
@@ -120,6 +121,7 @@ class Oracle(Strict):
     code: Released
     nodes: tuple[Concerned, ...]
     numbers: str = "the loss"
+    stands_in: bool = False
     shims: tuple[str, ...] = ()
     departures: tuple[str, ...] = ()
     software: Mapping[str, str]
@@ -132,7 +134,7 @@ class Oracle(Strict):
     def is_about(self, objective: str) -> bool:
         """Whether it compares the losses of an objective of this name, under whatever options."""
         named = any(objective in concerned.params.get("objective.name", ()) for concerned in self.nodes)
-        return named and self.difference.gradient is not None
+        return named and self.difference.loss is not None and not self.stands_in
 
     @property
     def difference(self) -> Difference:

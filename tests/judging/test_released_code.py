@@ -1,8 +1,11 @@
 """What is said of the work behind a cell, beside the code that its authors released."""
 
+import pytest
+
 from repro.graph import Node
 from repro.judging.released_code import by_code, certificates, in_short
-from repro.manifest.cells import cell
+from repro.manifest.cells import cell, numeric_cells
+from repro.manifest.papers import papers
 from repro.running.cell_readings import CellReadings
 
 
@@ -41,3 +44,12 @@ def test_the_largest_difference_stands_for_all_that_is_equal_to_one_code():
     for equal, items in by_code(told("simlm/2/dense.simlm/dev.rr10")).items():
         most = max(item.difference for item in items if item.difference is not None)
         assert equal == f"equal to {items[0].code} to {most:.1e}"
+
+
+@pytest.mark.parametrize("name", sorted(papers()))
+def test_every_training_of_a_paper_is_compared_or_says_why_not(name):
+    known, cells = CellReadings(), {c.row.id: c for c in numeric_cells(papers()[name])}.values()
+    silent = {
+        item.part for c in cells for item in certificates(known.nodes(c)) if item.says.startswith("not ")
+    }
+    assert silent == set()

@@ -44,7 +44,7 @@ def test_a_changed_equation_is_noticed(name, change):
 def test_the_numbers_are_of_what_their_script_declares(name):
     declared, stated = DECLARED[name], written(name)
     assert stated.script == name
-    for fact in ("objective", "code", "nodes", "numbers", "shims", "departures"):
+    for fact in ("objective", "code", "nodes", "numbers", "stands_in", "shims", "departures"):
         assert getattr(stated, fact) == getattr(declared, fact), fact
     for case, compared in declared.cases.items():
         facts = stated.cases[case]
