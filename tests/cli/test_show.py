@@ -114,9 +114,9 @@ def test_the_weightiest_readings_of_a_cell_come_first(repro):
 
 
 def test_a_cell_without_a_way_to_measure_it_names_no_command(repro):
-    facts = repro("show", "costa/1/sparse.deepct/dl19.ndcg10", "--json").json
+    facts = repro("show", "costa/1/sparse.best-trec-trad/dl19.ndcg10", "--json").json
     assert facts["commands"] == [] and facts["standings"][0]["verdict"] == "not run"
-    assert "measure it" not in repro("show", "costa/1/sparse.deepct/dl19.ndcg10").out
+    assert "measure it" not in repro("show", "costa/1/sparse.best-trec-trad/dl19.ndcg10").out
 
 
 def test_a_dash_is_shown_without_a_verdict(repro):
