@@ -82,7 +82,7 @@ ORACLE = Declared(
     ),
     cases={
         "pairs": Compared(
-            "texts and answers in many scripts", {"seed": 19, "pairs": 3000}, ours, official, dtype=""
+            "texts and answers in many scripts", {"seed": 19, "pairs": 1500}, ours, official, dtype=""
         )
     },
     mutations=(

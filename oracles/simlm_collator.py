@@ -33,7 +33,7 @@ RATES = ((0.3, 0.5), (0.15, 0.15), (0.15, 0.3), (0.3, 1.0), (0.4, 0.6))
 
 
 def _case(encoder: float, decoder: float) -> Compared:
-    inputs = {"seed": 17, "texts": 200, "words": 60, "length": 64}
+    inputs = {"seed": 17, "texts": 80, "words": 60, "length": 64}
     inputs |= {"encoder_rate": encoder, "decoder_rate": decoder}
     return Compared(f"rates {encoder} and {decoder}", inputs, ours, official, dtype="")
 
