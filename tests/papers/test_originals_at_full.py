@@ -64,3 +64,15 @@ def test_punkt_that_is_not_here_is_an_obstacle_with_the_reading_that_does_withou
 def test_the_study_of_our_own_measures_with_originals_too():
     remedies = [o.remedy for o in planned("head_to_head/1/costa/dev.rr10").machine.obstacles.values()]
     assert any("word-stop-list=function-words" in remedy for remedy in remedies)
+
+
+def test_doctor_names_what_has_to_be_got_by_hand(monkeypatch, tmp_path):
+    from click.testing import CliRunner
+
+    from repro.cli.verbs.doctor import command
+
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    told = CliRunner().invoke(command, ["--store", str(tmp_path / "store")]).output
+    by_hand = told.partition("to be got by hand (")[2].partition(")")[0].split(", ")
+    assert {"msmarco-passage/rocketqa", "lists/stopwords.txt"} <= set(by_hand)
+    assert "microsoft/seed-encoder-3-layer-decoder" in by_hand

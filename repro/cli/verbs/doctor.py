@@ -44,8 +44,14 @@ def _full_scale(workspace):
     lacking = lacks_of(whole)
     parts = [o.short for o in lacking.of_machine]
     parts += [amount(lacking.fetch)] if lacking.fetch else []
-    parts += [f"{len(lacking.otherwise)} that nobody gives out"] if lacking.otherwise else []
+    parts += [_by_hand(lacking.otherwise)] if lacking.otherwise else []
     if not parts:
         return Component("full scale", "ok", "lacks nothing here")
     remedy = "`repro data fetch --for PAPER/TABLE` fetches, `repro plan PAPER` says what to do about the rest"
     return Component("full scale", "note", f"lacks {', '.join(parts)}", remedy)
+
+
+def _by_hand(sentences):
+    """What no command fetches, by name."""
+    names = sorted(sentence.partition(": ")[0] for sentence in sentences)
+    return f"{len(names)} to be got by hand ({', '.join(names)})"
