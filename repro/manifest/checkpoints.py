@@ -4,7 +4,6 @@ import functools
 from pathlib import Path
 
 from repro.errors import BlockedError
-from repro.locations import data_folder
 from repro.manifest import yaml_file
 from repro.manifest.papers import load, papers
 from repro.manifest.yaml_file import Strict
@@ -46,7 +45,7 @@ def _folders() -> list[Path]:
 def by_hand(name: str) -> str:
     """How to come by a checkpoint that no hub has, and where to put it; empty for all others."""
     entry = known_checkpoints().get(name)
-    return f"{entry.how} into {data_folder()}/models/{name}" if entry and entry.how else ""
+    return f"{entry.how} into models/{name} of the data folder" if entry and entry.how else ""
 
 
 def check_on_hub(name: str) -> None:

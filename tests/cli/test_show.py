@@ -120,7 +120,7 @@ def test_a_cell_without_a_way_to_measure_it_names_no_command(repro):
 
 
 def test_a_dash_is_shown_without_a_verdict(repro):
-    assert repro("show", "costa/1/sparse.deepct/dl19.r1000", "--json").json["standings"] == []
+    assert repro("show", "costa/1/sparse.best-trec-trad/dl19.r1000", "--json").json["standings"] == []
 
 
 def test_for_eyes_no_line_of_a_cell_is_wider_than_the_terminal(repro, monkeypatch):
