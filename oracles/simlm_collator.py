@@ -44,7 +44,6 @@ ORACLE = Declared(
     objective="SimLM's collator: texts, segments, masks of encoder and decoder, predicted positions",
     code=simlm_texts.released("collators/rlm_collator.py", "collators/collator_utils.py"),
     nodes=(
-        Concerned(stage="tokenize", params={"policy": ("truncate-pair",)}),
         Concerned(
             stage="pretrain", params={"objective.name": ("simlm",), **MASKS, "options.masks.mask": (1.0, 1)}
         ),
