@@ -113,10 +113,16 @@ def _scalars(node: yaml.Node, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str
 
 
 def _in_recipe(path: Path) -> Iterator[Change]:
-    text = _text(path)
+    text = _text(path)  # an objective's version is no setting: tests/test_layers.py holds it
+    tree = ast.parse(text)
+    versions = {
+        id(node.args[1])
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Objective" and len(node.args) > 1
+    }
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float) and id(node) not in versions:
             before = text.splitlines()[node.lineno - 1].encode()[: node.col_offset].decode()
             start, old = starts[node.lineno - 1] + len(before), ast.get_source_segment(text, node)
             yield Change(path.relative_to(ROOT), start, old, str(_other(node.value)))
