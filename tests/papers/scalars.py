@@ -1,4 +1,4 @@
-"""Numbers that remember what they were computed from, so that equations written over scalars have a gradient."""
+"""Numbers that remember what they come from, so that equations written over scalars have a gradient."""
 
 import math
 

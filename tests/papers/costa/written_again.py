@@ -1,24 +1,31 @@
-"""The equations of COSTA written a second time, from the paper's text and its readings alone, a scalar at a time.
+"""The equations of COSTA written a second time, from the text and its readings alone, a scalar at a time.
 
-Vectors are lists of numbers (`tests.papers.scalars` or floats), texts count their words from 1 as the paper does.
+Vectors are lists of numbers (`tests.papers.scalars` or floats); words count from 1, as the paper has it.
 """
 
-from tests.papers.scalars import exp, log, sqrt, tanh
+import math
+
+from tests.papers.scalars import erf, exp, log, sqrt, tanh
 
 LEVELS = {"phrase": (4, 16), "sentence": (16, 64), "paragraph": (64, 128)}  # §4.5.1, shortest and longest
 
 
-def span_length(fraction, *, shortest, longest, words, rounding="floor"):
-    """Eq. 1: the length that a draw of Beta(4, 2) gives; no span is longer than its text (`short-text`: clip)."""
+def bounds(words, *, shortest, longest, start="inclusive"):
+    """The bounds of Eq. 1 in a text of so many words, where every span has a start (`short-text`: clip)."""
+    room = words - 1 if start == "printed" else words
+    return (min(shortest, room), min(longest, room))
+
+
+def span_length(fraction, *, shortest, longest, rounding="floor"):
+    """Eq. 1: the length that a draw of Beta(4, 2) gives, in whole words (`span-length-rounding`)."""
     length = fraction * (longest - shortest) + shortest
-    whole = int(length) if rounding == "floor" else int(length + 0.5)
-    return whole if whole < words else words
+    return int(length) if rounding == "floor" else int(length + 0.5)
 
 
 def starts(words, length, *, reading="inclusive"):
     """Eq. 2: the words, from 1, at which a span may start, each as likely as the others."""
     last = words - length if reading == "printed" else words - length + 1
-    return [start for start in range(1, last + 1)]
+    return list(range(1, last + 1))
 
 
 def span(start, length):
@@ -33,17 +40,20 @@ def span(start, length):
 
 
 def word_spans(pieces, stop_words):
-    """The word-level spans of §3.2: (start, end) from 1, end exclusive, of each whole word that is no stop word.
+    """The word-level spans of §3.2: (start, end) from 1, end exclusive, of each whole word but stop words.
 
-    `pieces` are BERT's, of which two hash signs continue the word before.
+    `pieces` are BERT's, of which two hash signs continue the word before (`word-boundaries`). The tail of a
+    word at the text's beginning is no whole word, a mark is no word.
     """
     found, at = [], 0
+    while at < len(pieces) and pieces[at].startswith("##"):
+        at += 1
     while at < len(pieces):
         end, word = at + 1, pieces[at]
         while end < len(pieces) and pieces[end].startswith("##"):
             word += pieces[end][2:]
             end += 1
-        if word not in stop_words:
+        if word not in stop_words and any(letter.isalnum() for letter in pieces[at]):
             found.append((at + 1, end + 1))
         at = end
     return found
@@ -62,10 +72,11 @@ def dense(layer, vector):
 
 
 def projector(layers, vector):
-    """Eqs. 5 and 6: a feed-forward network of one or two layers, each followed by tanh."""
-    for layer in layers:
-        vector = [tanh(number) for number in dense(layer, vector)]
-    return vector
+    """Eqs. 5 and 6: a feed-forward network of one layer, or of two with GELU between them, and then tanh."""
+    *inner, last = layers
+    for layer in inner:
+        vector = [x * 0.5 * (1.0 + erf(x / math.sqrt(2.0))) for x in dense(layer, vector)]
+    return [tanh(number) for number in dense(last, vector)]
 
 
 def average(hidden, start, end):
@@ -94,8 +105,8 @@ def similarity(one, other, kind="dot"):
 def group_contrastive(texts, spans, *, temperature=0.1, kind="dot", reduction="mean", base=None):
     """Eq. 8 for the texts' vectors [N][H] and those of their spans [N][4T][H].
 
-    As printed it is a sum over the texts (`loss-reduction`); `base` multiplies by temperature / base, which is
-    what the public loss does that the equation resembles (`contrastive-loss-scale`).
+    As printed it is a sum over the texts (`loss-reduction`); `base` multiplies by temperature / base, as the
+    public loss does that the equation resembles (`contrastive-loss-scale`).
     """
     everything = [("text", i, vector) for i, vector in enumerate(texts)]
     for i, group in enumerate(spans):

@@ -1,4 +1,4 @@
-"""The equations of CoT-MAE v2's fine-tuning written a second time, from the paper's text and its readings alone.
+"""The equations of CoT-MAE v2's fine-tuning written a second time, from the text and its readings alone.
 
 A text is a pair of vectors, dense and sparse, each a list of numbers (`tests.papers.scalars` or floats).
 """
@@ -8,7 +8,7 @@ from tests.papers.scalars import exp, log, sqrt, value
 
 
 def highest(sparse, k):
-    """The top k of §3.1: all but the k highest frequencies become 0; of equal ones the first word's is kept."""
+    """The top k of §3.1: all but the k highest frequencies become 0; of equal ones the first words' stay."""
     order = sorted(range(len(sparse)), key=lambda j: (-value(sparse[j]), j))
     kept = order[:k]
     return [sparse[j] if j in kept else 0.0 for j in range(len(sparse))]
@@ -43,7 +43,7 @@ def contrast(positive, negatives, *, temperature=1.0, form="softmax"):
     return -log(exp(positive / temperature) / denominator)
 
 
-def contrast_of_batch(queries, passages, *, views=("dense", "sparse"), kind="dot", form="softmax", own=False):
+def contrast_of_batch(queries, passages, *, views=("dense", "sparse"), kind="dot", own=False, **how):
     """The mean of Eq. 15 over queries; the group of passages of query i is `passages[i]`, its positive first.
 
     The passages of other queries are negatives too, unless `own` (`in-batch-negatives`).
@@ -60,23 +60,23 @@ def contrast_of_batch(queries, passages, *, views=("dense", "sparse"), kind="dot
                     positive = score
                 else:
                     negatives.append(score)
-        loss = loss + contrast(positive, negatives, form=form) / len(queries)
+        loss = loss + contrast(positive, negatives, **how) / len(queries)
     return loss
 
 
-def objective(queries, passages, *, views="sum", **options):
-    """Eq. 15 on the sum of the views, once for each view, or all three (`view-objective`)."""
+def contrast_of_views(queries, passages, *, objective="sum", terms=("dense", "sparse"), **options):
+    """Eq. 15 on the sum of the terms, once for each view, or all three (`view-objective`)."""
     loss = 0.0
-    if views in ("sum", "both"):
-        loss = loss + contrast_of_batch(queries, passages, **options)
-    if views in ("separate", "both"):
+    if objective in ("sum", "both"):
+        loss = loss + contrast_of_batch(queries, passages, views=terms, **options)
+    if objective in ("separate", "both"):
         for view in ("dense", "sparse"):
             loss = loss + contrast_of_batch(queries, passages, views=(view,), **options)
     return loss
 
 
 def flops(vectors):
-    """SPLADE's penalty, to which §3.3 refers: for each word its mean frequency over the batch, squared, summed."""
+    """SPLADE's penalty, to which §3.3 refers: each word's mean frequency over the batch, squared, summed."""
     total = 0.0
     for j in range(len(vectors[0])):
         mean = 0.0

@@ -1,4 +1,4 @@
-"""The equations of CoT-MAE v2's pre-training written a second time, from the paper's text and its readings alone.
+"""The equations of CoT-MAE v2's pre-training written a second time, from the text and its readings alone.
 
 Vectors are lists of numbers (`tests.papers.scalars` or floats). The vocabulary's matrix E is [V][H].
 """
@@ -43,7 +43,7 @@ def word_logits(vector, embeddings, biases, head=None):
 
 
 def pooled_positions(tokens, *, cls_id, sep_id, pad_id, cls=False, sep=False):
-    """The positions i of Eq. 5 (`sparse-pooling-positions`); `sep` may be "between": all but the last [SEP]."""
+    """The positions i of Eq. 5 (`sparse-pooling-positions`); `sep` as "between": all but the last token."""
     last, chosen = None, []
     for i, token in enumerate(tokens):
         if token != pad_id:
@@ -53,7 +53,7 @@ def pooled_positions(tokens, *, cls_id, sep_id, pad_id, cls=False, sep=False):
             continue
         if token == cls_id and not cls:
             continue
-        if token == sep_id and (not sep or (sep == "between" and i == last)):
+        if (token == sep_id and not sep) or (sep == "between" and i == last):
             continue
         chosen.append(i)
     return chosen
@@ -85,8 +85,8 @@ def bottleneck(sparse, embeddings):
 
 
 def decoder_input(vector, embedded, *, slot="replace"):
-    """Eqs. 10 and 11: the vector and the embedded context, in the place of [CLS] or before it (`bottleneck-slot`)."""
-    return [vector] + list(embedded[1:] if slot == "replace" else embedded)
+    """Eqs. 10 and 11: the vector, and the embedded context without [CLS] or with it (`bottleneck-slot`)."""
+    return [vector, *(embedded[1:] if slot == "replace" else embedded)]
 
 
 def surprise(row, target):
@@ -98,7 +98,7 @@ def surprise(row, target):
 
 
 def token_loss(texts, *, reduction="mean"):
-    """The sums of Eqs. 9, 12 and 13 over all predicted tokens of a batch, or their mean (`token-loss-reduction`).
+    """Eqs. 9, 12 and 13, summed over all predicted tokens of a batch, or their mean (`token-loss-reduction`).
 
     `texts` holds for each text its predictions, (logits, target).
     """
@@ -129,7 +129,7 @@ def causal_predictions(logits, tokens, *, sep_id, pad_id, with_sep=True):
 
 
 def total(encoder, views, *, reduction="sum"):
-    """Eq. 14, with a pair (auto-encoding, auto-regressive) for each view, summed or averaged (`view-losses`)."""
+    """Eq. 14, with (auto-encoding, auto-regressive) of each view, summed or averaged (`view-losses`)."""
     decoders = 0.0
     for auto_encoding, auto_regressive in views:
         decoders = decoders + auto_encoding + auto_regressive

@@ -1,4 +1,4 @@
-"""The equations of CPDAE written a second time, from the paper's text and its readings alone, a scalar at a time.
+"""The equations of CPDAE written a second time, from the text and its readings alone, a scalar at a time.
 
 Vectors are lists of numbers (`tests.papers.scalars` or floats).
 """
@@ -40,7 +40,7 @@ def layer_norm(vector, scales, shifts, *, epsilon=1e-12):
 
 
 def decoder(vector, *, first, second, norm, order="mlm-head"):
-    """Eq. 2: two layers, GELU between them, and a LayerNorm before the second or after it (`decoder-layers`)."""
+    """Eq. 2: two layers, GELU between them, a LayerNorm before the second or after it (`decoder-layers`)."""
     hidden = [gelu(number) for number in dense(first, vector)]
     if order == "mlm-head":
         return dense(second, layer_norm(hidden, *norm))
@@ -67,7 +67,7 @@ def labels(tokens, *, vocabulary, special=(), counted=False):
 def reconstruction(z, y, *, form="binary", reduction="mean", idf=None, both_terms=True):
     """Eqs. 3 and 4 for one text; with `idf` each word's term is weighted by its own (IDF-REC, §4.3).
 
-    The printed form has log of the probability in both terms. Without `both_terms` the words that do not occur
+    The printed form has log of the probability in both terms. Without `both_terms` words that do not occur
     keep weight 1.
     """
     loss = 0.0
@@ -83,7 +83,7 @@ def reconstruction(z, y, *, form="binary", reduction="mean", idf=None, both_term
 
 
 def smooth_idf(frequencies, texts, *, normalise=True):
-    """The weights of IDF-REC: ln((1 + n) / (1 + df)) + 1, divided by their mean where `normalise` asks for it."""
+    """The weights of IDF-REC: ln((1 + n) / (1 + df)) + 1, over their mean where `normalise` asks for it."""
     weights = []
     for frequency in frequencies:
         weights.append(math.log((1 + texts) / (1 + frequency)) + 1)
@@ -96,16 +96,13 @@ def smooth_idf(frequencies, texts, *, normalise=True):
 
 
 def distribution(z, *, how="sum"):
-    """The normalised words of §3.2.2: the sigmoids over their sum, or a softmax (`distribution-normalisation`).
-
-    A softmax needs no sigmoid before it, and is here one of z; `softmax-of-sigmoids` keeps Eq. 3.
+    """The words of §3.2.2, normalised: the sigmoids over their sum, or a softmax of z, which needs no sigmoid
+    (`distribution-normalisation`).
     """
     values = []
     for number in z:
         if how == "softmax":
             values.append(exp(number))
-        elif how == "softmax-of-sigmoids":
-            values.append(exp(sigmoid(number)))
         else:
             values.append(sigmoid(number))
     total = 0.0

@@ -1,0 +1,80 @@
+"""How the suite's losses and those written a second time over scalars are held together."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+import torch
+
+from oracles.declaration import Mutation
+from tests.oracles.mutated import mutated
+from tests.papers.scalars import Number, backward, gradients, numbers
+
+
+@pytest.fixture(autouse=True, scope="module")
+def uncollected() -> Iterator[None]:
+    """Keeps Python's search for cycles away from scalars, which make none and are many."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+class Leaves:
+    """Made-up inputs, each as a tensor that takes a gradient and as lists of numbers that do."""
+
+    def __init__(self, **tensors: torch.Tensor):
+        self.tensors = {name: tensor.requires_grad_() for name, tensor in tensors.items()}
+        self.numbers = {name: numbers(tensor.tolist()) for name, tensor in self.tensors.items()}
+
+    def held(self, loss: torch.Tensor, written: Number) -> None:
+        """Refuses losses that are more than 1e-12 apart, and gradients more than 1e-8."""
+        assert loss.item() == pytest.approx(written.value, rel=1e-12, abs=1e-12)
+        found = torch.autograd.grad(loss, list(self.tensors.values()), allow_unused=True)
+        backward(written)
+        for (name, tensor), gradient in zip(self.tensors.items(), found, strict=True):
+            again = torch.tensor(gradients(self.numbers[name]), dtype=torch.float64)
+            gradient = torch.zeros_like(tensor) if gradient is None else gradient
+            torch.testing.assert_close(gradient, again, rtol=0, atol=1e-8, msg=name)
+
+
+class Given(torch.nn.Module):
+    """In the place of a part of a model: gives what it was made with, whatever it is asked."""
+
+    def __init__(self, given: torch.Tensor):
+        super().__init__()
+        self.given = given
+
+    def forward(self, *asked) -> torch.Tensor:
+        return self.given
+
+
+def redraw(module: torch.nn.Module, *, seed: int) -> dict[str, torch.Tensor]:
+    """The module's parameters by name, now normal numbers in float64."""
+    for at, parameter in enumerate(module.parameters()):
+        parameter.data = random(*parameter.shape, seed=seed + at)
+    return dict(module.named_parameters())
+
+
+def random(*shape: int, seed: int, scale: float = 1.0) -> torch.Tensor:
+    """Normal numbers in float64."""
+    return scale * torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def notices(changed: Mutation, check: Callable[..., None], case: Mapping[str, Any]) -> bool:
+    """Whether a check that passes fails with a changed equation."""
+    with mutated(changed):
+        try:
+            check(**case)
+        except (AssertionError, ArithmeticError, ValueError):
+            return True
+    return False
+
+
+def named(part: Mutation | str) -> str:
+    """The name of a test about a changed equation, or the name of its case."""
+    if isinstance(part, str):
+        return part
+    return f"{part.function.rpartition(':')[2]}: {part.new}"
