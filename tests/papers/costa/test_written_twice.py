@@ -104,18 +104,24 @@ def check_losses(*, base=None, **changes):
     leaves = Leaves(**states, logits=logits, **redraw(costa.projector, seed=1))
     costa.hidden = lambda ids, attention: states["clean" if ids is batch["clean_ids"] else "masked"]
     costa.encoder.cls = Given(logits)
-    n = leaves.numbers
+    marked = batch["spans"].tolist(), batch["labels"][wanted].tolist()
+    leaves.held(
+        sum(costa(batch).values()),
+        lambda n: written_loss(n, *marked, options=options, weight=weight, base=base),
+        case=f"{__name__} {base} {changes}",
+    )
+
+
+def written_loss(n, spans, labels, *, options, weight, base):
+    """The total loss from numbers by name: hidden states, the projector's weights, logits of masked words."""
     layers = [(n[f"{name}.weight"], n[f"{name}.bias"]) for name in ("inner", "dense") if f"{name}.bias" in n]
     hidden = n[options["contrastive_input"]]
-    spans = [
-        [again.average(one, *span) for span in group]
-        for one, group in zip(hidden, batch["spans"].tolist(), strict=True)
-    ]
-    how = {"temperature": options["temperature"], "reduction": options["reduction"], "base": base}
     texts = [again.projector(layers, one[0]) for one in hidden]
-    contrast = again.group_contrastive(texts, spans, kind=options["similarity"], **how)
-    mlm = again.masked_words(n["logits"], batch["labels"][wanted].tolist(), reduction=options["reduction"])
-    leaves.held(sum(costa(batch).values()), again.total(contrast, mlm, weight=weight))
+    groups = [[again.average(one, *span) for span in group] for one, group in zip(hidden, spans, strict=True)]
+    how = {"temperature": options["temperature"], "reduction": options["reduction"], "base": base}
+    contrast = again.group_contrastive(texts, groups, kind=options["similarity"], **how)
+    mlm = again.masked_words(n["logits"], labels, reduction=options["reduction"])
+    return again.total(contrast, mlm, weight=weight)
 
 
 def check_draws(*, words=40, **changes):

@@ -88,7 +88,11 @@ def check(start, **changes):
     represented = {f"{name}.dense": dense[side] for name, side in sides.items()}
     represented |= {f"{name}.sparse": raw[side].relu() for name, side in sides.items()}
     losses = made.train().losses(represented | {"teacher": teacher})
-    leaves.held(sum(losses.values()), written(leaves.numbers, teacher.tolist(), options))
+    leaves.held(
+        sum(losses.values()),
+        lambda n: written(n, teacher.tolist(), options),
+        case=f"{__name__} {changes}",
+    )
 
 
 def positive(vectors):

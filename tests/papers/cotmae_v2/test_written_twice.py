@@ -113,7 +113,11 @@ def check(**changes):
     given = {id(batch[f"{name}_ids"]): embedded[name] for name in autoencoder.names}
     autoencoder.encoder.bert.embeddings.forward = lambda input_ids: given[id(input_ids)]
     losses = autoencoder(batch)
-    leaves.held(sum(losses.values()), Written(leaves.numbers, batch, OPTIONS | changes).total(autoencoder))
+    leaves.held(
+        sum(losses.values()),
+        lambda n: Written(n, batch, OPTIONS | changes).total(autoencoder),
+        case=f"{__name__} {changes}",
+    )
 
 
 class Written:

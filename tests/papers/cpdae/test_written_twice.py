@@ -119,21 +119,24 @@ def check(*, idf=None, **changes):
     logits = random(int((labels != IGNORED).sum()), WORDS, seed=21)
     leaves = Leaves(hidden=hidden, logits=logits, **parameters)
     cpdae.hidden, cpdae.encoder.cls = lambda ids, attention: hidden, Given(logits)
-    n = leaves.numbers
-    z = [decoded(one[0], n, order=options["decoder"]) for one in n["hidden"]]
     how = {"form": options["second_term"], "reduction": options["reconstruction_reduction"], "idf": weights}
     how["both_terms"] = idf is None or idf["both_terms"]
-    texts_losses = [
-        again.reconstruction(one, y, **how)
-        for one, y in zip(z[:counted], written_labels(batch, options)[:counted], strict=True)
-    ]
-    mlm = again.masked_words(
-        n["logits"], labels[labels != IGNORED].tolist(), reduction=options["mlm_reduction"]
-    )
-    contrast = written_contrast([one[0] for one in n["hidden"]], z, options)
+    y = written_labels(batch, options)[:counted]
+    targets = labels[labels != IGNORED].tolist()
     leaves.held(
-        sum(cpdae(batch).values()), again.total(texts_losses, mlm, contrast, weight=options["weight"])
+        sum(cpdae(batch).values()),
+        lambda n: written_loss(n, y, targets, options=options, how=how),
+        case=f"{__name__} {idf} {changes}",
     )
+
+
+def written_loss(n, y, targets, *, options, how):
+    """Eq. 6 from numbers by name: hidden states, the decoder's weights, logits of masked words."""
+    z = [decoded(one[0], n, order=options["decoder"]) for one in n["hidden"]]
+    rebuilt = [again.reconstruction(one, words, **how) for one, words in zip(z, y, strict=False)]
+    mlm = again.masked_words(n["logits"], targets, reduction=options["mlm_reduction"])
+    contrast = written_contrast([one[0] for one in n["hidden"]], z, options)
+    return again.total(rebuilt, mlm, contrast, weight=options["weight"])
 
 
 def decoded(vector, n, *, order):
