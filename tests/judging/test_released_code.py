@@ -1,10 +1,14 @@
 """What is said of the work behind a cell, beside the code that its authors released."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from repro.graph import Node
 from repro.judging.released_code import by_code, certificates, in_short
 from repro.manifest.cells import cell, numeric_cells
+from repro.manifest.oracles import unreleased
 from repro.manifest.papers import papers
 from repro.running.cell_readings import CellReadings
 
@@ -24,6 +28,15 @@ def test_a_cell_says_to_what_and_by_how_much_its_work_is_equal():
 def test_a_training_without_released_code_says_so():
     [costa] = [item for item in told("costa/1/hardneg.costa/dev.rr10") if not item.code]
     assert costa.part == "pre-training by costa" and costa.says.startswith("nothing was released: ")
+
+
+def test_what_is_said_to_be_written_twice_is_there_and_tested():
+    objectives = ("costa", "cpdae", "contextual-autoencoder", "multi-view-contrastive")
+    for objective in objectives:
+        [named] = re.findall(r"are written twice, .* \((tests/\S+)\)", unreleased()[objective].because)
+        again = Path(named)
+        held = again.with_name(f"test_{again.stem.replace('again', 'twice')}.py").read_text(encoding="utf-8")
+        assert f"import {again.stem} as again" in held
 
 
 def test_options_that_the_released_code_does_not_have_are_not_called_equal():

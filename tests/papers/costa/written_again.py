@@ -105,15 +105,18 @@ def similarity(one, other, kind="dot"):
 def group_contrastive(texts, spans, *, temperature=0.1, kind="dot", reduction="mean", base=None):
     """Eq. 8 for the texts' vectors [N][H] and those of their spans [N][4T][H].
 
-    As printed it is a sum over the texts (`loss-reduction`); `base` multiplies by temperature / base, as the
-    public loss does that the equation resembles (`contrastive-loss-scale`).
+    A text without spans is no text of the batch (`short-text`: drop). As printed it is a sum over the texts
+    (`loss-reduction`); `base` multiplies by temperature / base, as the public loss does that the equation
+    resembles (`contrastive-loss-scale`).
     """
-    everything = [("text", i, vector) for i, vector in enumerate(texts)]
+    there = [i for i in range(len(texts)) if spans[i]]
+    everything = [("text", i, texts[i]) for i in there]
     for i, group in enumerate(spans):
         for vector in group:
             everything.append(("span", i, vector))
     loss = 0.0
-    for i, anchor in enumerate(texts):
+    for i in there:
+        anchor = texts[i]
         denominator = 0.0
         for sort, j, vector in everything:
             if not (sort == "text" and j == i):
@@ -123,7 +126,7 @@ def group_contrastive(texts, spans, *, temperature=0.1, kind="dot", reduction="m
             inner = inner + log(exp(similarity(anchor, positive, kind) / temperature) / denominator)
         loss = loss + -inner / len(spans[i])
     if reduction == "mean":
-        loss = loss / len(texts)
+        loss = loss / len(there)
     return loss if base is None else loss * (temperature / base)
 
 
