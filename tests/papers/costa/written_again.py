@@ -144,8 +144,3 @@ def masked_words(logits, targets, *, reduction="mean"):
 def total(contrast, masked, *, weight=0.1):
     """The total loss of §3.3, after Eq. 9."""
     return weight * contrast + masked
-
-
-def alternating(contrast, masked, *, step):
-    """Algorithm 1 as printed: the two losses by turns, Eq. 8 first (`joint-update`)."""
-    return contrast if step % 2 == 0 else masked
