@@ -1,8 +1,8 @@
 """Change one number at a time in the papers' settings and recipes, and list the changes that pass unnoticed.
 
 ``python tests/papers/changed_numbers.py --sample 50 --seed 1`` makes each change in a copy of the suite and
-holds the papers that have a settings.yaml against their plans there, as ``test_settings.py`` does. Exit
-status 1 where a change passed unnoticed.
+holds the papers that have a settings.yaml against their plans there, as ``test_settings.py`` does, and
+``test_other_choices.py``. Exit status 1 where a change passed unnoticed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+OTHER_CHOICES = "tests/papers/test_other_choices.py"
 # a module below papers/, what stands in its first such line, and what is put there instead
 NAMED = (
     ("simlm/encoders.py", "DECODER_RATE = 0.3, 0.5", "DECODER_RATE = 0.3, 1.0"),
@@ -64,13 +65,15 @@ class Change:
 
 
 def _status(suite: Path) -> int:
-    """The exit status of ``repro settings --strict`` over the papers of a copy that have a settings.yaml."""
+    """The first exit status that is not 0 of the checks in a copy: settings, then other choices."""
     papers = [path.parent.name for path in sorted(suite.glob("papers/*/settings.yaml"))]
     names = [name for name in papers if (suite / "papers" / name / "cells.yaml").exists()]
-    command = [sys.executable, "-m", "repro", "settings", *names, "--strict", "--failing"]
+    checks = ["repro", "settings", *names, "--strict", "--failing"], ["pytest", "-q", OTHER_CHOICES]
     # a module changed twice in a second would be taken from its compiled form
     environment = os.environ | {"PYTHONPATH": str(suite), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(command, cwd=suite, capture_output=True, env=environment).returncode
+    how = {"cwd": suite, "capture_output": True, "env": environment}
+    statuses = (subprocess.run([sys.executable, "-m", *check], **how).returncode for check in checks)
+    return next((status for status in statuses if status), 0)
 
 
 def named() -> list[Change]:
@@ -149,6 +152,8 @@ def main() -> int:
         suite = Path(folder)
         for part in ("repro", "papers"):
             shutil.copytree(ROOT / part, suite / part, ignore=shutil.ignore_patterns("__pycache__"))
+        (suite / OTHER_CHOICES).parent.mkdir(parents=True)
+        shutil.copy(ROOT / OTHER_CHOICES, suite / OTHER_CHOICES)
         if _status(suite) != 0:
             print("the papers do not follow their settings as they are; see `repro settings --failing`")
             return 1

@@ -1,0 +1,32 @@
+"""Numbers of recipes that take hold under another choice of a reading alone, where no setting states them."""
+
+import pytest
+
+from repro.graph import walk
+from repro.manifest.cells import cell
+from repro.running.measurement import Builder
+from repro.running.requirements import Machine
+from repro.running.scale import scale
+
+
+def planned(identifier, **choices):
+    """The measurement of a cell at full under choices of readings, dashes written as underscores."""
+    readings = {name.replace("_", "-"): choice for name, choice in choices.items()}
+    return Builder(scale("full"), Machine(), readings).measure(cell(identifier), None)
+
+
+def pretraining(identifier, **choices):
+    [node] = [n for n in walk(planned(identifier, **choices).parts) if n.stage == "pretrain"]
+    return node.params["options"]
+
+
+def test_the_default_of_supervised_contrast_scales_the_loss_by_its_temperatures():
+    weight = pretraining("costa/1/bm25neg.costa/dev.rr10", contrastive_loss_scale="supcon-default")["weight"]
+    assert weight == pytest.approx(0.1 * 0.1 / 0.07)  # λ of Eq. 9, τ of Eq. 8, the code's base temperature
+
+
+@pytest.mark.parametrize(
+    ("choice", "measure"), [("released-code", "R(rel=2)@1000"), ("one-everywhere", "R@1000")]
+)
+def test_from_which_grade_on_a_passage_counts_is_a_choice(choice, measure):
+    assert planned("costa/1/bm25neg.costa/dl19.r1000", trec_recall_grade=choice).measure == measure
