@@ -1,9 +1,10 @@
-"""Numbers of recipes that take hold under another choice of a reading alone, where no setting states them."""
+"""Numbers of recipes and rows that no setting states, or that only another choice of a reading uses."""
 
 import pytest
 
 from repro.graph import walk
 from repro.manifest.cells import cell
+from repro.manifest.papers import papers
 from repro.running.measurement import Builder
 from repro.running.requirements import Machine
 from repro.running.scale import scale
@@ -30,3 +31,14 @@ def test_the_default_of_supervised_contrast_scales_the_loss_by_its_temperatures(
 )
 def test_from_which_grade_on_a_passage_counts_is_a_choice(choice, measure):
     assert planned("costa/1/bm25neg.costa/dl19.r1000", trec_recall_grade=choice).measure == measure
+
+
+def test_documents_are_fine_tuned_once_in_the_first_iteration_and_twice_in_the_second():
+    rows = [row for table in papers()["costa"].manifest.tables if table.id == "2" for row in table.rows]
+    rounds = {"first": 1, "second": 2}
+    tuned = [row for row in rows if row.group in rounds and row.recipe]
+    assert len(tuned) > 8
+    for row in tuned:
+        nodes = walk(planned(f"costa/2/{row.id}/dev.rr100").parts)
+        on_documents = [n for n in nodes if n.stage == "finetune" and n.params["passage_length"] == 512]
+        assert len(on_documents) == rounds[row.group], row.id
