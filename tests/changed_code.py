@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import os
 import random
 import re
@@ -96,6 +97,7 @@ def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
+@functools.cache
 def tests_of(path: Path) -> list[str]:
     """The test files that name a module, are called after it, or are of its paper."""
     module = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
