@@ -103,11 +103,12 @@ def tests_of(path: Path) -> list[str]:
     module = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
     parent, _, name = module.rpartition(".")
     names = re.compile(rf"{re.escape(module)}\b|from {re.escape(parent)} import [^\n]*\b{re.escape(name)}\b")
-    paper = f"tests/papers/{path.parts[1]}/" if path.parts[0] == "papers" else None
+    is_of_a_paper = path.parts[0] == "papers"
+    places = (f"tests/papers/{path.parts[1]}/", "tests/papers/test_settings.py") if is_of_a_paper else ()
     found = []
     for file in sorted((ROOT / "tests").rglob("test_*.py")):
         place = file.relative_to(ROOT).as_posix()
-        is_its_own = file.stem == f"test_{name}" or (paper and place.startswith(paper))
+        is_its_own = file.stem == f"test_{name}" or place.startswith(places)
         if not any(word in place for word in SLOW) and (is_its_own or names.search(file.read_text("utf-8"))):
             found.append(place)
     return found

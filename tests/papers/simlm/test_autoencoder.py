@@ -48,6 +48,14 @@ def test_a_batch_is_the_mean_of_the_means_of_so_many_texts_loss_and_gradient():
     assert plain.part_size is None
 
 
+def test_a_long_text_fills_its_length_with_both_specials():
+    words = tiny_tokenizer().convert_tokens_to_ids(["the"]) * 100
+    batch = objective().collate([{"input_ids": words, "epoch": 0, "index": 0}])
+    [ids] = batch["clean_ids"].tolist()
+    assert len(ids) == OPTIONS["length"] and ids[1:-1] == words[: OPTIONS["length"] - 2]
+    assert [ids[0], ids[-1]] == [tiny_tokenizer().cls_token_id, tiny_tokenizer().sep_token_id]
+
+
 def test_the_vector_is_all_that_is_known_of_a_text():
     """Texts of one length are told apart by their vectors only, and states other than [CLS] learn nothing."""
     autoencoder = objective()
