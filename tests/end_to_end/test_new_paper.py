@@ -105,8 +105,7 @@ def test_its_own_cost_stands_beside_the_estimate_and_its_scale_is_kept(measured)
 
 
 def test_the_audit_knows_its_configurations_and_what_explains_a_difference(scaffolded, measured):
-    [bert] = measured("audit", "fifth", "--json")  # three papers have that row, with other values
-    assert (bert["id"], bert["severity"], bert["against"]) == ("names/bert", "note", "another paper")
+    assert measured("audit", "fifth", "--json") == []
     cells, notes = scaffolded / "fifth/cells.yaml", scaffolded / "fifth/audit.yaml"
     whole = cells.read_text(), notes.read_text()
     second = whole[0].partition("tables:\n")[2].replace('id: "1"', 'id: "2"').replace("0.330", "0.331")
@@ -116,7 +115,7 @@ def test_the_audit_knows_its_configurations_and_what_explains_a_difference(scaff
         'explanations: [{at: ["fifth/2/fifth"], why: another seed}]\n'
     )
     try:
-        [finding] = (f for f in measured("audit", "fifth", "--json") if f["id"] != bert["id"])
+        [finding] = measured("audit", "fifth", "--json")
     finally:
         cells.write_text(whole[0]), notes.write_text(whole[1])
     assert (finding["kind"], finding["values"]) == ("values", ["0.330", "0.331"])

@@ -81,7 +81,7 @@ def _cheapest(workspace) -> list[str]:
     table = select(f"{first.paper.name}/{first.table.id}", scale=SCALE, workspace=workspace)
     parts: dict[str, list] = {}
     for m in table.plan().measurements:
-        if m.cell.column.dataset == first.column.dataset:
+        if m.cell.column.dataset == first.column.dataset and m.cell.role != "reference":
             parts.setdefault(m.cell.id, []).extend(m.parts)
     stages = {cell: [node.stage for node in walk(ends)] for cell, ends in parts.items()}
     trained = [cell for cell in stages if "finetune" in stages[cell]]

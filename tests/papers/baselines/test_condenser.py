@@ -141,7 +141,7 @@ def test_a_batch_without_masked_tokens_has_no_loss():
 def test_it_trains_through_the_stage_and_the_encoder_loads_again(tmp_path):
     inputs = texts_and_model(tmp_path, rows(40, words=8), layers=2)
     given = {"max_steps": 60, "learning_rate": 0.01, "warmup_ratio": 0.0, "warmup_steps": 2}
-    params = pretraining("condenser", "papers.baselines.condenser:Condenser", OPTIONS, **given)
+    params = pretraining("condenser", "papers.baselines.condenser:Condenser", OPTIONS, version=2, **given)
     (tmp_path / "out").mkdir()
     pretrain.run(params, inputs, tmp_path / "out", Progress())
     lines = [json.loads(line) for line in (tmp_path / "out/train_log.jsonl").read_text().splitlines()]

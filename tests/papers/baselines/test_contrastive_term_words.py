@@ -178,7 +178,9 @@ def test_killed_and_resumed_it_ends_in_the_stage_with_the_same_bytes(tmp_path):
     path = "papers.baselines.contrastive_term_words:ContrastiveTermWords"
     given = {"texts_per_batch": 16, "max_steps": 40, "learning_rate": 5e-3, "length": 48}
     inputs |= {"statistics": tmp_path / "statistics"}
-    check_killed_and_continued(pretrain, pretraining("b-prop", path, OPTIONS, **given), inputs, tmp_path)
+    check_killed_and_continued(
+        pretrain, pretraining("b-prop", path, OPTIONS, version=2, **given), inputs, tmp_path
+    )
     log = [json.loads(line) for line in (tmp_path / "straight/train_log.jsonl").read_text().splitlines()]
     for name in ("mlm", "preference"):
         assert np.mean([line[name] for line in log[-10:]]) < np.mean([line[name] for line in log[:10]])

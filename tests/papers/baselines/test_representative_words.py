@@ -172,7 +172,7 @@ def inputs(tmp_path_factory):
 def test_it_trains_in_the_stage_and_what_it_saves_can_be_loaded(inputs, tmp_path):
     path = "papers.baselines.representative_words:RepresentativeWords"
     given = {"texts_per_batch": 16, "max_steps": 60, "learning_rate": 5e-3, "length": 48}
-    pretrain.run(pretraining("prop", path, OPTIONS, **given), inputs, tmp_path, Progress())
+    pretrain.run(pretraining("prop", path, OPTIONS, version=2, **given), inputs, tmp_path, Progress())
     log = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
     for name in ("mlm", "preference"):
         assert np.mean([line[name] for line in log[-10:]]) < np.mean([line[name] for line in log[:10]])
