@@ -105,7 +105,7 @@ def gradients(y: torch.Tensor, steps: int):
 
 
 def trainings(y: torch.Tensor, given: argparse.Namespace):
-    """What the contrast changes: distances between word distributions, and how sure common words are."""
+    """Distances of word distributions and the probability of common words, with and without the contrast."""
     for reconstruction, contrast in REDUCTIONS:
         told = {}
         for weight in (0.0, WEIGHT):

@@ -52,7 +52,7 @@ def objective(inputs: Mapping[str, Any]) -> ContrastiveTermWords:
 
 
 def attention(inputs: Mapping[str, Any], texts: list[str]) -> torch.Tensor:
-    """What [CLS] attends to of the framed texts, (N, L), made up; 0 at padding."""
+    """Made-up attention of [CLS] to the framed texts, (N, L); 0 at padding."""
     lengths = [len(token_ids(text)) + 2 for text in texts]
     made = np.random.default_rng(inputs["attention"]).random((len(texts), max(lengths))) ** 4
     made *= np.arange(max(lengths)) < np.array(lengths)[:, None]

@@ -1,4 +1,4 @@
-"""What CoT-MAE's first version reads of a pair of spans, and what it hides.
+"""The tokens that CoT-MAE's first version reads of a pair of spans, and those that it hides.
 
 python -m oracles.cotmae_windows --checkout ir
 """
@@ -32,7 +32,7 @@ HIDING = {"whole_word": True, "mask": 0.8, "random": 0.1}
 
 @dataclass(frozen=True)
 class Draws:
-    """What is drawn of one text on one side, as numpy's generator would give it to ours.
+    """The draws for one text on one side, as numpy's generator would give them to ours.
 
     Attributes:
         text: the whole text, (n,).
@@ -63,7 +63,7 @@ class Draws:
 
 
 class Given:
-    """In the place of one of our generators: the draws of its texts, in their order."""
+    """A stand-in for one of our generators: it gives the draws of its texts, in their order."""
 
     def __init__(self, texts: list[Draws]):
         self.windows = iter(place for draws in texts for place in _windows(draws))
@@ -91,7 +91,7 @@ def _windows(draws: Draws) -> list[int]:
 
 
 def pairs(inputs: Mapping[str, Any]) -> list[dict[str, list[Draws]]]:
-    """For each pair of spans, the draws of both on the encoder's side, and on the decoder's in reverse."""
+    """The draws of each pair of spans: of both on the encoder's side, and on the decoder's in reverse."""
     how = {"words": tuple(inputs["words"]), "unknown": inputs["unknown"]}
     texts = [row[1:-1] for row in framed_rows(2 * inputs["pairs"], seed=inputs["texts"], **how)]
     generator, room = np.random.default_rng(inputs["draws"]), inputs["length"] - 2
@@ -133,7 +133,7 @@ def ours(inputs: Mapping[str, Any]) -> Side:
 
 
 def official(checkout: Path, inputs: Mapping[str, Any]) -> Side:
-    """What ``CotMAECollator`` of cotmae/data.py makes of the same pairs."""
+    """The batch that ``CotMAECollator`` of cotmae/data.py makes of the same pairs."""
     rows = []
     with older_transformers(), imported(checkout / "cotmae", "data") as (data,):
         collator = data.CotMAECollator(

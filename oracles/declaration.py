@@ -1,4 +1,4 @@
-"""What a script of this folder declares, and the command line by which its numbers are made."""
+"""The declaration that a script of this folder makes, and the command line that makes its numbers."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def ours(inputs: Mapping[str, Any]) -> Side:
 
 
 def official(checkout: Path, inputs: Mapping[str, Any]) -> Side:
-    """By the released ``WarmupDecayLR``, which is stepped after the optimiser, as the released engine does.
+    """Step the released ``WarmupDecayLR`` after the optimiser, as the released engine does.
 
     It sets no rate when it is made, so that the first step is taken at the optimiser's own, the peak.
     """

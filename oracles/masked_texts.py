@@ -52,7 +52,7 @@ def rows_with_keys(inputs: Mapping[str, Any]) -> list[tuple[np.ndarray, np.ndarr
 
 
 class GivenOrder:
-    """In the place of numpy's generator: words in the order of the numbers of their first tokens.
+    """A stand-in for numpy's generator: it orders words by the numbers of their first tokens.
 
     Args:
         numbers: (n,), the number of each token's word, -1 for none.

@@ -25,7 +25,7 @@ class WholeWordCollator:
 
 
 class OlderTokenizer:
-    """What released collators ask of a slow tokenizer, over the vocabulary of a fast one."""
+    """A tokenizer with the methods of slow ones that released collators call, over a fast vocabulary."""
 
     def __init__(self, tokenizer):
         self.fast = tokenizer
@@ -65,7 +65,7 @@ def _extended(model, attention_mask: torch.Tensor, *_) -> torch.Tensor:
 
 @contextlib.contextmanager
 def older_transformers() -> Iterator[None]:
-    """What was moved or left out since, and GPT-2's blocks with a causal mask of their own."""
+    """Put back names that were moved or left out, and GPT-2 blocks with a causal mask of their own."""
     import transformers
     from transformers import PretrainedConfig, modeling_utils
     from transformers.models.gpt2 import modeling_gpt2
@@ -86,7 +86,7 @@ def older_transformers() -> Iterator[None]:
 
 def _causal_block(block: type) -> type:
     class CausalBlock(block):
-        """With the buffer ``attn.bias``, which the block of 4.30 reads its causal mask from."""
+        """Make a block with the buffer ``attn.bias``, from which that of 4.30 reads its causal mask."""
 
         def __init__(self, config, layer_idx=None):
             config._attn_implementation = "eager"  # adds a mask of numbers

@@ -1,4 +1,4 @@
-"""What released code needs of libraries as they were; nothing here touches a formula.
+"""Names of older libraries that released code imports; nothing here touches a formula.
 
 A script imports files of a checkout by ``imported``; what they import and no formula needs is ``absent``.
 """

@@ -19,7 +19,7 @@ from repro.manifest.oracles import Difference, Gradient, Official
 
 @dataclass(frozen=True)
 class Side:
-    """What ours, or the released code, made of the inputs.
+    """The outcome of one side, ours or the released code's, on the inputs.
 
     Attributes:
         losses: by name.

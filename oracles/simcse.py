@@ -74,7 +74,7 @@ def official(checkout: Path, inputs: Mapping[str, Any]) -> Side:
 
 
 class _Model(nn.Module):
-    """What ``cl_init`` and ``cl_forward`` take for their ``cls``."""
+    """An object that ``cl_init`` and ``cl_forward`` take for their ``cls``."""
 
     device = torch.device("cpu")
 

@@ -1,4 +1,4 @@
-"""What keeps SPLADE's vectors sparse: FLOPS, the growth of its weight, and the highest values alone.
+"""The three means that keep SPLADE's vectors sparse: FLOPS, its growing weight, and pruning.
 
 python -m oracles.splade_sparsity --checkout splade
 """

@@ -90,7 +90,7 @@ ABSENT = ("tevatron.arguments", "tevatron.trainer")
 
 
 class _SameDraws:
-    """In place of ``hash`` and of the module ``random``: what ours draws for a row and an epoch."""
+    """A stand-in for ``hash`` and ``random`` that gives the draws of ours for a row and an epoch."""
 
     def __init__(self, seed: int, index: int, epoch: int, available: int):
         own = np.random.default_rng((seed, index))

@@ -95,7 +95,7 @@ class Marco:
         return fine_tuning.reranking(self.request, self._stages(), length=PAIR, **group)
 
     def _retriever(self, *, is_electra: bool) -> Optimisation:
-        """Of retrievers 1 and 2; App. A has six epochs at 4e-5 for ELECTRA, which converges more slowly."""
+        """The optimisation of retrievers 1 and 2; App. A has six epochs at 4e-5 for ELECTRA."""
         how = self._optimisation("retriever")
         return replace(how, epochs=6, learning_rate=4e-5) if is_electra else how
 

@@ -58,7 +58,7 @@ def settings(*names: str) -> Listing[Held]:
 
 
 def references(*names: str) -> Listing[Reference]:
-    """What the texts point at (tables, equations, sections, works) and their reference lists, with verdicts.
+    """References of the texts (to tables, equations, sections, works) and their lists, with verdicts.
 
     Args:
         names: of papers; all of them without a name.

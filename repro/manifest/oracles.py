@@ -58,7 +58,7 @@ class Gradient(Strict):
 
 
 class Official(Strict):
-    """What the released code gave; a loss, a gradient, a value or a count is absent where it has none.
+    """The outcome of the released code; a loss, gradient, value or count that it does not have is absent.
 
     Attributes:
         values: name -> anything that has to be equal; what is long stands as its digest.
@@ -104,7 +104,7 @@ class Case(Strict):
 
 
 class Oracle(Strict):
-    """What one script of ``oracles/`` found.
+    """The numbers that one script of ``oracles/`` wrote.
 
     Attributes:
         objective: what was compared, for people.

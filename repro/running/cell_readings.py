@@ -99,12 +99,12 @@ class CellReadings:
         return next((part for part in PARTS if part in named), PARTS[-1])
 
     def _work(self, cell: Cell, overrides: Mapping[str, str]) -> set[tuple[str, str]]:
-        """What the cell is measured by, on the first of its datasets; nothing without a recipe."""
+        """The measure in force for the cell on the first of its datasets; None without a recipe."""
         made = self.made(cell, overrides)
         return made.work(cell.column.measure) if made else set()
 
     def made(self, cell: Cell | Shown, overrides: Mapping[str, str]) -> Made | None:
-        """What the recipe makes on the first of the cell's datasets; None without a recipe."""
+        """The graphs of the recipe on the first of the cell's datasets; None without a recipe."""
         measured, identifier = next(_datasets(cell), (None, ""))
         if measured is None:
             return None

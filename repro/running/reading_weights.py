@@ -26,7 +26,7 @@ ASPECTS = ("loss, model or data", "schedule", "text", "scoring", "seed or precis
 
 @dataclass(frozen=True)
 class Change:
-    """What another choice of a reading changes of a cell.
+    """The change that another choice of a reading makes to a cell.
 
     Attributes:
         choice: its name.

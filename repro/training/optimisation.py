@@ -119,7 +119,7 @@ class Execution:
         return cls(**values)
 
     def for_parts_of(self, size: int | None) -> Execution:
-        """What is left of it for an objective whose losses are means over parts of so many examples; all
+        """The part of it that is left for an objective whose losses are means over so many examples; all
         where ``size`` is None (``repro.training.objective.InParts``)."""
         return self if size is None else replace(self, micro_batch=size, length_buckets=1)
 

@@ -52,6 +52,6 @@ def _full_scale(workspace):
 
 
 def _by_hand(sentences):
-    """What no command fetches, by name."""
+    """The names of data that no command fetches."""
     names = sorted(sentence.partition(": ")[0] for sentence in sentences)
     return f"{len(names)} to be got by hand ({', '.join(names)})"

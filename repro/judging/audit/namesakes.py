@@ -1,4 +1,4 @@
-"""What papers call alike and measure apart: systems in settings of their own, bold and marks of one group."""
+"""Names that papers share for things that differ: systems in other settings, bold and marks."""
 
 from collections.abc import Iterator
 from itertools import combinations, product
@@ -101,7 +101,7 @@ def _meaning(cell: Cell) -> dict[str, tuple[str, ...]]:
 
 
 def _told(one: Cell, other: Cell) -> str:
-    """What the marks that differ mean in either paper."""
+    """The meanings of the marks that differ, in either paper."""
     first, second = _meaning(one), _meaning(other)
     unlike = [mark for mark in {**first, **second} if first.get(mark) != second.get(mark)]
     meant = [f"{m} over {', '.join(of.get(m, ())) or 'nothing'}" for of in (first, second) for m in unlike]

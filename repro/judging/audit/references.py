@@ -16,7 +16,7 @@ OUTCOMES = get_args(Outcome)
 
 
 class Faulty(Strict):
-    """What may be wrong with a pointer or with an entry of the reference list.
+    """The verdicts on a pointer or on an entry of the reference list.
 
     Attributes:
         verdict: right; absent (there is no such thing), wrong (it is or says another thing), partly.
@@ -54,7 +54,7 @@ class Pointer(Faulty):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """What it points at, as text."""
+        """The target of the pointer, as text."""
         return tuple(map(str, self.to))
 
 

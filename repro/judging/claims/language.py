@@ -59,14 +59,14 @@ class Language(Relations):
         return test.p
 
     def spread(self, path: str) -> float:
-        """From the lowest to the highest value over seeds, in per cent of their mean."""
+        """The range of values over seeds, from the lowest to the highest, in per cent of their mean."""
         cell = self.places.cell(path)
         self.outcomes.used.append(cell)
         values = self.values.over_seeds(cell)
         return self._tell(100 * (max(values) - min(values)) * len(values) / sum(values))
 
     def relevant(self, table: str, system: str) -> int:
-        """In how many examples of a table the passage shown for a system is marked relevant."""
+        """The number of a table's examples in which the passage shown for a system is marked relevant."""
         marked = self.places.examples(table, system)
         if not self.values.is_published:
             raise NoNumber(f"table {table} shows passages; ours are exhibits, which nobody has judged")

@@ -13,7 +13,7 @@ _WORST_FIRST = (FAILS, UNTESTED, HOLDS)
 
 @dataclass
 class Outcomes:
-    """What was found column by column while one statement was judged.
+    """The outcomes of one statement, column by column.
 
     Attributes:
         pairs: (cell whose column it is, state) for every pair of cells that a relation compared.

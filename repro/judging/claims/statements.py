@@ -1,4 +1,4 @@
-"""What a paper states that its cells can confirm: sentences, marks of significance, bold numbers."""
+"""Statements of a paper that its cells can confirm: sentences, marks of significance, bold numbers."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Judgement:
 
     @property
     def differs_by_measure(self) -> str:
-        """In which measures it fails and in which not, where that is not the same in all; else empty."""
+        """A text that names the measures in which it fails and holds, where they differ; else empty."""
         listed = {state: [name for name, s in self.measures if s == state] for _, state in self.measures}
         if self.state != FAILS or len(listed) < 2:
             return ""

@@ -39,7 +39,7 @@ def _alike(source: Paper, rows: list[PlannedRow]) -> Iterator[Held]:
 
 
 def of_cell(cell: Cell) -> list[Held]:
-    """What is planned for the row of a cell, or for the setting that it publishes.
+    """The planned parameters of the row of a cell, or of the setting that it publishes.
 
     Nothing for a paper that has no settings.yaml. Raises ManifestError for a broken one.
     """
@@ -52,7 +52,7 @@ def of_cell(cell: Cell) -> list[Held]:
 
 
 def _stated_by_itself(source: Paper, of_rows: Iterable[Held]) -> Iterator[Held]:
-    """What is no parameter of a stage, and a failure for each cell of settings that nothing takes up."""
+    """Stated values that no stage has, and a failure for each cell of settings that nothing takes up."""
     claimed = {item.cell for item in of_rows}
     for item in source.settings.elsewhere:
         claimed.add(item.cell)

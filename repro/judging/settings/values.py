@@ -134,7 +134,7 @@ def _of_reading(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[A
 
 
 def _below(value: Any, keys: list[str]) -> Any:
-    """What lies under keys in a value, one below the other; None where nothing does."""
+    """The part of a value that lies under keys, one below the other; None where there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value

@@ -26,7 +26,7 @@ def released_code(part: Part) -> Markup | None:
 
 
 def behind(cell: Cell, part: Part) -> Iterator[tuple[str, Markup]]:
-    """What of a cell's work is equal to which released code, and what has none: a sentence, and names."""
+    """Facts on the parts of a cell's work that equal released code, and on those that have none."""
     certified = part.certified.get(cell.id, ())
     groups = by_code(certified) | {"without any": [item for item in certified if not item.code]}
     for said, items in groups.items():

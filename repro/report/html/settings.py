@@ -10,7 +10,7 @@ from repro.report.html.tables import scrolling
 
 
 def settings(part: Part) -> Markup | None:
-    """What departs and what fails first, then the cells of the paper's own tables; the rest is folded."""
+    """The section on settings: departures and failures, then cells of settings; the rest is folded."""
     if not part.settings:
         return None
     apart = [item for item in part.settings if item.fails or item.state == "departs"]
