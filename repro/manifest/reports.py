@@ -1,0 +1,239 @@
+"""The shape of reports.yaml: values of cells as others measured them, each with its place.
+
+A report is a fact about a place: a repository's file at a commit, a comment in an issue, a table of a
+paper, a model card. It is never a measurement of this suite, and no verdict rests on it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from repro.manifest import yaml_file
+from repro.manifest.cells import Cell, cells_of
+from repro.manifest.papers import ROOT, papers
+from repro.manifest.schema import Identified
+from repro.manifest.yaml_file import Fault, Strict
+
+FILE = "reports.yaml"
+DECIMAL = r"^\d+(\.\d+)?$"
+DAY = r"^\d{4}-\d{2}-\d{2}$"
+
+
+class Source(Strict):
+    """Who reports, and where that can be read.
+
+    Attributes:
+        who: ``authors`` of the system, elsewhere than in the paper; a ``toolkit``; somebody ``independent``
+            of both; or a ``later-paper``, whose authors ran the system themselves.
+        name: of the toolkit, repository or paper; never of a person.
+        repository: ``owner/name`` with ``path`` and ``commit``, or with ``issue`` or ``pull`` and ``date``.
+        card: a model card of the hub, ``owner/name``, with ``commit`` or the ``date`` on which it was read.
+        title: of a paper, with the ``table`` and, where there is one, its number at ``arxiv``.
+    """
+
+    who: Literal["authors", "toolkit", "independent", "later-paper"]
+    name: str
+    repository: str = Field("", pattern=r"^([\w.-]+/[\w.-]+)?$")
+    path: str = ""
+    commit: str = Field("", pattern=r"^([0-9a-f]{40})?$")
+    issue: int = 0
+    pull: int = 0
+    date: str = Field("", pattern=rf"^$|{DAY}")
+    card: str = Field("", pattern=r"^([\w.-]+/[\w.-]+)?$")
+    title: str = ""
+    arxiv: str = Field("", pattern=r"^(\d{4}\.\d{4,5})?$")
+    table: str = ""
+
+    @model_validator(mode="after")
+    def _has_a_place(self):
+        file = self.repository and self.path and self.commit
+        thread = self.repository and (self.issue or self.pull) and self.date
+        card = self.card and (self.commit or self.date)
+        paper = self.title and self.table
+        if sum(map(bool, (file, thread, card, paper))) != 1:
+            ways = "repository, path and commit; repository, issue or pull, and date; card and commit or date"
+            raise ValueError(f"a source has one place: {ways}; or title and table")
+        return self
+
+    @property
+    def address(self) -> str:
+        """The address at which the place can be opened; of a paper without an arXiv number, none."""
+        if self.path:
+            return f"https://github.com/{self.repository}/blob/{self.commit}/{self.path}"
+        if self.repository:
+            kind, number = ("issues", self.issue) if self.issue else ("pull", self.pull)
+            return f"https://github.com/{self.repository}/{kind}/{number}"
+        if self.card:
+            return f"https://huggingface.co/{self.card}"
+        return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else ""
+
+    @property
+    def place(self) -> str:
+        """The place in a few words."""
+        if self.path:
+            return f"{self.repository}@{self.commit[:7]}, {self.path}"
+        if self.repository:
+            kind, number = ("issue", self.issue) if self.issue else ("pull request", self.pull)
+            return f"{self.repository}, {kind} {number}, {self.date}"
+        if self.card:
+            return f"model card {self.card}"
+        return f"{self.title}, Table {self.table}"
+
+
+class How(Strict):
+    """How a reported value was made; what is not stated stays empty.
+
+    Attributes:
+        start: a released ``checkpoint`` encoded again, a released ``run`` scored again, ``fine-tuned`` from
+            a released pre-training, ``trained`` from the start, an ``index`` of terms (BM25 and its kin),
+            or ``unknown``.
+        differs: what is known to differ from how the published number was made, restated.
+    """
+
+    start: Literal["checkpoint", "run", "fine-tuned", "trained", "index", "unknown"]
+    software: str = ""
+    seeds: int = Field(0, ge=0)
+    hardware: str = ""
+    batch: str = ""
+    differs: tuple[str, ...] = ()
+
+
+class Report(Strict):
+    """One value that somebody reports.
+
+    Attributes:
+        cells: ids of the cells that it is a report on, of any paper.
+        value: as it is stated there.
+        unit: ``percent`` or ``fraction``; other units are those of the cell.
+        measure, dataset: by the names that the source gives them.
+        match: ``exact`` where system, measure and set are the cell's beyond doubt, ``close`` where something
+            is known to differ that may matter, ``loose`` where the name is all that says so.
+        at: the line, row or comment within the place.
+        note: restated in few words.
+    """
+
+    cells: tuple[str, ...] = Field(min_length=1)
+    value: str = Field(pattern=DECIMAL)
+    unit: str = "percent"
+    measure: str
+    dataset: str
+    source: str
+    how: How
+    match: Literal["exact", "close", "loose"] = "exact"
+    at: str = ""
+    note: str = ""
+
+
+class Search(Identified):
+    """A system that was looked for, whatever was found; ``id`` is the system of its rows.
+
+    Attributes:
+        queries: words that were searched for.
+        places: repositories, threads, cards and papers that were opened.
+        in_vain: those of them that hold nothing on these cells.
+        date: of the last look.
+    """
+
+    queries: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    in_vain: tuple[str, ...] = ()
+    date: str = Field(pattern=DAY)
+    note: str = ""
+
+
+class Reports(Strict):
+    """A reports.yaml: sources by a short name, reports, and the searches that led to them."""
+
+    sources: dict[str, Source] = Field(default_factory=dict)
+    reports: tuple[Report, ...] = ()
+    searches: tuple[Search, ...] = ()
+
+
+@dataclass(frozen=True)
+class CellReport:
+    """A report on one cell, with its source."""
+
+    cell: Cell
+    report: Report
+    source: Source
+
+    @property
+    def value(self) -> Decimal:
+        """The reported value in the unit of the published one."""
+        factor = {("percent", "fraction"): Decimal("0.01"), ("fraction", "percent"): Decimal(100)}
+        return Decimal(self.report.value) * factor.get((self.report.unit, self.cell.unit), 1)
+
+    @property
+    def decimals(self) -> int:
+        """Digits after the point to which ``value`` is known."""
+        return max(0, -self.value.as_tuple().exponent)
+
+    @property
+    def difference(self) -> Decimal:
+        """Reported less published, in the unit of the published number."""
+        return self.value - self.cell.printed.value
+
+    @property
+    def equals_published(self) -> bool:
+        """Whether both are one number at the coarser of their roundings, halves either way."""
+        coarser = min(self.decimals, self.cell.printed.decimals)
+        return abs(self.difference) <= Decimal(5).scaleb(-coarser - 1)
+
+
+@functools.cache
+def reports() -> dict[str, tuple[CellReport, ...]]:
+    """Every report by the id of the cell it is on. Raises ManifestError with file and line."""
+    known = {cell.id: cell for source in papers().values() for cell in cells_of(source)}
+    on: dict[str, list[CellReport]] = {}
+    for folder in folders():
+        content = read_reports(folder, known)
+        for report in content.reports:
+            for cell in report.cells:
+                made = CellReport(known[cell], report, content.sources[report.source])
+                on.setdefault(cell, []).append(made)
+    return {cell: tuple(made) for cell, made in on.items()}
+
+
+def folders() -> list[Path]:
+    """The folders of papers, and of what they share, that have a reports.yaml."""
+    places = {path.parent for path in ROOT.glob(f"*/{FILE}")} | {p.folder for p in papers().values()}
+    return sorted(place for place in places if (place / FILE).exists())
+
+
+def searches() -> dict[str, tuple[Search, ...]]:
+    """The searches of every folder, by its name."""
+    return {folder.name: yaml_file.read(folder / FILE, Reports).searches for folder in folders()}
+
+
+def read_reports(folder: Path, known: dict[str, Cell]) -> Reports:
+    """The reports.yaml of a folder. Raises ManifestError with file and line."""
+    return yaml_file.read(folder / FILE, Reports, faults=functools.partial(_faults, known=known))
+
+
+def _faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
+    seen: set[tuple] = set()
+    for number, report in enumerate(content.reports):
+        place = ("reports", number)
+        if report.source not in content.sources:
+            yield (*place, "source"), f"{report.source!r} is not among the sources"
+            continue
+        source = content.sources[report.source]
+        for cell in report.cells:
+            if cell not in known or not known[cell].is_numeric:
+                yield (*place, "cells"), f"{cell!r} is no cell with a published number"
+            elif report.how.start == "unknown" and CellReport(known[cell], report, source).difference == 0:
+                reason = "repeats the published number and does not say how it was made"
+                yield (*place, "value"), f"{report.value} on {cell} {reason}"
+        key = (report.cells, report.source, report.value, report.measure, report.at)
+        if key in seen:
+            yield place, "the same report stands above"
+        seen.add(key)
+    for unused in content.sources.keys() - {report.source for report in content.reports}:
+        yield ("sources", unused), "no report is of this source"
