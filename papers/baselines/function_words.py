@@ -5,10 +5,11 @@ Our own list, for machines without the one which reading ``word-stop-list`` pref
 degree), and what a tokeniser leaves of their contractions.
 """
 
+from repro.datasets.word_lists import at_hand
 from repro.graph import missing_file
 from repro.recipe.request import Request
 
-LIST = "lists/stopwords.txt"  # below REPRO_DATA, a word a line
+LIST = "lists/stopwords.txt"  # below REPRO_DATA, where its content is held against a digest
 
 FUNCTION_WORDS = tuple(
     """
@@ -38,9 +39,6 @@ def stop_words(request: Request) -> list[str] | dict[str, str]:
     """
     if request.reading("word-stop-list") == "nltk-and-inquery":
         file = request.choices.original("word-stop-list", LIST, otherwise="function-words")
-        if file is not None and not file.exists():
-            return missing_file(LIST)
         if file is not None:
-            lines = file.read_text(encoding="utf-8").splitlines()
-            return sorted({line.strip().lower() for line in lines if line.strip()})
+            return at_hand(request.choices.data, LIST) or missing_file(LIST)
     return sorted(FUNCTION_WORDS)

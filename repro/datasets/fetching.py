@@ -1,18 +1,17 @@
 """Fetches a collection into the data folder, in the layout that ``sources`` looks for."""
 
-import contextlib
-import json
-import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from repro.datasets import libraries, reading
+from repro.datasets import hub_texts, libraries, reading
 from repro.datasets.catalog import Dataset, catalog, dataset
-from repro.datasets.records import Document, Judgement, Query
+from repro.datasets.records import Query
+from repro.datasets.resumed import resumed
 from repro.datasets.source import Source
 from repro.datasets.sources import LIBRARIES, describe_size, fetched_with
+from repro.datasets.writing import copy, write, write_documents, write_qrels, write_queries
 from repro.errors import BlockedError, DataError, UsageError
 from repro.progress import Progress
 
@@ -41,7 +40,10 @@ def offer(id: str, *, library: str = "") -> Offer:
     description = f"{entry.title}: {describe_size(size)} to download; {entry.licence}"
 
     def load(data_root: Path, progress: Progress) -> list[Path]:
-        return [path for one in wanted for path in _load(one, data_root, progress, library)]
+        if entry.source == "datasets":
+            return [hub_texts.fetch(entry, data_root, progress)]
+        with resumed(progress):
+            return [path for one in wanted for path in _load(one, data_root, progress, library)]
 
     return Offer(description, load, size, entry.licence)
 
@@ -59,19 +61,21 @@ def _check(entry: Dataset, wanted: list[Dataset], library: str) -> None:
 def _load(entry: Dataset, root: Path, progress: Progress, library: str) -> list[Path]:
     if entry.only_negatives:
         find = libraries.triples_file if "triples" in entry.pieces else libraries.linked_file
-        return [_copy(find(entry.id), root / f"{entry.file}.gz")]
+        return [copy(find(entry.id), root / f"{entry.file}.gz")]
     if library == "beir":
         return _through_beir(entry, root)
     written = []
     if "documents" in entry.pieces:
-        written.append(_documents(reading.documents(_library(entry, "documents")), entry, root, progress))
+        written.append(
+            write_documents(reading.documents(_library(entry, "documents")), entry, root, progress)
+        )
     if entry.topics:
         written += _separate_topics(entry, root)
     elif splits := _splits(entry):
         # ir_datasets keeps the queries of all splits under the id of the corpus, as a BEIR folder does.
-        written.append(_queries(libraries.queries(entry.id), entry, root))
+        written.append(write_queries(libraries.queries(entry.id), entry, root))
         for split in splits:
-            written.append(_qrels(reading.judgement_rows(_library(split, "qrels")), split, root))
+            written.append(write_qrels(reading.judgement_rows(_library(split, "qrels")), split, root))
     return written
 
 
@@ -86,9 +90,11 @@ def _through_beir(entry: Dataset, root: Path) -> list[Path]:
             list(reading.counted(documents, _library(entry, "documents")))
             list(reading.counted(queries, _library(split, "queries")))
             texts.update((query.id, query) for query in queries)
-            written.append(_qrels(list(reading.counted(judgements, _library(split, "qrels"))), split, root))
-        written.append(_queries(texts.values(), entry, root))
-        return [*written, _documents(documents, entry, root, Progress())]
+            written.append(
+                write_qrels(list(reading.counted(judgements, _library(split, "qrels"))), split, root)
+            )
+        written.append(write_queries(texts.values(), entry, root))
+        return [*written, write_documents(documents, entry, root, Progress())]
 
 
 def _splits(entry: Dataset) -> list[Dataset]:
@@ -101,29 +107,6 @@ def _library(entry: Dataset, piece: str) -> Source:
     return Source(entry.id, piece, "library", entry.source, version=entry.version)
 
 
-def _documents(documents: Iterable[Document], entry: Dataset, root: Path, progress: Progress) -> Path:
-    with progress.task(f"fetching {entry.id}", entry.counts.get("documents")) as advance:
-
-        def rows() -> Iterable[str]:
-            for document in documents:
-                row = {"_id": document.id, "title": document.title, "text": document.text}
-                advance()
-                yield _json({**row, "url": document.url} if document.url else row)
-
-        return _write(root / f"{entry.file}.jsonl", rows())
-
-
-def _queries(queries: Iterable[Query], entry: Dataset, root: Path) -> Path:
-    rows = (_json({"_id": query.id, "text": query.text}) for query in queries)
-    return _write(root / entry.corpus_id / "queries.jsonl", rows)
-
-
-def _qrels(judgements: Iterable[Judgement], entry: Dataset, root: Path) -> Path:
-    rows = (f"{row.query}\t{row.document}\t{row.grade}\n" for row in judgements)
-    path = root / entry.corpus_id / "qrels" / f"{entry.split}.tsv"
-    return _write(path, ("query-id\tcorpus-id\tscore\n", *rows))
-
-
 def _separate_topics(entry: Dataset, root: Path) -> list[Path]:
     """Topics and qrels as two files of their own; the ids of questions with answers are their numbers."""
     queries = reading.queries(_library(entry, "queries"))
@@ -134,38 +117,9 @@ def _separate_topics(entry: Dataset, root: Path) -> list[Path]:
         topics = (f"{' '.join(query.text.split())}\t{list(query.answers)!r}\n" for query in queries)
     else:
         topics = (f"{query.id}\t{' '.join(query.text.split())}\n" for query in queries)
-    written = [_write(root / "topics" / f"topics.{entry.topics[0]}.txt", topics)]
+    written = [write(root / "topics" / f"topics.{entry.topics[0]}.txt", topics)]
     for name in entry.qrels:
         rows = reading.judgement_rows(_library(entry, "qrels"))
         lines = (f"{row.query} 0 {row.document} {row.grade}\n" for row in rows)
-        written.append(_write(root / "qrels" / f"qrels.{name}.txt", lines))
+        written.append(write(root / "qrels" / f"qrels.{name}.txt", lines))
     return written
-
-
-def _json(row: dict[str, str]) -> str:
-    return json.dumps(row, ensure_ascii=False) + "\n"
-
-
-def _write(path: Path, rows: Iterable[str]) -> Path:
-    """Write ``rows`` beside ``path`` and move them into place once all of them are there."""
-    with _beside(path) as partial:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(rows)
-        return partial.replace(path)
-
-
-def _copy(source: Path, path: Path) -> Path:
-    with _beside(path) as partial:
-        shutil.copyfile(source, partial)
-        return partial.replace(path)
-
-
-@contextlib.contextmanager
-def _beside(path: Path) -> Iterator[Path]:
-    """A name beside ``path`` to write under; nothing of that name stays."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.partial")
-    try:
-        yield partial
-    finally:
-        partial.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Reads records through libraries that download them: ir_datasets, beir, datasets for pre-training texts.
+"""Reads records through libraries that download them: ir_datasets, and beir at wish.
 
 Nothing here runs unless a download was asked for. What the network refuses is a BlockedError.
 """
@@ -18,12 +18,8 @@ BEIR_ADDRESS = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datase
 
 
 def documents(id: str) -> Iterator[Document]:
-    """Documents of a corpus through ir_datasets, or through datasets for a text of the hub."""
-    entry = dataset(id)
-    with downloading(entry):
-        if entry.source == "datasets":
-            yield from _hub_documents(entry)
-            return
+    """Documents of a corpus through ir_datasets."""
+    with downloading(dataset(id)):
         for row in _ir_dataset(id).docs_iter():
             # MS MARCO's documents call their text body; a collection without titles has no such field.
             text = row.body if hasattr(row, "body") else row.text
@@ -100,10 +96,28 @@ def downloading(entry: Dataset) -> Iterator[None]:
     """Turn the errors of a download into a BlockedError of one sentence."""
     try:
         yield
+    except ImportError as error:
+        missing = error.name or getattr(error.__cause__, "name", None) or "a library"
+        cause = f"{entry.id} is read with {missing}, which is not installed"
+        raise BlockedError(cause, f"run `python -m pip install {missing}`") from error
     except (OSError, RuntimeError) as error:  # requests' errors are OSErrors; ir_datasets adds RuntimeErrors
+        if another := _another_file(error):
+            cause = f"what was downloaded for {entry.id} is not the file that was meant ({another})"
+            remedy = f"fetch it again, and if it stays so, lay {entry.id} into REPRO_DATA"
+            raise BlockedError(cause, remedy) from error
         reason = getattr(error, "strerror", None) or type(error).__name__
         remedy = f"check the network and the free disk space, or lay {entry.id} into REPRO_DATA"
         raise BlockedError(f"{entry.id} could not be downloaded ({reason})", remedy) from error
+
+
+def _another_file(error: Exception) -> str:
+    """ir_datasets' sentence on a digest that differs, from any of its sources; empty for other errors."""
+    from ir_datasets.util import HashVerificationError
+
+    mirrors = error.args[1] if len(error.args) > 1 and isinstance(error.args[1], list) else []
+    errors = [error, *(cause for _, cause in mirrors)]
+    wrong = next((str(one) for one in errors if isinstance(one, HashVerificationError)), "")
+    return f"{wrong[:1].lower()}{wrong[1:]}"
 
 
 def _ir_dataset(id: str):
@@ -119,12 +133,3 @@ def _quiet_ir_datasets():
 
     ir_datasets.log.easy().logger().setLevel(logging.CRITICAL)
     return ir_datasets
-
-
-def _hub_documents(entry: Dataset) -> Iterator[Document]:
-    import datasets
-
-    logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)  # it would tell every retry
-    rows = datasets.load_dataset(entry.hub, entry.version, split="train", streaming=True)
-    for row in rows:
-        yield Document(str(row["id"]), row["title"], row["text"], row.get("url") or "")

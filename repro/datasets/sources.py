@@ -78,7 +78,7 @@ def _all_missing(entry: Dataset, piece: str, missing: list[Missing]) -> Missing:
 def _in_folder(entry: Dataset, piece: str, root: Path) -> Source | None:
     """Find the piece in the data folder; BEIR format goes before TREC format."""
     for format, files in _candidates(entry, piece, root):
-        present = [path for path in map(_existing, files) if path is not None]
+        present = [path for path in map(existing, files) if path is not None]
         if len(present) == len(files):
             return Source(entry.id, piece, "folder", format, tuple(present), version=entry.version)
     return None
@@ -109,7 +109,8 @@ def _topic_candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[
         yield from (("answers" if entry.answers else "trec", [path, *qrels]) for path in topics)
 
 
-def _existing(path: Path) -> Path | None:
+def existing(path: Path) -> Path | None:
+    """The file of that name, plain or packed; None where there is none."""
     return next((packed for end in PACKINGS if (packed := path.with_name(path.name + end)).is_file()), None)
 
 

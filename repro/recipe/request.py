@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from repro.datasets import word_lists
 from repro.datasets.catalog import dataset as catalogued
 from repro.datasets.sources import PACKINGS
 from repro.errors import unknown
@@ -52,21 +53,23 @@ class Choices:
     def original(self, identifier: str, file: str, *, otherwise: str, known_as: str = "") -> Path | None:
         """The original data file a reading is about, or None with the substitute noted.
 
-        Where only originals are measured on, the place of a file that is not there, which the plan then says.
+        A list of words with other words than it must have is none. Where only originals are measured on, the
+        place of a file that is not there, which the plan then says.
 
         Args:
             file: path below REPRO_DATA, without the ending of a packed file.
             otherwise: the choice taken when the file is not there.
             known_as: what a graph calls it by: a collection, a splitter, or ``file`` itself.
         """
-        path = (self.data or data_folder()) / file
-        if self.data is not None and any(path.with_name(path.name + end).exists() for end in PACKINGS):
+        path, fault = (self.data or data_folder()) / file, word_lists.fault(self.data, file)
+        is_there = any(path.with_name(path.name + end).exists() for end in PACKINGS)
+        if self.data is not None and is_there and not fault:
             return path
         if self.originals_only:
             self.missing[known_as or file] = f"{identifier}={otherwise}"
             return path
         self.used[identifier] = otherwise
-        self.substitutes[identifier] = f"{file} is not in REPRO_DATA"
+        self.substitutes[identifier] = fault or f"{file} is not in REPRO_DATA"
         return None
 
     def departures(self) -> dict[str, str]:

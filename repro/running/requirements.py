@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from repro.datasets import word_lists
 from repro.datasets.architectures import readable
 from repro.datasets.catalog import catalog, dataset
 from repro.datasets.digests import digest, identity
@@ -143,8 +144,9 @@ class Machine:
         return Node(node.stage, {**node.params, "identity": identity}, node.inputs), None
 
     def _no_file(self, file: str) -> Obstacle:
-        cause = f"{file} is not in {self.data or data_folder()}"
-        return self._or_stand_in(Obstacle(cause, "lay it there", lacks=file, otherwise="lay it there"), file)
+        cause = word_lists.fault(self.data, file) or f"{file} is not in {self.data or data_folder()}"
+        how = word_lists.how(file)
+        return self._or_stand_in(Obstacle(cause, how, lacks=file, otherwise=how), file)
 
     def _or_stand_in(self, obstacle: Obstacle, known_as: str) -> Obstacle:
         """The obstacle, with the reading by which the user may ask for what stands in."""

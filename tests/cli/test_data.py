@@ -100,7 +100,7 @@ def test_everything_a_row_lacks_is_fetched_with_one_consent(repro, network, fold
 def test_a_table_brings_its_checkpoints_and_what_is_fetched_twice_comes_once(repro, network):
     place = "costa/1/bm25neg.bert"
     said = repro("data", "fetch", "--for", place, "--for", f"{place}/dev.rr10", "--yes")
-    assert said.status == 4 and "not to be fetched: msmarco-passage/rocketqa: join para.txt" in said.err
+    assert said.status == 4 and "not to be fetched: msmarco-passage/rocketqa: unpack RocketQA's" in said.err
     assert "model:bert-base-uncased" in network and len(network) == len(set(network)) == 5
 
 

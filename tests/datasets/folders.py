@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from repro.datasets import catalog
+from repro.datasets import catalog, word_lists
 from repro.graph import Node
 from repro.running.requirements import Machine
 
@@ -32,6 +32,13 @@ def without_counts(monkeypatch, *ids: str) -> None:
     for id in ids:
         entries[id] = replace(entries[id], counts={})
     monkeypatch.setattr(catalog, "catalog", lambda: entries)
+
+
+def word_list(monkeypatch, root: Path, name: str, words: list[str]) -> Path:
+    """Lay ``words`` as the list ``name``, and let them be what that list is known by."""
+    part = {"title": name, "words": len(words), "sha256": word_lists.digest(sorted(words)), "from": "there"}
+    monkeypatch.setattr(word_lists, "known_lists", lambda: {name: {**part, "parts": [part]}})
+    return write(root / name, "".join(f"{word}\n" for word in words))
 
 
 def planned(stage: str, root: Path | None = None, **params) -> dict:

@@ -101,20 +101,6 @@ def test_beirs_loader_agrees_with_ours_on_real_data(real_data):
     assert set(judgements) == set(reading.judgements(locate("beir/nfcorpus/test", "qrels", real_data)))
 
 
-def test_a_text_of_the_hub_is_streamed(monkeypatch):
-    import datasets
-
-    asked = {}
-
-    def load_dataset(path, name, *, split, streaming):
-        asked.update(path=path, name=name, split=split)
-        return [{"id": 12, "url": "https://a.example", "title": "Anarchism", "text": "…"}]
-
-    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    assert list(libraries.documents("wikipedia")) == [Document("12", "Anarchism", "…", "https://a.example")]
-    assert asked == {"path": "wikimedia/wikipedia", "name": "20231101.en", "split": "train"}
-
-
 FAILURES = [ConnectionError("no route"), OSError(28, "No space left on device"), RuntimeError("all failed")]
 
 
@@ -130,37 +116,6 @@ def test_what_the_network_refuses_is_one_sentence_with_a_remedy(monkeypatch, err
         reason = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
         assert caught.value.cause == f"{id} could not be downloaded ({reason})"
         assert "\n" not in str(caught.value) and caught.value.remedy.startswith("check the network")
-
-
-def _linked(monkeypatch, tmp_path, *, md5):
-    """The listed negatives as if their address were served here, with this md5."""
-    import contextlib
-    import io
-    from dataclasses import replace
-
-    from ir_datasets import util
-
-    id = "msmarco-passage/train/hard-negatives"
-    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
-    monkeypatch.setattr(
-        util.RequestsDownload, "stream", lambda self: contextlib.nullcontext(io.BytesIO(b"packed"))
-    )
-    monkeypatch.setattr(libraries, "dataset", lambda id: replace(dataset(id), md5=md5))
-    return libraries.linked_file(id)
-
-
-def test_a_file_with_an_address_is_kept_when_it_is_the_one_that_was_meant(monkeypatch, tmp_path):
-    import hashlib
-
-    path = _linked(monkeypatch, tmp_path, md5=hashlib.md5(b"packed").hexdigest())
-    assert path.name == "msmarco-hard-negatives.jsonl.gz" and path.read_bytes() == b"packed"
-    assert path.parent == tmp_path / "msmarco-passage"
-
-
-def test_another_file_at_an_address_is_refused(monkeypatch, tmp_path):
-    with pytest.raises(BlockedError, match="could not be downloaded"):
-        _linked(monkeypatch, tmp_path, md5="0" * 32)
-    assert not list(tmp_path.rglob("*.gz"))
 
 
 def test_beir_downloads_the_archive_a_forum_is_in(monkeypatch, tmp_path):

@@ -28,11 +28,11 @@ def test_topics_and_qrels_may_lie_apart_from_their_corpus(tmp_path):
 
 
 def test_a_beir_folder_goes_before_separate_files_and_the_preferred_name_before_the_other(tmp_path):
-    write(tmp_path / "topics/topics.dl20-passage.txt", "1\ta\n")
-    write(tmp_path / "qrels/qrels.dl20-passage.txt", "1 0 d 1\n")
-    assert locate(DL20, "queries", tmp_path).files[0].name == "topics.dl20-passage.txt"
     write(tmp_path / "topics/topics.dl20.txt", "1\ta\n")
+    write(tmp_path / "qrels/qrels.dl20-passage.txt", "1 0 d 1\n")
     assert locate(DL20, "queries", tmp_path).files[0].name == "topics.dl20.txt"
+    write(tmp_path / "topics/topics.dl20-passage.txt", "1\ta\n")
+    assert locate(DL20, "queries", tmp_path).files[0].name == "topics.dl20-passage.txt"
     write(tmp_path / "msmarco-passage/queries.jsonl", "")
     write(tmp_path / "msmarco-passage/qrels/trec-dl-2020/judged.tsv", "")
     assert locate(DL20, "queries", tmp_path).format == "beir"

@@ -6,6 +6,7 @@ from repro.manifest.cells import cell
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
+from tests.datasets.folders import word_list, write
 
 ROW = "costa/1/bm25neg.costa/dev.rr10"
 WITHOUT = {"passage-titles": "none", "word-stop-list": "function-words"}
@@ -45,14 +46,24 @@ def test_below_full_scale_they_stand_in_by_themselves():
     assert not made.measurements[0].departures
 
 
-def test_the_files_when_they_are_here_are_no_obstacles(tmp_path):
-    for file in ("msmarco-passage/rocketqa/corpus.jsonl", "lists/stopwords.txt"):
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / file).write_text("the\n")
+def test_the_files_when_they_are_here_are_no_obstacles(tmp_path, monkeypatch):
+    write(tmp_path / "msmarco-passage/rocketqa/corpus.jsonl", "the\n")
+    word_list(monkeypatch, tmp_path, "lists/stopwords.txt", ["the"])
     made = planned(ROW, data=tmp_path)
     assert not {"msmarco-passage/rocketqa", "lists/stopwords.txt"} & obstacles(made).keys()
     [costa] = (n for n in made.nodes if n.params.get("objective", {}).get("name") == "costa")
     assert costa.params["options"]["stop_words"] == ["the"]
+
+
+def test_other_words_than_those_of_the_list_are_as_good_as_none(tmp_path):
+    file = write(tmp_path / "lists/stopwords.txt", "the\nof\n")
+    told = obstacles(planned(ROW, data=tmp_path))["lists/stopwords.txt"]
+    words = (
+        "is not the union of NLTK's English stop words and INQUERY's stop words (2 words, where that has 475)"
+    )
+    assert told.cause == f"{file} {words}"
+    assert "`repro data make lists/stopwords.txt FILE FILE`" in told.remedy
+    assert told.remedy.endswith("or ask for the stand-in with `--reading word-stop-list=function-words`")
 
 
 @pytest.mark.parametrize("identifier", ["cotmae_v2/1/cotmae_v2/dev.rr10", "cotmae_v2/1/cotmae/dev.rr10"])

@@ -1,6 +1,7 @@
-"""``repro data list | check | fetch``"""
+"""``repro data list | check | fetch | make``"""
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -16,10 +17,11 @@ Examples:
   repro data list
   REPRO_DATA=/data repro data check
   repro data fetch beir/scifact
-  repro data fetch --for PAPER/1""",
+  repro data fetch --for PAPER/1
+  repro data make msmarco-passage/rocketqa para.txt para.title.txt""",
 )
 def command():
-    """Show what data there is, check it, and fetch what libraries can give.
+    """Show what data there is, check it, fetch what libraries can give, and make what nobody gives out.
 
     Data lies in the folder that REPRO_DATA names, else in the user's data folder, which fetching makes.
     """
@@ -103,6 +105,30 @@ def fetch_(identifiers, places, yes, library):
     elif not yes:
         _ask(identifiers, places)
     return max(_fetched(wanted, target), 4 if lacking.otherwise else 0)
+
+
+@command.command(
+    "make",
+    epilog="""\b
+Examples:
+  repro data make msmarco-passage/rocketqa marco/para.txt marco/para.title.txt
+  repro data make lists/stopwords.txt PROP/data/stopwords.txt galago/inquery""",
+)
+@click.argument("name")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+def make_(name, files):
+    """Make NAME, which nobody gives out as it is read, of the files that its makers publish, and check it.
+
+    NAME is msmarco-passage/rocketqa, of the texts and titles in RocketQA's marco.tar.gz, or
+    lists/stopwords.txt, of NLTK's and INQUERY's stop words. Other files are refused.
+    """
+    from repro.datasets.making import make
+    from repro.progress import TerminalProgress
+    from repro.store import translated
+
+    target = data_folder()
+    with translated(target, "data folder", "REPRO_DATA"):
+        print(make(name, files, target, TerminalProgress()))
 
 
 def _describe(wanted, target) -> None:

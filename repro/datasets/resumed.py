@@ -1,0 +1,94 @@
+"""Downloads of ir_datasets that go on where an earlier one was cut off, and that say how far they are."""
+
+import contextlib
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from time import sleep
+from typing import Any, BinaryIO
+
+from repro.progress import Progress
+
+TRIES = 3  # in a row that bring nothing
+PAUSE = 2.0  # seconds between them
+TIMEOUT = 30.0  # seconds without a byte
+CHUNK = 1 << 20
+PARTIAL = 206
+PAST_THE_END = 416
+
+
+@contextlib.contextmanager
+def resumed(progress: Progress) -> Iterator[None]:
+    """Let every file that ir_datasets requests be kept while it comes, for a later process to go on with.
+
+    ir_datasets itself asks for the rest of a file within one process only. Here the file grows in
+    ``downloads`` of its home, is read from there once it is whole, and goes when its digest was compared.
+    """
+    from ir_datasets.util import RequestsDownload, home_path
+
+    own, folder = RequestsDownload.stream, home_path() / "downloads"
+    RequestsDownload.stream = lambda request: _stream(request, folder, progress)
+    try:
+        yield
+    finally:
+        RequestsDownload.stream = own
+
+
+@contextlib.contextmanager
+def _stream(request: Any, folder: Path, progress: Progress) -> Iterator[BinaryIO]:
+    """The whole content of a request's address. A file that is not the one that was meant is forgotten."""
+    from ir_datasets.util import HashVerificationError
+
+    folder.mkdir(parents=True, exist_ok=True)
+    name = Path(request.url).name
+    kept = folder / f"{sha256(request.url.encode()).hexdigest()[:16]}-{name}.partial"
+    _complete(request, kept, progress)
+    try:
+        with kept.open("rb") as file:
+            yield file
+    except HashVerificationError:
+        kept.unlink()
+        raise
+    kept.unlink()
+
+
+def _complete(request: Any, kept: Path, progress: Progress) -> None:
+    """Add to ``kept`` until it is whole. Raises requests' error after ``TRIES`` that brought nothing."""
+    from ir_datasets.lazy_libs import requests
+
+    tries = TRIES
+    while True:
+        before = _size(kept)
+        try:
+            return _rest(request, kept, progress)
+        except requests().RequestException:
+            tries = TRIES if _size(kept) > before else tries - 1
+            if not tries:
+                raise
+            sleep(PAUSE)
+
+
+def _rest(request: Any, kept: Path, progress: Progress) -> None:
+    """Ask for what lies behind the bytes of ``kept``, or for all of it where the server gives no parts."""
+    from ir_datasets.lazy_libs import requests
+
+    have = _size(kept)
+    headers = {**(request.headers or {}), "Accept-Encoding": "identity", "Range": f"bytes={have}-"}
+    asked = {"headers": headers, "cookies": request.cookies, "stream": True, "timeout": TIMEOUT}
+    with requests().get(request.url, **asked) as response:
+        if response.status_code == PAST_THE_END and have:
+            return  # it was whole before, which its digest will tell
+        response.raise_for_status()
+        begun = have if response.status_code == PARTIAL else 0
+        length = response.headers.get("Content-Length")
+        total = begun + int(length) if length else None
+        name = f"downloading {Path(request.url).name}"
+        with kept.open("ab" if begun else "wb") as file, progress.task(name, total) as advance:
+            advance(begun)
+            for chunk in response.iter_content(CHUNK):
+                file.write(chunk)
+                advance(len(chunk))
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
