@@ -36,6 +36,7 @@ def _spec(output, inputs=None, *, version=1, ignored=(), needs=(), heavy=False, 
 
 
 LOCATED = {"ignored": ("source",), "needs": ("source",)}
+FIRST_ROWS = {"queries?": "queries", "corpus?": "corpus"}  # where sources give their first rows only
 HEAVY = {"needs": ("precision",), "heavy": True}
 ENCODED = {"model": "model", "texts": "corpus|queries"}
 PAIRS = {"model": "model", "corpus": "corpus", "queries": "queries"}
@@ -44,9 +45,9 @@ EXAMPLES = PAIRS | {"training_set": "training_set"}
 STAGES: dict[str, StageSpec] = {
     "corpus": _spec("corpus", **LOCATED),
     "queries": _spec("queries", **LOCATED),
-    "qrels": _spec("qrels", **LOCATED),
-    "official_negatives": _spec("training_set", {"qrels?": "qrels"}, version=2, **LOCATED),
-    "listed_negatives": _spec("training_set", **LOCATED),
+    "qrels": _spec("qrels", FIRST_ROWS, **LOCATED),
+    "official_negatives": _spec("training_set", {"qrels?": "qrels"} | FIRST_ROWS, version=2, **LOCATED),
+    "listed_negatives": _spec("training_set", FIRST_ROWS, **LOCATED),
     "sample": _spec("training_set", {"training_set": "training_set"}),
     "vocabulary": _spec("tokenizer", {"corpus": "corpus"}),
     "initialise": _spec("model", {"tokenizer": "tokenizer"}),

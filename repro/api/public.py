@@ -8,6 +8,7 @@ from repro.api.scores import EncoderScores, RunScores, evaluate
 from repro.api.selection import Selection, select
 from repro.api.statements import audit, claims, records, references
 from repro.manifest.cells import Cell, cell
+from repro.running.scale import user_scale
 from repro.running.workspace import Workspace
 
 __all__ = [
@@ -32,4 +33,5 @@ __all__ = [
     "references",
     "select",
     "table",
+    "user_scale",
 ]

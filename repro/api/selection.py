@@ -10,6 +10,7 @@ from repro.manifest.cells import Cell, Shown, exhibits, figure_of
 from repro.manifest.cells import select as cells_named
 from repro.manifest.papers import paper, papers
 from repro.running.plan import Plan, plan
+from repro.running.scale import Scale
 from repro.running.scale import scale as scale_of
 from repro.running.workspace import Workspace
 
@@ -23,6 +24,7 @@ class Selection:
         seeds: of fine-tuning; none means each paper's own.
         readings: id of a reading -> the choice in place of its default.
         workspace: the folders of artefacts, records and data.
+        of_user: the scale itself, where a user's file describes it.
     """
 
     cells: list[Cell]
@@ -31,12 +33,13 @@ class Selection:
     seeds: tuple[int, ...] = ()
     readings: Mapping[str, str] = field(default_factory=dict)
     workspace: Workspace = field(default_factory=Workspace.open)
+    of_user: Scale | None = None
 
     def plan(self) -> Plan:
         """The selection's plan; makes no store. Raises what ``repro.running.plan.plan`` raises."""
         return plan(
             self.cells,
-            scale=scale_of(self.scale),
+            scale=self.of_user or scale_of(self.scale),
             machine=self.workspace.machine,
             seeds=self.seeds,
             overrides=self.readings,
@@ -52,7 +55,7 @@ def select(
     tables: Sequence[str] = (),
     figures: Sequence[str] = (),
     rows: Sequence[str] = (),
-    scale: str = "full",
+    scale: str | Scale = "full",
     seeds: Sequence[int] = (),
     readings: Mapping[str, str] = MappingProxyType({}),
     workspace: Workspace | None = None,
@@ -63,18 +66,19 @@ def select(
         tables: numbers, looked up in every paper named.
         figures: as ``tables``.
         rows: whole ids, or systems (``"bert"`` is every row of that system).
-        scale: as of a ``Selection``, and so are the rest.
+        scale: its name, or what ``repro.user_scale`` reads; the rest is as of a ``Selection``.
 
     Raises:
         UsageError: there is no such thing, or nothing in it that could be measured; says what there is.
     """
-    scale_of(scale)
+    at = scale if isinstance(scale, Scale) else scale_of(scale)
     places, single = _parted(names, (*tables, *_figures(names, figures)), any_rows=bool(rows))
     shown = [] if rows or single else [item for place in places for item in exhibits(*place)]
     chosen = cells_named((), tables=(), rows=(), cells=single) if single else []
     chosen += chain.from_iterable(_cells(*place, tuple(rows), shown) for place in places)
     distinct = list({c.id: c for c in chosen}.values())
-    return Selection(distinct, shown, scale, tuple(seeds), readings, workspace or Workspace.open())
+    within = workspace or Workspace.open()
+    return Selection(distinct, shown, at.name, tuple(seeds), readings, within, at if at.by_user else None)
 
 
 def _parted(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[tuple[Names, Names]], Names]:

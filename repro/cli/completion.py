@@ -13,9 +13,9 @@ def paper_names(ctx, param, incomplete: str) -> list[str]:
 
 def scale_names(ctx, param, incomplete: str) -> list[str]:
     """Scales."""
-    from repro.running.scale import scales
+    from repro.running.scale import known_scales
 
-    return _starting(scales(), incomplete)
+    return _starting(known_scales(), incomplete)
 
 
 def tables(ctx, param, incomplete: str) -> list[str]:

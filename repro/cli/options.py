@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 
@@ -10,7 +11,51 @@ from repro.cli import completion
 from repro.errors import UsageError
 from repro.manifest.cells import cell
 from repro.manifest.papers import papers
+from repro.running.scale import with_scale_of
 from repro.running.workspace import Workspace
+
+OF_FILE = "repro.scale_of_file"  # what a command's context knows it by
+
+
+def scale_option(name: str = "scale_name", **how) -> Callable:
+    """A decorator with ``--scale``, and ``--scale-file`` for a scale of the user's own in its place.
+
+    Where several scales may be named, or none for all, that of the file is one more.
+
+    Args:
+        name: of the parameter, whose value is the scale's name.
+        how: else of the option, as click takes it.
+    """
+    usual = {"shell_complete": completion.scale_names}
+    if "multiple" not in how:
+        usual |= {"default": "full", "show_default": True, "callback": _check_alone}
+    by_name = click.option("--scale", name, **usual | how)
+    by_file = click.option(
+        "--scale-file",
+        metavar="FILE",
+        is_eager=True,
+        expose_value=False,
+        callback=functools.partial(_take_scale, name),
+        help="A scale of your own in YAML; never compared with the published numbers.",
+    )
+    return lambda function: by_name(by_file(function))
+
+
+def _take_scale(name: str, ctx: click.Context, param: click.Parameter, file: str | None) -> None:
+    """Know the scale of the file while the command runs, and let ``--scale`` be it where that is one."""
+    if file is None:
+        return
+    described = ctx.with_resource(with_scale_of(Path(file).expanduser()))
+    ctx.meta[OF_FILE] = described.name
+    if not any(option.name == name and option.multiple for option in ctx.command.params):
+        ctx.default_map = {**(ctx.default_map or {}), name: described.name}
+
+
+def _check_alone(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    described = ctx.meta.get(OF_FILE)
+    if described and value != described:
+        raise UsageError(f"--scale-file describes the scale {described}; leave --scale out")
+    return value
 
 
 def _several(flag: str, metavar: str, complete: Callable, told: str) -> Callable:
@@ -26,13 +71,8 @@ _OPTIONS = [
     _several("cell", "ID", completion.cells, "Only this cell, paper/table/row/column."),
     _several("figure", "N", completion.figures, "Only this figure."),
     click.option("--all", "everything", is_flag=True, help="Everything (of the named papers, or of all)."),
-    click.option(
-        "--scale",
-        "scale_name",
-        default="full",
-        show_default=True,
-        shell_complete=completion.scale_names,
-        help="full is the paper; small and tiny cost less and are never compared with the published numbers.",
+    scale_option(
+        help="full is the paper; others cost less and are never compared with the published numbers."
     ),
     click.option("--seeds", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's own."),
     click.option(

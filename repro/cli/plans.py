@@ -24,6 +24,8 @@ def show_plan(plan, rates, as_json: bool, *, summary: bool = False) -> int:
     if as_json:
         emit_json(rows)
     else:
+        for note in plan.scale.notes:
+            say(note)
         (_count if summary else _list_nodes)(plan, rows)
         _print_totals(plan, rows)
         show_cost(estimate(plan, rates))

@@ -34,6 +34,7 @@ class Dataset:
         topics, qrels: stems of TREC-style files (``topics/topics.<stem>.txt``), the preferred one first.
         addresses: whether its documents have a URL.
         at: id of the substitute by scale.
+        queries_of: id of the queries that triples or negatives are about; None for anything else.
         members: ids it is the mean of; parts: ids whose documents it strings together.
     """
 
@@ -59,6 +60,7 @@ class Dataset:
     qrels: tuple[str, ...] = ()
     addresses: bool = False
     at: Mapping[str, str] = field(default_factory=dict)
+    queries_of: str | None = None
     members: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
 

@@ -1,7 +1,12 @@
-"""Reads the records of a located piece, wherever it is, and counts them against the catalogue."""
+"""Reads the records of a located piece, wherever it is, and counts them against the catalogue.
+
+With ``first``, only so many records are read, and a collection may have another number of them than the
+catalogue states; so it may where ``whole`` is false.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,22 +20,23 @@ from repro.errors import DataError
 T = TypeVar("T")
 
 
-def documents(source: Source) -> Iterator[Document]:
-    """Documents in the order of the source, one at a time; parts one after the other.
+def documents(source: Source, *, first: int | None = None) -> Iterator[Document]:
+    """Documents in the order of the source, one at a time; parts one after the other, of each the first.
 
     Ids of a collection of parts begin with the part's number, "1:…", as two parts may use the same ids.
     Raises DataError for a malformed file, and at the end when the catalogue states another number of them.
     """
     if source.kind == "parts":
         for number, part in enumerate(source.parts, 1):
-            yield from (document._replace(id=f"{number}:{document.id}") for document in documents(part))
+            of_part = documents(part, first=first)
+            yield from (document._replace(id=f"{number}:{document.id}") for document in of_part)
         return
-    yield from counted(_records(source, "documents", document_files.documents), source)
+    yield from counted(_records(source, "documents", document_files.documents), source, first=first)
 
 
-def queries(source: Source) -> list[Query]:
+def queries(source: Source, *, first: int | None = None) -> list[Query]:
     """Queries of one split in the order of the source. Raises DataError as ``documents`` does."""
-    return list(counted(_records(source, "queries", partial(_queries_of_file, source)), source))
+    return list(counted(_records(source, "queries", partial(_queries_of_file, source)), source, first=first))
 
 
 def judgements(source: Source) -> list[Judgement]:
@@ -41,30 +47,34 @@ def judgements(source: Source) -> list[Judgement]:
     return list(dict.fromkeys(judgement_rows(source)))
 
 
-def judgement_rows(source: Source) -> Iterator[Judgement]:
+def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]:
     """Judgements row by row, repeated ones included: so the collections' makers count them, and so do we."""
     if source.kind == "absent":
         return counted((), source)
     read = partial(judgement_files.judgements, format=source.format)
-    return counted(_records(source, "judgements", read), source)
+    records = _records(source, "judgements", read)
+    return counted(records, source) if whole else iter(records)
 
 
-def triples(source: Source) -> Iterator[tuple[str, str, str]]:
+def triples(source: Source, *, first: int | None = None) -> Iterator[tuple[str, str, str]]:
     """Query, relevant and irrelevant document ids, row by row. Raises DataError as ``documents`` does."""
-    return counted(_records(source, "triples", triple_files.triples), source)
+    return counted(_records(source, "triples", triple_files.triples), source, first=first)
 
 
-def negatives(source: Source, *, scored: bool = False) -> Iterator[Listed]:
+def negatives(source: Source, *, scored: bool = False, first: int | None = None) -> Iterator[Listed]:
     """Negatives as retrievers found them, query by query. Raises DataError as ``documents`` does.
 
     ``scored`` refuses passages without a cross-encoder's score.
     """
     file = libraries.linked_file(source.dataset) if source.kind == "library" else source.files[0]
-    return counted(listed(file, scored=scored), source)
+    return counted(listed(file, scored=scored), source, first=first)
 
 
-def counted(records: Iterable[T], source: Source) -> Iterator[T]:
+def counted(records: Iterable[T], source: Source, *, first: int | None = None) -> Iterator[T]:
     """Yield ``records``. Raises DataError at their end unless they are as many as the catalogue states."""
+    if first is not None:
+        yield from islice(records, first)
+        return
     count = 0
     for record in records:
         count += 1

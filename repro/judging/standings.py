@@ -4,7 +4,7 @@ from repro.judging.compared import Compared
 from repro.judging.comparison import compare
 from repro.manifest.cells import Cell
 from repro.running.plan import plan
-from repro.running.scale import scales
+from repro.running.scale import known_scales
 from repro.running.workspace import Workspace
 
 
@@ -14,7 +14,7 @@ def standings(cell: Cell, workspace: Workspace) -> list[Compared]:
     Raises what ``compare`` raises.
     """
     stands = []
-    for name, scale in scales().items():
+    for name, scale in known_scales().items():
         recorded = any(r.cell == cell.id for r in workspace.results.read(name, cell.paper.name))
         if recorded or scale.compares_with_paper:
             chosen = plan([cell], scale=scale, machine=workspace.machine)

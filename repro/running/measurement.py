@@ -171,9 +171,9 @@ class Builder:
     def _readings(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
         """A measurement's departures from the defaults, and its substitutes.
 
-        At other scales than full every collection is a stand-in: that one more is missing says nothing.
+        Where every collection is a stand-in, that one more is missing says nothing.
         """
-        if self.scale.compares_with_paper:
+        if self.scale.has_originals:
             return choices.departures(), dict(choices.substitutes)
         return {k: v for k, v in choices.departures().items() if k not in choices.substitutes}, {}
 
@@ -195,7 +195,7 @@ class Builder:
                 readings_for(cell.paper, path),
                 self.overrides,
                 self.machine.data,
-                originals_only=self.scale.compares_with_paper,
+                originals_only=self.scale.has_originals,
             )
             self._calls[key] = recipe(Request(identifier, choices, seed), **cell.options), choices
             self.machine.stand_ins.update(choices.missing)
@@ -219,7 +219,7 @@ def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bo
 
 def not_at(cell: Cell, scale: Scale) -> str:
     """Why the cell's recipe measures nothing at this scale; empty where it does, or where there is none."""
-    if not cell.recipe or scale.compares_with_paper:
+    if not cell.recipe or scale.has_originals:
         return ""
     return getattr(recipe_function(cell, recipe_path(cell)), "full_only", "")
 

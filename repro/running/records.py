@@ -42,7 +42,8 @@ def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> lis
     for m in plan.measurements:
         if all(plan.states[p.fingerprint] == "stored" for p in m.parts):
             with contextlib.suppress(StoreError if sound_only else ()):
-                records.append(_scored(m, plan.scale.name, store))
+                scored = _scored(m, plan.scale.name, store)
+                records.append(replace(scored, scale_facts=plan.scale.digest))
     return records + averages(plan, records)
 
 

@@ -1,22 +1,22 @@
 """Scales: the same graph at other costs. A scale rewrites a finished graph; no recipe knows of it."""
 
+import contextlib
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import Field
+from typing import Any
 
 from repro import recipe
 from repro.datasets.catalog import catalog
 from repro.datasets.catalog import dataset as catalogued
 from repro.errors import check_known
 from repro.graph import Node, rewrite
-from repro.manifest import yaml_file
-from repro.manifest.papers import Paper, papers
-from repro.manifest.yaml_file import Strict
+from repro.machine.system import gpu
 from repro.recipe import Objective, Optimisation
+from repro.running import scale_facts
+from repro.running.row_limits import RowLimits
+from repro.running.scale_facts import Facts, OfObjective, Rate
 from repro.stage_table import STAGES
 from repro.training.declaration import declaration
 
@@ -34,70 +34,75 @@ HIDDEN_SIZE = 768  # of the papers' backbones
 OFFICIAL_BM25 = {"k1": 0.82, "b": 0.68, "multifield": False}
 
 
-class _Backbone(Strict):
-    objective: Literal["mlm", "neighbours"] = "mlm"
-    corpus: str
-    vocabulary: int
-    initialise: dict[str, int | float]
-    pretrain: dict[str, float]
-
-
-class _Rate(Strict):
-    factor: float
-    most: float
-
-
-class _Objective(Strict):
-    steps: int | None = None
-    replace: dict[str, int] = Field(default_factory=dict)
-    learning_rate: _Rate | None = None
-
-
-class _Additions(Strict):
-    objectives: dict[str, _Objective] = Field(default_factory=dict)
-
-
-class _Facts(_Additions):
-    about: str
-    like: str | None = None
-    caps: dict[str, int] = Field(default_factory=dict)
-    replace: dict[str, str | int] = Field(default_factory=dict)
-    steps: dict[str, int] = Field(default_factory=dict)
-    learning_rate: dict[str, _Rate] = Field(default_factory=dict)
-    backbone: _Backbone | None = None
-
-
 @dataclass(frozen=True)
 class Scale:
     """A named rewriting of graphs.
 
     Attributes:
         name: full, small, tiny, or a variation of one.
-        facts: what scales.yaml says of it, with what it takes over from the scale it is ``like``.
+        facts: what scales.yaml or a user's file says of it, with what it takes over from the scale it is
+            ``like``.
+        lineage: its name, that of the scale it is like, and so on.
+        by_user: whether a user's file describes it.
     """
 
     name: str
-    facts: _Facts
+    facts: Facts
+    lineage: tuple[str, ...] = ()
+    by_user: bool = False
 
     @property
     def compares_with_paper(self) -> bool:
         """Only full does: other scales measure other things."""
         return self.name == "full"
 
+    @property
+    def has_originals(self) -> bool:
+        """Whether it is about the papers' own data and checkpoints, all of them or the first rows."""
+        return self.facts.backbone is None
+
+    @property
+    def digest(self) -> str:
+        """What tells a user's scale from another of its name; empty for the suite's own."""
+        return self.facts.digest if self.by_user else ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on what this machine makes of the scale, for people."""
+        if not self.facts.without_gpu or _gpus():
+            return ()
+        taken = ", ".join(f"{name} {value}" for name, value in self.facts.without_gpu.items())
+        return (f"this machine has no GPU: everything is done at {taken}",)
+
     def rewriter(self) -> Callable[[Node], Node]:
         """A function on graphs; nodes shared between the graphs given to it stay shared."""
         done: dict[int, tuple[Node, Node]] = {}
-        change = _at_full if self.name == "full" else self._change
-        return lambda node: rewrite(node, change, done)
+        if not self.has_originals:
+            return lambda node: rewrite(node, self._stood_for, done)
+
+        def rewritten(node: Node) -> Node:
+            limits = RowLimits.of(self.facts.first, node)
+            return rewrite(node, lambda each: limits.taken(self._at_own_costs(each)), done)
+
+        return rewritten
 
     def dataset(self, identifier: str) -> str:
         """The dataset that stands in for ``identifier`` at this scale."""
-        if self.name == "full":
+        if self.has_originals:
             return identifier
-        at, like = catalogued(identifier).at, self.facts.like or self.name
-        return at.get(self.name) or at.get(like, f"{like}/{identifier}")
+        at, lineage = catalogued(identifier).at, self.lineage or (self.name,)
+        return next((at[name] for name in lineage if name in at), f"{lineage[-1]}/{identifier}")
 
-    def _change(self, node: Node) -> Node:
+    def _at_own_costs(self, node: Node) -> Node:
+        """The node as the recipe made it at the costs of this scale, which full leaves as they are.
+
+        What would stand in for a released checkpoint is taken away.
+        """
+        inputs = {name: value for name, value in node.inputs.items() if name != "stand_in"}
+        params = self._params(node)
+        return node if (params, inputs) == (node.params, node.inputs) else Node(node.stage, params, inputs)
+
+    def _stood_for(self, node: Node) -> Node:
         if node.stage == "backbone":
             blank = node.params.get("weights") == "random"
             return self.random_backbone if blank else node.inputs.get("stand_in", self._backbone)
@@ -111,11 +116,11 @@ class Scale:
 
     def _params(self, node: Node) -> dict[str, Any]:
         params = {name: self._value(name, value) for name, value in node.params.items()}
-        if "dataset" in params:
+        if "dataset" in params and not self.has_originals:
             stand_in = self.dataset(params["dataset"])
             params["dataset"] = _corpus(stand_in) if node.stage == "corpus" else stand_in
         if "objective" in params:
-            params |= self._training(node.stage, params["objective"]["name"])
+            params |= self._training(node.stage, params)
         rate = self._rate(node)
         if rate and "learning_rate" in params:
             params["learning_rate"] = min(params["learning_rate"] * rate.factor, rate.most)
@@ -135,24 +140,30 @@ class Scale:
         declared, options = declaration(node.params["objective"]["path"]), params["options"]
         if self.facts.backbone:
             options = _shrunk(options, declared.vector_widths, self._narrowing)
-        if "length" in params:
+        if "length" in params and params["length"] != node.params["length"]:
             options = _shrunk(options, declared.token_lengths, params["length"] / node.params["length"])
         return options
 
-    def _training(self, stage: str, objective: str) -> dict[str, Any]:
+    def _training(self, stage: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """The settings that an objective is trained with, whatever its paper says."""
-        stated = self.facts.objectives.get(objective, _Objective())
-        steps = stated.steps or self.facts.steps.get(stage)
+        stated = self.facts.objectives.get(params["objective"]["name"], OfObjective())
+        of_stages = self.facts.steps
+        if isinstance(of_stages, int):
+            cap = min(stated.steps or of_stages, params["max_steps"] or of_stages)
+            return stated.replace | {"max_steps": cap}
+        steps = stated.steps or of_stages.get(stage)
         return stated.replace | ({"epochs": None, "max_steps": steps} if steps else {})
 
-    def _rate(self, node: Node) -> _Rate | None:
-        stated = self.facts.objectives.get(node.params.get("objective", {}).get("name"), _Objective())
+    def _rate(self, node: Node) -> Rate | None:
+        stated = self.facts.objectives.get(node.params.get("objective", {}).get("name"), OfObjective())
         return stated.learning_rate or self.facts.learning_rate.get(node.stage)
 
     def _value(self, name: str, value: Any) -> Any:
         if name in self.facts.caps and not isinstance(value, list):
             cap = self.facts.caps[name]
             return cap if value is None else min(value, cap)
+        if name in self.facts.without_gpu and not _gpus():
+            return self.facts.without_gpu[name]
         return self.facts.replace.get(name, value)
 
     @functools.cached_property
@@ -212,13 +223,6 @@ class Scale:
         return recipe.bm25(documents, recipe.queries(topics), **OFFICIAL_BM25, depth=depth)
 
 
-def _at_full(node: Node) -> Node:
-    """The graph as the recipe made it, without what would stand in for a released checkpoint."""
-    if "stand_in" not in node.inputs:
-        return node
-    return Node(node.stage, node.params, {k: v for k, v in node.inputs.items() if k != "stand_in"})
-
-
 def _corpus(identifier: str) -> str:
     """The collection of a stand-in; a name no catalogue has stays, and is reported as missing."""
     entry = catalog().get(identifier)
@@ -241,43 +245,50 @@ def _scaled(value: Any, ratio: float) -> Any:
 
 @functools.cache
 def scales() -> dict[str, Scale]:
-    """Every scale of scales.yaml by name, with what papers say there of their own objectives."""
-    facts = yaml_file.read(Path(__file__).with_name("scales.yaml"), dict[str, _Facts])
-    for source in papers().values():
-        for name, additions in _additions(source, facts).items():
-            objectives = facts[name].objectives | additions.objectives
-            facts[name] = facts[name].model_copy(update={"objectives": objectives})
-    return {name: Scale(name, _inherited(fact, facts)) for name, fact in facts.items()}
+    """The suite's own scales by name."""
+    facts = scale_facts.built_in()
+    return {name: _scale(name, facts) for name in facts}
 
 
-def _additions(source: Paper, facts: Mapping[str, _Facts]) -> dict[str, _Additions]:
-    """The scales.yaml of a paper. Raises ManifestError for an unknown scale or a known objective."""
-    path = source.folder / "scales.yaml"
-    if not path.exists():
-        return {}
-
-    def faults(content: dict[str, _Additions]) -> Iterator[yaml_file.Fault]:
-        for name, additions in content.items():
-            if name not in facts:
-                yield (name,), f"{name!r} is no scale ({', '.join(facts)})"
-            for objective in additions.objectives:
-                if name in facts and objective in facts[name].objectives:
-                    yield (name, "objectives", objective), f"{objective!r} is stated elsewhere at {name}"
-
-    return yaml_file.read(path, dict[str, _Additions], faults=faults)
+def user_scale(file: str | Path) -> Scale:
+    """The scale that a user's file describes. Raises what ``scale_facts.of_user`` raises."""
+    known = scale_facts.built_in()
+    name, facts = scale_facts.of_user(Path(file), known)
+    return _scale(name, {**known, name: facts}, by_user=True)
 
 
-def _inherited(fact: _Facts, facts: Mapping[str, _Facts]) -> _Facts:
-    """A variation: everything of the scale it is like, with its own entries over those."""
-    if fact.like is None:
-        return fact
-    like = facts[fact.like]
-    tables = ("caps", "replace", "steps", "learning_rate", "objectives")
-    merged = {name: {**getattr(like, name), **getattr(fact, name)} for name in tables}
-    return fact.model_copy(update={**merged, "backbone": fact.backbone or like.backbone})
+_of_user: list[Scale] = []
+
+
+@contextlib.contextmanager
+def with_scale_of(file: Path) -> Iterator[Scale]:
+    """The scale that a user's file describes, which ``scale`` finds by its name meanwhile.
+
+    Raises what ``user_scale`` raises.
+    """
+    _of_user.append(described := user_scale(file))
+    try:
+        yield described
+    finally:
+        _of_user.remove(described)
+
+
+def known_scales() -> dict[str, Scale]:
+    """The suite's own scales, and those of users' files at hand."""
+    return scales() | {scale.name: scale for scale in _of_user}
 
 
 def scale(name: str) -> Scale:
     """The scale of that name. Raises UsageError naming the right ones."""
-    check_known("scale", name, valid=scales())
-    return scales()[name]
+    check_known("scale", name, valid=known_scales())
+    return known_scales()[name]
+
+
+def _scale(name: str, facts: Mapping[str, Facts], *, by_user: bool = False) -> Scale:
+    inherited = scale_facts.inherited(name, facts)
+    return Scale(name, inherited, scale_facts.lineage(name, facts), by_user)
+
+
+@functools.cache
+def _gpus() -> list[str] | None:
+    return gpu()

@@ -7,6 +7,7 @@ from repro.datasets import reading
 from repro.datasets.arrow import write_rows
 from repro.datasets.catalog import dataset
 from repro.datasets.digests import RowDigest, planned_source
+from repro.datasets.first_rows import FirstRows
 from repro.errors import DataError, check_known
 from repro.progress import Progress
 
@@ -19,12 +20,14 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
 
     ``params``: dataset (id), source (a negatives Source as JSON), identity (of its bytes), and what a
     negative is, by the rules of ``Listed.negatives``: margin (of the scores; None: any), per_system (None:
-    all) and systems (a list of names; None: all). A query without a positive or a negative is left out.
+    all) and systems (a list of names; None: all); first (queries to read) where not all are. The inputs
+    ``queries`` and ``corpus`` are given where they are first rows, by which negatives are named. A query
+    without a positive or a negative is left out.
     Returns the numbers of queries, of negatives and of what was left out, and the digest of what was
     written. Raises DataError when the file is malformed, has no scores where a margin is asked for, is no
     longer the one that was planned with, or leaves no query; UsageError for a system that is nowhere in it.
     """
-    entry = dataset(params["dataset"])
+    entry, named = dataset(params["dataset"]), FirstRows.of(inputs)
     margin, systems = params["margin"], params["systems"]
     wanted = None if systems is None else {*systems}
     limits = {"margin": margin, "per_system": params["per_system"], "systems": wanted}
@@ -35,7 +38,8 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
 
     def examples() -> Iterator[dict]:
         nonlocal negatives
-        for number, listed in enumerate(reading.negatives(source, scored=margin is not None), 1):
+        rows = reading.negatives(source, scored=margin is not None, first=params.get("first"))
+        for number, listed in enumerate(named.listed(rows) if named else rows, 1):
             if number % STEP == 0:
                 advance(STEP)
             known.update(dict.fromkeys(listed.systems))
@@ -49,7 +53,7 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
             digest.add(row)
             yield row
 
-    task = progress.task(f"reading {entry.id}", entry.counts.get("negatives"))
+    task = progress.task(f"reading {entry.id}", params.get("first") or entry.counts.get("negatives"))
     with planned_source(params) as source, task as advance:
         count = write_rows(examples(), COLUMNS, out / "arrow")
     check_known("system", *(systems or ()), valid=known)

@@ -7,6 +7,7 @@ from repro.datasets import reading
 from repro.datasets.arrow import write_rows
 from repro.datasets.catalog import dataset
 from repro.datasets.digests import RowDigest, planned_source
+from repro.datasets.first_rows import FirstRows
 from repro.datasets.triple_files import Triple, sampled
 from repro.errors import DataError
 from repro.evaluation.qrels import read_qrels, relevant_documents
@@ -20,19 +21,23 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     """Write ``arrow/`` with columns query, positives and negatives (ids), queries as the triples order them.
 
     ``params``: dataset (id), source (a triples Source as JSON), identity (of its bytes), per_query
-    (negatives kept; all of them where there are fewer) and seed. With the input ``qrels``, positives are all
+    (negatives kept; all of them where there are fewer), seed, and first (rows to read) where not all are. The
+    inputs ``queries`` and ``corpus`` are given where they are first rows, by which triples are named.
+
+    With the input ``qrels``, positives are all
     that are judged relevant, and the negatives stay as sampled; without, positives are those of the triples,
     and a negative that another row calls relevant is removed. A query without a positive or a negative is
     left out. Returns the numbers of queries and negatives and the digest of what was written. Raises
     DataError when the source is malformed, not the collection of the papers, no longer the one that was
     planned with, or leaves no query.
     """
-    entry = dataset(params["dataset"])
-    task = progress.task(f"reading {entry.id}", entry.counts.get("triples"))
+    entry, named = dataset(params["dataset"]), FirstRows.of(inputs)
+    task = progress.task(f"reading {entry.id}", params.get("first") or entry.counts.get("triples"))
     with planned_source(params) as source, task as advance:
 
         def rows() -> Iterator[Triple]:
-            for number, triple in enumerate(reading.triples(source), 1):
+            triples = reading.triples(source, first=params.get("first"))
+            for number, triple in enumerate(named.triples(triples) if named else triples, 1):
                 if number % STEP == 0:
                     advance(STEP)
                 yield triple

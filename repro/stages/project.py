@@ -17,6 +17,7 @@ FEWEST = 4  # candidates; t-SNE's perplexity must stay below a third of the poin
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``exhibit.json``: places of the query and of the first ``candidates`` documents of its ranking.
 
+    Without a ``query`` it is the run's first.
     The places come from scikit-learn's t-SNE, started from the principal components; a perplexity too large
     for the points is lowered to a third of them. As such a picture proves nothing, the exhibit holds what the
     vectors themselves say: mean inner products of the query with relevant (``grade`` and above) and other
@@ -29,7 +30,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
             vector is not finite.
     """
     check_known("projection", params["method"], valid=METHODS)
-    query, candidates = params["query"], _candidates(params, inputs["run"])
+    query, candidates = _candidates(params, inputs["run"])
     of_query, of_candidates = _vectors(inputs["queries"], [query]), _vectors(inputs["passages"], candidates)
     if of_query.shape[1] != of_candidates.shape[1]:
         raise DataError(f"passages have {of_candidates.shape[1]} dimensions, queries {of_query.shape[1]}")
@@ -71,16 +72,16 @@ def measured(scores: np.ndarray, relevant: np.ndarray) -> dict[str, float | None
     }
 
 
-def _candidates(params: dict, run: Path) -> list[str]:
-    ranking = read_run(run / "run.trec").get(params["query"])
+def _candidates(params: dict, run: Path) -> tuple[str, list[str]]:
+    rankings = read_run(run / "run.trec")
+    query = next(iter(rankings)) if params["query"] is None else params["query"]
+    ranking = rankings.get(query)
     if ranking is None:
-        raise DataError(f"{run}: query {params['query']!r} is not in the run")
+        raise DataError(f"{run}: query {query!r} is not in the run")
     documents = [document for document, _ in ranking[: params["candidates"]]]
     if len(documents) < FEWEST:
-        raise DataError(
-            f"{run}: query {params['query']!r} has {len(documents)} candidates; t-SNE needs {FEWEST}"
-        )
-    return documents
+        raise DataError(f"{run}: query {query!r} has {len(documents)} candidates; t-SNE needs {FEWEST}")
+    return query, documents
 
 
 def _vectors(folder: Path, wanted: list[str]) -> np.ndarray:

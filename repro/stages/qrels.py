@@ -4,18 +4,24 @@ from pathlib import Path
 
 from repro.datasets import reading
 from repro.datasets.digests import RowDigest, planned_source
+from repro.datasets.first_rows import FirstRows
 from repro.progress import Progress
 
 
 def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
     """Write ``qrels.trec``: "query 0 document grade", each pair once; empty where answers decide.
 
-    ``params``: dataset (id), source (a qrels Source as JSON) and identity (of its bytes). Returns the
+    ``params``: dataset (id), source (a qrels Source as JSON) and identity (of its bytes). The inputs
+    ``queries`` and ``corpus`` are given where they are first rows, by which then is judged. Returns the
     numbers of judgements and of judged queries, and the digest of what was written. Raises DataError when
     the source is malformed, not the collection of the papers, or no longer the one that was planned with.
     """
+    named = FirstRows.of(inputs)
     with planned_source(params) as source:
-        judgements = reading.judgements(source)
+        if named is None:
+            judgements = reading.judgements(source)
+        else:
+            judgements = named.judgements(reading.judgement_rows(source, whole=False))
     digest = RowDigest()
     with (out / "qrels.trec").open("w", encoding="utf-8", newline="\n") as file:
         for judgement in judgements:

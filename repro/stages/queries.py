@@ -12,15 +12,16 @@ from repro.progress import Progress
 def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress: Progress) -> dict:
     """Write ``queries.jsonl``: id and text, and answers for an answer set, in the order of the source.
 
-    ``params``: dataset (id), source (a queries Source as JSON) and identity (of its bytes). Returns the
-    number of queries and the digest of what was written. Raises DataError when the source is malformed, not
-    the collection of the papers, or no longer the one that was planned with.
+    ``params``: dataset (id), source (a queries Source as JSON), identity (of its bytes), and first (rows to
+    read) where not all are. Returns the number of queries and the digest of what was written. Raises
+    DataError when the source is malformed, not the collection of the papers, or no longer the one that was
+    planned with.
     """
     with_answers = dataset(params["dataset"]).answers
     digest = RowDigest()
     path = out / "queries.jsonl"
     with planned_source(params) as source, path.open("w", encoding="utf-8", newline="\n") as file:
-        for query in reading.queries(source):
+        for query in reading.queries(source, first=params.get("first")):
             row = {"id": query.id, "text": query.text}
             if with_answers:
                 row["answers"] = list(query.answers)

@@ -33,6 +33,8 @@ class Record:
             of versions that did not say.
         deviation: of the queries' scores around ``measured``, in its unit (n - 1); None where the value is no
             mean over one set of queries, and in records of versions that did not say.
+        scale_facts: what tells a scale of the user's own from another of its name, twelve digits over all
+            that its file says; empty for the suite's scales.
         assumed: whether a conversion took measure and unit from the manifest and nothing proved them.
     """
 
@@ -55,6 +57,7 @@ class Record:
     assumed: bool = False
     collections: list[str] = field(default_factory=list)
     deviation: float | None = None
+    scale_facts: str = ""
 
     @property
     def identity(self) -> tuple[str, str, str]:

@@ -42,7 +42,7 @@ REFUSED = {
     "run --cell costa/1/sparse.deepct/dl19.r1000": "prints '-', which is no measured number",
     "run simlm --table 11": "what is selected has no published number that could be measured",
     "run costa --figure 99": "there is no figure of costa '99'",
-    "run costa --scale huge": "there is no scale 'huge'; known: full, small, ",
+    "run costa --scale huge": "there is no scale 'huge'; known: full, rehearsal, ",
     "run costa --scale tny": r"did you mean 'tiny'",
     "run costa --seeds 1,x": "--seeds takes whole numbers below 2\\*\\*32 separated by commas, not '1,x'",
     "run costa --seeds ,": "--seeds takes",

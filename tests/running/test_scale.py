@@ -71,8 +71,9 @@ def test_a_variation_takes_over_what_it_does_not_say_itself():
 
 def test_an_objective_can_have_its_own_steps_sizes_and_rate():
     from repro.running import scale as module
+    from repro.running.scale_facts import OfObjective
 
-    own = module._Objective(steps=9, replace={"texts_per_batch": 4}, learning_rate={"factor": 2, "most": 1})
+    own = OfObjective(steps=9, replace={"texts_per_batch": 4}, learning_rate={"factor": 2, "most": 1})
     facts = scale("tiny").facts.model_copy(update={"objectives": {"o": own}})
     changed = module.Scale("tiny", facts).rewriter()(TRAINED).params
     assert (changed["max_steps"], changed["epochs"], changed["texts_per_batch"]) == (9, None, 4)
@@ -188,7 +189,7 @@ def test_every_scale_but_full_is_kept_from_being_compared_with_print():
 @pytest.fixture
 def of_a_paper(tmp_path, monkeypatch):
     """The scales where one paper says something of its own objectives."""
-    monkeypatch.setattr("repro.running.scale.papers", lambda: {"made": Paper("made", tmp_path, "made")})
+    monkeypatch.setattr("repro.running.scale_facts.papers", lambda: {"made": Paper("made", tmp_path, "made")})
 
     def call(text):
         (tmp_path / "scales.yaml").write_text(text)
@@ -207,7 +208,7 @@ def test_a_paper_says_what_a_scale_changes_of_its_own_objective(of_a_paper):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("minute: {objectives: {}}", "'minute' is no scale (full, small"),
+        ("minute: {objectives: {}}", "'minute' is no scale (full, rehearsal"),
         ("tiny: {caps: {length: 7}}", "tiny.caps: Extra inputs are not permitted"),
         ("tiny: {objectives: {cross-encoder: {steps: 7}}}", "'cross-encoder' is stated elsewhere at tiny"),
     ],

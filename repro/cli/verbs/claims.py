@@ -4,12 +4,14 @@ from collections import Counter
 
 import click
 
+from repro.cli.options import scale_option
+
 
 @click.command(
     "claims", epilog="\b\nExamples:\n  repro claims PAPER --failing\n  repro claims --scale tiny --json"
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1)
-@click.option("--scale", "scale_name", default="full", show_default=True, help="Whose measurements.")
+@scale_option(help="Whose measurements.")
 @click.option("--failing", is_flag=True, help="Only what the paper itself or our measurements contradict.")
 @click.option("--marks", is_flag=True, help="Every mark and bold number on a line of its own.")
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")

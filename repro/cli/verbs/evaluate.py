@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from repro.cli.options import scale_option
 from repro.errors import UsageError
 from repro.nn.encoder_conventions import CHOICES
 
@@ -39,13 +40,7 @@ Examples:
     help="Between title and text; `pair` makes two segments, `none` leaves titles out.",
 )
 @click.option("--precision", type=click.Choice(CHOICES["precision"]), help="Of encoding; fp32 by default.")
-@click.option(
-    "--scale",
-    "scale_name",
-    default="full",
-    show_default=True,
-    help="small and tiny take other collections in place of the table's.",
-)
+@scale_option(help="small and tiny take other collections in place of the table's.")
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def command(run, dataset, measures, model, query_model, table, columns, scale_name, store, as_json, **chosen):

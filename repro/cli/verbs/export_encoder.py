@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from repro.cli.options import scale_option
+
 
 @click.command(
     "export-encoder",
@@ -15,7 +17,7 @@ Examples:
 )
 @click.argument("what", metavar="CELL|FINGERPRINT")
 @click.option("-o", "--output", required=True, metavar="DIR", help="A directory that is not there, or empty.")
-@click.option("--scale", "scale_name", default="full", show_default=True, help="At which it was measured.")
+@scale_option(help="At which it was measured.")
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Of several; else the paper's own."
 )

@@ -4,6 +4,8 @@ import sys
 
 import click
 
+from repro.cli.options import scale_option
+
 
 @click.command(
     "export-run",
@@ -22,7 +24,7 @@ Examples:
     help="Version of the header; 0.2, the TIREx tracker's proposal, adds the resources that the run took.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Instead of standard output; .gz is packed.")
-@click.option("--scale", "scale_name", default="full", show_default=True, help="Of the cell's record.")
+@scale_option(help="Of the cell's record.")
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
 def command(what, annotate, schema, output, scale_name, store, results):

@@ -5,14 +5,14 @@ import sys
 
 import click
 
+from repro.cli.options import scale_option
 from repro.errors import UsageError
 
 
 @click.command("gc", epilog="\b\nExamples:\n  repro gc\n  repro gc --yes\n  repro gc PAPER --scale tiny")
 @click.argument("names", metavar="[PAPER]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Keep what any paper needs; so it is without names.")
-@click.option(
-    "--scale",
+@scale_option(
     "scales_",
     metavar="SCALE",
     multiple=True,
@@ -43,7 +43,7 @@ def command(names, everything, scales_, keep_days, dry_run, yes, store, results)
     from repro.progress import TerminalProgress
     from repro.running.engines import slurm_jobs
     from repro.running.kept import kept
-    from repro.running.scale import scale, scales
+    from repro.running.scale import known_scales, scale
     from repro.running.workspace import Workspace
     from repro.store.leftovers import leftovers, remove_leftover
 
@@ -51,7 +51,7 @@ def command(names, everything, scales_, keep_days, dry_run, yes, store, results)
     workspace = Workspace.open(store, results)
     chosen = [paper(name) for name in names] or list(papers().values())
     progress = TerminalProgress()
-    needed, notices = kept(chosen, [scale(name) for name in scales_ or scales()], workspace, progress)
+    needed, notices = kept(chosen, [scale(name) for name in scales_ or known_scales()], workspace, progress)
     for notice in notices:
         print(notice, file=sys.stderr)
     with progress.task("what nothing needs"):

@@ -3,6 +3,7 @@
 import click
 
 from repro.cli import completion
+from repro.cli.options import scale_option
 from repro.errors import UsageError
 
 
@@ -15,14 +16,7 @@ Examples:
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @click.option("-o", "--out", metavar="DIR", required=True, help="Where to write them.")
-@click.option(
-    "--scale",
-    "scale_name",
-    default="tiny",
-    show_default=True,
-    shell_complete=completion.scale_names,
-    help="The scale whose measurements stand beside those of full scale.",
-)
+@scale_option(default="tiny", help="The scale whose measurements stand beside those of full scale.")
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE); it may be empty.")
 @click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
 def command(names, out, scale_name, store, results):

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from repro.cli import completion
+from repro.cli.options import scale_option
 from repro.errors import UsageError
 
 
@@ -21,14 +22,7 @@ Examples:
   repro report --readme docs/papers/index.md   bring the table between its markers up to date""",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
-@click.option(
-    "--scale",
-    "scale_names",
-    multiple=True,
-    metavar="NAME",
-    help="Of these scales only.",
-    shell_complete=completion.scale_names,
-)
+@scale_option("scale_names", multiple=True, metavar="NAME", help="Of these scales only.")
 @click.option(
     "-o", "--output", metavar="FILE", help="Where to write; report.html, Markdown to standard output."
 )
@@ -115,11 +109,11 @@ def _page(workspace, selected, scale_names: Sequence[str]) -> str:
 
 def _others(results, selected) -> list[str]:
     """The scales below full at which a selected paper has a record."""
-    from repro.running.scale import scales
+    from repro.running.scale import known_scales
 
     papers = {cell.paper.name for cell in selected}
-    recorded = results.scales("records") - {"full"}
-    return [name for name in scales() if name in recorded and any(results.read(name, p) for p in papers)]
+    recorded = [name for name in known_scales() if name in results.scales("records") - {"full"}]
+    return [name for name in recorded if any(results.read(name, p) for p in papers)]
 
 
 def _made() -> tuple[str, ...]:

@@ -90,6 +90,8 @@ def command(
     rates = _within(plan, store, budget, gpu)
     if dry_run:
         return show_plan(plan, rates, as_json)
+    for note in plan.scale.notes:
+        progress.note(note)
     measured = measure(selection, plan=plan, engine=engine, options=options, progress=progress)
     comparison, outcome = measured.comparison, measured.outcome
     if not as_json and nothing_can_run(comparison, outcome):

@@ -11,6 +11,7 @@ import yaml
 from repro.datasets.catalog import catalog
 from repro.graph import Node, walk
 
+CHARACTERS = 6  # bytes of a word with its space
 TOKENS_PER_WORD = 1.35  # of BERT's vocabulary on English: a guess, not measured
 SPECIAL = 2  # [CLS] and [SEP]
 
@@ -103,15 +104,41 @@ def tokens(mean_words: float, length: int) -> float:
 
 def collection(node: Node) -> str | None:
     """The collection that a node's texts come from."""
-    return next((n.params["dataset"] for n in walk([node]) if n.stage == "corpus"), None)
+    corpus = _corpus(node)
+    return corpus and corpus.params["dataset"]
+
+
+def _corpus(node: Node) -> Node | None:
+    return next((n for n in walk([node]) if n.stage == "corpus"), None)
+
+
+def texts(node: Node) -> int | None:
+    """How many documents a node's texts come from: of their collection, or as many as are read of it."""
+    corpus = _corpus(node)
+    if corpus is None:
+        return None
+    name, first = corpus.params["dataset"], corpus.params.get("first")
+    if first is None:
+        return documents(name)
+    entry = catalog().get(name)
+    parts = entry.parts if entry and entry.parts else (name,)
+    return sum(min(first, documents(part) or first) for part in parts)
+
+
+def text_words(node: Node) -> float | None:
+    """Words of the documents that a node's texts come from; None where nobody counted them."""
+    corpus = _corpus(node)
+    if corpus is None:
+        return None
+    name = corpus.params["dataset"]
+    return texts(node) * words(name) if "first" in corpus.params else all_words(name)
 
 
 def rows(node: Node) -> float | None:
     """Texts of a tokens artefact: documents, or chunks of full length."""
-    source = collection(node)
-    if source is None or node.params["policy"] != "chunk":
-        return documents(source) if source else None
-    whole = all_words(source)
+    if node.params["policy"] != "chunk":
+        return texts(node)
+    whole = text_words(node)
     return None if whole is None else math.ceil(whole * TOKENS_PER_WORD / (node.params["length"] - SPECIAL))
 
 
@@ -122,7 +149,8 @@ def queries(node: Node) -> int | None:
     named = [n.params["dataset"] for stage in ("queries", "qrels") for n in nodes if n.stage == stage]
     counts = entry.counts if named and (entry := catalog().get(named[-1])) else {}
     count = counts.get("queries") or counts.get("qrels")
-    return min([*drawn[: None if count else 1], *([count] if count else [])], default=None)
+    read = [n.params["first"] for n in nodes if n.stage == "queries" and "first" in n.params]
+    return min([*drawn[: None if count else 1], *read, *([count] if count else [])], default=None)
 
 
 def query_words() -> float:

@@ -17,7 +17,6 @@ from repro.running.cost.shapes import Shape
 MASKED = 0.15  # BERT's rate
 NUMBER = 4  # bytes of a float32
 LINE = 45  # bytes of a line of a run, a guess
-CHARACTERS = 6  # bytes of a word with its space
 
 
 @dataclass(frozen=True)
@@ -54,9 +53,15 @@ def work(node: Node) -> Work:
     return _FORMULAS.get(node.stage, lambda _: Work())(node)
 
 
+def trained_steps(node: Node) -> float | None:
+    """Steps of a training; None where nobody counted its examples, and nothing else ends it."""
+    if node.stage == "pretrain":
+        return _steps(node, shapes.rows(node.inputs["tokens"]), node.params["texts_per_batch"])
+    return _steps(node, shapes.queries(node.inputs["training_set"]), node.params["queries_per_batch"])
+
+
 def _pretrain(node: Node) -> Work:
-    model, texts = shapes.shape(node), shapes.rows(node.inputs["tokens"])
-    steps = _steps(node, texts, node.params["texts_per_batch"])
+    model, steps = shapes.shape(node), trained_steps(node)
     stored = model.all_weights * NUMBER
     if steps is None:
         return Work(None, 0.0, stored)
@@ -84,7 +89,7 @@ def _steps(node: Node, examples: float | None, batch: int) -> float | None:
 
 def _finetune(node: Node) -> Work:
     model, p = shapes.shape(node), node.params
-    steps = _steps(node, shapes.queries(node.inputs["training_set"]), p["queries_per_batch"])
+    steps = trained_steps(node)
     stored = model.all_weights * NUMBER
     if steps is None:
         return Work(None, 0.0, stored)
@@ -109,7 +114,7 @@ def _texts(node: Node) -> tuple[float | None, float]:
     if node.params["kind"] == "queries":
         return shapes.queries(source), shapes.tokens(shapes.query_words(), length)
     name = shapes.collection(source)
-    return (shapes.documents(name), shapes.tokens(shapes.words(name), length)) if name else (None, length)
+    return (shapes.texts(source), shapes.tokens(shapes.words(name), length)) if name else (None, length)
 
 
 def _encode(node: Node) -> Work:
@@ -145,9 +150,8 @@ def _search(node: Node) -> Work:
 
 def _text(node: Node) -> Work:
     """The words of a collection, or their tokens."""
-    source = shapes.collection(node)
-    whole = shapes.all_words(source) if source else None
-    bytes_per_word = CHARACTERS if node.stage == "corpus" else shapes.TOKENS_PER_WORD * NUMBER
+    whole = shapes.text_words(node)
+    bytes_per_word = shapes.CHARACTERS if node.stage == "corpus" else shapes.TOKENS_PER_WORD * NUMBER
     return Work(stored=None if whole is None else whole * bytes_per_word)
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import importlib
 import os
-import resource
 import sys
 import time
 import traceback
@@ -15,12 +14,14 @@ from types import MappingProxyType
 from repro import __version__
 from repro.errors import BlockedError, ReproError, StageError
 from repro.graph import Node, walk
+from repro.machine import peak_memory
 from repro.machine.system import launched_rank
 from repro.manifest.papers import bind_papers_package
 from repro.progress import Progress
 from repro.running.course import Course
 from repro.running.description import Place
 from repro.running.description import places as rows_of
+from repro.running.engines.timed_tasks import TimedTasks
 from repro.running.engines.torchrun import build
 from repro.running.plan import Plan
 from repro.running.provenance import made_by
@@ -81,10 +82,12 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
     made = {**made_by(node), "inputs": store.contents(node.parents())}
     stage = importlib.import_module(f"repro.stages.{node.stage}")
     inputs = {name: _paths(value, store) for name, value in node.inputs.items()}
-    started = time.monotonic()
+    started, peak, timed = time.monotonic(), peak_memory.PeakMemory(), TimedTasks(progress)
+    peak_memory.begin_gpu()
     with contextlib.redirect_stdout(sys.stderr):
-        facts = stage.run(dict(node.params), inputs, directory, progress) or {}
-    return {**facts, "seconds": round(time.monotonic() - started, 3), **made, **_circumstances()}
+        facts = stage.run(dict(node.params), inputs, directory, timed) or {}
+    seconds = round(time.monotonic() - started, 3)
+    return {**facts, "seconds": seconds, "tasks": timed.facts, **made, **_circumstances(peak)}
 
 
 def ensure(
@@ -151,10 +154,11 @@ def _paths(value: Node | tuple[Node, ...], store: Store) -> Path | list[Path]:
     return [store.path(n) for n in value] if isinstance(value, tuple) else store.path(value)
 
 
-def _circumstances() -> dict:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB on Linux, of the whole process so far
+def _circumstances(peak: peak_memory.PeakMemory) -> dict:
+    gpu = peak_memory.gpu_bytes()
     return {
         "repro": __version__,
-        "peak_memory_kib": peak,
+        "peak_memory_kib": peak.kib(),
+        **({} if gpu is None else {"peak_gpu_bytes": gpu}),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }

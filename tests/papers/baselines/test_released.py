@@ -91,4 +91,4 @@ def test_cells_of_released_encoders_are_left_to_full_scale():
     for name in scales():
         why = {not_at(cell(identifier), scale(name)) for identifier in ids}
         below = "a released checkpoint is measured at full scale only"
-        assert why == {"" if scale(name).compares_with_paper else below}
+        assert why == {"" if scale(name).has_originals else below}

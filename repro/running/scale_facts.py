@@ -1,0 +1,188 @@
+"""The facts of scales as YAML states them: the suite's own, what papers add to them, and a user's file."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from repro.errors import UsageError
+from repro.graph import canonical
+from repro.manifest import yaml_file
+from repro.manifest.papers import Paper, papers
+from repro.manifest.yaml_file import Strict
+
+Count = Annotated[int, Field(gt=0)]
+NAME = re.compile(r"[a-z][a-z0-9-]*")  # records of a scale lie in a folder of its name
+
+
+class Backbone(Strict):
+    """A backbone that is trained at the scale, in place of the papers' checkpoints."""
+
+    objective: Literal["mlm", "neighbours"] = "mlm"
+    corpus: str
+    vocabulary: int
+    initialise: dict[str, int | float]
+    pretrain: dict[str, float]
+
+
+class Rate(Strict):
+    """A learning rate's factor, and the most that may come of it."""
+
+    factor: float
+    most: float
+
+
+class OfObjective(Strict):
+    """What a scale says of one objective, in place of what it says of the objective's stage."""
+
+    steps: int | None = None
+    replace: dict[str, int] = Field(default_factory=dict)
+    learning_rate: Rate | None = None
+
+
+class First(Strict):
+    """How many rows are taken from each source; None takes all.
+
+    Attributes:
+        documents: of each collection, and of each part of one.
+        queries: of each split.
+        triples: rows of the official negatives, of which there are many for each query.
+        negatives: queries of a file of negatives that several retrievers found.
+    """
+
+    documents: Count | None = None
+    queries: Count | None = None
+    triples: Count | None = None
+    negatives: Count | None = None
+
+
+class _Additions(Strict):
+    objectives: dict[str, OfObjective] = Field(default_factory=dict)
+
+
+class Facts(_Additions):
+    """Everything that is said of a scale; ``scales.yaml`` tells what each entry does."""
+
+    about: str
+    like: str | None = None
+    first: First = First()
+    caps: dict[str, int] = Field(default_factory=dict)
+    replace: dict[str, str | int | None] = Field(default_factory=dict)
+    without_gpu: dict[str, str] = Field(default_factory=dict)
+    steps: dict[str, Count] | Count = Field(default_factory=dict)
+    learning_rate: dict[str, Rate] = Field(default_factory=dict)
+    backbone: Backbone | None = None
+
+    @property
+    def digest(self) -> str:
+        """Twelve hexadecimal digits over all that is said but ``about``."""
+        told = canonical(self.model_dump(exclude={"about"}, exclude_defaults=True))
+        return hashlib.sha256(told.encode()).hexdigest()[:12]
+
+
+class _UsersFacts(Facts):
+    compares: Any = None  # for a sentence that says more than that the key is not known
+
+
+TABLES = ("caps", "replace", "without_gpu", "learning_rate", "objectives")
+
+
+def built_in() -> dict[str, Facts]:
+    """The scales of scales.yaml by name, with what papers say there of their own objectives.
+
+    What a scale takes over from the one it is ``like`` is not yet in it.
+    """
+    facts = yaml_file.read(Path(__file__).with_name("scales.yaml"), dict[str, Facts])
+    for source in papers().values():
+        for name, additions in _additions(source, facts).items():
+            objectives = facts[name].objectives | additions.objectives
+            facts[name] = facts[name].model_copy(update={"objectives": objectives})
+    return facts
+
+
+def of_user(path: Path, known: Mapping[str, Facts]) -> tuple[str, Facts]:
+    """Name and facts of the one scale that a user's file describes.
+
+    Args:
+        known: the facts of the suite's own scales.
+
+    Raises:
+        ManifestError: the file is no such description; begins with file and line.
+        UsageError: it describes none or several scales.
+    """
+    names = ", ".join(known)
+
+    def faults(content: dict[str, _UsersFacts]) -> Iterator[yaml_file.Fault]:
+        for name, facts in content.items():
+            if not NAME.fullmatch(name):
+                yield (name,), f"{name!r} is no name of a scale; take small letters, digits and hyphens"
+            if name in known:
+                yield (name,), f"{name!r} is a scale of the suite's own; give yours another name"
+            if facts.compares is not None:
+                reason = "only the suite's own scale full is compared with the published numbers"
+                yield (name, "compares"), f"{reason}; leave this entry out"
+            if facts.like is not None and facts.like not in known:
+                yield (name, "like"), f"{facts.like!r} is no scale ({names})"
+            yield from _mixed(name, facts, known)
+
+    content = yaml_file.read(path, dict[str, _UsersFacts], faults=faults)
+    if len(content) != 1:
+        described = ", ".join(content) or "none"
+        raise UsageError(f"{path} describes {len(content)} scales ({described}); a file describes one")
+    return next(iter(content.items()))
+
+
+def _mixed(name: str, facts: Facts, known: Mapping[str, Facts]) -> Iterator[yaml_file.Fault]:
+    """Entries of a user's scale that go with the papers' own data where it has stand-ins, or the reverse."""
+    like = facts.like or "full"
+    stands_in = like in known and inherited(like, known).backbone is not None
+    if facts.backbone and not stands_in:
+        reason = "the papers' own data go with their own checkpoints"
+        yield (name, "backbone"), f"{reason}; leave it out, or be like tiny or small"
+    if stands_in and facts.first != First():
+        reason = f"rows are taken from the papers' own data, and {like} has collections of its own"
+        yield (name, "first"), f"{reason}; leave it out, or be like full"
+
+
+def lineage(name: str, facts: Mapping[str, Facts]) -> tuple[str, ...]:
+    """The scale's name, then that of the scale it is like, and so on."""
+    like = facts[name].like
+    return (name,) if like is None else (name, *lineage(like, facts))
+
+
+def inherited(name: str, facts: Mapping[str, Facts]) -> Facts:
+    """A variation: everything of the scale it is like, with its own entries over those."""
+    own = facts[name]
+    if own.like is None:
+        return own
+    like = inherited(own.like, facts)
+    merged: dict[str, Any] = {table: {**getattr(like, table), **getattr(own, table)} for table in TABLES}
+    merged["first"] = like.first.model_copy(update=own.first.model_dump(exclude_unset=True))
+    merged["steps"] = _steps(like.steps, own.steps)
+    return own.model_copy(update={**merged, "backbone": own.backbone or like.backbone})
+
+
+def _steps(like: dict[str, int] | int, own: dict[str, int] | int) -> dict[str, int] | int:
+    if isinstance(own, dict) and isinstance(like, dict):
+        return {**like, **own}
+    return own or like
+
+
+def _additions(source: Paper, facts: Mapping[str, Facts]) -> dict[str, _Additions]:
+    """The scales.yaml of a paper. Raises ManifestError for an unknown scale or a known objective."""
+    path = source.folder / "scales.yaml"
+    if not path.exists():
+        return {}
+
+    def faults(content: dict[str, _Additions]) -> Iterator[yaml_file.Fault]:
+        for name, additions in content.items():
+            if name not in facts:
+                yield (name,), f"{name!r} is no scale ({', '.join(facts)})"
+            for objective in additions.objectives:
+                if name in facts and objective in facts[name].objectives:
+                    yield (name, "objectives", objective), f"{objective!r} is stated elsewhere at {name}"
+
+    return yaml_file.read(path, dict[str, _Additions], faults=faults)

@@ -1,0 +1,144 @@
+"""Scales of a user's own, and the rehearsal, which has the papers' data: what they do to a graph."""
+
+import pytest
+
+from repro.errors import ManifestError, UsageError
+from repro.graph import Node, walk
+from repro.running import scale as module
+from repro.running.scale import known_scales, scale, user_scale, with_scale_of
+from tests.running.test_scale import TRAINED
+
+QRELS = Node("qrels", {"dataset": "msmarco-passage/train/judged"})
+TRIPLES = {"dataset": "msmarco-passage/train/triples-v2", "per_query": 30, "seed": 1}
+TITLED = Node("corpus", {"dataset": "msmarco-passage/rocketqa", "text": "{text}", "untitled": "-"})
+
+
+@pytest.fixture
+def described(tmp_path):
+    def call(text):
+        (tmp_path / "mine.yaml").write_text(text)
+        return user_scale(tmp_path / "mine.yaml")
+
+    return call
+
+
+def stages(node):
+    return {n.stage: n for n in walk([node])}
+
+
+def test_full_data_with_fewer_steps_changes_nothing_but_trainings(described):
+    fewer = described("mine: {about: full data, like: full, steps: 100}").rewriter()(TRAINED)
+    assert (fewer.params["max_steps"], fewer.params["epochs"]) == (100, 6)
+    assert fewer.inputs["tokens"].fingerprint == TRAINED.inputs["tokens"].fingerprint
+    assert {**fewer.params, "max_steps": None} == {**TRAINED.params}
+
+
+def test_a_cap_of_steps_never_lengthens_a_training(described):
+    short = Node("pretrain", {**TRAINED.params, "max_steps": 7}, TRAINED.inputs)
+    assert described("mine: {about: x, steps: 100}").rewriter()(short).params["max_steps"] == 7
+
+
+def test_batches_of_the_papers_stay_unless_they_are_capped(described):
+    assert scale("rehearsal").rewriter()(TRAINED).params["texts_per_batch"] == 64
+    capped = described("mine: {about: x, like: rehearsal, caps: {texts_per_batch: 8}}").rewriter()(TRAINED)
+    assert (capped.params["texts_per_batch"], capped.params["max_steps"]) == (8, 10)
+    first = stages(capped)["corpus"].params["first"]
+    assert first == scale("rehearsal").facts.first.documents
+
+
+def test_a_rehearsal_keeps_checkpoints_official_negatives_and_lengths():
+    official = Node("official_negatives", TRIPLES, {"qrels": QRELS})
+    rehearsed = scale("rehearsal").rewriter()
+    made = stages(rehearsed(Node("finetune", {}, {**TRAINED.inputs, "training_set": official})))
+    assert made["official_negatives"].params == {**TRIPLES, "first": 2_000_000}
+    assert made["backbone"].params == {"name": "bert-base-uncased", "revision": "main"}
+    assert made["backbone"].fingerprint == TRAINED.inputs["model"].fingerprint
+    assert made["tokenize"].params == TRAINED.inputs["tokens"].params
+
+
+def test_judgements_and_negatives_name_the_first_rows_of_the_collection_that_is_read():
+    made = scale("rehearsal").rewriter()
+    graph = Node("mine", {}, {"run": Node("weigh_terms", {}, {"corpus": TITLED}), "qrels": QRELS})
+    titled = stages(made(graph))
+    assert titled["qrels"].inputs["corpus"].params == {**TITLED.params, "first": 20000}
+    assert titled["qrels"].inputs["queries"].params == {**QRELS.params, "first": 500}
+    official = made(Node("official_negatives", TRIPLES))
+    assert official.inputs["queries"].params["dataset"] == "msmarco-passage/train/judged"
+    assert official.inputs["corpus"].params["dataset"] == "msmarco-passage"
+    answers = Node("qrels", {"dataset": "dpr-w100/natural-questions/test"})
+    assert made(answers).inputs == {}
+
+
+def test_no_source_of_another_scale_has_a_limit_in_its_fingerprint():
+    official = Node("official_negatives", TRIPLES, {"qrels": QRELS})
+    assert scale("full").rewriter()(official).fingerprint == official.fingerprint
+    tiny = walk([scale("tiny").rewriter()(official)])
+    assert not any(
+        "first" in node.params or "queries" in node.inputs for node in tiny if node.stage == "qrels"
+    )
+
+
+@pytest.mark.parametrize(("gpus", "precision"), [(None, "fp32"), (["NVIDIA H100"], "fp16")])
+def test_half_precision_is_rehearsed_in_fp32_where_there_is_no_gpu(monkeypatch, gpus, precision):
+    monkeypatch.setattr(module, "_gpus", lambda: gpus)
+    assert scale("rehearsal").rewriter()(TRAINED).params["precision"] == precision
+    assert scale("full").rewriter()(TRAINED).params["precision"] == "fp16"
+
+
+def test_a_variation_of_a_small_scale_has_its_data_and_its_backbone(described):
+    mine = described("mine: {about: x, like: tiny-many, caps: {queries: 50}}")
+    assert mine.dataset("msmarco-passage/train/judged") == "tiny/passage-many/train"
+    assert mine.dataset("wikipedia") == "tiny/text"
+    assert mine.facts.backbone == scale("tiny").facts.backbone
+    assert (mine.facts.caps["queries"], mine.facts.caps["length"]) == (50, 64)
+    assert not mine.has_originals and not mine.compares_with_paper
+
+
+def test_scales_of_one_name_are_told_apart_by_what_they_say(described):
+    first = described("mine: {about: x, steps: 5}")
+    assert first.digest == described("mine: {about: something else, steps: 5}").digest
+    assert first.digest != described("mine: {about: x, steps: 6}").digest
+    assert len(first.digest) == 12 and scale("tiny").digest == ""
+
+
+def test_a_scale_is_known_by_its_name_as_long_as_its_file_is_at_hand(tmp_path):
+    (tmp_path / "mine.yaml").write_text("mine: {about: x, steps: 5}")
+    with with_scale_of(tmp_path / "mine.yaml") as mine:
+        assert scale("mine") == mine and "mine" in known_scales()
+    with pytest.raises(UsageError, match="no scale 'mine'"):
+        scale("mine")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("tiny: {about: x}", 1, "tiny: 'tiny' is a scale of the suite's own; give yours another name"),
+        (
+            "mine:\n  about: x\n  compares: true",
+            3,
+            "mine.compares: only the suite's own scale full is compared",
+        ),
+        ("mine:\n  about: x\n  first:\n    documents: 0", 4, "mine.first.documents: Input should be greater"),
+        ("mine:\n  about: x\n  frist: 3", 3, "mine.frist: Extra inputs are not permitted"),
+        ("mine:\n  about: x\n  like: huge", 3, "mine.like: 'huge' is no scale (full, rehearsal, "),
+        ("mine:\n  about: x\n  like: tiny\n  first: {queries: 3}", 4, "and tiny has collections of its own"),
+        ("my scale: {about: x}", 1, "'my scale' is no name of a scale; take small letters"),
+        ("mine: {}", 1, "mine.about: Field required"),
+    ],
+)
+def test_a_fault_of_a_file_is_one_sentence_with_line_and_field(described, text, line, reason):
+    with pytest.raises(ManifestError) as error:
+        described(text)
+    assert f"mine.yaml:{line}: " in str(error.value) and reason in str(error.value)
+
+
+def test_a_backbone_of_ones_own_goes_with_stand_ins_only(described):
+    backbone = "{corpus: tiny/text, vocabulary: 9, initialise: {}, pretrain: {}}"
+    with pytest.raises(ManifestError, match="the papers' own data go with their own checkpoints"):
+        described(f"mine: {{about: x, backbone: {backbone}}}")
+    assert described(f"mine: {{about: x, like: tiny, backbone: {backbone}}}").facts.backbone.vocabulary == 9
+
+
+def test_a_file_describes_one_scale(described):
+    with pytest.raises(UsageError, match=r"describes 2 scales \(a, b\); a file describes one"):
+        described("a: {about: x}\nb: {about: x}")
