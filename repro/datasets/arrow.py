@@ -6,38 +6,40 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-BATCH = 1000
+from repro.datasets.row_blocks import RowBlocks
+
+BATCH = 1000  # rows of a record batch, as `datasets` writes them
+BLOCK = 20_000  # rows of a block
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], folder: Path) -> int:
     """Write ``rows`` to ``folder`` (what was there is removed) and return how many there were.
 
     ``columns`` maps names to feature types: "string", or ["string"] for lists. An exception of ``rows``
-    passes through unchanged. Then, and when there are no rows, no dataset is left in ``folder``.
+    passes through unchanged. Then, and when there are no rows, no dataset is left in ``folder``. A batch of
+    rows is in memory at a time, and on disk they are there once, as ``RowBlocks`` says.
     """
-    import datasets
-    from datasets.arrow_writer import ArrowWriter
-
-    features = datasets.Features()
-    for name, type in columns.items():
-        is_list = isinstance(type, list)
-        features[name] = datasets.List(datasets.Value(type[0])) if is_list else datasets.Value(type)
     raw = folder.with_name(f"{folder.name}.rows")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(raw, ignore_errors=True)
-    raw.mkdir(parents=True)
-    count = 0
-    with ArrowWriter(path=str(raw / "rows.arrow"), features=features) as writer:
-        iterator = iter(rows)
-        while batch := list(itertools.islice(iterator, BATCH)):
-            writer.write_batch({name: [row[name] for row in batch] for name in columns})
-            count += len(batch)
-        writer.finalize()
-    datasets.disable_progress_bars()
+    blocks = RowBlocks(raw, columns)
+    iterator, firsts = iter(rows), []
+    while head := list(itertools.islice(iterator, BATCH)):
+        firsts.append(BLOCK * len(firsts))
+        block = itertools.chain(head, itertools.islice(iterator, BLOCK - BATCH))
+        blocks.write(firsts[-1], in_batches(block, columns), {})
+    count = blocks.complete(firsts, {}, held=BATCH)
     if count:
-        datasets.Dataset.from_file(str(raw / "rows.arrow")).save_to_disk(str(folder))
+        blocks.join(folder)
     shutil.rmtree(raw)
     return count
+
+
+def in_batches(rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Iterator[dict[str, list]]:
+    """The columns of ``BATCH`` rows at a time."""
+    iterator, names = iter(rows), list(columns)
+    while batch := list(itertools.islice(iterator, BATCH)):
+        yield {name: [row[name] for row in batch] for name in names}
 
 
 def read_rows(artefact: Path):

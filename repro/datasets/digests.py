@@ -105,6 +105,15 @@ def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) 
         raise DataError(f"{names}: changed since it was planned with; run the same command again")
 
 
+def stamps(*paths: Path) -> list[list]:
+    """Name, size, inode and times of files, and of all below folders: what a stage that goes on began with.
+
+    Raises DataError for a file that cannot be read.
+    """
+    below = (sorted(path.rglob("*")) if path.is_dir() else [path] for path in paths)
+    return [[file.name, *_stamp(file)] for files in below for file in files if not file.is_dir()]
+
+
 def file_sha256(path: Path) -> str:
     """sha256 of one file's bytes, as ``sha256sum`` prints it. Raises DataError when it cannot be read."""
     try:

@@ -1,11 +1,13 @@
 """Reads text files, packed or not, line by line with the lines' numbers; all readers here use it."""
 
+import contextlib
 import gzip
 import lzma
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 from repro.errors import DataError
 
@@ -22,21 +24,34 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     damaged, cannot be opened or is not UTF-8, naming line and byte.
     """
     empty = True
+    with unpacked(path) as file:
+        for number, text in texts(file, path):
+            empty = False
+            yield number, text
+    if empty:
+        raise DataError(f"{path}: is empty")
+
+
+@contextlib.contextmanager
+def unpacked(path: Path) -> Iterator[IO[bytes]]:
+    """The bytes of a file; .gz and .xz are unpacked. Raises DataError where it cannot be opened or read."""
     try:
         with OPENERS.get(path.suffix, open)(path, "rb") as file:
-            for number, raw in enumerate(file, 1):
-                if number == 1:
-                    raw = raw.removeprefix(BOM)
-                text = _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), path, number)
-                if text.strip():
-                    empty = False
-                    yield number, text
+            yield file
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path}: the packed file is damaged or cut off: {error}") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if empty:
-        raise DataError(f"{path}: is empty")
+
+
+def texts(raw: Iterable[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, str]]:
+    """Number and text of lines as ``lines`` gives them, of which the first has the number ``first``."""
+    for number, line in enumerate(raw, first):
+        if number == 1:
+            line = line.removeprefix(BOM)
+        text = _decode(line.removesuffix(b"\n").removesuffix(b"\r"), path, number)
+        if text.strip():
+            yield number, text
 
 
 def malformed(path: Path, number: int, reason: str) -> DataError:

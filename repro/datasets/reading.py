@@ -15,6 +15,7 @@ from repro.datasets.catalog import dataset
 from repro.datasets.negative_files import Listed, listed
 from repro.datasets.records import Document, Judgement, Query
 from repro.datasets.source import Source
+from repro.datasets.triple_files import Chunk
 from repro.errors import DataError
 
 T = TypeVar("T")
@@ -70,6 +71,19 @@ def negatives(source: Source, *, scored: bool = False, first: int | None = None)
     return counted(listed(file, scored=scored), source, first=first)
 
 
+def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
+    """What ``use`` makes of the triples, many lines at a time: the number of rows, by which they are counted.
+
+    Raises DataError as ``documents`` does.
+    """
+    count = 0
+    for chunk in triple_files.chunks(source.files[0]):
+        rows = use(chunk)
+        count += rows
+        yield rows
+    check_count(count, source)
+
+
 def counted(records: Iterable[T], source: Source, *, first: int | None = None) -> Iterator[T]:
     """Yield ``records``. Raises DataError at their end unless they are as many as the catalogue states."""
     if first is not None:
@@ -79,6 +93,11 @@ def counted(records: Iterable[T], source: Source, *, first: int | None = None) -
     for record in records:
         count += 1
         yield record
+    check_count(count, source)
+
+
+def check_count(count: int, source: Source) -> None:
+    """Raise DataError unless the catalogue states that many records, or does not say."""
     expected = dataset(source.dataset).counts.get(source.piece)
     if expected is not None and count != expected:
         where = f"{source.files[0]}: " if source.files else ""

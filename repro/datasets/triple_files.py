@@ -1,19 +1,28 @@
 """Reads training triples (query, relevant and irrelevant passage) in the form of MS MARCO's qidpidtriples."""
 
-import heapq
+import io
+import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
-from repro.datasets.lines import checked_id, lines, malformed
+from repro.datasets.lines import checked_id, lines, malformed, texts, unpacked
+from repro.errors import DataError
 
 Triple = tuple[str, str, str]
+COLUMNS = ("query", "positive", "negative")
+CHUNK = 1 << 25  # bytes of text that are parsed together, some 1.4 million rows
+PIECE = 100_000  # rows of a piece
+_PLAIN = bytes([9, 10, *range(33, 127)])  # one tab between columns, and nothing that only looks like one
 
 
 def triples(path: Path) -> Iterator[Triple]:
     """Rows of three ids parted by white space. Raises DataError, with file and line, for any other row."""
-    for number, line in lines(path):
+    return _rows(lines(path), path)
+
+
+def _rows(numbered: Iterable[tuple[int, str]], path: Path) -> Iterator[Triple]:
+    for number, line in numbered:
         fields = line.split()
         if len(fields) != 3:
             raise malformed(path, number, f"has {len(fields)} columns instead of 3: three ids")
@@ -22,39 +31,71 @@ def triples(path: Path) -> Iterator[Triple]:
         yield fields[0], fields[1], fields[2]
 
 
-@dataclass
-class Negatives:
-    """One query's relevant documents in the order of the triples, and a sample of the irrelevant ones."""
+class Chunk(NamedTuple):
+    """Whole lines of a file that follow each other; ``first`` is the number of the first one."""
 
-    positives: dict[str, None] = field(default_factory=dict)
-    kept: list[tuple[bytes, str]] = field(default_factory=list)
+    path: Path
+    first: int
+    text: bytes
 
-    def sample(self, *, without_positives: bool) -> list[str]:
-        """The sampled negatives in random order, with or without those that another row calls relevant."""
-        drawn = [document for _, document in sorted(self.kept, reverse=True)]
-        return [d for d in drawn if d not in self.positives] if without_positives else drawn
+    def table(self):
+        """The rows as a pyarrow table of ``COLUMNS``. Raises DataError as ``triples`` does."""
+        if (table := self._parsed()) is not None:
+            return table
+        numbered = texts(io.BytesIO(self.text), self.path, first=self.first)
+        return Piece(self.first, list(_rows(numbered, self.path))).table()
+
+    def _parsed(self):
+        """The rows as a CSV parser reads them; None where anything is unusual."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        from pyarrow import csv
+
+        if self.text.translate(None, _PLAIN):
+            return None
+        read = csv.ReadOptions(column_names=COLUMNS, use_threads=False, block_size=CHUNK + (1 << 20))
+        parse = csv.ParseOptions(
+            delimiter="\t", quote_char=False, double_quote=False, ignore_empty_lines=False
+        )
+        types = dict.fromkeys(COLUMNS, pa.string())
+        convert = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
+        try:
+            table = csv.read_csv(pa.BufferReader(self.text), read, parse, convert)
+        except pa.ArrowInvalid:
+            return None
+        return None if any(pc.any(pc.equal(table[name], "")).as_py() for name in COLUMNS) else table
 
 
-def sampled(rows: Iterable[Triple], *, per_query: int, seed: int) -> dict[str, Negatives]:
-    """Sample ``per_query`` negatives for each query, in the order in which queries appear.
+class Piece(NamedTuple):
+    """Rows that are in memory already, of which ``first`` is the number of the first one."""
 
-    Kept are those with the largest keyed hash of query and document: a uniform sample without replacement
-    that depends neither on the order of the rows nor on repeated ones, and remembers ``per_query`` ids only.
-    """
-    samples: dict[str, Negatives] = {}
-    key = f"{seed}".encode()
-    for query, positive, negative in rows:
-        entry = samples.get(query)
-        if entry is None:
-            entry = samples[query] = Negatives()
-        entry.positives[positive] = None
-        rank = blake2b(f"{query}\0{negative}".encode(), digest_size=8, key=key).digest()
-        kept = entry.kept  # a heap: its first entry is the one to give way
-        full = len(kept) == per_query
-        if (full and rank < kept[0][0]) or (rank, negative) in kept:
-            continue
-        if full:
-            heapq.heapreplace(kept, (rank, negative))
-        else:
-            heapq.heappush(kept, (rank, negative))
-    return samples
+    first: int
+    rows: list[Triple]
+
+    def table(self):
+        """The rows as a pyarrow table of ``COLUMNS``."""
+        import pyarrow as pa
+
+        columns = list(zip(*self.rows, strict=True)) or [()] * len(COLUMNS)
+        return pa.table([pa.array(column, pa.string()) for column in columns], names=COLUMNS)
+
+
+def pieces(rows: Iterable[Triple]) -> Iterator[Piece]:
+    """Rows as pieces of 100,000."""
+    iterator, first = iter(rows), 1
+    while piece := list(itertools.islice(iterator, PIECE)):
+        yield Piece(first, piece)
+        first += len(piece)
+
+
+def chunks(path: Path) -> Iterator[Chunk]:
+    """The lines of a file, plain or packed, ``CHUNK`` bytes at a time; DataError as of ``triples``."""
+    first, empty = 1, True
+    with unpacked(path) as file:
+        while text := file.read(CHUNK):
+            text += file.readline()
+            empty = False
+            yield Chunk(path, first, text)
+            first += text.count(b"\n")
+    if empty:
+        raise DataError(f"{path}: is empty")

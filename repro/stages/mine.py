@@ -1,15 +1,24 @@
 """Stage ``mine``: hard negatives from a run over training queries."""
 
 import zlib
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from repro.datasets.arrow import IdColumn, read_rows
+from repro.datasets.arrow import IdColumn, in_batches, read_rows
+from repro.datasets.digests import stamps
+from repro.datasets.row_blocks import RowBlocks
 from repro.errors import DataError, UsageError
 from repro.evaluation.qrels import read_qrels, relevant_documents
-from repro.evaluation.rankings import rankings
+from repro.evaluation.rankings import parts, rankings, scattered
 from repro.progress import Progress
+from repro.store.disk import BLOCKS
+
+BLOCK = 1 << 26  # bytes of the run whose queries make a block, and are lost at most when interrupted
+COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
+COUNTS = ("queries", "queries_with_fewer_negatives", "queries_not_in_run", "queries_without_positive")
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -24,44 +33,66 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     With ``random_added``, the negatives are filled up to ``per_query`` + ``random_added`` with passages drawn
     from the input ``corpus``, and shuffled again; a query whose ranking gives fewer gets more random ones.
 
+    Rows are written as they come, in blocks of the queries that begin in the same 64 MiB of the run, by which
+    an interrupted attempt goes on. In memory are the judgements, about 1 kB a judged query, and the rows of
+    one batch: less than 1 GB for half a million queries, however many negatives each of them has.
+
     Raises:
         UsageError: random passages are asked for without a corpus.
         DataError: run or judgements are malformed, or share no query.
     """
-    from datasets import Dataset, Features, Sequence, Value
-
     positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
+    ids = _ids(inputs) if params.get("random_added") else None
+    blocks = RowBlocks(out / BLOCKS, COLUMNS, origin=[params, stamps(*inputs.values())])
+    facts = blocks.completed(out / "arrow")
+    if facts is None:
+        with progress.task("mining", total=len(positives)) as advance:
+            facts = _fill(blocks, params, inputs, positives, ids, advance)
+    blocks.join(out / "arrow")
+    return facts
+
+
+def _fill(blocks: RowBlocks, params: dict, inputs: dict[str, Path], positives, ids, advance) -> dict:
+    """Write the blocks that are not there yet, and return the facts of all together."""
+    run = inputs["run"] / "run.trec"
+    firsts = parts(run, BLOCK)
+    counts, seen = Counter(), set()
+    for first in firsts:
+        if (facts := blocks.kept(first)) is None:
+            facts = {"queries_of_run": [], **dict.fromkeys(COUNTS, 0)}
+            part = rankings(run, first, first + BLOCK)
+            rows = _rows(part, params, positives, ids, facts)
+            blocks.write(first, in_batches(rows, COLUMNS), facts)
+        queries = facts.pop("queries_of_run")
+        if again := next(filter(seen.__contains__, queries), None):
+            raise scattered(run, again)
+        seen.update(queries)
+        counts.update(facts)
+        advance(facts["queries"])
+    if not counts["queries"]:
+        raise DataError(f"{inputs['run']}: no query of the run has a positive in {inputs['qrels']}")
+    missing = sum(map(bool, positives.values())) - counts["queries"]
+    facts = {**dict.fromkeys(COUNTS, 0), **counts, "queries_not_in_run": missing}
+    blocks.complete(firsts, facts, held=0)
+    return facts
+
+
+def _rows(results, params: dict, positives: dict[str, list[str]], ids, facts: dict) -> Iterator[dict]:
+    """The rows of a part of the run; counts them in ``facts``."""
     limits = {name: params[name] for name in ("depth", "per_query", "seed")}
     filled = params["per_query"] + params.get("random_added", 0)
-    ids = _ids(inputs) if params.get("random_added") else None
-    rows = {"query": [], "positives": [], "negatives": []}
-    unjudged = 0
-    with progress.task("mining", total=len(positives)) as advance:
-        for query, ranking, _ in rankings(inputs["run"] / "run.trec"):
-            if not positives.get(query):
-                unjudged += 1
-                continue
-            rows["query"].append(query)
-            rows["positives"].append(positives[query])
-            mined = negatives(query, ranking, positives[query], **limits)
-            if ids is not None:
-                known = {*ranking, *positives[query]}
-                mined = with_random(query, mined, known, ids, count=filled, seed=params["seed"])
-            rows["negatives"].append(mined)
-            advance(1)
-    if not rows["query"]:
-        raise DataError(f"{inputs['run']}: no query of the run has a positive in {inputs['qrels']}")
-    texts = Sequence(Value("string"))
-    features = Features({"query": Value("string"), "positives": texts, "negatives": texts})
-    Dataset.from_dict(rows, features=features).save_to_disk(str(out / "arrow"))
-    few = sum(len(mined) < filled for mined in rows["negatives"])
-    missing = sum(map(bool, positives.values())) - len(rows["query"])
-    return {
-        "queries": len(rows["query"]),
-        "queries_with_fewer_negatives": few,
-        "queries_not_in_run": missing,
-        "queries_without_positive": unjudged,
-    }
+    for query, ranking, _ in results:
+        facts["queries_of_run"].append(query)
+        if not positives.get(query):
+            facts["queries_without_positive"] += 1
+            continue
+        mined = negatives(query, ranking, positives[query], **limits)
+        if ids is not None:
+            known = {*ranking, *positives[query]}
+            mined = with_random(query, mined, known, ids, count=filled, seed=params["seed"])
+        facts["queries"] += 1
+        facts["queries_with_fewer_negatives"] += len(mined) < filled
+        yield {"query": query, "positives": positives[query], "negatives": mined}
 
 
 def negatives(

@@ -1,19 +1,22 @@
 """Stage ``official_negatives``: a training set from a collection's triples, negatives sampled by query."""
 
-from collections.abc import Iterator
+import shutil
 from pathlib import Path
 
 from repro.datasets import reading
-from repro.datasets.arrow import write_rows
+from repro.datasets.arrow import BATCH
 from repro.datasets.catalog import dataset
-from repro.datasets.digests import RowDigest, planned_source
+from repro.datasets.digests import RowDigest, planned_source, stamps
 from repro.datasets.first_rows import FirstRows
-from repro.datasets.triple_files import Triple, sampled
+from repro.datasets.row_blocks import RowBlocks
+from repro.datasets.source import Source
+from repro.datasets.triple_files import pieces
+from repro.datasets.triple_samples import TripleSamples
 from repro.errors import DataError
 from repro.evaluation.qrels import read_qrels, relevant_documents
 from repro.progress import Progress
+from repro.store.disk import BLOCKS
 
-STEP = 100_000  # rows between two steps of the bar: there are 398 million
 COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 
 
@@ -27,38 +30,51 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     With the input ``qrels``, positives are all
     that are judged relevant, and the negatives stay as sampled; without, positives are those of the triples,
     and a negative that another row calls relevant is removed. A query without a positive or a negative is
-    left out. Returns the numbers of queries and negatives and the digest of what was written. Raises
-    DataError when the source is malformed, not the collection of the papers, no longer the one that was
-    planned with, or leaves no query.
+    left out. In memory is what ``TripleSamples`` says, with the judgements; an interrupted attempt goes on
+    behind its last chunk of triples or group of queries.
+
+    Returns the numbers of queries and negatives and the digest of what was written. Raises DataError when
+    the source is malformed, not the collection of the papers, no longer the one that was planned with, or
+    leaves no query.
     """
-    entry, named = dataset(params["dataset"]), FirstRows.of(inputs)
-    task = progress.task(f"reading {entry.id}", params.get("first") or entry.counts.get("triples"))
-    with planned_source(params) as source, task as advance:
-
-        def rows() -> Iterator[Triple]:
-            triples = reading.triples(source, first=params.get("first"))
-            for number, triple in enumerate(named.triples(triples) if named else triples, 1):
-                if number % STEP == 0:
-                    advance(STEP)
-                yield triple
-
-        samples = sampled(rows(), per_query=params["per_query"], seed=params["seed"])
     judged = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
-    digest = RowDigest()
-    negatives = 0
+    origin = [params, stamps(*inputs.values()), stamps(*Source.from_json(params["source"]).files)]
+    blocks = RowBlocks(out / BLOCKS, COLUMNS, origin=origin)
+    facts = blocks.completed(out / "arrow")
+    if facts is None:
+        facts = _fill(blocks, params, judged, FirstRows.of(inputs), progress)
+    blocks.join(out / "arrow")
+    return facts
 
-    def examples() -> Iterator[dict]:
-        nonlocal negatives
-        for query, entry in samples.items():
-            positives = list(entry.positives) if judged is None else judged.get(query, [])
-            sample = entry.sample(without_positives=judged is None)
-            row = {"query": query, "positives": positives, "negatives": sample}
-            if not positives or not sample:
-                continue
-            negatives += len(row["negatives"])
-            digest.add(row)
-            yield row
 
-    if not write_rows(examples(), COLUMNS, out / "arrow"):
+def _fill(blocks: RowBlocks, params: dict, judged, named: FirstRows | None, progress: Progress) -> dict:
+    """Write the blocks that are not there yet, one of a group of queries, and return the facts of all."""
+    entry, folder = dataset(params["dataset"]), blocks.folder / "triples"
+    how = {"per_query": params["per_query"], "seed": params["seed"], "positives": judged is None}
+    samples = TripleSamples(folder, origin=blocks.origin, **how)
+    first = params.get("first")
+    task = progress.task(f"reading {entry.id}", first or entry.counts.get("triples"))
+    with planned_source(params) as source, task as advance:
+        if first or named:
+            triples = reading.triples(source, first=first)
+            added = map(samples.add, pieces(named.triples(triples) if named else triples))
+        else:
+            added = reading.triple_chunks(source, samples.add)
+        for rows in added:
+            advance(rows)
+    digest, negatives = RowDigest(), 0
+    with progress.task("sampling negatives", len(samples.groups())) as advance:
+        for group in samples.groups():
+            if blocks.kept(group) is None:
+                blocks.write(group, samples.rows(group, judged), {})
+            for table in blocks.tables(group):
+                for row in table.to_pylist():
+                    digest.add(row)
+                    negatives += len(row["negatives"])
+            advance(1)
+    if not digest.count:
         raise DataError(f"{entry.id}: the triples leave no query with a negative")
-    return {"queries": digest.count, "negatives": negatives, "digest": digest.hexdigest()}
+    facts = {"queries": digest.count, "negatives": negatives, "digest": digest.hexdigest()}
+    blocks.complete(samples.groups(), facts, held=BATCH)
+    shutil.rmtree(folder)
+    return facts

@@ -1,13 +1,11 @@
-import random
+import gzip
+import lzma
 
 import pytest
 
-from repro.datasets.triple_files import sampled, triples
+from repro.datasets import triple_files
+from repro.datasets.triple_files import chunks, triples
 from repro.errors import DataError
-
-
-def drawn(rows, **how):
-    return {query: entry.sample(without_positives=True) for query, entry in sampled(rows, **how).items()}
 
 
 def test_rows_of_three_ids_are_read_and_others_refused(tmp_path):
@@ -22,36 +20,67 @@ def test_rows_of_three_ids_are_read_and_others_refused(tmp_path):
         list(triples(path))
 
 
-ROWS = [(str(q), f"p{q}", f"n{n}") for q in (2, 1) for n in range(50)]
+@pytest.mark.parametrize("size", [1, 30, 1 << 20])
+@pytest.mark.parametrize("packing", ["", ".gz", ".xz"])
+def test_chunks_have_every_row_once_and_know_their_first_line(tmp_path, monkeypatch, size, packing):
+    monkeypatch.setattr(triple_files, "CHUNK", size)
+    text = "".join(f"{n % 7}\t{n}\tp{n * 3}\n" for n in range(40)) + "1\t2\t3"
+    path = tmp_path / f"triples.tsv{packing}"
+    with {"": open, ".gz": gzip.open, ".xz": lzma.open}[packing](path, "wb") as file:
+        file.write(text.encode())
+    read = list(chunks(path))
+    assert b"".join(chunk.text for chunk in read).decode() == text
+    assert len(read) == {1: 41, 30: 10}.get(size, 1)
+    assert all(text.splitlines()[chunk.first - 1].encode() in chunk.text for chunk in read)
+    rows = [tuple(row.values()) for chunk in read for row in chunk.table().to_pylist()]
+    assert rows == [tuple(line.split("\t")) for line in text.splitlines()] == list(triples(path))
 
 
-def test_the_sample_depends_on_the_seed_alone():
-    first = drawn(ROWS, per_query=7, seed=1)
-    again = drawn(ROWS * 2, per_query=7, seed=1)
-    mixed = random.Random(5).sample(ROWS, len(ROWS))
-    turned = drawn(mixed, per_query=7, seed=1)
-    other = drawn(ROWS, per_query=7, seed=2)
-    assert first == again == turned and list(first) == ["2", "1"]
-    assert first != other and first["1"] != first["2"]
-    assert all(len(set(sample)) == 7 for sample in first.values())
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "\ufeff1\t2\t3\n",
+        "1 2  3\n",
+        "1\t2\t3\r\n",
+        "\n",
+        " \n",
+        "é\tü\t3\n",
+        '"1\t"2"\t3\n',
+        "1\t2\n",
+        "1\t\t3\n",
+        "1\t2\t3\t4\n",
+        "1\t2\x1c4\t3\n",
+        "1\t2\t\ufeff3\n",
+        "1\t2\t3\x00\n",
+        "\t1\t2\t3\n",
+        "1\t2\t\n",
+        "\xa0\n",
+    ],
+)
+@pytest.mark.parametrize("place", [0, 3])
+def test_what_is_unusual_is_read_or_refused_as_line_by_line(tmp_path, monkeypatch, odd, place):
+    monkeypatch.setattr(triple_files, "CHUNK", 12)
+    path, lines = tmp_path / "triples.tsv", [f"1\t{n}\t3\n" for n in range(5)]
+    path.write_bytes("".join([*lines[:place], odd, *lines[place:]]).encode())
+
+    def outcome(read) -> list | str:
+        try:
+            return list(read())
+        except DataError as error:
+            return str(error)
+
+    in_chunks = outcome(lambda: (tuple(row.values()) for c in chunks(path) for row in c.table().to_pylist()))
+    assert in_chunks == outcome(lambda: triples(path))
 
 
-def test_fewer_negatives_than_asked_are_all_kept_in_random_order():
-    found = sampled(ROWS[:5], per_query=30, seed=1)["2"].sample(without_positives=True)
-    assert sorted(found) == [f"n{n}" for n in range(5)] and found != sorted(found)
-
-
-def test_a_relevant_document_of_another_row_is_no_negative():
-    rows = [("1", "a", "b"), ("1", "b", "c")]
-    found = sampled(rows, per_query=5, seed=0)["1"]
-    assert list(found.positives) == ["a", "b"] and found.sample(without_positives=True) == ["c"]
-    assert sorted(found.sample(without_positives=False)) == ["b", "c"]
-
-
-def test_every_negative_is_as_likely_as_any_other():
-    counts = dict.fromkeys((f"n{n}" for n in range(20)), 0)
-    for seed in range(1000):
-        for negative in drawn([("1", "p", n) for n in counts], per_query=5, seed=seed)["1"]:
-            counts[negative] += 1
-    # 1000 draws of 5 from 20: 250 each, standard deviation sqrt(1000 * 1/4 * 3/4) = 13.7
-    assert all(abs(count - 250) < 4 * 13.7 for count in counts.values())
+def test_a_file_that_is_empty_or_cut_off_is_refused(tmp_path):
+    path = tmp_path / "triples.tsv"
+    path.write_bytes(b"")
+    with pytest.raises(DataError, match="is empty"):
+        list(chunks(path))
+    packed = tmp_path / "triples.tsv.gz"
+    packed.write_bytes(gzip.compress(b"1\t2\t3\n" * 1000)[:-9])
+    with pytest.raises(DataError, match="damaged or cut off"):
+        list(chunks(packed))
+    with pytest.raises(DataError, match="cannot be read"):
+        list(chunks(tmp_path / "other.tsv"))

@@ -6,8 +6,13 @@ import pytest
 from datasets import Dataset, load_from_disk
 
 from repro.errors import DataError, UsageError
+from repro.evaluation.qrels import read_qrels, relevant_documents
+from repro.evaluation.rankings import rankings
 from repro.stages import mine
-from repro.stages.mine import negatives, with_random
+from repro.stages.mine import COLUMNS, negatives, with_random
+from tests.bounded_memory import peak_growth
+from tests.datasets.rows_at_once import check_equal_files, write_from_memory
+from tests.stages.killed_between_blocks import check_killed_between_blocks
 
 RANKING = [f"d{rank}" for rank in range(300)]
 
@@ -140,3 +145,69 @@ def test_random_passages_need_a_corpus(inputs, tmp_path, progress):
     write(inputs, [("q1", RANKING)], [("q1", "d3", 1)])
     with pytest.raises(UsageError, match="drawn from a corpus"):
         mined(inputs, tmp_path, progress, random_added=10)
+
+
+LIMITS = {"depth": 200, "per_query": 30, "seed": 42}
+
+
+def many(inputs, queries, depth):
+    """Rankings of ``depth`` passages; every tenth query has no positive."""
+    ranking = [f"d{number}" for number in range(depth)]
+    run = [(f"q{n}", ranking[n % 50 :]) for n in range(queries)]
+    write(inputs, run, [(f"q{n}", f"d{50 + n % 9}", int(n % 10 > 0)) for n in range(queries)])
+
+
+def plainly(inputs, corpus=None, added=0):
+    """The rows of a training set, each run through the functions of its own."""
+    positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
+    for query, ranking, _ in rankings(inputs["run"] / "run.trec"):
+        if wanted := positives[query]:
+            found = negatives(query, ranking, wanted, **LIMITS)
+            if added:
+                found = with_random(query, found, {*ranking, *wanted}, corpus, count=30 + added, seed=42)
+            yield {"query": query, "positives": wanted, "negatives": found}
+
+
+@pytest.mark.parametrize("added", [0, 5])
+def test_blocks_of_queries_have_the_bytes_of_all_in_memory(inputs, tmp_path, progress, monkeypatch, added):
+    monkeypatch.setattr(mine, "BLOCK", 30_000)
+    monkeypatch.setattr("datasets.config.MAX_SHARD_SIZE", "50KB")
+    many(inputs, 400, 70)
+    passages = [f"d{number}" for number in range(200)]
+    inputs |= {"corpus": save_corpus(tmp_path / "corpus", passages)} if added else {}
+    _, facts = mined(inputs, tmp_path, progress, random_added=added)
+    write_from_memory(plainly(inputs, passages, added), COLUMNS, tmp_path / "at once")
+    assert check_equal_files(tmp_path / "arrow", tmp_path / "at once") > 1
+    assert facts["queries"] == 360 and facts["queries_without_positive"] == 40
+    assert len(list((tmp_path / "blocks").glob("*0.json"))) > 10
+
+
+def test_killed_between_blocks_it_goes_on_to_the_same_bytes(inputs, tmp_path, monkeypatch):
+    monkeypatch.setattr(mine, "BLOCK", 30_000)
+    many(inputs, 100, 70)
+    check_killed_between_blocks(mine, LIMITS, inputs, tmp_path)
+
+
+def test_blocks_of_another_run_are_made_anew(inputs, tmp_path, progress):
+    many(inputs, 20, 60)
+    before, _ = mined(inputs, tmp_path, progress)
+    many(inputs, 20, 55)
+    after, _ = mined(inputs, tmp_path, progress)
+    assert before["q1"] != after["q1"] == mined(inputs, inputs["qrels"], progress)[0]["q1"]
+
+
+def test_a_query_in_two_blocks_is_a_data_error(inputs, tmp_path, progress, monkeypatch):
+    monkeypatch.setattr(mine, "BLOCK", 10)
+    write(inputs, [("q1", RANKING[:2]), ("q2", RANKING[:2]), ("q1", RANKING[:2])], [("q1", "d1", 1)])
+    with pytest.raises(DataError, match="'q1' do not stand together"):
+        mined(inputs, tmp_path, progress)
+
+
+def test_memory_does_not_grow_with_the_negatives(inputs, tmp_path, progress, monkeypatch):
+    monkeypatch.setattr(mine, "BLOCK", 1 << 20)
+    many(inputs, 1000, 300)
+    mined(inputs, inputs["qrels"], progress)  # what the libraries load for the first time
+    params = LIMITS | {"per_query": 200}
+    grown = peak_growth(lambda: mine.run(params, inputs, tmp_path, progress))
+    assert sum(map(len, load_from_disk(str(tmp_path / "arrow"))["negatives"])) == 180_000
+    assert grown < 24_000_000  # a list of all takes 203 bytes a negative: 36 MB
