@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from repro.cli.plans import GB
+from repro.cli.plan_summary import GB
 from repro.judging.compared import Compared, Comparison
 from repro.running.cost.estimate import Estimate, estimate
 from repro.running.cost.throughput import throughput

@@ -9,6 +9,7 @@ import click
 from repro.api.selection import select
 from repro.cli import completion
 from repro.errors import UsageError
+from repro.machine.sizes import bytes_of
 from repro.manifest.cells import cell
 from repro.manifest.papers import papers
 from repro.running.scale import with_scale_of
@@ -122,6 +123,32 @@ def selecting(function: Callable, *, by_default_all: bool = False) -> Callable:
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)
     return wrapped
+
+
+def discarding(function: Callable) -> Callable:
+    """Give a command the options on the disk that a run takes; ``discard`` is a tuple, ``max_disk`` bytes."""
+    function = click.option(
+        "--max-disk",
+        metavar="SIZE",
+        callback=_size,
+        help="The most that the store may take, as 900GB or 1TB; what does not fit is not begun.",
+    )(function)
+    return click.option(
+        "--discard",
+        metavar="KINDS",
+        default="",
+        callback=lambda ctx, option, text: tuple(filter(None, (part.strip() for part in text.split(",")))),
+        help="Remove what nothing selected reads any more: vectors, runs (of training queries), tokens,"
+        " indexes, separated by commas. It is made again when something asks for it.",
+    )(function)
+
+
+def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | None:
+    if text is None:
+        return None
+    if (size := bytes_of(text)) is None:
+        raise UsageError(f"--max-disk is {text!r}, which is no size; write it like 900GB or 1.5TB")
+    return size
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:

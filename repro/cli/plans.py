@@ -1,68 +1,62 @@
-"""A plan and its cost on the terminal."""
+"""A plan and its cost on the terminal: a summary, then a line a node, stage, table or row."""
 
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 
+from repro.cli.plan_summary import GB, show_summary
 from repro.cli.printing import emit_json, say, table
 from repro.graph import Node
 from repro.running.cost.estimate import Estimate, estimate
 from repro.running.description import describe
+from repro.running.discarding import discarded_stages
 from repro.stage_table import STAGES
 
-GB = 1e9
 STATES = ("stored", "damaged", "partial", "missing", "blocked")
+GROUPS = ("stage", "table", "row")
 
 
-def show_plan(plan, rates, as_json: bool, *, summary: bool = False) -> int:
+def show_plan(
+    plan,
+    rates,
+    as_json: bool,
+    *,
+    root: Path,
+    by: str | None = None,
+    discard: Sequence[str] = (),
+    max_disk: int | None = None,
+) -> int:
     """Print a plan that has looked at a store; exit status 4 when something is blocked.
 
     Args:
         rates: a Throughput that hours follow from, or None.
-        summary: count the nodes of each stage instead of listing them, and say in a line what is lacking.
+        root: of the store.
+        by: count by ``stage``, ``table`` or ``row`` instead of listing the nodes.
+        discard, max_disk: as a run would have them.
     """
-    needed = {node.fingerprint for node in plan.needed()}
-    rows = [_row(plan, node, needed=node.fingerprint in needed) for node in plan.nodes]
+    cost = estimate(plan, rates)
+    needed = {node.fingerprint for node in cost.nodes}
+    rows = [_row(plan, cost, node, needed=node.fingerprint in needed) for node in plan.nodes]
     if as_json:
         emit_json(rows)
     else:
         for note in plan.scale.notes:
             say(note)
-        (_count if summary else _list_nodes)(plan, rows)
-        _print_totals(plan, rows)
-        show_cost(estimate(plan, rates))
+        show_summary(cost, rows, root, discard=discard, max_disk=max_disk)
+        print()
+        if any(STAGES[node.stage].heavy for node in cost.nodes):
+            _papers(cost)
+        if by is None:
+            _list_nodes(rows)
+        elif by == "stage":
+            _by_stage(cost, rows)
+        else:
+            _by_place(cost, by, discard)
     return 4 if any(r["state"] == "blocked" for r in rows) else 0
 
 
-def _list_nodes(plan, rows: list[dict]) -> None:
-    shown = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
-    _list(f"{len(plan.measurements)} measurements at scale {plan.scale.name}", shown)
-    for text in dict.fromkeys(f"{o['cause']}; {o['remedy']}" for r in rows for o in r["blocked"]):
-        say(f"blocked: {text}")
-
-
-def _count(plan, rows: list[dict]) -> None:
-    """The nodes of each stage by state, then all that is lacking in one line."""
-    from repro.cli.obstacles import together
-    from repro.running.lacks import lacks_of
-
-    states = [state for state in STATES if any(r["state"] == state for r in rows)]
-    counts = Counter((r["stage"], r["state"]) for r in rows)
-    lines = [[stage, *(str(counts[stage, s] or "") for s in states)] for stage in dict(counts.keys())]
-    title = f"{len(plan.measurements)} measurements at scale {plan.scale.name}"
-    table(title, ["stage", *states], lines, right=range(1, len(states) + 1))
-    if names := lacks_of(plan).names:
-        say(f"lacking: {together(names)}")
-
-
-def _print_totals(plan, rows: list[dict]) -> None:
-    unplanned = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
-    print(
-        f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, "
-        f"{sum(r['needed'] for r in rows)} to run; {unplanned} cells have no recipe yet"
-    )
-
-
-def _row(plan, node: Node, *, needed: bool) -> dict:
-    obstacles, state = plan.obstacles(node), plan.states[node.fingerprint]
+def _row(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
+    obstacles, state, work = plan.obstacles(node), plan.states[node.fingerprint], cost.work_of(node)
     return {
         "stage": node.stage,
         "fingerprint": node.fingerprint,
@@ -71,48 +65,63 @@ def _row(plan, node: Node, *, needed: bool) -> dict:
         "needed": needed,
         "params": dict(node.params),
         "blocked": [{"cause": o.cause, "remedy": o.remedy} for o in obstacles],
+        "hours": cost.throughput and cost.throughput.hours(work),
+        "core_seconds": work.core_seconds,
+        "bytes": work.stored,
+        "bytes_beside": work.beside,
     }
 
 
-def _list(title: str, rows: list[list[str]]) -> None:
+def _list_nodes(rows: list[dict]) -> None:
     """A line a node in columns: there are thousands, and a table that measures cells would take long."""
     head = ["state", "node", "blocked by"]
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(2)]
-    lines = [f" {row[0]:{widths[0]}}   {row[1]:{widths[1]}}   {row[2]}".rstrip() for row in [head, *rows]]
-    print("\n".join([title, "", lines[0], f" {'─' * (sum(widths) + 3 + len(head[2]))}", *lines[1:], ""]))
+    shown = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
+    widths = [max(len(row[i]) for row in [head, *shown]) for i in range(2)]
+    lines = [f" {row[0]:{widths[0]}}   {row[1]:{widths[1]}}   {row[2]}".rstrip() for row in [head, *shown]]
+    print("\n".join([lines[0], f" {'─' * (sum(widths) + 3 + len(head[2]))}", *lines[1:], ""]))
+    for text in dict.fromkeys(f"{o['cause']}; {o['remedy']}" for r in rows for o in r["blocked"]):
+        say(f"blocked: {text}")
 
 
-def show_cost(cost: Estimate) -> None:
-    """Downloads, disk and hours of what is missing, then a line a paper beside what it says itself."""
-    if not cost.nodes:
-        return
-    print(_downloads(cost))
-    print(f"disk: about {cost.stored / GB:,.1f} GB of artefacts to come")
-    print(_work(cost))
-    if cost.uncounted:
-        stages = ", ".join(dict.fromkeys(node.stage for node in cost.uncounted))
-        print(f"not estimated, for want of a count of their texts: {len(cost.uncounted)} of {stages}")
-    if any(STAGES[node.stage].heavy for node in cost.nodes):
-        _papers(cost)
+def _by_stage(cost: Estimate, rows: list[dict]) -> None:
+    """The nodes of each stage by state, and what those that are to run take."""
+    states = [state for state in STATES if any(r["state"] == state for r in rows)]
+    counts = Counter((r["stage"], r["state"]) for r in rows)
+    lines = []
+    for stage in dict(counts.keys()):
+        nodes = [node for node in cost.nodes if node.stage == stage]
+        lines.append([stage, *(str(counts[stage, s] or "") for s in states), *_amounts(cost, nodes)])
+    head = ["stage", *states, *_units(cost)]
+    table("by stage, with what is to run", head, lines, right=range(1, len(head)))
 
 
-def _downloads(cost: Estimate) -> str:
-    known = [size for size in cost.downloads.values() if size]
-    unknown = len(cost.downloads) - len(known)
-    parts = [f"{sum(known) / GB:,.1f} GB in {len(known)} archives"] if known else []
-    parts += [f"{unknown} collections of unknown size"] if unknown else []
-    parts += [f"{len(cost.checkpoints)} checkpoints"] if cost.checkpoints else []
-    return f"to download: {', '.join(parts) or 'nothing'}"
+def _by_place(cost: Estimate, by: str, discard: Sequence[str]) -> None:
+    """What each table or row takes by itself; what they share is in each."""
+    lines, stages = [], discarded_stages(discard)
+    for place, part in cost.plan.parts(by).items():
+        alone = estimate(part, cost.throughput)
+        blocked = sum(bool(part.obstacles(node)) for node in alone.nodes)
+        level = alone.fullest(stages)
+        peak = f"{level.during / GB:,.1f}" if level else ""
+        counts = [str(len(part.nodes)), str(len(alone.nodes) or ""), str(blocked or "")]
+        lines.append([place, *counts, *_amounts(alone, alone.nodes), peak])
+    head = [by, "nodes", "to run", "blocked", *_units(cost), "peak GB"]
+    table(f"by {by}, what they share in each", head, lines, right=range(1, len(head)))
 
 
-def _work(cost: Estimate) -> str:
-    work, rates = f"work: about {cost.operations:.2g} FLOP", cost.throughput
-    if rates is None:
-        return f"{work}; for hours, `repro calibrate` measures this machine, or name a GPU with --gpu"
-    return f"{work}, {cost.hours(cost.nodes):,.1f} {rates.unit} hours ({rates.basis})"
+def _units(cost: Estimate) -> list[str]:
+    return [f"{cost.throughput.unit} hours" if cost.throughput else "FLOP", "core hours", "GB"]
+
+
+def _amounts(cost: Estimate, nodes: list[Node]) -> list[str]:
+    if not nodes:
+        return ["", "", ""]
+    stored = sum(cost.work_of(node).stored or 0 for node in nodes) / GB
+    return [_amount(cost, nodes), f"{cost.core_hours(nodes):,.1f}", f"{stored:,.1f}"]
 
 
 def _papers(cost: Estimate) -> None:
+    """A line a paper, beside what it says of its own cost."""
     from repro.manifest.papers import paper
     from repro.running.cost.stated import stated
 

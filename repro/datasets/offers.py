@@ -33,10 +33,26 @@ def _count(things: list[str], name: str) -> str:
     return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
+def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
+    """The downloads of collections -> bytes, None where unknown; an archive that several share is there once.
+
+    A split without a size of its own comes in its corpus' archive; what nobody gives out is no download.
+    """
+    singles = [
+        entry for id in collections for entry in _single(id) if entry.source not in ("none", "embedded")
+    ]
+    sizes = {entry.id: entry.size or _of_corpus(entry) for entry in singles}
+    return {size or id: size for id, size in sizes.items()}
+
+
+def _of_corpus(entry: Dataset) -> int | None:
+    return dataset(entry.corpus_id).size if entry.source == "ir_datasets" else None
+
+
 def _size(collections: list[str]) -> str:
-    archives = {entry.size or entry.id: entry.size for id in collections for entry in _single(id)}
-    known = [size for size in archives.values() if size]
-    unknown = len(archives) - len(known)
+    sizes = archives(collections)
+    known = [size for size in sizes.values() if size]
+    unknown = len(sizes) - len(known)
     if not known:
         return "size unknown"
     return describe_size(sum(known)) + (f", and {unknown} of unknown size" if unknown else "")

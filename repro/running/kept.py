@@ -1,26 +1,42 @@
 """Fingerprints that a manifest, a record or a test between rows still needs: what `repro gc` keeps."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from repro.errors import UsageError
-from repro.graph import canonical
+from repro.graph import Node, canonical
 from repro.manifest.cells import exhibits, numeric_cells, select
 from repro.manifest.papers import Paper
 from repro.progress import Progress
+from repro.running.discarding import DISCARDABLE
 from repro.running.plan import Plan, plan
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
 from repro.stage_table import STAGES
+from repro.store import Store, notes
 from repro.store.lineage import Lineage
 from repro.store.results import Record
 
 
-def kept(
-    papers: list[Paper], scales: list[Scale], workspace: Workspace, progress: Progress
-) -> tuple[set[str], list[str]]:
-    """Fingerprints to keep for these papers at these scales, and sentences about what could not be told.
+@dataclass(frozen=True)
+class Kept:
+    """What papers need at some scales.
+
+    Attributes:
+        fingerprints: to be kept.
+        notices: sentences about what could not be told.
+        plans: of all cells and exhibits, and of what lies behind records otherwise.
+    """
+
+    fingerprints: set[str]
+    notices: list[str]
+    plans: list[Plan]
+
+
+def kept(papers: list[Paper], scales: list[Scale], workspace: Workspace, progress: Progress) -> Kept:
+    """Fingerprints to keep for these papers at these scales.
 
     Kept are the nodes of every cell and exhibit with the readings' defaults and the data at hand; what
     lies behind a record, with its own seed and readings; what was made from data or checkpoints that a
@@ -50,7 +66,28 @@ def kept(
     if unidentified:
         notices.append(f"{len(unidentified)} artefacts stay: what they were made from is not at hand")
     needed |= unidentified
-    return needed | lineage.tests_between(needed), notices
+    return Kept(needed | lineage.tests_between(needed), notices, plans)
+
+
+def finished(plans: Iterable[Plan], store: Store, *, keep_days: float) -> list[Node]:
+    """Stored vectors that nothing which plans still have to run is made from, and nothing asked for lately.
+
+    Asked for is what a run noted within ``keep_days`` and has not stored.
+    """
+    lineage, vectors, read = Lineage(store.root), {}, set()
+    for each in plans:
+        each.look(store)
+        read |= {parent.fingerprint for node in each.needed() for parent in node.parents()}
+        vectors |= {
+            node.fingerprint: node
+            for node in each.nodes
+            if node.stage in DISCARDABLE["vectors"] and each.states[node.fingerprint] == "stored"
+        }
+        read |= {end.fingerprint for end in each.ends}
+    stored = lineage.stored()
+    for note in notes.asked_since(store.root, days=keep_days):
+        read.update(() if note in stored else lineage.inputs(note))
+    return [node for fingerprint, node in vectors.items() if fingerprint not in read]
 
 
 def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:

@@ -46,6 +46,21 @@ class Plan:
         of_table = [m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == (paper, table)]
         return replace(self, measurements=of_table)
 
+    def parts(self, by: str) -> dict[str, Plan]:
+        """The plan of each ``table`` (``paper/table``) or ``row`` (``paper/table/row``) alone, in order."""
+        measured: dict[str, list[Measurement]] = {}
+        for m in self.measurements:
+            place = m.cell.id.rpartition("/")[0]
+            measured.setdefault(place.rpartition("/")[0] if by == "table" else place, []).append(m)
+        shown: dict[str, dict[Shown, Node]] = {}
+        for item, node in self.exhibits.items():
+            place = f"{item.paper.name}/{item.owner}" if by == "table" else item.id
+            shown.setdefault(place, {})[item] = node
+        return {
+            place: replace(self, measurements=measured.get(place, []), exhibits=shown.get(place, {}))
+            for place in dict.fromkeys([*measured, *shown])
+        }
+
     @property
     def ends(self) -> list[Node]:
         """The nodes that cells and exhibits are measured or shown by; all others are below them."""

@@ -1,15 +1,20 @@
 """The rules of every engine: which nodes are to run, what holds one back, what became of them."""
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from repro.errors import BlockedError, ReproError, StoreError, UsageError
 from repro.graph import Node, walk
 from repro.progress import Progress
+from repro.running.discarding import Consumers, discarded_stages, readers_first
+from repro.running.engines import slurm_jobs
 from repro.running.engines.site import Site
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
-from repro.store import Store, damage
+from repro.running.room import Room
+from repro.store import Store, damage, underway
+from repro.store.lineage import Lineage
 
 # What these make costs little, and what they are made from is at hand when they are asked for.
 MADE_AGAIN = ("compare", "imported_run")
@@ -24,16 +29,21 @@ class Options:
         jobs: stages at once, of the engine local; None for as many as fit.
         gpus_per_stage: of a training or an encoding of the engine local, which is then as many processes.
         site: what stages ask of Slurm.
+        discard: kinds of artefacts that go when nothing of the plan reads them any more.
+        max_disk: bytes that the store may have; None for as many as its file system.
 
-    Raises UsageError when ``jobs`` is below 1.
+    Raises UsageError when ``jobs`` is below 1, or for a kind that there is not.
     """
 
     rebuild: bool = False
     jobs: int | None = None
     gpus_per_stage: int = 1
     site: Site = field(default_factory=Site)
+    discard: tuple[str, ...] = ()
+    max_disk: int | None = None
 
     def __post_init__(self):
+        discarded_stages(self.discard)
         if self.jobs is not None and self.jobs < 1:
             raise UsageError(f"--jobs is {self.jobs}; give the number of stages to run at once, 1 or more")
 
@@ -79,6 +89,35 @@ def prepare(ends: Iterable[Node], store: Store, *, rebuild: bool) -> list[Node]:
     states = {node.fingerprint: _state(node, store, rebuild) for node in nodes}
     store.remember(nodes)  # stored ones too: a child reads the notes of its inputs
     return walk(ends, until=lambda node: states[node.fingerprint] == "stored")
+
+
+@contextlib.contextmanager
+def prepared(
+    ends: Iterable[Node], store: Store, progress: Progress, options: Options
+) -> Iterator[tuple[list[Node], Room]]:
+    """The nodes to run as ``prepare`` has them, and the room that they have on the disk.
+
+    While the block lasts, other processes know what this one waits for. What an artefact that goes is read by
+    comes right after it. Raises StoreError as ``prepare`` does.
+    """
+    ends = list(ends)
+    stages, nodes = discarded_stages(options.discard), walk(ends)
+    with contextlib.ExitStack() as stack:
+        with underway.one_at_a_time(store.root):
+            needed = prepare(ends, store, rebuild=options.rebuild)
+            announcement = stack.enter_context(underway.announced(store.root, needed))
+        stored = {n.fingerprint for n in nodes if n.stage in stages and store.state(n) == "stored"}
+        consumers = Consumers(ends, nodes, needed, stored, stages)
+        how = {"announcement": announcement, "most": options.max_disk}
+        room = Room(consumers, store, progress, **how, waiting=_queued(store) if stages else ())
+        room.let_go()
+        yield readers_first(needed, stages), room
+
+
+def _queued(store: Store) -> set[str]:
+    """Fingerprints of what jobs in Slurm's queue are to read."""
+    lineage = Lineage(store.root)
+    return {read for job in slurm_jobs.waiting(store) for read in lineage.inputs(job)}
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome) -> bool:

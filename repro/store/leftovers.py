@@ -46,7 +46,7 @@ def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Lefto
     Imported runs stay, since nothing here can make them again; so do logs that say something, and whatever
     is not the store's.
     """
-    building = _building(store)
+    building = being_built(store.root)
     before = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
     planned = {path.stem for path in notes.files(store.root) if _newest(path) > before}
     kept = Lineage(store.root).below(needed | building | planned)  # work on a plan may not have begun
@@ -62,8 +62,8 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
         if not item.stage:
             item.path.unlink()
             return True
-        with _hold(store, item) as held:
-            others = _building(store) - {item.fingerprint}
+        with hold(store, item) as held:
+            others = being_built(store.root) - {item.fingerprint}
             free = held and item.fingerprint not in Lineage(store.root).below(others)
             if free:
                 remove(item.path)
@@ -74,14 +74,14 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
 def remove_damaged(store: Store, path: Path) -> bool:
     """Remove an artefact that is damaged, unless a process holds its lock; returns whether it is gone."""
     item = Leftover("artefact", path, path.parent.name, path.name, 0)
-    with translated(store.root), _hold(store, item) as held:
+    with translated(store.root), hold(store, item) as held:
         if held and os.path.lexists(path) and damage(path):  # it may have been built again since
             remove(path)
         return held
 
 
 @contextlib.contextmanager
-def _hold(store: Store, item: Leftover) -> Iterator[bool]:
+def hold(store: Store, item: Leftover) -> Iterator[bool]:
     """Hold the lock of what an item belongs to if nobody else does, and take its file away with it."""
     from filelock import FileLock, Timeout
 
@@ -141,12 +141,12 @@ def _logs(store: Store, building: set[str]) -> Iterator[Leftover]:
             yield Leftover("log", path, "", name[1], 0)
 
 
-def _building(store: Store) -> set[str]:
+def being_built(root: Path) -> set[str]:
     """Fingerprints whose locks are held. Looking writes nothing, and a lock is had for a moment at most."""
     import fcntl
 
     held = set()
-    for path in store.root.glob("locks/*.lock"):
+    for path in root.glob("locks/*.lock"):
         name = _LOCK.fullmatch(path.name)
         if not name:
             continue

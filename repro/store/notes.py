@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from repro.graph import Node
 from repro.stage_table import STAGES
 from repro.store.disk import created, opened, sync, translated
 
+DAY = 24 * 60 * 60
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
@@ -31,6 +33,17 @@ def files(root: Path) -> Iterator[Path]:
     """The notes of all users, and what writers that were killed left beside them."""
     for folder in folders(root):
         yield from sorted(path for path in folder.glob("*") if path.is_file())
+
+
+def asked_since(root: Path, *, days: float) -> set[str]:
+    """Fingerprints of nodes that a run asked for within so many days."""
+    before = time.time() - days * DAY
+    asked = set()
+    for path in files(root):
+        with contextlib.suppress(FileNotFoundError):
+            if path.lstat().st_mtime > before and FINGERPRINT.fullmatch(path.stem):
+                asked.add(path.stem)
+    return asked
 
 
 def remember(root: Path, nodes: Iterable[Node]) -> None:

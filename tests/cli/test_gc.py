@@ -165,3 +165,33 @@ def test_it_shows_how_far_it_has_come(repro, monkeypatch, folders):
     monkeypatch.setattr("repro.progress.TerminalProgress", Noted)
     assert repro("gc", "costa", "--scale", "tiny", "--scale", "smoke").status == 0
     assert tasks == {"what the papers need": [2, 2], "what nothing needs": [None, 0]}
+
+
+def test_an_index_that_a_run_let_go_of_leaves_the_cell_as_it_was_measured(repro, measured):
+    line = ("--cell", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny")
+    before = repro("compare", *line, "--json").json
+    said = repro("run", *line, "--discard", "indexes", "--json")
+    assert said.status == 0 and "discarded: lucene_index on tiny/passage" in said.err
+    assert not list((measured / "store/lucene_index").iterdir())
+    assert {(n["needed"], n["state"]) for n in repro("plan", *line, "--json").json} == {
+        (False, "stored"),
+        (False, "missing"),
+    }
+    assert repro("run", *line).err.count("0 run now") == 1
+    assert repro("compare", *line, "--json").json == before
+    assert repro("verify").out.startswith("5 artefacts read, 0 damaged\n")
+    for verb in (("audit", "costa"), ("status", *line), ("gc", *TINY)):
+        said = repro(*verb)
+        assert said.status == 0 and "damaged" not in said.out + said.err, said
+
+
+def test_vectors_of_finished_rows_could_go_whatever_their_age(repro, measured, monkeypatch):
+    vectors = Node("encode", {"kind": "passages"}, {})
+    store = Store(measured / "store")
+    path = store.build(vectors, lambda out: (out / "x").write_bytes(b"0" * 100), waiting=lambda: None)
+    monkeypatch.setattr("repro.running.kept.finished", lambda *args, **options: [vectors])
+    said = repro("gc", "costa", "--scale", "tiny", "--finished")
+    assert f"vectors: encode/{vectors.fingerprint[:12]}, " in said.out and path.exists()
+    assert "1 could go, " in said.out and said.out.endswith("add --yes to remove them\n")
+    said = repro("gc", "costa", "--scale", "tiny", "--finished", "--yes")
+    assert "1 removed, " in said.out and not path.exists()

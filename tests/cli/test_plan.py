@@ -1,5 +1,7 @@
 """``repro plan``: what a run would do; ``run --dry-run`` says the same."""
 
+import re
+
 import pytest
 
 from tests.cli.conftest import CELL
@@ -18,11 +20,16 @@ def test_nodes_come_inputs_first_with_state_and_fingerprint(repro, verb):
         assert len(node["fingerprint"]) == 64 and node["what"].endswith(f"({node['fingerprint'][:12]})")
 
 
-def test_people_see_a_line_a_node_and_a_summary(repro):
+def test_people_see_a_summary_and_then_a_line_a_node(repro):
     lines = [line for line in repro("plan", *LINE).out.splitlines() if line.strip()]
-    assert lines[0].split() == ["1", "measurements", "at", "scale", "tiny"]
-    assert [line.split()[:2] for line in lines[3:9]] == [["missing", stage] for stage in STAGES]
-    assert lines[9] == "6 stage calls asked for, 6 distinct nodes, 6 to run; 0 cells have no recipe yet"
+    assert lines[:2] == [
+        "1 measurements at scale tiny",
+        "6 stage calls asked for, 6 distinct nodes, 6 to run; 0 cells have no recipe yet",
+    ]
+    heads = ["to download: nothing", "disk: about ", "work: about ", "obstacles: none"]
+    assert all(line.startswith(head) for line, head in zip(lines[2:6], heads, strict=True))
+    assert lines[6].split() == ["state", "node", "blocked", "by"]
+    assert [line.split()[:2] for line in lines[8:]] == [["missing", stage] for stage in STAGES]
 
 
 def test_what_is_stored_is_not_needed(repro, measured):
@@ -56,12 +63,60 @@ def test_seeds_and_readings_change_fingerprints(repro):
     assert last("--seeds", "1,2") == last()  # nothing of it is drawn
 
 
-def test_a_summary_is_a_line_a_stage_and_what_is_lacking(repro):
+def test_by_stage_is_a_line_a_stage_and_what_is_lacking_comes_first(repro):
     lines = repro("plan", *LINE, "--summary").out.splitlines()
-    assert lines[:2] == ["1 measurements at scale tiny", "stage\tmissing"]
-    assert lines[2:8] == [f"{stage}\t1" for stage in STAGES]
-    assert not any("(" in line for line in lines[:8])
-    said = repro("plan", "--cell", CELL, "--summary")
+    assert lines == repro("plan", *LINE, "--by", "stage").out.splitlines()
+    start = lines.index("by stage, with what is to run")
+    assert lines[start + 1] == "stage\tmissing\tFLOP\tcore hours\tGB"
+    assert [line.split("\t")[:2] for line in lines[start + 2 : start + 8]] == [[s, "1"] for s in STAGES]
+    said = repro("plan", "--cell", CELL, "--by", "stage")
     assert said.status == 4 and "stage\tblocked" in said.out
-    assert "lacking: msmarco-passage (documents, dev/small)\n" in said.out
+    assert "obstacles: 6 nodes are blocked, lacking msmarco-passage (documents, dev/small)\n" in said.out
     assert repro("plan", *LINE, "--summary", "--json").status == 2
+    assert repro("plan", *LINE, "--summary", "--by", "row").status == 2
+
+
+def test_by_table_and_row_each_is_counted_by_itself(repro):
+    how = ("plan", "costa", "--row", "bm25", "--table", "1", "--table", "2", "--scale", "tiny")
+    lines = repro(*how, "--by", "table").out.splitlines()
+    start = lines.index("by table, what they share in each")
+    assert lines[start + 1] == "table\tnodes\tto run\tblocked\tFLOP\tcore hours\tGB\tpeak GB"
+    assert [line.split("\t")[0] for line in lines[start + 2 : start + 4]] == ["costa/1", "costa/2"]
+    rows = repro(*how, "--by", "row").out
+    assert "\ncosta/1/sparse.bm25\t" in rows and "\ncosta/2/sparse.bm25\t" in rows
+
+
+def test_the_peak_of_the_disk_is_told_with_what_would_go_and_whether_it_fits(repro):
+    def told(*options):
+        said = repro("plan", "costa", "--table", "1", "--row", "hardneg.bert", "--by", "stage", *options).out
+        [line] = [line for line in said.splitlines() if line.startswith("disk: ")]
+        peak = float(re.search(r"peak ([0-9.,]+) GB", line)[1].replace(",", ""))
+        return line, peak, said
+
+    _, everything, _ = told("--max-disk", "900TB")
+    line, peak, said = told("--discard", "vectors", "--max-disk", "100GB")
+    assert "with --discard vectors, peak " in line and peak < everything / 1.5
+    assert f"; the peak is {peak:,.1f} GB with --discard vectors, " not in said and peak < 100
+    said = told("--max-disk", "1GB")[2]
+    assert f"does not fit: 1.0 GB may be taken; the peak is {peak:,.1f} GB with --discard vectors, " in said
+
+
+def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
+    how = ("plan", "costa", "--table", "1", "--row", "sparse.bm25", "--by", "stage")
+    assert "modified:" not in repro(*how).out
+    said = repro(*how, "--reading", "bm25-parameters=anserini-default").out
+    assert "of 4 cells will be *modified*, because reading bm25-parameters is anserini-default in" in said
+    assert "leave out --reading bm25-parameters to have them compared" in said
+    said = repro("plan", "costa", "--table", "1", "--row", "hardneg.costa", "--by", "stage").out
+    assert re.search(
+        r"4 of 4 cells would be \*modified\* with --reading \S+, because \S+ is not here; get", said
+    )
+
+
+def test_programs_read_what_a_node_takes(repro):
+    for node in repro("plan", *LINE, "--json").json:
+        assert {"hours", "core_seconds", "bytes", "bytes_beside"} <= node.keys() and node["hours"] is None
+    known = repro("plan", *LINE, "--gpu", "h100", "--json").json
+    assert all(node["hours"] == 0 for node in known)
+    [index] = [node for node in known if node["stage"] == "lucene_index"]
+    assert index["bytes"] > 0 and index["bytes_beside"] > 0 and index["core_seconds"] > 0

@@ -13,6 +13,7 @@ from repro.running.engines.inline import ensure
 from repro.running.plan import plan
 from repro.running.records import measured, record
 from repro.running.requirements import Machine, Obstacle
+from repro.running.runner import Options
 from repro.running.scale import scale
 from repro.store import Store
 from repro.store.results import Results
@@ -131,7 +132,7 @@ def test_a_damaged_artefact_is_named_and_rebuilt_on_request(make):
     with pytest.raises(StoreError, match=r"evaluate/.* is damaged: scores\.json has 20 bytes.*--rebuild"):
         execute(build(), store, _engine()[0], Progress())
     engine, ran = _engine()
-    execute(build(), store, engine, Progress(), rebuild=True)
+    execute(build(), store, engine, Progress(), options=Options(rebuild=True))
     assert [n.stage for n in ran] == ["evaluate"]
 
 

@@ -9,7 +9,11 @@ from repro.cli.options import scale_option
 from repro.errors import UsageError
 
 
-@click.command("gc", epilog="\b\nExamples:\n  repro gc\n  repro gc --yes\n  repro gc PAPER --scale tiny")
+@click.command(
+    "gc",
+    epilog="\b\nExamples:\n  repro gc\n  repro gc --yes\n  repro gc PAPER --scale tiny\n"
+    "  repro gc --finished --yes",
+)
 @click.argument("names", metavar="[PAPER]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Keep what any paper needs; so it is without names.")
 @scale_option(
@@ -25,11 +29,14 @@ from repro.errors import UsageError
     show_default=True,
     help="Nothing younger than that goes.",
 )
+@click.option(
+    "--finished", is_flag=True, help="Also vectors, of any age, that no cell is still to be measured with."
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would go; so it is without --yes.")
 @click.option("--yes", is_flag=True, help="Remove it.")
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
-def command(names, everything, scales_, keep_days, dry_run, yes, store, results):
+def command(names, everything, scales_, keep_days, finished, dry_run, yes, store, results):
     """Say what of the store nothing needs, and remove it with --yes.
 
     Kept is what a manifest's cells need (of the named papers and scales; of all without names), with the
@@ -38,6 +45,9 @@ def command(names, everything, scales_, keep_days, dry_run, yes, store, results)
     kept where a manifest names them, since its fingerprint cannot be told. Interrupted attempts, locks and
     notes go by their age. What a run asked for within --keep-days, what waits in Slurm's queue, what a
     running process builds, and what these read, stays.
+
+    With --finished go the vectors of rows that are measured; they are made again when something asks for
+    them.
     """
     from repro.manifest.papers import paper, papers
     from repro.progress import TerminalProgress
@@ -51,18 +61,45 @@ def command(names, everything, scales_, keep_days, dry_run, yes, store, results)
     workspace = Workspace.open(store, results)
     chosen = [paper(name) for name in names] or list(papers().values())
     progress = TerminalProgress()
-    needed, notices = kept(chosen, [scale(name) for name in scales_ or known_scales()], workspace, progress)
-    for notice in notices:
+    known = kept(chosen, [scale(name) for name in scales_ or known_scales()], workspace, progress)
+    for notice in known.notices:
         print(notice, file=sys.stderr)
     with progress.task("what nothing needs"):
         waiting = slurm_jobs.waiting(workspace.store)
-        items = leftovers(workspace.store, needed | waiting, keep_days=keep_days)
+        items = leftovers(workspace.store, known.fingerprints | waiting, keep_days=keep_days)
     going = [item for item in items if _goes(item, not yes or remove_leftover(workspace.store, item))]
+    if finished:
+        vectors = _finished(known.plans, workspace.store, keep_days=keep_days, yes=yes)
+        items, going = items + vectors, going + vectors
     freed = sum(item.bytes for item in going)
     print(f"{len(going)} {'removed' if yes else 'could go'}, {freed:,} bytes")
     if items and not yes:
         print("add --yes to remove them")
     return 0
+
+
+def _finished(plans, store, *, keep_days: float, yes: bool) -> list:
+    """The vectors of finished rows that went, or that could go, each with a line about it."""
+    from repro.running.engines import slurm_jobs
+    from repro.running.kept import finished
+    from repro.store import underway
+    from repro.store.disk import size_on_disk
+    from repro.store.leftovers import Leftover
+    from repro.store.lineage import Lineage
+
+    lineage = Lineage(store.root)
+    queued = {read for job in slurm_jobs.waiting(store) for read in lineage.inputs(job)}
+    going = []
+    for node in finished(plans, store, keep_days=keep_days):
+        path = store.path(node)
+        item = Leftover("vectors", path, node.stage, node.fingerprint, size_on_disk(path))
+        if yes:
+            goes = underway.let_go(store, node, keep=queued)
+        else:
+            goes = node.fingerprint not in underway.awaited(store.root) | queued
+        if _goes(item, goes):
+            going.append(item)
+    return going
 
 
 def _goes(item, gone: bool) -> bool:

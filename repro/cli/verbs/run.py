@@ -1,10 +1,11 @@
 """``repro run``"""
 
 import sys
+from dataclasses import replace
 
 import click
 
-from repro.cli.options import selecting, selecting_words
+from repro.cli.options import discarding, selecting, selecting_words
 from repro.errors import UsageError
 from repro.running.engines.site import Site
 from repro.running.engines.site import site as read_site
@@ -23,7 +24,8 @@ Examples:
   repro run PAPER --table 5 --reading ID=CHOICE
   repro run PAPER --table 1 --engine local --jobs 4
   repro run PAPER --table 1 --engine local --gpus-per-stage 8
-  repro run PAPER --table 1 --engine slurm --site site.yaml""",
+  repro run PAPER --table 1 --engine slurm --site site.yaml
+  repro run --all --discard vectors --max-disk 1TB""",
 )
 @selecting
 @click.option(
@@ -44,6 +46,7 @@ Examples:
 @click.option("--site", metavar="FILE", help="What stages ask of Slurm (REPRO_SITE).")
 @click.option("--max-gpu-hours", "budget", type=float, metavar="H", help="Stop planning at this budget.")
 @click.option("--gpu", metavar="NAME", help="Count hours of this GPU, v100 to h200, not of this machine.")
+@discarding
 @click.option("--dry-run", is_flag=True, help="Only show the plan.")
 @click.option("--rebuild", is_flag=True, help="Discard damaged artefacts and build them again.")
 @click.option(
@@ -66,6 +69,8 @@ def command(
     gpus_per_stage,
     site,
     rebuild,
+    discard,
+    max_disk,
 ):
     """Measure the selected cells and compare them with the published numbers.
 
@@ -79,7 +84,8 @@ def command(
     from repro.cli.plans import show_plan
     from repro.progress import TerminalProgress
 
-    options = _options(engine, jobs, gpus_per_stage, site, rebuild)
+    options = _options(engine, jobs, gpus_per_stage, site)
+    options = replace(options, rebuild=rebuild, discard=discard, max_disk=max_disk)
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()
@@ -89,7 +95,7 @@ def command(
         _discard_other_code(plan, store, dry_run)
     rates = _within(plan, store, budget, gpu)
     if dry_run:
-        return show_plan(plan, rates, as_json)
+        return show_plan(plan, rates, as_json, root=store.root, discard=discard, max_disk=max_disk)
     for note in plan.scale.notes:
         progress.note(note)
     measured = measure(selection, plan=plan, engine=engine, options=options, progress=progress)
@@ -109,7 +115,7 @@ def command(
     return verdicts.status(comparison, strict=strict, outcome=outcome)
 
 
-def _options(engine: str, jobs: int | None, gpus: int | None, site: str | None, rebuild: bool) -> Options:
+def _options(engine: str, jobs: int | None, gpus: int | None, site: str | None) -> Options:
     """The options of an engine. Raises UsageError for an option of another engine."""
     owners = (("--jobs", jobs, "local"), ("--gpus-per-stage", gpus, "local"), ("--site", site, "slurm"))
     for option, value, owner in owners:
@@ -117,7 +123,7 @@ def _options(engine: str, jobs: int | None, gpus: int | None, site: str | None, 
             fault = f"{option} is of the engine {owner}, not of {engine}"
             raise UsageError(f"{fault}; name that, or leave it out")
     file = read_site(site) if engine == "slurm" else Site()
-    return Options(rebuild=rebuild, jobs=jobs, gpus_per_stage=1 if gpus is None else gpus, site=file)
+    return Options(jobs=jobs, gpus_per_stage=1 if gpus is None else gpus, site=file)
 
 
 def _discard_other_code(plan, store, dry_run: bool) -> None:

@@ -3,14 +3,19 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from repro.datasets.catalog import catalog
+from repro.datasets.offers import archives
 from repro.errors import UsageError
 from repro.graph import Node, walk
+from repro.running.cost.peak import Level, fullest, levels
 from repro.running.cost.throughput import Throughput
 from repro.running.cost.work import Work, work
+from repro.running.discarding import Consumers, readers_first
 from repro.running.plan import Plan
 from repro.running.requirements import PIECES, Obstacle
+from repro.store.disk import size_on_disk
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,39 @@ class Estimate:
         """Bytes of the artefacts to come."""
         return sum(w.stored or 0 for w in self.works.values())
 
+    def core_hours(self, nodes: Iterable[Node]) -> float:
+        """Hours of one core for what no model does in ``nodes``, as far as it is known."""
+        works = [self.works[n.fingerprint] for n in nodes if n.fingerprint in self.works]
+        return sum(work.core_seconds or 0 for work in works) / 3600
+
+    def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[Level]:
+        """The bytes of the store as its nodes are run, when artefacts of some stages go after their use.
+
+        Args:
+            before: bytes of the store as it is.
+        """
+
+        def sizes(node: Node) -> tuple[float, float]:
+            known = self.work_of(node)
+            return known.stored or 0.0, known.beside
+
+        stored = {fingerprint for fingerprint, state in self.plan.states.items() if state == "stored"}
+        consumers = Consumers(self.plan.ends, self.plan.nodes, self.nodes, stored, stages)
+        return list(levels(readers_first(self.nodes, stages), consumers, sizes, before=before))
+
+    def fullest(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> Level | None:
+        """The level of ``disk`` at which most is taken; None where nothing is to run."""
+        return fullest(self.disk(stages, before=before))
+
+    def bytes_stored(self, root: Path) -> float:
+        """Bytes of those of the plan's artefacts that a store has."""
+        stored = (n for n in self.plan.nodes if self.plan.states.get(n.fingerprint) == "stored")
+        return float(sum(size_on_disk(root / node.stage / node.fingerprint) for node in stored))
+
+    def work_of(self, node: Node) -> Work:
+        """The work of a node of the plan, whether it is to run or not."""
+        return self.works.get(node.fingerprint) or work(node)
+
     @cached_property
     def by_paper(self) -> dict[str, list[Node]]:
         """Paper -> its nodes to run; what two papers share is in both."""
@@ -62,11 +100,8 @@ class Estimate:
     @cached_property
     def downloads(self) -> dict[int | str, int | None]:
         """Missing archives -> bytes, None where unknown; one that collections share counts once."""
-        sizes = {}
-        for node in self._missing():
-            if node.stage in PIECES and (entry := catalog().get(node.params["dataset"])):
-                sizes[entry.size or entry.id] = entry.size
-        return sizes
+        named = (node.params["dataset"] for node in self._missing() if node.stage in PIECES)
+        return archives(id for id in dict.fromkeys(named) if id in catalog())
 
     @cached_property
     def checkpoints(self) -> list[str]:

@@ -3,20 +3,22 @@
 A token costs 2 operations a weight forward and twice that backward (Kaplan et al. 2020, section 2.1), and
 attention 4 x layers x hidden x length forward on top: 2 for its scores, 2 for the sum that they weight. A
 masked-language head is counted at BERT's 15 % of the tokens of a pre-training, whatever its rate. Not
-counted: decoders, generators and second passes of single objectives, padding, Lucene.
+counted: decoders, generators and second passes of single objectives, padding. What no model does, and the
+space that a stage takes while it writes, follows from facts.yaml.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from repro.graph import Node
 from repro.running.cost import shapes
+from repro.running.cost.counts import LINE, PAIR, bytes_beside, core_seconds, light_bytes
 from repro.running.cost.shapes import Shape
 
 MASKED = 0.15  # BERT's rate
 NUMBER = 4  # bytes of a float32
-LINE = 45  # bytes of a line of a run, a guess
+HALVED = 2  # of a float16
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,15 @@ class Work:
     Attributes:
         training, inference: floating-point operations.
         stored: bytes of the artefact.
+        beside: further bytes on the disk while it is made, as far as they are known.
+        core_seconds: of one core, where the work is no model's.
     """
 
     training: float | None = 0.0
     inference: float | None = 0.0
     stored: float | None = 0.0
+    beside: float = 0.0
+    core_seconds: float | None = 0.0
 
     @property
     def operations(self) -> float:
@@ -50,7 +56,9 @@ def forward(model: Shape, length: float) -> float:
 
 def work(node: Node) -> Work:
     """The work of one node; nothing for stages whose cost is small beside that of models."""
-    return _FORMULAS.get(node.stage, lambda _: Work())(node)
+    formula = _FORMULAS.get(node.stage)
+    made = formula(node) if formula else Work(stored=light_bytes(node))
+    return replace(made, beside=bytes_beside(node, made.stored), core_seconds=core_seconds(node))
 
 
 def trained_steps(node: Node) -> float | None:
@@ -123,7 +131,8 @@ def _encode(node: Node) -> Work:
         return Work(0.0, None, None)
     head = 2 * model.hidden * model.vocabulary if set(node.params.get("views", ())) - {"dense"} else 0
     numbers = model.hidden + 2 * (node.params.get("top_k") or 0)  # a kept term is a number and its place
-    return Work(0.0, count * length * (forward(model, length) + head), count * numbers * NUMBER)
+    size = HALVED if node.params.get("numbers") == "float16" else NUMBER
+    return Work(0.0, count * length * (forward(model, length) + head), count * numbers * size)
 
 
 def _scored(node: Node) -> Work:
@@ -133,7 +142,8 @@ def _scored(node: Node) -> Work:
     if count is None:
         return Work(0.0, None, None)
     length = min(node.params["length"], sum(_pair(node, node.params["length"], node.params["length"])))
-    return Work(0.0, count * each * length * forward(model, length), count * each * LINE)
+    size = LINE if node.stage == "rerank" else PAIR
+    return Work(0.0, count * each * length * forward(model, length), count * each * size)
 
 
 def _search(node: Node) -> Work:
@@ -146,13 +156,6 @@ def _search(node: Node) -> Work:
         return Work(0.0, None, None)
     products = 2 * passages * queries * shapes.shape(parents[0]).hidden
     return Work(0.0, products, queries * min(node.params["depth"], passages) * LINE)
-
-
-def _text(node: Node) -> Work:
-    """The words of a collection, or their tokens."""
-    whole = shapes.text_words(node)
-    bytes_per_word = shapes.CHARACTERS if node.stage == "corpus" else shapes.TOKENS_PER_WORD * NUMBER
-    return Work(stored=None if whole is None else whole * bytes_per_word)
 
 
 def _model(node: Node) -> Work:
@@ -168,8 +171,6 @@ _FORMULAS: dict[str, Callable[[Node], Work]] = {
     "rerank": _scored,
     "search": _search,
     "search_views": _search,
-    "corpus": _text,
-    "tokenize": _text,
     "backbone": _model,
     "released": _model,
     "initialise": _model,

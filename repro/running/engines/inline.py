@@ -26,7 +26,8 @@ from repro.running.engines.torchrun import build
 from repro.running.plan import Plan
 from repro.running.provenance import made_by
 from repro.running.requirements import Machine, Obstacle
-from repro.running.runner import Options, Outcome, held_back, prepare
+from repro.running.room import Room
+from repro.running.runner import Options, Outcome, held_back, prepared
 from repro.store import Store, translated
 from repro.store.disk import created
 
@@ -38,6 +39,8 @@ _QUIET = {
     "TOKENIZERS_PARALLELISM": "true",
     "OMP_WAIT_POLICY": "PASSIVE",  # threads that spin while they wait slow every other process on the machine
 }
+
+_DEFAULT = Options()
 
 
 def run_node(node: Node, store: Store, progress: Progress) -> Path:
@@ -96,7 +99,7 @@ def ensure(
     progress: Progress,
     *,
     machine: Machine,
-    rebuild: bool = False,
+    options: Options = _DEFAULT,
     quiet: bool = False,
     places: Mapping[str, Sequence[Place]] = MappingProxyType({}),
     run: Callable[[Node, Store, Progress], Path] = run_node,
@@ -107,6 +110,7 @@ def ensure(
 
     Args:
         machine: knows what stands in the way of single nodes.
+        options: those that concern every engine.
         quiet: say nothing of nodes that run.
         places: fingerprint -> the rows of tables that a node is run for, to be told.
         run: builds one node whose inputs are stored.
@@ -114,18 +118,26 @@ def ensure(
     Raises:
         StoreError: as ``repro.running.runner.prepare``.
     """
-    ends, outcome = list(nodes), Outcome()
-    needed = prepare(ends, store, rebuild=rebuild)
-    told = {"machine": machine, "places": places, "progress": Progress() if quiet else progress}
-    course = Course(needed, walk(ends), store=store, **told)
-    with progress.showing():
-        for node in needed:
-            if not held_back(node, machine, outcome):
-                _carry_out(node, course, outcome, lambda node: run(node, store, progress))
+    ends, outcome, shown = list(nodes), Outcome(), Progress() if quiet else progress
+    with prepared(ends, store, shown, options) as (needed, room):
+        course = Course(needed, walk(ends), store=store, machine=machine, places=places, progress=shown)
+        with progress.showing():
+            for node in needed:
+                if held_back(node, machine, outcome) or not _fits(node, room, outcome):
+                    continue
+                if _carry_out(node, course, outcome, lambda node: run(node, store, progress)):
+                    room.stored(node)
     return outcome
 
 
-def _carry_out(node: Node, course: Course, outcome: Outcome, run: Callable[[Node], Path]) -> None:
+def _fits(node: Node, room: Room, outcome: Outcome) -> bool:
+    if lacking := room.lacking(node):
+        outcome.blocked[node.fingerprint] = [lacking]
+    return lacking is None
+
+
+def _carry_out(node: Node, course: Course, outcome: Outcome, run: Callable[[Node], Path]) -> bool:
+    """Run a node; returns whether it is stored."""
     course.begins(node)
     try:
         run(node)
@@ -138,11 +150,13 @@ def _carry_out(node: Node, course: Course, outcome: Outcome, run: Callable[[Node
     else:
         outcome.run.append(node)
         course.ends(node)
+        return True
+    return False
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
     """Run what the plan needs, one node after another. Raises StoreError as ``prepare`` does."""
-    how = {"machine": plan.machine, "rebuild": options.rebuild, "places": rows_of(plan)}
+    how = {"machine": plan.machine, "options": options, "places": rows_of(plan)}
     return ensure(plan.ends, store, progress, **how)
 
 

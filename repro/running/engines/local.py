@@ -17,7 +17,8 @@ from repro.running.engines.torchrun import SHARED
 from repro.running.engines.workers import Errand, Workers
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
-from repro.running.runner import Options, Outcome, held_back, prepare
+from repro.running.room import Room
+from repro.running.runner import Options, Outcome, held_back, prepared
 from repro.stage_table import STAGES
 from repro.store import Store
 
@@ -40,7 +41,8 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
     if options.gpus_per_stage != 1 and not 1 <= options.gpus_per_stage <= len(gpus()):
         reason = f"--gpus-per-stage is {options.gpus_per_stage}, and this machine shows {len(gpus())} GPUs"
         raise UsageError(f"{reason}; give 1, or as many as there are at most")
-    return _Run(plan, store, progress, options).carry_out()
+    with prepared(plan.ends, store, progress, options) as (needed, room):
+        return _Run(plan, store, progress, options, needed, room).carry_out()
 
 
 def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
@@ -67,11 +69,18 @@ def gpus() -> list[str]:
 
 
 class _Run:
-    def __init__(self, plan: Plan, store: Store, progress: Progress, options: Options):
-        self.machine, self.store, self.progress = plan.machine, store, progress
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        progress: Progress,
+        options: Options,
+        needed: list[Node],
+        room: Room,
+    ):
+        self.machine, self.store, self.progress, self.room = plan.machine, store, progress, room
         self.gpus_per_stage = options.gpus_per_stage
         self.jobs = options.jobs or default_jobs(plan, options.gpus_per_stage)
-        needed = prepare(plan.ends, store, rebuild=options.rebuild)
         told = {"progress": progress, "places": places(plan), "beside": self.jobs, "apart": True}
         self.course = Course(needed, plan.nodes, store=store, machine=plan.machine, **told)
         self.waiting, self.running = needed, []
@@ -106,12 +115,27 @@ class _Run:
             ready = not any(p.fingerprint in self.unsettled for p in node.parents())
             if ready and held_back(node, self.machine, self.outcome):
                 self.unsettled.discard(node.fingerprint)
-            elif ready and len(self.running) < self.jobs and self._wanted(node) <= len(self.free):
-                self.course.begins(node)
-                self.running.append(self._child(node))
-            else:
+            elif not ready or not self._begin(node):
                 left.append(node)
         self.waiting = left
+
+    def _begin(self, node: Node) -> bool:
+        """Start a node whose inputs are stored if there is a place for it; returns whether it waits no more.
+
+        Where the disk has no room, it waits for stages that run, after which something may go.
+        """
+        if len(self.running) >= self.jobs or self._wanted(node) > len(self.free):
+            return False
+        lacking = self.room.lacking(node, [child.node for child in self.running])
+        if lacking and self.running:
+            return False
+        if lacking:
+            self.outcome.blocked[node.fingerprint] = [lacking]
+            self.unsettled.discard(node.fingerprint)
+        else:
+            self.course.begins(node)
+            self.running.append(self._child(node))
+        return True
 
     def _child(self, node: Node) -> Child | Errand:
         """The node's stage in a process of its own where there are GPUs, whose memory ends with it."""
@@ -137,7 +161,8 @@ class _Run:
         self.unsettled.discard(fingerprint)
         if result is None:
             self.outcome.run.append(child.node)
-            return self.course.ends(child.node)
+            self.course.ends(child.node)
+            return self.room.stored(child.node)
         if isinstance(result, Obstacle):
             self.outcome.blocked[fingerprint] = [result]
             return self.course.fails(child.node, f"{result.cause}; {result.remedy}", "blocked")

@@ -17,7 +17,7 @@ from repro.running.engines.site import Resources, Site
 from repro.running.engines.torchrun import SHARED
 from repro.running.plan import Plan
 from repro.running.runner import Options, Outcome, held_back, prepare
-from repro.store import Store
+from repro.store import Store, underway
 
 
 @dataclass
@@ -39,7 +39,11 @@ class Submission:
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
     """Submit the plan and say how many jobs that made. Raises what ``submit`` raises."""
-    done = submit(plan, store, progress, options)
+    if options.discard or options.max_disk is not None:
+        fault = "--discard and --max-disk are of the engines inline and local"
+        raise UsageError(f"{fault}; on Slurm, `repro gc --finished` lets go of the vectors of finished rows")
+    with underway.announced(store.root, plan.nodes):  # until the jobs are noted
+        done = submit(plan, store, progress, options)
     if done.submitted or done.standing:
         counts = f"{len(done.submitted)} jobs submitted, {len(done.standing)} queued or running before"
         hint = "`repro status` tells of them, the same command prints what was measured"

@@ -8,10 +8,9 @@ from pathlib import Path, PurePosixPath
 import psutil
 
 from repro.errors import UsageError
+from repro.machine.sizes import bytes_of
 
 VARIABLE = "REPRO_SEARCH_MEMORY"
-UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 LEAST = 2**26  # even where nothing is free
 V2 = ("memory.max", "memory.current", "active_file", "inactive_file")
 V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file", "total_inactive_file")
@@ -31,8 +30,7 @@ def search_memory() -> int:
 
 def parse_size(size: str) -> int:
     """``1GB``, ``1.5 GiB`` or ``1000000`` in bytes. Raises UsageError for what is no positive size."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", size)
-    if match and match[2].upper() in UNITS and (number := int(float(match[1]) * UNITS[match[2].upper()])):
+    if number := bytes_of(size):
         return number
     raise UsageError(f"{VARIABLE} is {size!r}, which is no size; write it like 1GB, 800MB or 1.5GiB")
 

@@ -1,0 +1,123 @@
+"""The first lines of a plan: nodes, downloads, disk, hours, what is lacking, what will be *modified*."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from repro.cli.printing import say
+from repro.machine.sizes import size_in_words
+from repro.running.cost.estimate import Estimate
+from repro.running.discarding import DISCARDABLE, discarded_stages
+from repro.running.modified import modified, modified_by_stand_ins
+from repro.running.plan import Plan
+
+GB = 1e9
+FEW = 12  # things that are named where more are lacking
+
+
+def show_summary(
+    cost: Estimate, rows: Sequence[dict], root: Path, *, discard: Sequence[str], max_disk: int | None
+) -> None:
+    """Print the summary of a plan that has looked at a store.
+
+    Args:
+        rows: of its nodes, as JSON has them.
+        root: of the store, whose file system is looked at.
+        discard, max_disk: as a run would have them.
+    """
+    plan = cost.plan
+    unplanned = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
+    print(f"{len(plan.measurements)} measurements at scale {plan.scale.name}")
+    print(
+        f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, "
+        f"{sum(r['needed'] for r in rows)} to run; {unplanned} cells have no recipe yet"
+    )
+    if cost.nodes:
+        print(f"to download: {downloads(cost)}")
+        for line in _disk(cost, root, discard, max_disk):
+            say(line)
+        print(_work(cost))
+    for line in [*_uncounted(cost), *_obstacles(plan, rows), *_modified(plan, rows)]:
+        say(line)
+
+
+def downloads(cost: Estimate) -> str:
+    """What is to be downloaded, in words."""
+    known = [size for size in cost.downloads.values() if size]
+    unknown = len(cost.downloads) - len(known)
+    parts = [f"{sum(known) / GB:,.1f} GB in {len(known)} archives"] if known else []
+    parts += [f"{unknown} collections of unknown size"] if unknown else []
+    parts += [f"{len(cost.checkpoints)} checkpoints"] if cost.checkpoints else []
+    return ", ".join(parts) or "nothing"
+
+
+def _disk(cost: Estimate, root: Path, discard: Sequence[str], max_disk: int | None) -> list[str]:
+    """Lines on the bytes to come, the most at once, and whether they fit."""
+    before = cost.bytes_stored(root)
+    level = cost.fullest(discarded_stages(discard), before=before)
+    free, there = _free(root), f", {size_in_words(before)} there now" if before else ""
+    how = f"with --discard {','.join(discard)}, " if discard else ""
+    lines = [
+        f"disk: about {size_in_words(cost.stored)} of artefacts to come{there}; {how}peak"
+        f" {size_in_words(level.during)}, while {level.node.stage} writes; {size_in_words(free)} are free"
+    ]
+    left = before + free if max_disk is None else min(before + free, max_disk)
+    if level.during > left:
+        least = cost.fullest(discarded_stages(DISCARDABLE), before=before)
+        vectors = cost.fullest(discarded_stages(["vectors"]), before=before)
+        lines.append(
+            f"does not fit: {size_in_words(left)} may be taken; the peak is {size_in_words(vectors.during)}"
+            f" with --discard vectors, {size_in_words(least.during)} with --discard {','.join(DISCARDABLE)}"
+        )
+    return lines
+
+
+def _free(root: Path) -> int:
+    """Bytes that the file system of a store, which need not be there, has left."""
+    return shutil.disk_usage(next(p for p in (root, *root.absolute().parents) if p.exists())).free
+
+
+def _work(cost: Estimate) -> str:
+    work, rates = f"work: about {cost.operations:.2g} FLOP", cost.throughput
+    cores = f"{cost.core_hours(cost.nodes):,.1f} core hours for text, rankings and negatives"
+    if rates is None:
+        hint = "for hours, `repro calibrate` measures this machine, or name a GPU with --gpu"
+        return f"{work}, {cores}; {hint}"
+    return f"{work}, {cost.hours(cost.nodes):,.1f} {rates.unit} hours ({rates.basis}), {cores}"
+
+
+def _uncounted(cost: Estimate) -> list[str]:
+    if not cost.uncounted:
+        return []
+    stages = ", ".join(dict.fromkeys(node.stage for node in cost.uncounted))
+    return [f"not estimated, for want of a count of their texts: {len(cost.uncounted)} of {stages}"]
+
+
+def _obstacles(plan: Plan, rows: Sequence[dict]) -> list[str]:
+    from repro.cli.obstacles import together
+    from repro.running.lacks import lacks_of
+
+    blocked = sum(row["state"] == "blocked" for row in rows)
+    names = lacks_of(plan).names
+    if not blocked:
+        return ["obstacles: none"]
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return [f"obstacles: {blocked} nodes are blocked, lacking {together(names[:FEW])}{more}"]
+
+
+def _modified(plan: Plan, rows: Sequence[dict]) -> list[str]:
+    """Lines on cells that no verdict will be given on, why, and what to do about it."""
+    cells = len({m.cell.id for m in plan.measurements})
+    lines = [
+        f"modified: {len(ids)} of {cells} cells will be *modified*, because reading {reading} is {choice} in"
+        f" place of its default; leave out --reading {reading} to have them compared"
+        for (reading, choice), ids in modified(plan).items()
+    ]
+    blocked = {row["fingerprint"]: [o["remedy"] for o in row["blocked"]] for row in rows}
+    for stand_in, ids in modified_by_stand_ins(plan, blocked).items():
+        names = " and ".join(name for name, choice in plan.machine.stand_ins.items() if choice == stand_in)
+        lines.append(
+            f"modified: {len(ids)} of {cells} cells would be *modified* with --reading {stand_in}, because"
+            f" {names} is not here; get it so that they are compared"
+        )
+    return lines

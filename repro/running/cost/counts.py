@@ -1,0 +1,112 @@
+"""How many of the things there are by which facts.yaml tells the seconds and bytes of a stage."""
+
+from collections.abc import Callable
+
+from repro.datasets.catalog import catalog
+from repro.graph import Node
+from repro.running.cost import shapes
+from repro.running.cost.facts import fact
+
+LINE = 47  # bytes of a line of a run, 43 as measured, and of its raw score
+NEGATIVE = 11  # bytes of a passage's id in a training set
+PAIR = 19  # the same with its score
+
+
+def core_seconds(node: Node) -> float | None:
+    """Seconds of one core that a node takes besides what a model does; None where a count is missing."""
+    known = fact(node)
+    return _product(_count(node), known.seconds) if known and known.seconds else 0.0
+
+
+def bytes_beside(node: Node, stored: float | None) -> float:
+    """Bytes on the disk besides the artefact's own while it is made, as far as they are known."""
+    known = fact(node)
+    return (known.copies - 1) * (stored or 0) + known.checkpoint * (_count(node) or 0) if known else 0.0
+
+
+def light_bytes(node: Node) -> float | None:
+    """Bytes of the artefact of a stage without a model; 0 for small ones, None where a count is missing."""
+    known = fact(node)
+    if known and known.bytes is not None:
+        return _product(_count(node), known.bytes)
+    return _BYTES.get(node.stage, lambda _: 0.0)(node)
+
+
+def _count(node: Node) -> float | None:
+    return _COUNTS[node.stage](node)
+
+
+def text_bytes(node: Node) -> float | None:
+    """Bytes of the words of the documents that a node's texts come from."""
+    return _product(shapes.text_words(node), shapes.CHARACTERS)
+
+
+def _token_bytes(node: Node) -> float | None:
+    return _product(shapes.text_words(node), shapes.TOKENS_PER_WORD * 4)  # int32
+
+
+def _ranked_bytes(node: Node) -> float | None:
+    return _product(_ranked(node), LINE)
+
+
+def _kept_bytes(node: Node) -> float | None:
+    return _product(_negatives(node), NEGATIVE)
+
+
+def _sum(node: Node) -> float | None:
+    parts = [light_bytes(parent) for parent in node.parents()]
+    return None if None in parts else sum(parts)
+
+
+def _texts(node: Node) -> float | None:
+    if node.params["kind"] == "queries":
+        return shapes.queries(node.inputs["texts"])
+    return shapes.texts(node.inputs["texts"])
+
+
+def _pairs_with_passages(node: Node) -> float | None:
+    return _product(shapes.queries(node), shapes.texts(node))
+
+
+def _negatives(node: Node) -> float | None:
+    each = (node.params.get("per_query") or 0) + (node.params.get("random_added") or 0)
+    return _product(shapes.queries(node), each)
+
+
+def _triples(node: Node) -> float | None:
+    entry = catalog().get(node.params["dataset"])
+    return node.params.get("first") or (entry.counts.get("triples") if entry else None)
+
+
+def _ranked(node: Node) -> float | None:
+    return _product(shapes.queries(node), node.params.get("depth"))
+
+
+def _weights(node: Node) -> float:
+    return shapes.shape(node).all_weights
+
+
+def _product(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one * other
+
+
+_COUNTS: dict[str, Callable[[Node], float | None]] = {
+    "corpus": text_bytes,
+    "tokenize": text_bytes,
+    "lucene_index": text_bytes,
+    "bm25": _pairs_with_passages,
+    "official_negatives": _triples,
+    "mine": _negatives,
+    "mine_answers": _ranked,
+    "encode_views": _texts,
+    "pretrain": _weights,
+    "finetune": _weights,
+}
+
+_BYTES: dict[str, Callable[[Node], float | None]] = {
+    "corpus": text_bytes,
+    "tokenize": _token_bytes,
+    "bm25": _ranked_bytes,
+    "official_negatives": _kept_bytes,
+    "union": _sum,
+}

@@ -1,0 +1,61 @@
+"""The disk that a plan takes at its fullest, by carrying it out in thought: node by node, with what goes."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from repro.graph import Node
+from repro.running.discarding import Consumers
+
+
+@dataclass(frozen=True)
+class Level:
+    """The bytes that a plan takes with one node.
+
+    Attributes:
+        during: at most while it is made.
+        after: once it is stored, and what nothing reads any more is gone.
+        gone: what went then.
+    """
+
+    node: Node
+    during: float
+    after: float
+    gone: tuple[Node, ...]
+
+
+def levels(
+    order: Iterable[Node],
+    consumers: Consumers,
+    sizes: Callable[[Node], tuple[float, float]],
+    *,
+    before: float = 0.0,
+) -> Iterator[Level]:
+    """Carry out nodes in an order.
+
+    Args:
+        consumers: of what may go, as a run has it before its first node; used up.
+        sizes: bytes of a node's artefact, and those beside it while it is made.
+        before: bytes that are stored already.
+    """
+    taken = before
+    for node in _let_go(consumers):
+        taken -= sizes(node)[0]
+    for node in order:
+        stored, beside = sizes(node)
+        during = taken + stored + beside
+        consumers.stored(node)
+        gone = _let_go(consumers)
+        taken += stored - sum(sizes(other)[0] for other in gone)
+        yield Level(node, during, taken, gone)
+
+
+def _let_go(consumers: Consumers) -> tuple[Node, ...]:
+    free = tuple(consumers.free())
+    for node in free:
+        consumers.gone(node)
+    return free
+
+
+def fullest(course: Sequence[Level]) -> Level | None:
+    """The level at which most is taken; None of an empty plan."""
+    return max(course, key=lambda level: level.during, default=None)

@@ -1,0 +1,98 @@
+"""What a run lets go of: large artefacts that nothing reads any more, and an order that makes this soon."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from repro.errors import check_known
+from repro.graph import Node
+
+# What `--discard` takes, and the stages whose artefacts go. Rankings that are scored stay in any case, as
+# tests between rows read them again.
+DISCARDABLE: Mapping[str, tuple[str, ...]] = {
+    "vectors": ("encode", "encode_views"),
+    "runs": ("search", "search_views", "bm25", "rerank"),
+    "tokens": ("tokenize",),
+    "indexes": ("lucene_index",),
+}
+SCORING = "evaluate"
+
+
+def discarded_stages(kinds: Iterable[str]) -> frozenset[str]:
+    """The stages whose artefacts go by these names. Raises UsageError for a name that there is not."""
+    kinds = list(kinds)
+    check_known("kind of artefact to discard", *kinds, valid=DISCARDABLE)
+    return frozenset(stage for kind in kinds for stage in DISCARDABLE[kind])
+
+
+class Consumers:
+    """Who is still to read each artefact that may go.
+
+    Args:
+        ends: nodes that are asked for themselves, which stay.
+        nodes: all of a plan.
+        needed: those of them that are to run.
+        stored: fingerprints of those that are there already.
+        stages: whose artefacts may go.
+    """
+
+    def __init__(
+        self,
+        ends: Iterable[Node],
+        nodes: Sequence[Node],
+        needed: Iterable[Node],
+        stored: Collection[str],
+        stages: frozenset[str],
+    ):
+        kept = {end.fingerprint for end in ends}
+        kept |= {p.fingerprint for node in nodes if node.stage == SCORING for p in node.parents()}
+        self._nodes = {n.fingerprint: n for n in nodes if n.stage in stages and n.fingerprint not in kept}
+        self._left: dict[str, set[str]] = {fingerprint: set() for fingerprint in self._nodes}
+        for node in needed:
+            for parent in node.parents():
+                if parent.fingerprint in self._left:
+                    self._left[parent.fingerprint].add(node.fingerprint)
+        self._there = self._left.keys() & set(stored)
+
+    def stored(self, node: Node) -> None:
+        """A node was stored, and reads its inputs no more."""
+        if node.fingerprint in self._left:
+            self._there.add(node.fingerprint)
+        for parent in node.parents():
+            self._left.get(parent.fingerprint, set()).discard(node.fingerprint)
+
+    def free(self) -> list[Node]:
+        """The artefacts that may go now, also those which were there before the first node ran."""
+        return [n for name, n in self._nodes.items() if name in self._there and not self._left[name]]
+
+    def gone(self, node: Node) -> None:
+        """An artefact went."""
+        self._there.discard(node.fingerprint)
+
+
+def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
+    """The same nodes, inputs first, with all that reads a large artefact right after it.
+
+    In the order of a walk, vectors of a model that several tables rank with lie about from the first of these
+    tables to the last. Vectors of queries are small, and call for nothing.
+    """
+    readers: dict[str, list[Node]] = {}
+    for node in needed:
+        for parent in node.parents():
+            if parent.stage in stages and parent.params.get("kind") != "queries":
+                readers.setdefault(parent.fingerprint, []).append(node)
+    wanted = {node.fingerprint for node in needed}
+    ordered: dict[str, Node] = {}
+    called: list[Node] = []
+
+    def place(node: Node) -> None:
+        if node.fingerprint not in wanted or node.fingerprint in ordered:
+            return
+        for parent in node.parents():
+            place(parent)
+        ordered[node.fingerprint] = node
+        called.extend(readers.get(node.fingerprint, ()))
+
+    for node in needed:
+        place(node)
+        while called:
+            place(called.pop(0))
+    return list(ordered.values())

@@ -1,0 +1,99 @@
+"""The disk of a run: whether the next artefact fits, and letting go of what nothing reads any more."""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from repro.graph import Node
+from repro.machine.sizes import size_in_words
+from repro.progress import Progress
+from repro.running.cost.work import work
+from repro.running.description import describe
+from repro.running.discarding import Consumers
+from repro.running.requirements import Obstacle
+from repro.store import Store, underway
+
+
+class Room:
+    """What a run may take of the disk.
+
+    Args:
+        consumers: of what may go.
+        announcement: by which other processes know what this one waits for.
+        most: bytes that the store may have; None for as many as its file system.
+        waiting: fingerprints of further artefacts that somebody is to read.
+    """
+
+    def __init__(
+        self,
+        consumers: Consumers,
+        store: Store,
+        progress: Progress,
+        *,
+        announcement: Path,
+        most: int | None = None,
+        waiting: Iterable[str] = (),
+    ):
+        self._consumers, self._store, self._progress = consumers, store, progress
+        self._announcement, self._most, self._waiting = announcement, most, set(waiting)
+
+    def let_go(self) -> None:
+        """Remove what nothing reads any more, but for what another process still waits for."""
+        for node in self._consumers.free():
+            size = _size(self._store.path(node))
+            if underway.let_go(self._store, node, but=self._announcement, keep=self._waiting):
+                self._progress.note(f"  discarded: {describe(node)}, {size_in_words(size)}")
+                self._consumers.gone(node)
+
+    def stored(self, node: Node) -> None:
+        """A node was stored: let go of what it was the last to read."""
+        self._consumers.stored(node)
+        self.let_go()
+
+    def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
+        """Why an artefact does not fit on the disk, by its estimated size; None where it does, or is small.
+
+        Args:
+            beside: nodes that are being made, whose artefacts need room too.
+        """
+        wanted = self._to_come(node)
+        reserved = sum(map(self._to_come, beside))
+        left, place = self._left()
+        if not wanted or wanted + reserved <= left:
+            return None
+        took = f"{describe(node)} takes about {size_in_words(wanted)} while it is made"
+        cause = f"{took}, and {place} {size_in_words(left - reserved)}"
+        return Obstacle(
+            cause, self._remedy(wanted + reserved - left), of_machine=True, lacks="room on the disk"
+        )
+
+    def _to_come(self, node: Node) -> float:
+        """Bytes that a node's artefact is still to take at most; what lies there of an attempt is taken."""
+        known = work(node)
+        return max(0.0, (known.stored or 0.0) + known.beside - _size(self._store.partial(node)))
+
+    def _left(self) -> tuple[float, str]:
+        """Bytes that are left, and by what."""
+        free = shutil.disk_usage(self._store.root).free
+        if self._most is None:
+            return free, f"the file system of {self._store.root} has"
+        left = self._most - _size(self._store.root)
+        if left < free:
+            return left, f"--max-disk {size_in_words(self._most)} leaves"
+        return free, f"the file system of {self._store.root} has"
+
+    def _remedy(self, lacking: float) -> str:
+        others = "free some (`repro gc --finished` says what could go), or name another store"
+        return f"{size_in_words(lacking)} more are needed: run with --discard vectors, {others}"
+
+
+def _size(path: Path) -> int:
+    """Bytes below a folder, which others may be changing."""
+    total = 0
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(folder, name)).st_size
+    return total

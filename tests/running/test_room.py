@@ -1,0 +1,135 @@
+"""Nothing is begun that the disk has no room for, and the user is told what it would take."""
+
+import shutil
+from types import SimpleNamespace
+
+import pytest
+
+from repro.errors import UsageError
+from repro.graph import Node, walk
+from repro.machine.sizes import bytes_of, size_in_words
+from repro.progress import Progress
+from repro.running import room
+from repro.running.cost.work import Work
+from repro.running.engines import local
+from repro.running.engines.inline import ensure
+from repro.running.requirements import Machine
+from repro.running.runner import Options
+from repro.store import Store
+
+MB = 10**6
+
+
+def _chain(names: str) -> list[Node]:
+    """For each name vectors and a ranking by them; both are a megabyte here."""
+    model, qrels = Node("backbone", {"name": "m", "revision": "main"}), Node("qrels", {"dataset": "a"})
+    ends = []
+    for name in names:
+        texts = Node("corpus", {"dataset": name})
+        passages = Node("encode", {"kind": "passages", "length": 8}, {"model": model, "texts": texts})
+        run = Node("search", {"depth": 5}, {"passages": passages, "queries": passages})
+        ends.append(Node("mine", {"per_query": 1}, {"run": run, "qrels": qrels}))
+    return ends
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch) -> Store:
+    def sizes(node):
+        return Work(stored=MB, beside=MB / 2) if node.stage == "encode" else Work()
+
+    monkeypatch.setattr(room, "work", sizes)
+    return Store(tmp_path / "store")
+
+
+def _run(ends, store, **options):
+    def run(node, store, progress):
+        size = MB if node.stage == "encode" else 0
+        return store.build(node, lambda out: (out / "x").write_bytes(b"0" * size), waiting=lambda: None)
+
+    return ensure(ends, store, Progress(), machine=Machine(), options=Options(**options), run=run)
+
+
+def test_what_does_not_fit_is_held_back_with_all_below_it_and_the_rest_is_run(store):
+    ends = _chain("ab")
+    outcome = _run(ends, store, max_disk=2 * MB)  # 1 and a half at a time
+    assert store.state(ends[0]) == "stored" and store.state(ends[1]) == "missing"
+    [obstacle] = outcome.blocked[ends[1].fingerprint]
+    assert "takes about 1.5 MB while it is made, and --max-disk 2.0 MB leaves " in obstacle.cause
+    assert "more are needed: run with --discard vectors, free some (`repro gc --finished`" in obstacle.remedy
+
+
+def test_with_what_may_go_gone_it_fits(store):
+    ends = _chain("abcd")
+    outcome = _run(ends, store, max_disk=2 * MB, discard=("vectors",))
+    assert not outcome.blocked and all(store.state(end) == "stored" for end in ends)
+
+
+def test_the_file_system_is_a_limit_too(store, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=MB))
+    outcome = _run(_chain("a"), store, max_disk=10**12)
+    causes = {o.cause for obstacles in outcome.blocked.values() for o in obstacles}
+    assert len(causes) == 1 and f"the file system of {store.root} has 1.0 MB" in causes.pop()
+
+
+def test_what_an_interrupted_attempt_has_written_is_not_asked_for_again(store):
+    [end] = _chain("a")
+    partial = store.partial(next(n for n in walk([end]) if n.stage == "encode"))
+    partial.mkdir(parents=True)
+    (partial / "y").write_bytes(b"0" * MB)
+    assert not _run([end], store, max_disk=int(1.6 * MB)).blocked
+
+
+def test_the_engine_local_waits_for_what_runs_before_it_gives_up(store, monkeypatch):
+    monkeypatch.setattr(local, "LOOK", 0)
+    begun = []
+
+    class Child:
+        gpus = None
+
+        def __init__(self, node):
+            self.node, self.looks = node, 2
+            begun.append((node, sum(child.looks > 0 for _, child in begun)))
+            begun[-1] = node, self
+
+        def ended(self):
+            self.looks -= 1
+            return self.looks <= 0
+
+        def result(self):
+            size = MB if self.node.stage == "encode" else 0
+            store.build(self.node, lambda out: (out / "x").write_bytes(b"0" * size), waiting=lambda: None)
+
+    monkeypatch.setattr(local._Run, "_child", lambda self, node: Child(node))
+    monkeypatch.setattr(local, "stop", lambda children: None)
+    ends = _chain("abc")
+    plan = SimpleNamespace(
+        ends=ends,
+        nodes=walk(ends),
+        machine=Machine(),
+        measurements=[],
+        exhibits={},
+        scale=SimpleNamespace(facts=SimpleNamespace(backbone=True)),
+    )
+    options = Options(jobs=3, max_disk=2 * MB, discard=("vectors",))
+    outcome = local.execute(plan, store, Progress(), options)
+    assert not outcome.blocked and all(store.state(end) == "stored" for end in ends)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1TB", 10**12), ("1.5 GiB", 3 << 29), ("7", 7), (" 2mb ", 2 * MB)]
+)
+def test_sizes_are_read_as_people_write_them(text, size):
+    assert bytes_of(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "GB", "0", "-1GB", "1 parsec", "1e9"])
+def test_what_is_no_size_is_none(text):
+    assert bytes_of(text) is None
+    assert size_in_words(27.2e9) == "27.2 GB" and size_in_words(1.5e6) == "1.5 MB"
+
+
+def test_a_size_that_is_none_is_refused_on_the_command_line(repro=None):
+    from repro.cli.options import _size
+
+    with pytest.raises(UsageError, match=r"--max-disk is '1 parsec', which is no size; write it like 900GB"):
+        _size(None, None, "1 parsec")
