@@ -144,7 +144,8 @@ def beside(folder: Path, asked: argparse.Namespace) -> list[dict]:
     memory = 8 * 10**9
 
     def ours() -> np.ndarray:
-        found = search.best(passages, queries, depth=asked.depth, memory=memory, progress=Progress())
+        some, quiet = range(len(queries)), lambda done: None
+        found = search.best(passages, queries, some, depth=asked.depth, memory=memory, advance=quiet)
         return np.vstack([final_scores.rescored(passages, block, rows)[0] for _, block, _, rows in found])
 
     def flat() -> np.ndarray:

@@ -9,7 +9,7 @@ from repro.errors import StageError
 from repro.progress import Progress
 from repro.stages.encode import Titled, encoded_batches, read_texts, share
 from repro.stages.vectors.vector_files import write_ids
-from repro.stages.vectors.view_files import Arrays, join_blocks, save_block, whole
+from repro.stages.vectors.view_blocks import Arrays, block_path, check_joined, join_blocks, kept, save_block
 from repro.store.disk import BLOCKS
 from repro.training.process_group import launched_together
 
@@ -30,9 +30,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     is that of a released masked language model of any architecture, at every position, ``splade-sum`` the
     same with the sum of positions in place of the highest. With
     ``normalize`` each vector is brought to length 1, a sparse one after it is truncated. Texts are encoded in
-    blocks, within a block by length; these stay in ``blocks/`` until the store seals the artefact, and an
-    interrupted attempt takes over those that are whole. Started by torchrun, each process takes every so
-    many-th block, and the first one joins them.
+    blocks, within a block by length, each a file in ``blocks/``. The first process appends them to the arrays
+    and removes each that lies there, so that the disk never holds more than the artefact and one block. An
+    interrupted attempt takes over all blocks that are whole, joined or not. Started by torchrun, each process
+    encodes every so many-th block.
 
     Raises:
         UsageError: an unknown kind, view, head or precision, a length beyond the model's positions, or views
@@ -50,18 +51,20 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     encoder = _encoder(inputs["model"] / "model", params)
     check_length(encoder.model, params["length"])
     encode = _encoding(encoder.eval().to(device()), params)
+    firsts = range(0, len(ids), BLOCK)
     with launched_together() as (rank, ranks), threads_for(encoder):
         (out / BLOCKS).mkdir(exist_ok=True)
         if rank == 0:
             write_ids(ids, out, inputs["texts"])
+            check_joined(out / BLOCKS, out, firsts)
+        everybody_waits()
         shown = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
         with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks)) as advance:
             resumed = _write_blocks(out / BLOCKS, len(ids), texts, encode, advance, rank, ranks)
         everybody_waits()
         facts = {"texts": len(ids)}
         if rank == 0:
-            parts = [out / BLOCKS / f"{first}.npz" for first in range(0, len(ids), BLOCK)]
-            facts |= join_blocks(parts, out, len(ids), vocabulary=encoder.model.config.vocab_size)
+            facts |= join_blocks(out / BLOCKS, out, firsts, vocabulary=encoder.model.config.vocab_size)
         everybody_waits()
     return facts | ({"resumed_at": resumed} if resumed else {})
 
@@ -115,13 +118,13 @@ def _rows(views: Arrays, count: int) -> list[Arrays]:
 
 
 def _write_blocks(folder: Path, count: int, texts, encode, advance, rank: int, ranks: int) -> int:
-    """Write a file for each of this process' blocks without one. Returns the first row that was encoded."""
+    """Write a file for each of this process' blocks that is not kept. Returns the first row encoded."""
     from repro.nn.length_buckets import tokenised_together
 
     redone = count
     for first in range(0, count, BLOCK)[rank::ranks]:
-        path, size = folder / f"{first}.npz", min(BLOCK, count - first)
-        if whole(path, size):
+        size = min(BLOCK, count - first)
+        if kept(folder, first, size):
             advance(size)
             continue
         redone = min(redone, first)
@@ -131,5 +134,5 @@ def _write_blocks(folder: Path, count: int, texts, encode, advance, rank: int, r
             for place, row in zip(places, encode([block[place] for place in places]), strict=True):
                 rows[place] = row
             advance(len(places))
-        save_block(path, rows)
+        save_block(block_path(folder, first), rows)
     return redone

@@ -9,11 +9,14 @@ from repro.errors import DataError, StageError, UsageError
 from repro.evaluation.run_writer import write_run
 from repro.progress import Progress
 from repro.stages.vectors.final_scores import among_all, cut, error_bounds, may_lack, rescored
+from repro.stages.vectors.pairs import Pairs
+from repro.stages.vectors.run_blocks import Advance, RunBlocks, in_shares
 from repro.stages.vectors.search_memory import VARIABLE, search_memory
 from repro.stages.vectors.vector_files import IdFile, VectorFile, read_embeddings
 
 BLOCK_BYTES = 1 << 30  # of vectors; more at once is not faster
 SPARE = 100  # passages beyond the depth, so that few queries need a look at all passages
+BLOCK = 65_536  # queries searched together, and lost at most when interrupted
 QUERIES = 4096  # that faiss multiplies at a time
 MERGED = 64  # queries at a time, so that what merging needs is small
 GPU_DEPTH = 2048  # the deepest search of faiss on a GPU
@@ -24,10 +27,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     faiss' exact search of one block of passages after another, on the GPU where faiss has one, within
     ``search_memory``: that bounds queries, their rankings and the block; interpreter, libraries
-    (some 50 MB), and 8 bytes a passage for ids come on top. Vectors are read from disk for all queries
+    (some 50 MB), and 8 bytes a passage for ids come on top. Vectors are read from disk for 65,536 queries
     together: ten searches for a hundred queries take six times as long as one for a thousand. Only when
-    queries and rankings alone would take more than half of the memory do they come in blocks too, each of
-    which reads all vectors again.
+    these and their rankings alone would take more than half of the memory do they come in smaller blocks,
+    each of which reads all vectors again. What was found for 65,536 is kept with its digest in ``blocks/``
+    until the store seals the run, so that an interrupted attempt goes on behind it.
 
     faiss only finds candidates, 100 beyond the depth. They are read once more, scored in a fixed way (see
     ``final_scores``), and cut and ordered by that, so that the run has the same bytes on a GPU and a CPU, on
@@ -45,46 +49,54 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     queries, topics = read_embeddings(inputs["queries"])
     if passages.shape[1] != queries.shape[1]:
         raise DataError(f"passages have {passages.shape[1]} dimensions, queries {queries.shape[1]}")
-    blocks = best(passages, queries, depth=params["depth"] + SPARE, memory=search_memory(), progress=progress)
-    ranked = _ranked(passages, topics, documents, blocks, params["depth"])
-    return write_run(out, ranked, tag="dense")
+    blocks, memory, depth = RunBlocks(out, len(queries), BLOCK), search_memory(), params["depth"]
+    with progress.task("searching", total=len(queries)) as advance:
+
+        def search(first: int, end: int) -> Pairs:
+            some = range(first, end)
+            found = best(passages, queries, some, depth=depth + SPARE, memory=memory, advance=advance)
+            return Pairs.joined(list(_ranked(passages, documents, found, depth)))
+
+        resumed = blocks.fill(search, advance)
+    facts = write_run(out, blocks.ranked(topics, documents), tag="dense")
+    return facts | ({"resumed_at": resumed} if resumed else {})
 
 
 def best(
-    passages: VectorFile, queries: VectorFile, *, depth: int, memory: int, progress: Progress
+    passages: VectorFile, queries: VectorFile, some: range, *, depth: int, memory: int, advance: Advance
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
-    """The greatest inner products of each query, in descending order, for one block of queries at a time.
+    """The greatest inner products of some queries, in descending order, for as many at a time as fit.
 
     Args:
         passages: (N, H).
         queries: (Q, H).
+        some: the rows of those queries.
         depth: K, cut to N.
         memory: in bytes.
 
     Yields:
-        the block's first query, its vectors (B, H), scores (B, K) float32, and rows of ``passages`` (B, K)
-        int64; the arrays are used again for the next block.
+        the first of them, counted from the first of ``some``, their vectors (B, H), scores (B, K) float32,
+        and rows of ``passages`` (B, K) int64; the arrays are used again for the next ones.
 
     Raises:
         UsageError: the memory does not hold a query and a passage.
         StageError: a vector or a score is not finite.
     """
     depth = min(depth, len(passages))
-    per_block, step = block_sizes(memory, queries=len(queries), depth=depth, size=passages.shape[1])
+    per_block, step = block_sizes(memory, queries=len(some), depth=depth, size=passages.shape[1])
     step, search = max(1, min(step, len(passages))), _faiss(depth)
     queries_read, passages_read = (np.empty((n, passages.shape[1]), np.float32) for n in (per_block, step))
     scores, rows = np.empty((per_block, depth), np.float32), np.empty((per_block, depth), np.int64)
-    blocks = -(-len(queries) // per_block)
-    with progress.task("searching", total=len(passages) * blocks) as advance:
-        for start in range(0, len(queries), per_block):
-            block = _read(queries, start, min(start + per_block, len(queries)), into=queries_read)
-            best_scores, best_rows = scores[: len(block)], rows[: len(block)]
-            best_scores[:] = -np.inf
-            for first in range(0, len(passages), step):
-                vectors = _read(passages, first, min(first + step, len(passages)), into=passages_read)
-                _merge(best_scores, best_rows, *search(block, vectors, min(depth, len(vectors))), first)
-                advance(len(vectors))
-            yield start, block, best_scores, best_rows
+    for start in some[::per_block]:
+        block = _read(queries, start, min(start + per_block, some.stop), into=queries_read)
+        best_scores, best_rows = scores[: len(block)], rows[: len(block)]
+        best_scores[:] = -np.inf
+        reached = in_shares(advance, len(block), len(passages))
+        for first in range(0, len(passages), step):
+            vectors = _read(passages, first, min(first + step, len(passages)), into=passages_read)
+            _merge(best_scores, best_rows, *search(block, vectors, min(depth, len(vectors))), first)
+            reached(first + len(vectors))
+        yield start - some.start, block, best_scores, best_rows
 
 
 def _read(file: VectorFile, first: int, end: int, into: np.ndarray) -> np.ndarray:
@@ -146,12 +158,11 @@ def _merge(
 
 def _ranked(
     passages: VectorFile,
-    topics: IdFile,
     documents: IdFile,
     blocks: Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]],
     depth: int,
-) -> Iterator[tuple[str, list[str], np.ndarray]]:
-    """Yield each query's ``depth`` best passages with their final scores, in no order."""
+) -> Iterator[Pairs]:
+    """Yield the ``depth`` best passages of each block's queries with their final scores, in no order."""
     for start, queries, found, rows in blocks:
         scores, longest = rescored(passages, queries, rows)
         if rows.shape[1] < len(passages):
@@ -162,7 +173,9 @@ def _ranked(
             scores[unsure] = -np.inf
             for query, best in zip(unsure, wider, strict=True):
                 scores[query, :depth], rows[query, :depth] = best
-        names = topics.at(np.arange(start, start + len(scores)))
-        for topic, products, places in zip(names, scores, rows, strict=True):
-            kept = cut(products, places, documents, depth)
-            yield topic, documents.at(places[kept]), products[kept]
+        kept = [cut(*pair, documents, depth) for pair in zip(scores, rows, strict=True)]
+        yield Pairs(
+            np.repeat(np.arange(start, start + len(kept)), [len(places) for places in kept]),
+            np.concatenate([own[places] for own, places in zip(rows, kept, strict=True)]),
+            np.concatenate([own[places] for own, places in zip(scores, kept, strict=True)]),
+        )

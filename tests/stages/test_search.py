@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 
 import faiss
 import numpy as np
@@ -30,6 +31,17 @@ def found(tmp_path, progress, passages, queries, depth):
     }
     facts = search.run({"depth": depth}, inputs, tmp_path, progress)
     return read_run(tmp_path / "run.trec"), facts
+
+
+def searched(out, inputs, progress):
+    """Search anew: what an earlier search has found there is taken away."""
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    return search.run({"depth": 20}, inputs, out, progress)
+
+
+def run_bytes(folder):
+    return tuple((folder / name).read_bytes() for name in ("run.trec", "raw.npy"))
 
 
 def brute_force(passages, queries, depth):
@@ -114,7 +126,7 @@ def matrix_products():
 
 @pytest.mark.usefixtures("matrix_products")
 @pytest.mark.parametrize("queries", [30, 1], ids=["by matrix products", "one query after another"])
-def test_candidates_are_those_of_faiss_flat_index_in_blocks_too(tmp_path, progress, queries):
+def test_candidates_are_those_of_faiss_flat_index_in_blocks_too(tmp_path, queries):
     generator = np.random.default_rng(0)
     sides = {"passages": generator.normal(size=(3500, 64)), "queries": generator.normal(size=(queries, 64))}
     files = [VectorFile(embeddings(tmp_path / name, rows, "x")) for name, rows in sides.items()]
@@ -126,7 +138,11 @@ def test_candidates_are_those_of_faiss_flat_index_in_blocks_too(tmp_path, progre
     for blocks, memory in {1: 10**8, 4: max(2 * held, held + 1024 * 4 * 64)}.items():
         rows = search.block_sizes(memory, queries=queries, depth=150, size=64)[1]
         assert -(-3500 // min(rows, 3500)) == blocks
-        ((start, _, scores, places),) = search.best(*files, depth=150, memory=memory, progress=progress)
+        searched = []
+        ((start, _, scores, places),) = search.best(
+            *files, range(queries), depth=150, memory=memory, advance=searched.append
+        )
+        assert sum(searched) == queries
         assert start == 0
         np.testing.assert_allclose(scores, expected[0], rtol=1e-5)
         np.testing.assert_array_equal(places, expected[1])
@@ -155,13 +171,13 @@ def test_a_run_has_the_same_bytes_on_any_number_of_threads_and_in_any_memory(
         faiss.omp_set_num_threads(number)
         try:
             with threadpool_limits(number):
-                search.run({"depth": 20}, inputs, tmp_path, progress)
+                searched(tmp_path / "run", inputs, progress)
         finally:
             faiss.omp_set_num_threads(threads)
-        runs.add(tuple((tmp_path / name).read_bytes() for name in ("run.trec", "raw.npy")))
+        runs.add(run_bytes(tmp_path / "run"))
     assert len(runs) == 1
     expected = brute_force(passages.astype(np.float64), queries.astype(np.float64), 20)
-    assert ranked(read_run(tmp_path / "run.trec")) == expected
+    assert ranked(read_run(tmp_path / "run/run.trec")) == expected
 
 
 def reversed_sums(queries, passages, depth):
@@ -190,11 +206,10 @@ def test_a_run_has_the_same_bytes_whatever_device_found_the_candidates(
     passages, queries = almost_equal(noise, queries=9, passages=600)
     inputs = {"passages": embeddings(tmp_path / "passages", passages, "d")}
     inputs["queries"] = embeddings(tmp_path / "queries", queries, "q")
-    search.run({"depth": 20}, inputs, tmp_path, progress)
-    run = (tmp_path / "run.trec").read_bytes()
+    searched(tmp_path / "run", inputs, progress)
     monkeypatch.setattr(search, "_faiss", lambda depth: device)
-    search.run({"depth": 20}, inputs, tmp_path, progress)
-    assert (tmp_path / "run.trec").read_bytes() == run
+    searched(tmp_path / "device", inputs, progress)
+    assert run_bytes(tmp_path / "device") == run_bytes(tmp_path / "run")
 
 
 def test_lengths_that_overflow_hide_no_tie(tmp_path, progress):

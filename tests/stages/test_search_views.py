@@ -2,10 +2,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from repro.errors import DataError, StageError, UsageError
 from repro.evaluation.runs import read_run
 from repro.stages import search_views
+from repro.stages.vectors import view_products, view_search, view_sizes
+from repro.stages.vectors.view_files import Views
+from repro.stages.vectors.view_products import Tile
+from repro.stages.vectors.view_scores import ViewScorer
 from tests.stages.views_made_up import save_views
 
 BOTH = ["dense", "sparse"]
@@ -59,15 +64,24 @@ def brute_force(made, *, depth, terms, list_depth=None):
     return run, sums
 
 
-@pytest.mark.parametrize("size", [1 << 30, 8000, 900])
+@pytest.fixture(params=["CPU", "GPU"])
+def way(request, monkeypatch):
+    """The way in which each device multiplies; that of a GPU takes any device, and here the CPU."""
+    monkeypatch.setattr(view_products, "inverted", lambda where: request.param == "CPU")
+    return request.param
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("size", [1 << 30, 9000])
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("terms", [BOTH, ["sparse", "sparse"], ["dense"], ["sparse"]])
 @pytest.mark.parametrize("depth", [20, 1000])
 def test_the_ranking_is_that_of_brute_force_to_the_last_rank(
     tmp_path, progress, monkeypatch, size, whole, terms, depth
 ):
-    monkeypatch.setattr(search_views, "BLOCK_BYTES", size)
-    monkeypatch.setattr(search_views, "QUERIES", 1000 if size > 8000 else 4)
+    monkeypatch.setattr(view_sizes, "BLOCK_BYTES", size)
+    monkeypatch.setattr(view_sizes, "TILE", 1000 if size > 9000 else 4)
+    monkeypatch.setattr(search_views, "BLOCK", 1000 if size > 9000 else 7)
     made = sides(np.random.default_rng(0), whole=whole)
     run, facts = found(tmp_path, progress, made, terms=terms, depth=depth)
     expected, sums = brute_force(made, depth=depth, terms=terms)
@@ -84,13 +98,14 @@ def test_more_than_a_hundred_ties_across_the_depth_are_broken_by_id(tmp_path, pr
     assert run == brute_force(made, depth=20, terms=["sparse"])[0]
 
 
-@pytest.mark.parametrize("size", [1 << 30, 900])
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("size", [1 << 30, 9000])
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize(("depth", "list_depth"), [(10, 7), (50, 7), (20, 500)])
 def test_a_union_ranks_what_either_view_lists(
     tmp_path, progress, monkeypatch, size, whole, depth, list_depth
 ):
-    monkeypatch.setattr(search_views, "BLOCK_BYTES", size)
+    monkeypatch.setattr(view_sizes, "BLOCK_BYTES", size)
     made = sides(np.random.default_rng(2), whole=whole)
     run, _ = found(tmp_path, progress, made, mode="union", depth=depth, list_depth=list_depth)
     assert run == brute_force(made, depth=depth, terms=BOTH, list_depth=list_depth)[0]
@@ -126,7 +141,7 @@ def test_a_view_that_only_one_side_lacks_or_of_another_width_is_refused(tmp_path
     with pytest.raises(DataError, match="9 vectors, but 1 ids"):
         save_views(tmp_path / "few/queries", "q", **made["queries"])
         (tmp_path / "few/queries/ids.txt").write_text("q0\n")
-        search_views.Views.read(tmp_path / "few/queries")
+        Views.read(tmp_path / "few/queries")
 
 
 def test_what_is_not_known_or_not_finite_is_refused(tmp_path, progress):
@@ -144,25 +159,35 @@ def test_what_is_not_known_or_not_finite_is_refused(tmp_path, progress):
         found(tmp_path / "e", progress, made)
 
 
-@pytest.mark.parametrize(
-    ("memory", "together", "ranges"), [("1GB", 40, range(1, 2)), ("91kB", 11, range(21, 300))]
-)
+@pytest.mark.parametrize(("memory", "group", "blocks"), [("1GB", 40, 1), ("200kB", 4, 2)])
 def test_a_stated_memory_changes_blocks_and_nothing_else(
-    tmp_path, progress, monkeypatch, memory, together, ranges
+    tmp_path, progress, monkeypatch, memory, group, blocks
 ):
     monkeypatch.setenv("REPRO_SEARCH_MEMORY", memory)
-    divided, made = search_views._block_sizes, sides(np.random.default_rng(6), whole=False, queries=40)
+    divided, made = view_sizes.Needs.sizes, sides(np.random.default_rng(6), whole=False, queries=40)
     seen = []
 
     def noted(*given):
-        queries, blocks = divided(*given)
-        seen.append((queries, list(blocks)))
+        seen.append(divided(*given))
         return seen[0]
 
-    monkeypatch.setattr(search_views, "_block_sizes", noted)
+    monkeypatch.setattr(view_sizes.Needs, "sizes", noted)
     run, _ = found(tmp_path, progress, made)
     assert run == brute_force(made, depth=20, terms=BOTH)[0]
-    assert seen[0][0] == together and len(seen[0][1]) in ranges
+    assert (seen[0].group, len(seen[0].ranges)) == (group, blocks)
+
+
+def test_queries_are_laid_out_once_and_passages_read_once_for_all_of_them(tmp_path, progress, monkeypatch):
+    monkeypatch.setattr(view_sizes, "BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(view_sizes, "TILE", 5)
+    laid_out, read, columns, block = [], [], Tile._columns, Views.block
+    monkeypatch.setattr(Tile, "_columns", lambda *given: laid_out.append(1) or columns(*given))
+    monkeypatch.setattr(Views, "block", lambda self, *given: read.append(given) or block(self, *given))
+    made = sides(np.random.default_rng(0), whole=False, queries=20)
+    found(tmp_path, progress, made)
+    ranges = [(first, end) for view, first, end in read if view == "dense"]
+    assert len(laid_out) == 4 * len(BOTH)
+    assert len(ranges) > 5 and [first for first, _ in ranges] == [0, *(end for _, end in ranges[:-1])]
 
 
 def cancelling(generator, *, passages=300, queries=15, h=64, v=40):
@@ -185,22 +210,25 @@ CASES = [(["dense"], "exact"), (BOTH, "exact"), (BOTH, "union"), (["sparse", "de
 def test_a_run_has_the_same_bytes_in_any_memory_and_on_any_device(
     tmp_path, progress, monkeypatch, terms, mode
 ):
-    """Products of float64 alone order these passages by the number of queries in a block."""
+    """Products alone, even of float64, order these passages by the number of queries in a block."""
     made, runs = cancelling(np.random.default_rng(0)), set()
-    for number, memory in enumerate(("1GB", "80kB", "120kB")):
+    for number, memory in enumerate(("1GB", "120kB", "200kB")):
         monkeypatch.setenv("REPRO_SEARCH_MEMORY", memory)
         (folder := tmp_path / str(number)).mkdir()
         found(folder, progress, made, terms=terms, mode=mode, list_depth=15)
         runs.add(run_bytes(folder))
 
-    def reversed_sums(rows, queries, terms, start, stop):
-        scores = {}
-        for view, passages in rows.items():
-            theirs = queries.rows(view, start, stop, passages.device).to_dense().flip(1)
-            scores[view] = theirs @ passages.to_dense().flip(1).T
-        return scores | {"": sum(scores[term] for term in reversed(terms))}
+    def reversed_sums(self, passages, columns):
+        products = {}
+        for view, rows in passages.items():
+            full = [
+                side if view == "dense" else torch.from_numpy(side.toarray())
+                for side in (rows, columns[view])
+            ]
+            products[view] = full[0].flip(1) @ full[1].flip(0)
+        return {name: sum(products[term] for term in reversed(terms)) for name, terms in self.sums.items()}
 
-    monkeypatch.setattr(search_views, "_scores", reversed_sums)
+    monkeypatch.setattr(Tile, "_sums", reversed_sums)
     (folder := tmp_path / "device").mkdir()
     found(folder, progress, made, terms=terms, mode=mode, list_depth=15)
     assert runs == {run_bytes(folder)}
@@ -210,27 +238,31 @@ def test_a_run_has_the_same_bytes_in_any_memory_and_on_any_device(
 def test_a_query_with_many_passages_as_good_as_the_last_one_is_held_against_all(
     tmp_path, progress, monkeypatch, terms
 ):
-    monkeypatch.setattr(search_views, "SPARE", 3)
+    monkeypatch.setattr(view_search, "SPARE", 3)
     made = sides(np.random.default_rng(1), whole=True, density=0.1)
     run, _ = found(tmp_path, progress, made, terms=terms)
     assert run == brute_force(made, depth=20, terms=terms)[0]
 
 
-@pytest.mark.parametrize("memory", [10_000, 60_000, 10**6])
-def test_blocks_are_cut_by_the_values_that_passages_have(tmp_path, monkeypatch, memory):
+@pytest.mark.parametrize("inverted", [True, False])
+@pytest.mark.parametrize("memory", [50_000, 80_000, 10**6])
+def test_blocks_are_cut_by_the_values_that_passages_have(tmp_path, memory, inverted):
     """The mean says nothing about a block: here the first hundred passages have all values."""
     made = sides(np.random.default_rng(7), whole=True, queries=3)
     made["passages"]["sparse"][:100] = 1
     made["passages"]["sparse"][100:] = np.eye(40)[np.arange(200) % 40]
-    views = {side: search_views.Views.read(save_views(tmp_path / side, "x", **made[side])) for side in made}
-    together, blocks = search_views._block_sizes(views["passages"], views["queries"], BOTH, {"": 20}, memory)
-    ranges, counts = list(blocks), np.diff(views["passages"].sparse[0])
-    assert [first for first, _ in ranges] == [0, *(end for _, end in ranges[:-1])] and ranges[-1][1] == 300
-    for first, end in ranges:
-        held = (end - first) * (64 * together + 8 * 6) + 32 * counts[first:end].sum()
-        assert 2 * max(held, 16 * 40 * together) + 16 * 3 * 20 <= memory
-    sizes = [end - first for first, end in ranges]
-    assert sizes == [300] if memory == 10**6 else min(sizes[:-1]) < max(sizes) / 5
+    views = {side: Views.read(save_views(tmp_path / side, "x", **made[side])) for side in made}
+    needs = view_sizes.Needs(**views, terms=BOTH, candidates=120, ranked=3 * 20, inverted=inverted)
+    sizes, counts = needs.sizes(memory), np.diff(views["passages"].indptr)
+    values = np.diff(views["queries"].indptr).max()
+    query = 152 * 120 + 12 * 6 + 24 * values + (0 if inverted else 5 * 40)
+    assert [first for first, _ in sizes.ranges] == [0, *(end for _, end in sizes.ranges[:-1])]
+    assert sizes.ranges[-1][1] == 300
+    for first, end in sizes.ranges:
+        held = (end - first) * (32 * sizes.tile + 16 * 6) + 32 * counts[first:end].sum()
+        assert 2 * max(held, query * sizes.group) + 40 * 3 * 20 <= memory
+    lengths = [end - first for first, end in sizes.ranges]
+    assert lengths == [300] if memory == 10**6 else min(lengths[:-1]) < max(lengths) / 2
 
 
 def test_a_memory_that_holds_no_query_is_refused_with_one_that_does(tmp_path, progress, monkeypatch):
@@ -253,3 +285,113 @@ def test_no_query_gives_an_empty_run(tmp_path, progress, mode):
     made = sides(np.random.default_rng(9), whole=True, queries=0)
     run, facts = found(tmp_path, progress, made, mode=mode, list_depth=5)
     assert run == {} and facts["lines"] == 0
+
+
+def fixed_scores(tmp_path, terms):
+    """The run that scoring every pair in the fixed way gives: ids and scores of each query, best first."""
+    passages, queries = (Views.read(tmp_path / name) for name in ("passages", "queries"))
+    scorer, run = ViewScorer(passages, queries, terms, np.arange(len(queries))), []
+    for query in range(len(queries)):
+        rows = np.arange(len(passages))
+        scores = scorer.scores(np.full(len(rows), query), rows, "")
+        best = sorted(((float(score), f"d{row}") for row, score in enumerate(scores)), reverse=True)[:20]
+        run.append(best)
+    return run
+
+
+def check_fixed(tmp_path, terms):
+    run = read_run(tmp_path / "run.trec")
+    expected = fixed_scores(tmp_path, terms)
+    assert [[name for name, _ in ranking] for ranking in run.values()] == [
+        [name for _, name in best] for best in expected
+    ]
+    scores = np.float32([score for best in expected for score, _ in best])
+    np.testing.assert_array_equal(np.load(tmp_path / "raw.npy"), scores)
+
+
+def almost_equal(noise, *, passages=900, queries=7, h=32, v=60):
+    """Passages that differ from each other by noise in both views, far less than float32 tells apart."""
+    generator, made = np.random.default_rng(0), {}
+    dense, sparse = generator.normal(size=h), np.where(generator.random(v) < 0.5, generator.random(v), 0)
+    for name, count, spread in (("passages", passages, noise), ("queries", queries, 0.3)):
+        made[name] = {
+            "dense": (dense * (1 + spread * generator.normal(size=(count, h)))).astype(np.float32),
+            "sparse": (sparse * (1 + spread * generator.random((count, v)))).astype(np.float32),
+        }
+    return made
+
+
+@pytest.mark.parametrize("terms", [BOTH, ["sparse"], ["dense", "sparse", "sparse"]])
+@pytest.mark.parametrize("noise", [1e-8, 1e-7, 1e-6, 1e-4])
+@pytest.mark.parametrize("near", [0, 10**6])
+def test_passages_that_float32_cannot_tell_apart_are_ranked_by_the_fixed_score(
+    tmp_path, progress, monkeypatch, way, terms, noise, near
+):
+    monkeypatch.setattr(view_search, "NEAR", near)  # all in float64, or none
+    monkeypatch.setattr(view_search, "SLAB", 1000)
+    monkeypatch.setattr(view_sizes, "BLOCK_BYTES", 100_000)
+    found(tmp_path, progress, almost_equal(noise), terms=terms)
+    check_fixed(tmp_path, terms)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("rising", [True, False])
+def test_passages_in_the_order_of_their_scores_are_found_all_the_same(tmp_path, progress, rising):
+    """Each is better than all before it, so that no block's candidates fit beside those kept."""
+    made = sides(np.random.default_rng(0), whole=False, passages=2000, queries=3)
+    order = (made["passages"]["dense"] @ made["queries"]["dense"][0]).argsort()[:: 1 if rising else -1]
+    made["passages"] = {view: rows[order] for view, rows in made["passages"].items()}
+    run, _ = found(tmp_path, progress, made, terms=["dense"])
+    assert run == brute_force(made, depth=20, terms=["dense"])[0]
+
+
+@pytest.mark.usefixtures("way")
+def test_products_that_overflow_float32_and_cancel_are_made_in_float64(tmp_path, progress):
+    made = sides(np.random.default_rng(0), whole=False, queries=3)
+    made["passages"]["dense"][:, :2] = [1e30, -1e30]
+    made["queries"]["dense"][:, :2] = 1e20
+    found(tmp_path, progress, made)
+    check_fixed(tmp_path, BOTH)
+    made["queries"]["dense"][:, 1] = 0
+    with pytest.raises(StageError, match="not finite"):
+        found(tmp_path / "greater", progress, made)
+
+
+@pytest.mark.parametrize("damaged", [None, "changed", "cut", "without a digest"])
+def test_an_interrupted_search_takes_over_the_queries_that_are_done(tmp_path, progress, monkeypatch, damaged):
+    monkeypatch.setattr(search_views, "BLOCK", 4)
+    made, done, block = (
+        sides(np.random.default_rng(0), whole=False, queries=15),
+        [],
+        view_search.ViewSearch.block,
+    )
+    inputs = {name: save_views(tmp_path / name, name[0], **made[name]) for name in made}
+    how = {"depth": 20, "terms": BOTH, "mode": "exact", "list_depth": None}
+    (tmp_path / "straight").mkdir()
+    (out := tmp_path / "killed").mkdir()
+    facts = search_views.run(how, inputs, tmp_path / "straight", progress)
+    assert "resumed_at" not in facts
+
+    def dies(self, first, end, advance):
+        if first == dying:
+            raise KeyboardInterrupt
+        done.append(first)
+        return block(self, first, end, advance)
+
+    monkeypatch.setattr(view_search.ViewSearch, "block", dies)
+    dying = 8
+    with pytest.raises(KeyboardInterrupt):
+        search_views.run(how, inputs, out, progress)
+    assert done == [0, 4] and not (out / "run.trec").exists()
+    kept, dying = out / "blocks/4.npz", None
+    content = bytearray(kept.read_bytes())
+    if damaged == "changed":
+        content[len(content) // 2] ^= 1
+    kept.write_bytes(content[:-30] if damaged == "cut" else content)
+    if damaged == "without a digest":
+        (out / "blocks/4.sha256").unlink()
+    done.clear()
+    again = search_views.run(how, inputs, out, progress)
+    assert done == ([4, 8, 12] if damaged else [8, 12])
+    assert again == facts | {"resumed_at": done[0]}
+    assert run_bytes(out) == run_bytes(tmp_path / "straight")

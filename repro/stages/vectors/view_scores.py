@@ -1,68 +1,104 @@
-"""The scores that a search over views writes, and the passages that belong to a list by them."""
+"""The scores that a search over views writes: made in one fixed way, whatever device or blocks found them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from repro.stages.vectors.view_files import Views
 
-SCORED = 256  # passages of a query at a time
+SCORED = 512  # pairs at a time
+SINGLE, DOUBLE = 2.0**-24, 2.0**-53  # the relative error of one operation in float32 and in float64
+SMALLEST = 2.0**-126  # what an operation in float32 may lose near zero
 
 
 @dataclass(frozen=True)
 class ViewScorer:
-    """Scores pairs in one fixed way, whatever device, threads or blocks found them.
-
-    A passage is named by its place among all ids in ascending order.
+    """Some queries, whose pairs with any passages are scored in one fixed way.
 
     Attributes:
-        largest: the greatest magnitude in each view of the passages.
-        ascending: (N,), the passage in each place.
+        terms: the views that are added; one named twice counts twice.
+        rows: (Q,) int64, of the queries among all.
     """
 
     passages: Views
     queries: Views
     terms: Sequence[str]
-    largest: dict[str, float]
-    ascending: np.ndarray
+    rows: np.ndarray
+    vectors: dict = field(init=False)
 
-    def scores(self, query: int, places: np.ndarray, name: str) -> np.ndarray:
-        """Scores of one query and K passages by a view, or by the sum for "": (K,) float32, rounded once."""
-        terms, scored = [name] if name else self.terms, [np.empty(0)]
-        for first in range(0, len(places), SCORED):
-            rows = self.ascending[places[first : first + SCORED]]
-            views = {v: self.passages.products(v, rows, self.queries, query) for v in dict.fromkeys(terms)}
-            scored.append(sum(views[term] for term in terms))
-        return np.concatenate(scored).astype(np.float32)
+    def __post_init__(self):
+        views = {view: self.queries.picked(view, self.rows) for view in dict.fromkeys(self.terms)}
+        object.__setattr__(self, "vectors", views)
 
-    def error(self, query: int, name: str) -> float:
-        """How far two sums in float64 of the same score may lie from each other.
+    def __len__(self) -> int:
+        return len(self.rows)
 
-        Each is wrong by at most n u / (1 - n u) times the sum of n products' magnitudes, u being 2^-53, and
-        that sum is no more than the query's magnitudes times the greatest of the passages.
+    def named(self, name: str) -> Sequence[str]:
+        """The views whose sum a list is ordered by: all terms for "", else the view of that name."""
+        return [name] if name else self.terms
+
+    def scores(self, queries: np.ndarray, rows: np.ndarray, name: str) -> np.ndarray:
+        """Scores of P pairs by a view, or by the sum for "": (P,) float32, rounded once.
+
+        Passages are read in the order in which they lie on disk.
+
+        Args:
+            queries, rows: (P,) int64, of these queries and of all passages.
         """
-        terms, error = [name] if name else self.terms, 0.0
-        for view in terms:
-            operations = (self.passages.widths[view] + len(terms)) * 2.0**-53
-            magnitudes = np.abs(self.queries.values(view, query, query + 1), dtype=np.float64).sum()
-            error += 2 * operations / (1 - operations) * magnitudes * self.largest[view]
-        return error
+        order, scores = np.argsort(rows, kind="stable"), np.empty(len(rows), np.float32)
+        for start in range(0, len(rows), SCORED):
+            pairs = order[start : start + SCORED]
+            terms = self.named(name)
+            sums = {v: self._products(v, queries[pairs], rows[pairs]) for v in dict.fromkeys(terms)}
+            scores[pairs] = sum(sums[term] for term in terms)
+        return scores
 
-    def listed(self, query: int, keys: np.ndarray, name: str, depth: int) -> tuple[np.ndarray, np.ndarray]:
-        """Places and scores of the ``depth`` best passages, in no order, out of the keys of candidates (K,).
+    def _products(self, view: str, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Inner products of pairs, (P,) float64.
 
-        What was left out has no greater key than the last candidate; where that much, and the error above it,
-        may reach the place ``depth``, all passages are scored.
+        Two float32 numbers have an exact product in float64. Dense products are summed in pairs of pairs, in
+        an order that depends on their number alone; sparse ones in the order of their indices.
         """
-        from repro.nn.ranking_keys import scores_and_places
+        passages, theirs = self.passages.picked(view, rows), self.vectors[view][queries]
+        if view == "dense":
+            products = passages.astype(np.float64)
+            products *= theirs
+            return np.add.reduce(products, axis=1)
+        products = passages.astype(np.float64).multiply(theirs.astype(np.float64)).tocsr()
+        pair = np.repeat(np.arange(len(rows)), np.diff(products.indptr))
+        return np.bincount(pair, products.data, minlength=len(rows))
 
-        found, places = scores_and_places(keys)
-        scores = self.scores(query, places, name)
-        if len(places) < len(self.ascending):
-            most = float(np.nextafter(found[-1], np.float32(np.inf))) + self.error(query, name)
-            if np.partition(scores, -depth)[-depth] <= np.float32(most):
-                places = np.arange(len(self.ascending))
-                scores = self.scores(query, places, name)
-        kept = np.lexsort((places, scores))[-depth:]
-        return places[kept], scores[kept]
+    def errors(self, name: str, longest: dict[str, float], rounding: float) -> np.ndarray:
+        """How far sums of a list's products, in any order, may lie from the scores made here, (Q,) float64.
+
+        A sum of n products, in whatever order and with fused operations or without, is wrong by at most
+        n u / (1 - n u) times the sum of their magnitudes, u being ``rounding`` (Higham, Accuracy and
+        Stability of Numerical Algorithms, 2nd ed., §3.1, Eq. 3.5), and that sum is no more than the product
+        of both vectors' lengths (Cauchy and Schwarz). Products with 0 are exact, so that n is the number of
+        a sparse query's values; each view that is added is one operation more, four more and a hundredth are
+        for the rounding of the score made here and of the lengths. It holds for float32, not for TF32.
+
+        Args:
+            longest: the greatest length of a passage's vector, by view.
+            rounding: the relative error of one operation.
+        """
+        terms = self.named(name)
+        counts = np.max([self._counts(view) for view in terms], axis=0) + len(terms) + 4
+        relative = counts * rounding / (1 - counts * rounding)
+        lengths = sum(self._lengths(view) * longest[view] for view in terms)
+        return 1.01 * (relative * lengths + counts * len(terms) * SMALLEST)
+
+    def _counts(self, view: str) -> np.ndarray:
+        vectors = self.vectors[view]
+        return np.full(len(self), vectors.shape[1]) if view == "dense" else np.diff(vectors.indptr)
+
+    def _lengths(self, view: str) -> np.ndarray:
+        return lengths(self.vectors[view])
+
+
+def lengths(vectors) -> np.ndarray:
+    """Euclidean lengths of dense or sparse rows, (n,) float64."""
+    if isinstance(vectors, np.ndarray):
+        return np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    return np.sqrt(vectors.astype(np.float64).power(2).sum(axis=1))

@@ -1,0 +1,138 @@
+"""Inner products of blocks of passages with queries that stay on the device."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+import torch
+
+from repro.errors import StageError
+from repro.stages.vectors.view_files import Views
+from repro.stages.vectors.view_scores import lengths
+
+EIGHTHS = 8  # of a tile's queries are multiplied in float64 one after another, since these take twice as much
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Passages ``first`` to ``end`` in memory, float32, by view: (n, H), or (n, V) sparse."""
+
+    first: int
+    end: int
+    vectors: dict
+
+    @classmethod
+    def read(cls, views: Views, names: Sequence[str], first: int, end: int) -> Passages:
+        return cls(first, end, {name: views.block(name, first, end) for name in names})
+
+    def longest(self) -> dict[str, float]:
+        """The greatest length of a vector of each view."""
+        return {name: float(lengths(vectors).max(initial=0)) for name, vectors in self.vectors.items()}
+
+    def on(self, where: torch.device) -> dict:
+        """The same on a device; sparse rows stay where they are multiplied through an inverted index."""
+        return {name: _placed(vectors, where, torch.float32) for name, vectors in self.vectors.items()}
+
+
+def inverted(where: torch.device) -> bool:
+    """Whether sparse rows are multiplied through an inverted index of the queries, by scipy.
+
+    PyTorch's product of a sparse matrix (passages) and a dense one (queries) goes through all values of a
+    passage for every query, which a GPU does fast; the index goes through those that both have.
+    """
+    return where.type == "cpu"
+
+
+def _placed(vectors, where: torch.device, dtype: torch.dtype):
+    if isinstance(vectors, np.ndarray):
+        return torch.from_numpy(vectors).to(where, dtype)
+    if inverted(where):
+        return vectors.astype(np.float64) if dtype == torch.float64 else vectors
+    arrays = (torch.from_numpy(array) for array in (vectors.indptr, vectors.indices, vectors.data))
+    bounds, indices, values = arrays
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(
+            bounds.to(where),
+            indices.to(where),
+            values.to(where, dtype),
+            vectors.shape,
+            check_invariants=False,
+        )
+
+
+class Tile:
+    """Queries that are multiplied together, kept on the device for all passages.
+
+    Args:
+        vectors: by view, (t, H), or (t, V) sparse.
+        sums: the views that are added for each list.
+    """
+
+    def __init__(self, vectors: dict, sums: dict[str, Sequence[str]], where: torch.device):
+        self.where, self.vectors, self.sums = where, vectors, sums
+        self.columns = {name: self._columns(rows, torch.float32) for name, rows in vectors.items()}
+
+    def __len__(self) -> int:
+        return next(iter(self.vectors.values())).shape[0]
+
+    def _columns(self, rows, dtype: torch.dtype):
+        """Queries as columns: (H, t), (V, t), or sparse with the queries of each word, an inverted index."""
+        if isinstance(rows, np.ndarray):
+            return torch.from_numpy(rows).to(self.where, dtype).T.contiguous()
+        if inverted(self.where):
+            return rows.astype(np.float64 if dtype == torch.float64 else np.float32).T.tocsr()
+        columns = torch.zeros(rows.shape[::-1], dtype=dtype, device=self.where)
+        words, numbers = (torch.from_numpy(array).to(self.where) for array in (rows.indices, rows.data))
+        queries = torch.from_numpy(np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)))
+        columns[words.long(), queries.to(self.where)] = numbers.to(dtype)
+        return columns
+
+    def scores(self, passages: Passages, placed: dict) -> dict[str, torch.Tensor]:
+        """Sums in float32, (n, t), by list; those of a block in which one overflows are made in float64.
+
+        Raises:
+            StageError: a score is not finite.
+        """
+        scores = self._sums(placed, self.columns)
+        if not all(_finite(sums) for sums in scores.values()):
+            scores = {name: sums.to(torch.float32) for name, sums in self.exact(passages).items()}
+            if not all(_finite(sums) for sums in scores.values()):
+                raise StageError("a score is not finite: the embeddings hold a vector that is not")
+        return scores
+
+    def exact(self, passages: Passages) -> dict[str, torch.Tensor]:
+        """The same sums in float64."""
+        placed = {name: _placed(rows, self.where, torch.float64) for name, rows in passages.vectors.items()}
+        parts, step = [], -(-len(self) // EIGHTHS)
+        for start in range(0, len(self), step):
+            columns = {
+                name: self._columns(rows[start : start + step], torch.float64)
+                for name, rows in self.vectors.items()
+            }
+            parts.append(self._sums(placed, columns))
+        return {name: torch.cat([part[name] for part in parts], dim=1) for name in self.sums}
+
+    def _sums(self, passages: dict, columns: dict) -> dict[str, torch.Tensor]:
+        products = {name: _products(rows, columns[name]) for name, rows in passages.items()}
+        return {
+            name: reduce(torch.add, [products[term] for term in terms]) for name, terms in self.sums.items()
+        }
+
+
+def _products(passages, columns) -> torch.Tensor:
+    """Products (n, t) of rows and columns, dense or sparse."""
+    if isinstance(passages, torch.Tensor):
+        return passages @ columns
+    return torch.from_numpy((passages @ columns).toarray())
+
+
+def _finite(scores: torch.Tensor) -> bool:
+    if not scores.numel():
+        return True
+    least, most = scores.aminmax()
+    return bool(least.isfinite() & most.isfinite())

@@ -1,0 +1,181 @@
+"""Exact search over views for a block of queries: candidates in float32, scored again in a fixed way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from repro.stages.vectors.pairs import Pairs
+from repro.stages.vectors.run_blocks import Advance, in_shares
+from repro.stages.vectors.view_candidates import Best, read_ahead
+from repro.stages.vectors.view_files import Views
+from repro.stages.vectors.view_products import Passages, Tile
+from repro.stages.vectors.view_scores import DOUBLE, SINGLE, ViewScorer
+from repro.stages.vectors.view_sizes import Sizes
+
+SPARE = 100  # passages beyond a list's depth, so that few queries need a look at all passages
+SLAB = 1 << 18  # pairs looked through at a time
+NEAR = 64  # pairs of a query in a block that may reach its edge; where there are more, float64 tells
+
+
+@dataclass
+class ViewSearch:
+    """A search of all passages.
+
+    Attributes:
+        terms: the views that are added.
+        lists: how many passages are to be found by which view; the view "" is the sum.
+        depth: of the run.
+        places: (N,), of each passage among all ids in ascending order.
+        longest: the greatest length of a passage's vector by view, known after all were read.
+    """
+
+    passages: Views
+    queries: Views
+    terms: Sequence[str]
+    lists: dict[str, int]
+    depth: int
+    places: np.ndarray
+    sizes: Sizes
+    where: torch.device
+    longest: dict[str, float] = field(default_factory=dict)
+
+    def block(self, first: int, end: int, advance: Advance) -> Pairs:
+        """The ``depth`` best passages of queries ``first`` to ``end``, which are numbered from 0."""
+        parts = []
+        for start in range(first, end, self.sizes.group):
+            rows = np.arange(start, min(start + self.sizes.group, end))
+            pairs = self._group(ViewScorer(self.passages, self.queries, self.terms, rows), advance)
+            parts.append(Pairs(pairs.queries + (start - first), pairs.rows, pairs.scores))
+        return Pairs.joined(parts)
+
+    def _group(self, scorer: ViewScorer, advance: Advance) -> Pairs:
+        best = self._candidates(scorer, advance)
+        listed = [self._listed(scorer, name, *best[name]) for name in self.lists]
+        if "" in self.lists:
+            return listed[0]
+        both = Pairs.joined(listed)
+        queries, rows = np.divmod(
+            np.unique(both.queries * len(self.passages) + both.rows), len(self.passages)
+        )
+        return Pairs(queries, rows, scorer.scores(queries, rows, "")).cut(self.depth, self.places)
+
+    def _tiles(self, scorer: ViewScorer, names: Sequence[str]) -> Iterator[tuple[slice, Tile]]:
+        sums = {name: scorer.named(name) for name in names}
+        views = dict.fromkeys(term for terms in sums.values() for term in terms)
+        for start in range(0, len(scorer), self.sizes.tile):
+            some = slice(start, min(start + self.sizes.tile, len(scorer)))
+            yield some, Tile({view: scorer.vectors[view][some] for view in views}, sums, self.where)
+
+    def _read(self, names: Sequence[str]) -> Iterator[Passages]:
+        return read_ahead(self.passages, tuple(dict.fromkeys(names)), self.sizes.ranges)
+
+    def _candidates(self, scorer: ViewScorer, advance: Advance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Scores in float32, (Q, K) in descending order, and rows of each list's candidates."""
+        wide = {name: min(depth + SPARE, len(self.passages)) for name, depth in self.lists.items()}
+        tiles = [tile for _, tile in self._tiles(scorer, list(self.lists))]
+        best = [{name: Best(len(tile), wide[name], self.where) for name in wide} for tile in tiles]
+        longest, known = dict.fromkeys(self.terms, 0.0), bool(self.longest)
+        reached = in_shares(advance, len(scorer), len(self.passages))
+        for block in self._read(self.terms):
+            if not known:
+                longest = {view: max(most, longest[view]) for view, most in block.longest().items()}
+            placed = block.on(self.where)
+            for tile, ours in zip(tiles, best, strict=True):
+                for name, scores in tile.scores(block, placed).items():
+                    ours[name].add(scores, block.first)
+            reached(block.end)
+        self.longest = self.longest or longest
+        return {
+            name: tuple(
+                torch.cat([getattr(ours[name], part) for ours in best]).cpu().numpy()
+                for part in ("scores", "rows")
+            )
+            for name in wide
+        }
+
+    def _listed(self, scorer: ViewScorer, name: str, found: np.ndarray, rows: np.ndarray) -> Pairs:
+        """The best pairs by a list's view, out of its candidates.
+
+        A candidate that was found twice the error's bound below the one in place ``depth`` is not scored:
+        as many are above it. What was left out was found to score no more than the last candidate; where
+        that much, and the error above it, may reach the place ``depth``, or where a candidate's two scores
+        differ by more than the bound, which products in float32 do not, all passages are looked at.
+        """
+        depth, count = self.lists[name], found.shape[1]
+        near, errors = np.ones(found.shape, bool), scorer.errors(name, self.longest, SINGLE)
+        if count > depth:
+            near = found >= (found[:, depth - 1] - 2 * errors)[:, None]
+        queries = near.nonzero()[0]
+        pairs = Pairs(queries, rows[near], scorer.scores(queries, rows[near], name))
+        if count < len(self.passages):
+            edges = pairs.edges(depth, len(scorer))
+            with np.errstate(over="ignore"):
+                unsure = edges <= (found[:, -1] + errors).astype(np.float32)
+            unsure[queries[np.abs(found[near] - pairs.scores) > errors[queries]]] = True
+            if unsure.any():
+                wider = self._among_all(scorer, name, np.flatnonzero(unsure), edges)
+                pairs = Pairs.joined((pairs.of(~unsure[queries]), wider))
+        return pairs.cut(depth, self.places)
+
+    def _among_all(self, scorer: ViewScorer, name: str, unsure: np.ndarray, edges: np.ndarray) -> Pairs:
+        """Pairs of the ``unsure`` queries, the ``depth`` best among them; all passages are read once more.
+
+        Args:
+            edges: (Q,) float32, scores that at least ``depth`` passages of each query are known to reach.
+        """
+        some = ViewScorer(self.passages, self.queries, self.terms, scorer.rows[unsure])
+        reach = Reach(some, name, self.longest, edges[unsure])
+        tiles, kept = list(self._tiles(some, [name])), []
+        for block in self._read(scorer.named(name)):
+            placed = block.on(self.where)
+            for part, tile in tiles:
+                for queries, rows in reach.near(tile, part, block, placed):
+                    scores = some.scores(queries, rows, name)
+                    kept.append(Pairs(queries, rows, scores).of(scores >= reach.edges[queries]))
+                    if sum(len(pairs.rows) for pairs in kept) > 4 * self.lists[name] * len(some) + SLAB:
+                        kept = [Pairs.joined(kept).cut(self.lists[name], self.places)]
+                        reach.raise_to(kept[0].edges(self.lists[name], len(some)))
+        pairs = Pairs.joined(kept)
+        return Pairs(unsure[pairs.queries], pairs.rows, pairs.scores)
+
+
+class Reach:
+    """Scores that pairs must reach to belong to a list."""
+
+    def __init__(self, scorer: ViewScorer, name: str, longest: dict[str, float], edges: np.ndarray):
+        self.edges, self.name = edges, name
+        self._errors = {
+            torch.float32: scorer.errors(name, longest, SINGLE),
+            torch.float64: scorer.errors(name, longest, DOUBLE),
+        }
+
+    def raise_to(self, edges: np.ndarray) -> None:
+        self.edges = np.maximum(self.edges, edges)
+
+    def near(
+        self, tile: Tile, part: slice, block: Passages, placed: dict
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield queries and rows of pairs that may reach the edge, by the bound on the error of a product.
+
+        Where float32 leaves too many in doubt, the block's products are made in float64.
+        """
+        scores = tile.scores(block, placed)[self.name]  # (n, t)
+        near = scores >= self._bounds(part, scores)
+        if int(near.sum()) > NEAR * scores.shape[1]:
+            scores = tile.exact(block)[self.name]
+            near = scores >= self._bounds(part, scores)
+        step = max(1, SLAB // near.shape[1])
+        for start in range(0, len(near), step):
+            rows, queries = near[start : start + step].nonzero(as_tuple=True)
+            if len(rows):
+                yield queries.cpu().numpy() + part.start, rows.cpu().numpy() + (block.first + start)
+
+    def _bounds(self, part: slice, scores: torch.Tensor) -> torch.Tensor:
+        """The least score of each query, (t,), by which a pair may reach its edge when rounded to float32."""
+        edges = np.nextafter(self.edges[part], np.float32(-np.inf)).astype(np.float64)
+        bounds = torch.from_numpy(edges - self._errors[scores.dtype][part]).to(scores.dtype)
+        return torch.nextafter(bounds, torch.full_like(bounds, -torch.inf)).to(scores.device)
