@@ -99,3 +99,8 @@ def launched_rank() -> int:
 def local_rank() -> int:
     """This process' number among those of its machine, from 0."""
     return int(os.environ.get("LOCAL_RANK", 0))
+
+
+def local_processes() -> int:
+    """The number of processes that a launcher started on this machine for one stage; 1 without a launcher."""
+    return int(os.environ.get("LOCAL_WORLD_SIZE", 1))

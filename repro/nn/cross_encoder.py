@@ -12,7 +12,9 @@ from repro.errors import UsageError, check_known
 from repro.nn.checkpoint import load, save_model
 from repro.nn.contrastive import divergence
 from repro.nn.length_buckets import in_buckets
-from repro.nn.text import passage_text, segment_pairs
+from repro.nn.text import passage_text
+from repro.nn.token_pairs import paired_rows
+from repro.nn.token_rows import TokenRows
 
 REGULARISERS = ("r-drop", "none")
 
@@ -36,8 +38,15 @@ def pair_inputs(
     tokenizer, queries: list[str], passages: list[dict], *, length: int, separator: str
 ) -> dict[str, torch.Tensor]:
     """Queries and passages ``{"title", "text"}`` as pairs of segments; N of each to (N, L) arrays."""
+    return pair_tokens(tokenizer, queries, passages, length=length, separator=separator).inputs()
+
+
+def pair_tokens(
+    tokenizer, queries: list[str], passages: list[dict], *, length: int, separator: str
+) -> TokenRows:
+    """The tokens of each pair as ``pair_inputs`` has them, without padding."""
     texts = [passage_text(passage["title"], passage["text"], separator=separator) for passage in passages]
-    return segment_pairs(tokenizer, queries, texts, length=length)
+    return paired_rows(tokenizer, queries, texts, length=length)
 
 
 class CrossEncoder(nn.Module):

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from repro.nn.precision import device
+from repro.nn.token_rows import TokenRows
 
 Inputs = dict[str, torch.Tensor]
 
@@ -77,19 +79,15 @@ def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
     return (by_length[start : start + TOGETHER] for start in range(0, len(by_length), TOGETHER))
 
 
-def token_batches(inputs: dict[str, torch.Tensor]) -> Iterator[tuple[list[int], dict[str, torch.Tensor]]]:
+def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Inputs]]:
     """Model inputs by their length in tokens, the longest first.
 
-    Args:
-        inputs: ``attention_mask`` and others, (N, L), padded at the right.
-
     Yields:
-        the rows of a batch, and the inputs of these rows, (n, l), where the longest has l tokens.
+        the places of the texts of a batch, and their inputs, (n, l), where the longest has l tokens.
     """
-    lengths = inputs["attention_mask"].sum(dim=1)  # (N,)
-    order, start = lengths.argsort(descending=True, stable=True), 0
+    order, start = np.argsort(-rows.lengths, kind="stable"), 0
     while start < len(order):
-        longest = max(1, int(lengths[order[start]]))
-        rows = order[start : start + max(1, TOKENS[device().type] // longest)]
-        yield rows.tolist(), {name: values[rows, :longest] for name, values in inputs.items()}
-        start += len(rows)
+        longest = max(1, int(rows.lengths[order[start]]))
+        places = order[start : start + max(1, TOKENS[device().type] // longest)]
+        yield places.tolist(), rows.inputs(places)
+        start += len(places)

@@ -2,19 +2,31 @@
 
 import shutil
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from repro.errors import StageError
+from repro.nn.background import in_background
 from repro.nn.checkpoint import check_length, load_tokenizer
-from repro.nn.cross_encoder import load_cross_encoder, pair_inputs
-from repro.nn.precision import autocast, check_precision, device, threads_for
+from repro.nn.cross_encoder import load_cross_encoder, pair_tokens
+from repro.nn.precision import (
+    autocast,
+    check_precision,
+    device,
+    on_device,
+    ready_for_device,
+    threads_for,
+)
 
 BLOCK = 20_000  # pairs sorted by length together, and lost at most when interrupted
 BATCH = {"cpu": 32, "cuda": 256}
+TOGETHER = 8  # batches that are made tokens in one call, which uses all cores
+AHEAD = 2  # such pieces that lie ready while the model is at one
+Batches = list[dict[str, torch.Tensor]]
 
 
 class PairScorer:
@@ -45,21 +57,34 @@ class PairScorer:
             StageError: a score is not finite.
         """
         scores = np.empty(len(queries), dtype=np.float32)
+        for places, batches in self.prepared(queries, passages):
+            scores[places] = self.score(batches)
+        return scores
+
+    def prepared(self, queries: list[str], passages: list[dict]) -> Iterator[tuple[list[int], Batches]]:
+        """Yield the places of some of the pairs, the longest first, and their batches as tokens."""
         order = sorted(range(len(queries)), key=lambda n: len(passages[n]["text"]), reverse=True)
         batch = BATCH[device().type]
-        with threads_for(self.model):
-            for start in range(0, len(order), batch):
-                places = order[start : start + batch]
-                scores[places] = self._batch([queries[n] for n in places], [passages[n] for n in places])
+        how = {"length": self.length, "separator": self.separator}
+        for start in range(0, len(order), TOGETHER * batch):
+            places = order[start : start + TOGETHER * batch]
+            some = [queries[n] for n in places], [passages[n] for n in places]
+            rows = pair_tokens(self.tokenizer, *some, **how)
+            firsts = range(0, len(places), batch)
+            yield places, [ready_for_device(rows.inputs(slice(n, n + batch))) for n in firsts]
+
+    def score(self, batches: Batches) -> np.ndarray:
+        """The scores of the pairs of ``prepared`` batches, (n,) float32, in their order.
+
+        Raises:
+            StageError: a score is not finite.
+        """
+        with threads_for(self.model), torch.inference_mode(), autocast(self.precision):
+            logits = [self.model(**on_device(batch)).logits.float().squeeze(1) for batch in batches]
+        scores = torch.cat(logits).cpu().numpy()  # (n,)
         if not np.isfinite(scores).all():
             raise StageError("the re-ranker's score of a pair is not finite")
         return scores
-
-    def _batch(self, queries: list[str], passages: list[dict]) -> np.ndarray:
-        inputs = pair_inputs(self.tokenizer, queries, passages, length=self.length, separator=self.separator)
-        inputs = {name: value.to(device()) for name, value in inputs.items()}
-        with torch.inference_mode(), autocast(self.precision):
-            return self.model(**inputs).logits.float().squeeze(1).cpu().numpy()  # (N,)
 
 
 class PairTexts:
@@ -89,9 +114,27 @@ class PairTexts:
         return [self.queries[n] for n in self.query[block]], [passages[n] for n in places]
 
 
+@dataclass(frozen=True)
+class _Piece:
+    """Some pairs of the block of ``size`` pairs that begins with pair ``first``.
+
+    Attributes:
+        places: of these pairs in the block.
+        scores: of the whole block, where it is there already; ``batches`` are empty then.
+        last: whether the block ends with them.
+    """
+
+    first: int
+    size: int
+    places: list[int]
+    batches: Batches
+    scores: np.ndarray | None
+    last: bool
+
+
 def scored(
     pairs: PairTexts,
-    score: Callable[[list[str], list[dict]], np.ndarray],
+    scorer: PairScorer,
     *,
     decimals: int | None,
     scratch: Path,
@@ -99,23 +142,42 @@ def scored(
 ) -> np.ndarray:
     """The score of every pair, (N,), in the pairs' order: float32, or rounded to ``decimals`` in float64.
 
-    Every finished block lies in ``scratch`` under a name with its checksum, so that an interrupted attempt
-    does not score it again; the caller removes the folder once the result is written.
+    Pairs are read and made tokens in the background while the model scores those before. Every finished
+    block lies in ``scratch`` under a name with its checksum, so that an interrupted attempt does not score
+    it again; the caller removes the folder once the result is written.
     """
     scratch.mkdir(exist_ok=True)
-    parts = [np.empty(0, np.float32)]
+    scores = np.empty(len(pairs), dtype=np.float32)
+    with in_background(_pieces(pairs, scorer, scratch), ahead=AHEAD) as pieces:
+        for piece in pieces:
+            block = scores[piece.first : piece.first + piece.size]
+            if piece.scores is not None:
+                block[:] = piece.scores
+            else:
+                block[piece.places] = scorer.score(piece.batches)
+                if piece.last:
+                    _keep(scratch, piece.first, block)
+            advance(len(piece.places))
+    return scores if decimals is None else np.round(scores.astype(np.float64), decimals)
+
+
+def _pieces(pairs: PairTexts, scorer: PairScorer, scratch: Path) -> Iterator[_Piece]:
+    """The pieces of all blocks in turn; of a block that the attempt before left there is one."""
     for first in range(0, len(pairs), BLOCK):
         size = min(BLOCK, len(pairs) - first)
-        part = _kept(scratch, first, size)
-        if part is None:
-            part = score(*pairs[slice(first, first + size)])
-            partial = scratch / "partial.npy"
-            np.save(partial, part)
-            partial.rename(scratch / f"{first}-{zlib.crc32(part.tobytes())}.npy")
-        parts.append(part)
-        advance(size)
-    scores = np.concatenate(parts)
-    return scores if decimals is None else np.round(scores.astype(np.float64), decimals)
+        if (scores := _kept(scratch, first, size)) is not None:
+            yield _Piece(first, size, list(range(size)), [], scores, last=True)
+            continue
+        done = 0
+        for places, batches in scorer.prepared(*pairs[slice(first, first + size)]):
+            done += len(places)
+            yield _Piece(first, size, places, batches, None, last=done == size)
+
+
+def _keep(scratch: Path, first: int, scores: np.ndarray) -> None:
+    partial = scratch / "partial.npy"
+    np.save(partial, scores)
+    partial.rename(scratch / f"{first}-{zlib.crc32(scores.tobytes())}.npy")
 
 
 def forget(scratch: Path) -> None:

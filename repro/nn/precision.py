@@ -1,7 +1,7 @@
 """The device, the number format and the threads that a model runs with."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import nn
@@ -60,3 +60,34 @@ def threads_for(model: nn.Module) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def ready_for_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Inputs in memory from which a GPU copies them while the CPU goes on; themselves without a GPU."""
+    if device().type == "cpu":
+        return inputs
+    return {name: values.pin_memory() for name, values in inputs.items()}
+
+
+def on_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Inputs copied to the device, without waiting for those that are ``ready_for_device``."""
+    where = device()
+    return {name: values.to(where, non_blocking=True) for name, values in inputs.items()}
+
+
+def to_host(values: torch.Tensor) -> Callable[[], torch.Tensor]:
+    """Begin to copy a tensor to the CPU; the function returned waits until it is there.
+
+    A GPU copies it behind what it was told so far, and before what it is told later.
+    """
+    if values.device.type == "cpu":
+        return lambda: values
+    copied = values.to("cpu", non_blocking=True)
+    there = torch.cuda.Event()
+    there.record()
+
+    def wait() -> torch.Tensor:
+        there.synchronize()
+        return copied
+
+    return wait

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from repro.nn.token_pairs import paired_rows
+from repro.nn.token_rows import TokenRows, token_ids
+
 
 def passage_text(title: str, text: str, *, separator: str) -> str:
     """Title, separator, text as one string; the text alone where there is no title.
@@ -22,15 +25,13 @@ def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> dict[str, torc
     Returns:
         ``input_ids`` and ``attention_mask``, (N, L) with L <= ``length``, int64.
     """
-    encoded = tokenizer(
-        list(texts),
-        max_length=length,
-        truncation=True,
-        padding=True,
-        return_token_type_ids=False,
-        return_tensors="pt",
-    )
-    return {"input_ids": encoded["input_ids"], "attention_mask": encoded["attention_mask"]}
+    return text_rows(tokenizer, texts, length=length).inputs()
+
+
+def text_rows(tokenizer, texts: Sequence[str], *, length: int) -> TokenRows:
+    """The tokens of each text as ``tokenised`` has them, without padding."""
+    ids = token_ids(tokenizer, texts, length=length)
+    return TokenRows.of(ids, padding=tokenizer.pad_token_id)
 
 
 PAIR = "pair"  # in place of a separator: title and text are two segments
@@ -50,10 +51,17 @@ def passage_inputs(
     Returns:
         what ``segment_pairs`` does, or ``tokenised``, which has no ``token_type_ids``.
     """
+    return passage_rows(tokenizer, titles, texts, length=length, separator=separator).inputs()
+
+
+def passage_rows(
+    tokenizer, titles: Sequence[str], texts: Sequence[str], *, length: int, separator: str
+) -> TokenRows:
+    """The tokens of each passage as ``passage_inputs`` has them, without padding."""
     if separator == PAIR:
-        return segment_pairs(tokenizer, titles, texts, length=length)
+        return paired_rows(tokenizer, titles, texts, length=length)
     joined = [passage_text(*pair, separator=separator) for pair in zip(titles, texts, strict=True)]
-    return tokenised(tokenizer, joined, length=length)
+    return text_rows(tokenizer, joined, length=length)
 
 
 def segment_pairs(
@@ -67,37 +75,18 @@ def segment_pairs(
         ``input_ids``, ``attention_mask`` and ``token_type_ids`` (0 up to the first [SEP], then 1), (N, L)
         with L <= ``length``, int64.
     """
-    rows = pair_rows(tokenizer, firsts, seconds, length=length)
-    ids = [row["input_ids"] for row in rows]
-    return {
-        "input_ids": padded(ids, value=tokenizer.pad_token_id),
-        "attention_mask": padded([np.ones_like(row) for row in ids], value=0),
-        "token_type_ids": padded([row["token_type_ids"] for row in rows], value=0),
-    }
+    return paired_rows(tokenizer, firsts, seconds, length=length).inputs()
 
 
 def pair_rows(
     tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int
 ) -> list[dict[str, np.ndarray]]:
     """``input_ids`` and ``token_type_ids`` of each pair, (l,), l <= ``length``, as ``segment_pairs`` says."""
-    paired = [place for place, first in enumerate(firsts) if first]
-    alone = [place for place, first in enumerate(firsts) if not first]
-    in_turn = _token_rows(tokenizer, _at(firsts, paired), _at(seconds, paired), length=length)
-    in_turn += _token_rows(tokenizer, _at(seconds, alone), length=length)
-    return [row for _, row in sorted(zip(paired + alone, in_turn, strict=True), key=lambda pair: pair[0])]
-
-
-def _at(texts: Sequence[str], places: list[int]) -> list[str]:
-    return [texts[place] for place in places]
-
-
-def _token_rows(tokenizer, *texts: list[str], length: int) -> list[dict[str, np.ndarray]]:
-    """Ids and segments of each text, or pair of texts."""
-    if not texts[0]:
-        return []
-    encoded = tokenizer(*texts, max_length=length, truncation="longest_first", return_token_type_ids=True)
-    columns = [map(np.array, encoded[name]) for name in ("input_ids", "token_type_ids")]
-    return [{"input_ids": ids, "token_type_ids": kinds} for ids, kinds in zip(*columns, strict=True)]
+    rows = paired_rows(tokenizer, firsts, seconds, length=length)
+    ends = np.cumsum(rows.lengths)[:-1]
+    columns = (np.split(values.astype(np.int64), ends) for values in (rows.ids, rows.kinds))
+    pairs = list(zip(*columns, strict=True))[: len(rows)]  # nothing is split into one piece
+    return [{"input_ids": ids, "token_type_ids": kinds} for ids, kinds in pairs]
 
 
 def padded(rows: Sequence[np.ndarray], *, value: int) -> torch.Tensor:

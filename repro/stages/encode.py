@@ -1,9 +1,9 @@
 """Stage ``encode``: one vector for every passage or query."""
 
-import hashlib
 import json
-import shutil
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +12,14 @@ from repro.datasets.arrow import IdColumn, read_rows
 from repro.errors import DataError, StageError, check_known
 from repro.nn.encoder_conventions import MODULES
 from repro.progress import Progress
-from repro.stages.vectors.vector_files import new_array, take_space, write_ids
-from repro.store.disk import BLOCKS
+from repro.stages.vectors.vector_blocks import is_intact, note, open_vectors, rows_of
+from repro.stages.vectors.vector_files import write_ids
 from repro.training.process_group import launched_together
 
 KINDS = ("passages", "queries")
 BLOCK = 20_000  # texts sorted by length together, and lost at most when interrupted
 Titled = tuple[str, str]
+Vectors = Callable[[], tuple[list[int], np.ndarray]]  # texts' places, (N,), and their vectors, (N, H)
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -43,20 +44,21 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from repro.nn.checkpoint import check_length, load_tokenizer
     from repro.nn.precision import check_precision, device, threads_for
+    from repro.stages.vectors.token_groups import prepared
 
     check_precision(params["precision"])
     ids, texts = read_texts(inputs["texts"], params)
     folder = inputs["model"] / "model"
     encoder = _encoder(folder, params["pooling"]).eval().to(device())
     check_length(encoder.model, params["length"])
-    encode = _encoding(encoder, load_tokenizer(folder), params)
+    prepare, encode = partial(prepared, load_tokenizer(folder), params=params), _encoding(encoder, params)
     size = getattr(encoder, "size", encoder.model.config.hidden_size)
     with launched_together() as (rank, ranks), threads_for(encoder):
         if rank == 0:
             write_ids(ids, out, inputs["texts"])
         shown = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
         with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks)) as advance:
-            resumed = _fill(out, len(ids), size, texts, encode, advance, rank, ranks)
+            resumed = _fill(out, len(ids), size, texts, prepare, encode, advance, rank, ranks)
     return {"texts": len(ids), "size": size} | ({"resumed_at": resumed} if resumed else {})
 
 
@@ -111,84 +113,84 @@ def _encoder(folder: Path, pooling: str):
 
 def encoded_batches(encoder, tokenizer, texts: Sequence[Titled], params: dict) -> Iterator[tuple]:
     """Encode texts, and yield the places of a batch of them with what the encoder gives for it."""
+    from repro.stages.vectors.token_groups import prepared
+
+    yield from outputs(encoder, prepared(tokenizer, texts, params), params)
+
+
+def outputs(encoder, batches: list[tuple], params: dict) -> Iterator[tuple]:
+    """Yield the places of each of the ``prepared`` batches with what the encoder gives for it.
+
+    A GPU may still be computing it.
+    """
     import torch
 
-    from repro.nn.length_buckets import token_batches
-    from repro.nn.precision import autocast, device
-    from repro.nn.text import passage_inputs
+    from repro.nn.precision import autocast, on_device
 
-    where, (titles, bodies) = device(), zip(*texts, strict=True)
-    inputs = passage_inputs(tokenizer, titles, bodies, length=params["length"], separator=params["separator"])
-    for places, batch in token_batches(inputs):
+    for places, batch in batches:
         with torch.inference_mode(), autocast(params["precision"]):
-            output = encoder({name: value.to(where) for name, value in batch.items()})
+            output = encoder(on_device(batch))
         yield places, output
 
 
-def _encoding(encoder, tokenizer, params: dict) -> Callable[[Sequence[Titled]], np.ndarray]:
+def _encoding(encoder, params: dict) -> Callable[[list[tuple]], Vectors]:
+    """A function that begins to encode ``prepared`` batches, and returns one that waits for their vectors."""
+    import torch
     from torch.nn.functional import normalize
+
+    from repro.nn.precision import to_host
 
     normalizes = params["normalize"] or getattr(encoder, "normalizes", False)
 
-    def encode(texts: Sequence[Titled]) -> np.ndarray:
-        vectors = [np.empty(0)] * len(texts)
-        for places, output in encoded_batches(encoder, tokenizer, texts, params):
-            part = normalize(output.float(), dim=-1) if normalizes else output.float()  # (N, H)
-            for place, vector in zip(places, part.cpu().numpy(), strict=True):
-                vectors[place] = vector
-        return np.stack(vectors)
+    def encode(batches: list[tuple]) -> Vectors:
+        order, parts = [], []
+        for places, output in outputs(encoder, batches, params):
+            order += places
+            parts.append(normalize(output.float(), dim=-1) if normalizes else output.float())  # (n, H)
+        vectors = to_host(torch.cat(parts))  # (N, H)
+        return lambda: (order, vectors().numpy())
 
     return encode
 
 
-def _fill(out: Path, count: int, size: int, texts, encode, advance, rank: int, ranks: int) -> int:
+def _fill(out: Path, count: int, size: int, texts, prepare, encode, advance, rank: int, ranks: int) -> int:
     """Fill this process' blocks of ``vectors.npy`` that are not intact; returns the first such row."""
+    from repro.stages.vectors.token_groups import token_groups
     from repro.training.process_group import everybody_waits
 
     if rank == 0:
-        _open(out, count, size)
+        open_vectors(out, count, size)
     everybody_waits()
+    blocks = [(first, min(first + BLOCK, count)) for first in range(0, count, BLOCK)[rank::ranks]]
     redone = count
-    for first in range(0, count, BLOCK)[rank::ranks]:
-        block = np.load(out / "vectors.npy", mmap_mode="r+")[first : first + BLOCK]
-        digest = out / BLOCKS / str(first)
-        if digest.exists() and digest.read_text() == _digest(block):
-            advance(len(block))
-            continue
-        redone = min(redone, first)
-        _encode_block(block, texts(first, first + len(block)), encode, first, advance)
-        block.flush()
-        digest.write_text(_digest(block))
+    with (
+        ThreadPoolExecutor(1) as behind,
+        token_groups(blocks, texts, prepare, there=partial(is_intact, out)) as groups,
+    ):
+        noted = behind.submit(int)
+        for first, block in _filled(out, groups, encode, advance):
+            redone = min(redone, first)
+            noted.result()  # raises what went wrong with the block before
+            noted = behind.submit(note, out, first, block)
+        noted.result()
     everybody_waits()
     return redone
 
 
-def _encode_block(block: np.memmap, texts: list[Titled], encode, first: int, advance) -> None:
-    from repro.nn.length_buckets import tokenised_together
+def _filled(out: Path, groups: Iterator, encode, advance) -> Iterator[tuple[int, np.memmap]]:
+    """Yield each block that had to be filled, behind its first row."""
+    from repro.stages.vectors.token_groups import in_turn
 
-    for places in tokenised_together(texts):
-        encoded = encode([texts[place] for place in places])
-        if not np.isfinite(encoded).all():
-            raise StageError(f"the vector of a text among rows {first} to {first + len(block)} is not finite")
-        block[places] = encoded
-        advance(len(places))
-
-
-def _open(out: Path, count: int, size: int) -> None:
-    """Make the array on disk, or keep it with its blocks' digests if it is of this shape."""
-    path, digests = out / "vectors.npy", out / BLOCKS
-    try:
-        kept = np.load(path, mmap_mode="r")
-        usable = kept.shape == (count, size) and kept.dtype == np.float32 and digests.is_dir()
-    except (OSError, ValueError):
-        usable = False  # nothing there, or cut off in its header
-    if usable:
-        take_space(path)
-        return
-    shutil.rmtree(digests, ignore_errors=True)
-    new_array(path, (count, size), np.float32).flush()
-    digests.mkdir()
-
-
-def _digest(block: np.ndarray) -> str:
-    return hashlib.sha256(np.ascontiguousarray(block)).hexdigest()
+    for group, vectors in in_turn(groups, encode):
+        advance(len(group.places))
+        if vectors is None:
+            continue
+        if group.begins:
+            block = rows_of(out, group.first, group.size)
+        order, rows = vectors()
+        if not np.isfinite(rows).all():
+            end = group.first + group.size
+            raise StageError(f"the vector of a text among rows {group.first} to {end} is not finite")
+        block[np.asarray(group.places)[order]] = rows
+        if group.ends:
+            yield group.first, block

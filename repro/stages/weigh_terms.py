@@ -7,6 +7,7 @@ from repro.datasets.arrow import read_rows, write_rows
 from repro.progress import Progress
 
 BATCH = 512  # texts that are read together
+AHEAD = 2  # such parts that lie ready as tokens while the model is at one
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -23,44 +24,52 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from transformers import AutoModelForTokenClassification
 
+    from repro.nn.background import in_background
     from repro.nn.checkpoint import check_length, load, load_tokenizer
     from repro.nn.precision import check_precision, device, threads_for
+    from repro.nn.text import text_rows
 
     check_precision(params["precision"])
     folder = inputs["model"] / "model"
     model = load(AutoModelForTokenClassification, folder, num_labels=1, dtype="float32").eval().to(device())
     check_length(model, params["length"])
     tokenizer, corpus = load_tokenizer(folder), read_rows(inputs["corpus"])
+    special = tokenizer.all_special_tokens
 
-    def rows() -> Iterator[dict[str, str]]:
+    def read() -> Iterator[tuple]:
         for first in range(0, len(corpus), BATCH):
             part = corpus[first : first + BATCH]
-            weighed = weights(model, tokenizer, part["text"], params)
-            for identifier, pairs in zip(part["id"], weighed, strict=True):
-                counts = frequencies(pairs, scale=params["scale"], special=tokenizer.all_special_tokens)
-                yield {"id": identifier, "title": "", "text": repeated(counts)}
-            advance(len(part["id"]))
+            yield part["id"], text_rows(tokenizer, part["text"], length=params["length"])
+
+    def rows() -> Iterator[dict[str, str]]:
+        with in_background(read(), ahead=AHEAD) as parts:
+            for identifiers, tokens in parts:
+                weighed = weights(model, tokenizer, tokens, params)
+                for identifier, pairs in zip(identifiers, weighed, strict=True):
+                    counts = frequencies(pairs, scale=params["scale"], special=special)
+                    yield {"id": identifier, "title": "", "text": repeated(counts)}
+                advance(len(identifiers))
 
     columns = dict.fromkeys(("id", "title", "text"), "string")
     with threads_for(model), progress.task("weighing terms", total=len(corpus)) as advance:
         return {"documents": write_rows(rows(), columns, out / "arrow")}
 
 
-def weights(model, tokenizer, texts: Sequence[str], params: dict) -> list[list[tuple[str, float]]]:
-    """Each text's tokens with their weights, in order."""
+def weights(model, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
+    """The tokens of each of the ``TokenRows`` with their weights, in order."""
     import torch
 
     from repro.nn.length_buckets import token_batches
-    from repro.nn.precision import autocast, device
-    from repro.nn.text import tokenised
+    from repro.nn.precision import autocast, on_device
 
-    inputs, weighed = tokenised(tokenizer, texts, length=params["length"]), [[] for _ in texts]
-    for places, batch in token_batches(inputs):
+    weighed = [[] for _ in range(len(texts))]
+    for places, batch in token_batches(texts):
         with torch.inference_mode(), autocast(params["precision"]):
-            logits = model(**{name: value.to(device()) for name, value in batch.items()}).logits.squeeze(-1)
-        for place, row in zip(places, logits.float().cpu().tolist(), strict=True):
-            length = int(inputs["attention_mask"][place].sum())
-            tokens = tokenizer.convert_ids_to_tokens(inputs["input_ids"][place][:length])
+            logits = model(**on_device(batch)).logits.squeeze(-1)
+        found = zip(places, batch["input_ids"], logits.float().cpu().tolist(), strict=True)
+        for place, ids, row in found:
+            length = int(texts.lengths[place])
+            tokens = tokenizer.convert_ids_to_tokens(ids[:length].tolist())
             weighed[place] = list(zip(tokens, row[:length], strict=True))
     return weighed
 

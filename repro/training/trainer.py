@@ -15,6 +15,7 @@ from transformers import PrinterCallback, Trainer, TrainingArguments
 
 from repro.errors import StageError
 from repro.training.checkpoints import Checkpoints, Steps, cut_log, step_of
+from repro.training.collation import collating_processes
 from repro.training.flop_count import Flops
 from repro.training.micro_batches import are_texts, backward_in_parts, collated_in_parts
 from repro.training.objective import SumObjective
@@ -22,8 +23,6 @@ from repro.training.optimisation import Execution, Optimisation
 from repro.training.process_group import processes, rank, sum_gradients
 from repro.training.schedules import SCHEDULES
 
-# processes that make batches; a CPU that trains has no core to spare for them
-WORKERS = {"cpu": 0, "cuda": 4}
 LOG_LINES = 200
 
 
@@ -43,7 +42,7 @@ def arguments(optimisation: Optimisation, checkpoints: Path, *, steps: int) -> T
         fp16=optimisation.precision == "fp16",
         bf16=optimisation.precision == "bf16",
         use_cpu=not gpu,
-        dataloader_num_workers=WORKERS["cuda" if gpu else "cpu"],
+        dataloader_num_workers=collating_processes(gpu=gpu),
         dataloader_pin_memory=gpu,
         remove_unused_columns=False,
         save_strategy="no",

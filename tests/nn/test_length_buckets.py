@@ -6,6 +6,7 @@ import torch
 
 from repro.nn import length_buckets as batches
 from repro.nn.length_buckets import in_buckets, length_buckets
+from repro.nn.token_rows import TokenRows
 from repro.training.micro_batches import backward_in_parts
 from tests.nn.parted_objectives import COUNT, batch_in_parts, objective
 
@@ -95,24 +96,18 @@ def test_a_cached_gradient_in_buckets_is_the_uncached_one_of_the_same_dropout(na
     assert any(abs(value - other[key]).max() > 1e-4 for key, value in found["uncached"].items())
 
 
-def made(lengths):
-    mask = torch.zeros(len(lengths), max(lengths), dtype=torch.int64)
-    for row, length in enumerate(lengths):
-        mask[row, :length] = 1
-    return {"attention_mask": mask, "input_ids": torch.arange(mask.numel()).view_as(mask)}
-
-
 def test_every_text_is_in_one_batch_without_needless_padding(monkeypatch):
     monkeypatch.setitem(batches.TOKENS, "cpu", 12)
     monkeypatch.setitem(batches.TOKENS, "cuda", 12)
-    inputs = made([3, 30, 4, 4, 6, 1, 2, 3, 5])
-    found = list(batches.token_batches(inputs))
-    assert [rows for rows, _ in found] == [[1], [4, 8], [2, 3, 0], [7, 6, 5]]
-    for rows, batch in found:
-        longest = int(inputs["attention_mask"][rows].sum(1).max())
-        for name, values in batch.items():
-            torch.testing.assert_close(values, inputs[name][rows, :longest])
-        assert batch["input_ids"].numel() <= 12 or len(rows) == 1
+    texts = [[10 * n + m for m in range(size)] for n, size in enumerate([3, 30, 4, 4, 6, 1, 2, 3, 5])]
+    found = list(batches.token_batches(TokenRows.of(texts, padding=-1)))
+    assert [places for places, _ in found] == [[1], [4, 8], [2, 3, 0], [7, 6, 5]]
+    for places, batch in found:
+        longest = max(len(texts[place]) for place in places)
+        ids = [texts[place] + [-1] * (longest - len(texts[place])) for place in places]
+        assert batch["input_ids"].tolist() == ids
+        assert batch["attention_mask"].sum(1).tolist() == [len(texts[place]) for place in places]
+        assert batch["input_ids"].numel() <= 12 or len(places) == 1
 
 
 def test_texts_are_tokenised_together_by_their_length_in_characters(monkeypatch):

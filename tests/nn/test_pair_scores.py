@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 import torch
@@ -39,6 +41,19 @@ def pairs(tmp_path, count=50):
     return PairTexts(["river", "king of music", "the sea", "a"], tmp_path / "corpus", **places), rows, places
 
 
+class Scoring:
+    """A scorer of texts as they are, by a function of N queries and N passages."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def prepared(self, queries, passages):
+        yield list(range(len(queries))), [(queries, passages)]
+
+    def score(self, batches):
+        return self.function(*batches[0])
+
+
 def test_scores_are_those_of_one_pair_after_another_whatever_the_batches(folder, tmp_path, monkeypatch):
     monkeypatch.setitem(pair_scores.BATCH, "cpu", 7)
     monkeypatch.setattr(pair_scores, "BLOCK", 20)
@@ -72,22 +87,44 @@ def test_finished_blocks_are_not_scored_again_and_damaged_ones_are(tmp_path, mon
 
     how = {"decimals": None, "scratch": tmp_path / "scratch", "advance": advanced.append}
     with pytest.raises(KeyboardInterrupt):
-        scored(texts, score, **how)
+        scored(texts, Scoring(score), **how)
     damaged = next((tmp_path / "scratch").glob("20-*.npy"))
     damaged.write_bytes(damaged.read_bytes()[:-4] + b"xxxx")
-    found = scored(texts, score, **how)
+    found = scored(texts, Scoring(score), **how)
     assert calls == [20, 20, 10, 20, 10] and sum(advanced) == 40 + 50
-    everything = scored(texts, score, decimals=None, scratch=tmp_path / "other", advance=advanced.append)
+    everything = scored(
+        texts, Scoring(score), decimals=None, scratch=tmp_path / "other", advance=advanced.append
+    )
     assert (found == everything).all()
     forget(tmp_path / "scratch")
     forget(tmp_path / "scratch")
     assert not (tmp_path / "scratch").exists()
 
 
+def test_pairs_are_made_tokens_while_the_model_is_at_those_before(tmp_path, monkeypatch):
+    monkeypatch.setattr(pair_scores, "BLOCK", 20)
+    texts, _, _ = pairs(tmp_path, count=40)
+    ready, waited, prepared = threading.Event(), [], []
+
+    def score(queries, passages):
+        waited.append(ready.wait(timeout=10))  # nobody asks for the second block here
+        return np.zeros(len(queries), dtype=np.float32)
+
+    class Ahead(Scoring):
+        def prepared(self, queries, passages):
+            prepared.append(len(queries))
+            if len(prepared) == 2:
+                ready.set()
+            yield from super().prepared(queries, passages)
+
+    scored(texts, Ahead(score), decimals=None, scratch=tmp_path / "s", advance=print)
+    assert waited == [True, True] and prepared == [20, 20]
+
+
 def test_scores_are_rounded_in_double(tmp_path):
     texts, _, _ = pairs(tmp_path, count=3)
     given = np.float32([1.234567, -0.000004, 2])
-    found = scored(texts, lambda q, p: given, decimals=5, scratch=tmp_path / "s", advance=print)
+    found = scored(texts, Scoring(lambda q, p: given), decimals=5, scratch=tmp_path / "s", advance=print)
     assert found.tolist() == [1.23457, 0.0, 2.0]
 
 

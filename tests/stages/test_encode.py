@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import shutil
+import threading
 
 import numpy as np
 import pytest
@@ -94,11 +95,11 @@ def test_an_interrupted_encoding_goes_on_behind_the_last_intact_block(
     def killed(*arguments):
         honest = encoding(*arguments)
 
-        def one(texts):
-            done.extend(texts)
-            if len(done) > 24:
+        def one(batches):
+            done.extend(place for places, _ in batches for place in places)
+            if len(done) > 32:  # the block before is still to be written
                 raise KeyboardInterrupt
-            return honest(texts)
+            return honest(batches)
 
         return one
 
@@ -297,10 +298,48 @@ def test_each_process_takes_every_second_block(model, corpus, tmp_path, progress
         asked.append((first, end))
         return texts(first, end)
 
-    vectors = np.zeros((8, 32))
+    def vectors(some):
+        return lambda: (list(range(len(some))), np.zeros((len(some), 32)))
+
     for rank in (0, 1):
         (tmp_path / "blocks").mkdir(exist_ok=True)
         np.save(tmp_path / "vectors.npy", np.zeros((40, 32), dtype=np.float32))
-        given = (noted, lambda some: vectors[: len(some)], lambda n: None, rank, 2)
-        encode._fill(tmp_path, 40, 32, *given)
+        encode._fill(tmp_path, 40, 32, noted, list, vectors, lambda n: None, rank, 2)
     assert asked == [(0, 8), (16, 24), (32, 40), (8, 16), (24, 32)]
+
+
+def test_texts_are_made_tokens_while_the_model_is_at_those_before(tmp_path):
+    ready, waited = threading.Event(), []
+
+    def prepare(texts):
+        if texts == ["second"]:
+            ready.set()
+        return [([0], {})]
+
+    def encode_one(batches):
+        waited.append(ready.wait(timeout=10))  # the model is at the first text, and nobody asks for the next
+        return lambda: ([0], np.ones((1, 4), dtype=np.float32))
+
+    texts = {0: ["first"], 1: ["second"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encode, "BLOCK", 1)
+        given = (lambda first, end: texts[first], prepare, encode_one, lambda n: None, 0, 1)
+        assert encode._fill(tmp_path, 2, 4, *given) == 0
+    assert waited == [True, True] and np.load(tmp_path / "vectors.npy").sum() == 8
+
+
+def test_what_goes_wrong_with_a_text_that_is_read_ahead_stops_the_stage(tmp_path):
+    def texts(first, end):
+        if first == 1:
+            raise DataError("row 1 cannot be read")
+        return ["text"]
+
+    def vectors(batches):
+        return lambda: ([0], np.ones((1, 4), dtype=np.float32))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encode, "BLOCK", 1)
+        given = (texts, lambda some: [([0], {})], vectors, lambda n: None, 0, 1)
+        with pytest.raises(DataError, match="row 1 cannot be read"):
+            encode._fill(tmp_path, 3, 4, *given)
+    assert not any(thread.name.startswith("prepares") for thread in threading.enumerate())

@@ -54,7 +54,7 @@ def test_batches_made_by_other_processes_change_nothing(inputs, tmp_path, progre
     tiny_tokenizer()(["the king"] * 100)  # threads in this process, which a forked one does not have
     for name, workers in (("none", 0), ("two", 2)):
         (tmp_path / name).mkdir()
-        monkeypatch.setitem(trainer.WORKERS, "cpu", workers)
+        monkeypatch.setattr(trainer, "collating_processes", lambda gpu, number=workers: number)
         finetune.run(params(max_steps=4), inputs, tmp_path / name, progress)
     one, other = ((tmp_path / name / "model/model.safetensors").read_bytes() for name in ("none", "two"))
     assert one == other

@@ -48,15 +48,15 @@ def test_every_positive_and_the_first_negatives_get_the_re_rankers_score(inputs,
 
 def test_what_an_interrupted_attempt_scored_stays(inputs, tmp_path, progress, monkeypatch):
     monkeypatch.setattr(pair_scores, "BLOCK", 15)
-    calls, score = [], PairScorer.__call__
+    calls, score = [], PairScorer.score
 
-    def killed(self, queries, passages):
-        calls.append(len(queries))
+    def killed(self, batches):
+        calls.append(sum(len(batch["input_ids"]) for batch in batches))
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return score(self, queries, passages)
+        return score(self, batches)
 
-    monkeypatch.setattr(PairScorer, "__call__", killed)
+    monkeypatch.setattr(PairScorer, "score", killed)
     (tmp_path / "killed").mkdir()
     with pytest.raises(KeyboardInterrupt):
         score_pairs.run(PARAMS, inputs, tmp_path / "killed", progress)

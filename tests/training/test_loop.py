@@ -187,7 +187,7 @@ def test_batches_made_by_other_processes_change_nothing(tmp_path, monkeypatch):
     from repro.training import trainer
 
     straight, _ = trained(tmp_path / "straight")
-    monkeypatch.setitem(trainer.WORKERS, "cpu", 2)
+    monkeypatch.setattr(trainer, "collating_processes", lambda gpu: 2)
     assert weights(trained(tmp_path / "workers")[0]) == weights(straight)
 
 
