@@ -159,8 +159,8 @@ class RowBlocks:
             for table in file.regrouped(self.tables):
                 writer.write_table(table)
             writer.finalize()
-        with new.open("rb") as file:
-            os.fsync(file.fileno())  # its blocks go
+        with new.open("rb") as opened:
+            os.fsync(opened.fileno())  # its blocks go
         new.replace(path)
         (self.folder / f"{file.name}.sha256").write_text(file_sha256(path))
 
