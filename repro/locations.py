@@ -24,12 +24,14 @@ class Locations:
         data: the user's own collections; REPRO_DATA, else what was fetched before, else None.
         release: the records and drawings that came with an installed suite, read before those of
             ``results``; None in a checkout, and where results were named.
+        home: the home of ir_datasets, whose downloads are used where they lie; None where there is none.
     """
 
     store: Path
     results: Path
     data: Path | None
     release: Path | None = None
+    home: Path | None = None
 
     @classmethod
     def resolve(
@@ -51,6 +53,7 @@ class Locations:
             results=named or _default_results(),
             data=data_folder() if is_there else None,
             release=BUNDLED / "results" if BUNDLED.is_dir() and not named else None,
+            home=_ir_datasets(),
         )
 
 
@@ -58,6 +61,12 @@ def data_folder() -> Path:
     """The folder of REPRO_DATA, else the one in the user's data folder that fetching fills."""
     data = os.environ.get("REPRO_DATA")
     return _resolved(data, "REPRO_DATA") if data else _user("data") / "collections"
+
+
+def _ir_datasets() -> Path | None:
+    """The folder that IR_DATASETS_HOME names, else ir_datasets' usual one; None where it is not there."""
+    home = _resolved(os.environ.get("IR_DATASETS_HOME") or "~/.ir_datasets", "IR_DATASETS_HOME")
+    return home if home.is_dir() else None
 
 
 def _folder(option: str | None, variable: str) -> Path | None:

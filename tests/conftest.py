@@ -53,10 +53,11 @@ def _signals_are_heard():
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _no_settings_of_the_user():
+def _no_settings_of_the_user(tmp_path_factory):
     """Tests see no store, results or data of whoever runs them, nor the width that pytest-xdist states."""
-    names = ("REPRO_STORE", "REPRO_RESULTS", "REPRO_DATA", "COLUMNS")
+    names = ("REPRO_STORE", "REPRO_RESULTS", "REPRO_DATA", "COLUMNS", "IR_DATASETS_HOME")
     kept = {name: os.environ.pop(name, None) for name in names}
+    os.environ["IR_DATASETS_HOME"] = str(tmp_path_factory.getbasetemp() / "no-home-of-ir-datasets")
     yield
     os.environ.update({name: value for name, value in kept.items() if value is not None})
 

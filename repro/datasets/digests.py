@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from repro.datasets.lines import container
 from repro.datasets.source import Source
 from repro.errors import BlockedError, DataError
 
@@ -40,7 +41,7 @@ def identity(source: Source, *, cache: Path | None = None) -> str:
     """
     if source.kind == "parts":
         return f"sha256:{_join_digests(identity(part, cache=cache) for part in source.parts)}"
-    if source.kind == "folder":
+    if source.kind in ("folder", "home"):
         return f"sha256:{digest(source.files, cache=cache)}"
     return f"{source.kind}:{source.dataset}:{source.piece}:{source.version}"
 
@@ -58,7 +59,7 @@ def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
     before = dict(known)
     parts = []
     for path in files:
-        parts += [path.name, _file_digest(path, known)]
+        parts += [path.name, _file_digest(container(path), known)]
     if cache is not None and known != before:
         _write_cache(cache, known)
     return _join_digests(parts)
@@ -98,9 +99,10 @@ def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) 
     Raises:
         DataError: a file cannot be read, or is not the one that was planned with.
     """
-    before = [_stamp(path) for path in files]
+    held = list(dict.fromkeys(map(container, files)))
+    before = [_stamp(path) for path in held]
     yield
-    if identity() != planned or [_stamp(path) for path in files] != before:
+    if identity() != planned or [_stamp(path) for path in held] != before:
         names = ", ".join(map(str, files)) or "the embedded collection"
         raise DataError(f"{names}: changed since it was planned with; run the same command again")
 

@@ -60,7 +60,7 @@ def linked_file(id: str) -> Path:
     """
     entry = dataset(id)
     with downloading(entry):
-        _quiet_ir_datasets()
+        quiet_ir_datasets()
         from ir_datasets.util import Download, RequestsDownload, home_path
 
         kept = home_path() / entry.corpus_id / Path(entry.address).name
@@ -122,10 +122,10 @@ def _another_file(error: Exception) -> str:
 
 def _ir_dataset(id: str):
     """The collection in ir_datasets."""
-    return _quiet_ir_datasets().load(id)
+    return quiet_ir_datasets().load(id)
 
 
-def _quiet_ir_datasets():
+def quiet_ir_datasets():
     """ir_datasets with its log silenced: what matters of it comes as an exception."""
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # read when tqdm is imported

@@ -4,6 +4,8 @@ import contextlib
 import gzip
 import lzma
 import re
+import tarfile
+import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +16,8 @@ from repro.errors import DataError
 BOM = b"\xef\xbb\xbf"
 UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # control characters, and a byte order mark amid a file
 OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+ARCHIVES = (".zip", ".gz")
+DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, tarfile.TarError)
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -34,11 +38,14 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 @contextlib.contextmanager
 def unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file; .gz and .xz are unpacked. Raises DataError where it cannot be opened or read."""
+    """The bytes of a file, unpacked (.gz, .xz), or of one inside an archive (.zip, .tar.gz).
+
+    Raises DataError where it cannot be opened or read.
+    """
     try:
-        with OPENERS.get(path.suffix, open)(path, "rb") as file:
+        with _content(path) as file:
             yield file
-    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+    except DAMAGE as error:
         raise DataError(f"{path}: the packed file is damaged or cut off: {error}") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
@@ -52,6 +59,11 @@ def texts(raw: Iterable[bytes], path: Path, *, first: int = 1) -> Iterator[tuple
         text = _decode(line.removesuffix(b"\n").removesuffix(b"\r"), path, number)
         if text.strip():
             yield number, text
+
+
+def container(path: Path) -> Path:
+    """The file itself, or the archive that a path leads into."""
+    return next((p for p in path.parents if p.suffix in ARCHIVES and p.is_file()), path)
 
 
 def malformed(path: Path, number: int, reason: str) -> DataError:
@@ -78,3 +90,28 @@ def _decode(raw: bytes, path: Path, number: int) -> str:
     except UnicodeDecodeError as error:
         reason = f"byte {error.start + 1} of the line (0x{raw[error.start]:02x}) is not UTF-8"
         raise malformed(path, number, reason) from error
+
+
+@contextlib.contextmanager
+def _content(path: Path) -> Iterator[IO[bytes]]:
+    """The file, unpacked, or what a path leads to in an archive. Raises DataError for one without it."""
+    archive = container(path)
+    if archive == path:
+        with OPENERS.get(path.suffix, open)(path, "rb") as file:
+            yield file
+        return
+    name = path.relative_to(archive).as_posix()
+    with contextlib.ExitStack() as stack:
+        file = _member(archive, name, stack)
+        if file is None:
+            raise DataError(f"{archive}: has no file {name}")
+        yield file
+
+
+def _member(archive: Path, name: str, stack: contextlib.ExitStack) -> IO[bytes] | None:
+    """A file of an archive; a tar archive is read from its start, never back and forth."""
+    if archive.suffix == ".zip":
+        files = stack.enter_context(zipfile.ZipFile(archive))
+        return stack.enter_context(files.open(name)) if name in files.namelist() else None
+    tar = stack.enter_context(tarfile.open(archive, "r|gz"))  # noqa: SIM115 (the stack closes it)
+    return next((tar.extractfile(entry) for entry in tar if entry.name == name), None)

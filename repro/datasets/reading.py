@@ -10,8 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from repro.datasets import document_files, judgement_files, libraries, topic_files, triple_files
+from repro.datasets import document_files, home_files, judgement_files, libraries, topic_files, triple_files
 from repro.datasets.catalog import dataset
+from repro.datasets.homes import check_home
 from repro.datasets.negative_files import Listed, listed
 from repro.datasets.records import Document, Judgement, Query
 from repro.datasets.source import Source
@@ -32,7 +33,8 @@ def documents(source: Source, *, first: int | None = None) -> Iterator[Document]
             of_part = documents(part, first=first)
             yield from (document._replace(id=f"{number}:{document.id}") for document in of_part)
         return
-    yield from counted(_records(source, "documents", document_files.documents), source, first=first)
+    read = home_files.DOCUMENTS.get(source.format, document_files.documents)
+    yield from counted(_records(source, "documents", read), source, first=first)
 
 
 def queries(source: Source, *, first: int | None = None) -> list[Query]:
@@ -52,8 +54,10 @@ def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]
     """Judgements row by row, repeated ones included: so the collections' makers count them, and so do we."""
     if source.kind == "absent":
         return counted((), source)
-    read = partial(judgement_files.judgements, format=source.format)
-    records = _records(source, "judgements", read)
+    by_format = partial(judgement_files.judgements, format=source.format)
+    records = _records(
+        source, "judgements", home_files.contexts if source.format == "biencoder" else by_format
+    )
     return counted(records, source) if whole else iter(records)
 
 
@@ -118,14 +122,25 @@ def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> 
         return getattr(tiny, kind)(entry.corpus_id, *split)
     if source.kind == "library":
         return getattr(libraries, kind)(source.dataset)
+    if source.kind == "home":
+        check_home(source)
     return read(source.files[0])
 
 
 def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
     """Queries of a file; of a split's only those that its judgements, in a second file, are about."""
+    if source.format == "biencoder":
+        return map(_in_a_line, home_files.questions(file))
     queries, judged = topic_files.queries(file, source.format), source.files[1:]
+    if (source.kind, source.format) == ("home", "trec"):
+        queries = map(_in_a_line, queries)
     if not judged:
         return queries
     format = "beir" if source.format == "beir" else "trec"
     wanted = {judgement.query for judgement in judgement_files.judgements(judged[0], format)}
     return topic_files.split_of(queries, wanted, file, judged[0])
+
+
+def _in_a_line(query: Query) -> Query:
+    """The query with single blanks, as fetching writes one into a file of topics."""
+    return query._replace(text=" ".join(query.text.split()))

@@ -17,11 +17,11 @@ class Source:
     Attributes:
         dataset: id in the catalogue; for documents, of the corpus.
         piece: "documents", "queries", "qrels", "triples" or "negatives" (listed by retriever).
-        kind: "embedded" (generated), "folder" (``files`` under the data folder), "library" (to be
-            downloaded), "parts" (other sources, one after the other) or "absent" (an answer-judged set has
-            no qrels).
-        format: how ``files`` are read ("jsonl", "beir", "trec", "answers", "triples" or "negatives"),
-            or the library.
+        kind: "embedded" (generated), "folder" (``files`` under the data folder), "home" (``files`` in the
+            home of ir_datasets, some of them in archives), "library" (to be downloaded), "parts" (other
+            sources, one after the other) or "absent" (an answer-judged set has no qrels).
+        format: how ``files`` are read ("jsonl", "beir", "trec", "answers", "triples" or "negatives"; in a
+            home also as homes.yaml says), or the library.
         files: for queries also the qrels that say which of them belong to the split, behind the queries.
         version: of the collection, as the catalogue or the embedded world states it.
     """

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from repro.datasets.catalog import PIECES, Dataset, dataset
+from repro.datasets.homes import in_home
 from repro.datasets.source import Missing, Source
 from repro.errors import UsageError, unknown
 from repro.locations import data_folder
@@ -17,23 +18,29 @@ PACKINGS = ("", ".gz", ".xz")
 LIBRARIES = ("ir_datasets", "datasets", "web")
 
 
-def locate(id: str, piece: str, data_root: Path | None, *, allow_download: bool = False) -> Source | Missing:
+def locate(
+    id: str, piece: str, data_root: Path | None, *, home: Path | None = None, allow_download: bool = False
+) -> Source | Missing:
     """Find the source of a collection's ``piece``, one of ``PIECES``.
 
     Documents of a split are those of its corpus. With ``allow_download`` a library that can fetch the piece
-    is a source too; without, only what is embedded or lies in the data folder. Raises UsageError for an
+    is a source too; without, only what is embedded or lies in the data folder, or else in ``home``, that of
+    ir_datasets. Raises UsageError for an
     unknown id and for a piece which the collection does not have.
     """
     entry = _entry(id, piece)
     if piece not in entry.pieces:
         return Source(entry.id, piece, "absent", version=entry.version)
     if entry.parts:
-        return _parts(entry, piece, data_root, allow_download)
+        where = {"home": home, "allow_download": allow_download}
+        return _all(entry, piece, [locate(part, piece, data_root, **where) for part in entry.parts])
     if entry.source == "embedded":
         from repro.datasets.tiny import VERSION
 
         return Source(entry.id, piece, "embedded", version=VERSION)
     source = _in_folder(entry, piece, data_root) if data_root is not None else None
+    if source is None and home is not None:
+        source = in_home(entry, piece, home)
     if source is None and allow_download and entry.source in LIBRARIES:
         return Source(entry.id, piece, "library", entry.source, version=entry.version)
     return source or _missing(entry, piece, data_root)
@@ -60,8 +67,8 @@ def describe_size(size: int | None) -> str:
     return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 
-def _parts(entry: Dataset, piece: str, data_root: Path | None, allow_download: bool) -> Source | Missing:
-    sources = [locate(part, piece, data_root, allow_download=allow_download) for part in entry.parts]
+def _all(entry: Dataset, piece: str, sources: list[Source | Missing]) -> Source | Missing:
+    """The parts of a collection as one."""
     if missing := [part for part in sources if isinstance(part, Missing)]:
         return _all_missing(entry, piece, missing)
     return Source(entry.id, piece, "parts", parts=tuple(sources), version=entry.version)

@@ -35,12 +35,12 @@ class Row:
     licence: str
 
 
-def survey(data_root: Path | None) -> list[Row]:
+def survey(data_root: Path | None, home: Path | None = None) -> list[Row]:
     """A row for every id of the catalogue, in its order; nothing is read but file names."""
-    return [_row(entry, data_root) for entry in catalog().values()]
+    return [_row(entry, data_root, home) for entry in catalog().values()]
 
 
-def check(data_root: Path | None, ids: Iterable[str] = ()) -> list[ReproError]:
+def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None = None) -> list[ReproError]:
     """Read collections in full, without ids all that are at hand, and return an error for each fault.
 
     Counts are compared with the catalogue's, files with the SHA256SUMS of the data folder where it names
@@ -49,7 +49,7 @@ def check(data_root: Path | None, ids: Iterable[str] = ()) -> list[ReproError]:
     chosen = [dataset(id) for id in ids]
     named = bool(chosen)
     problems: list[ReproError] = []
-    for source in _sources(chosen or list(catalog().values()), data_root):
+    for source in _sources(chosen or list(catalog().values()), data_root, home):
         if isinstance(source, Missing):
             if named:
                 problems.append(source.error())
@@ -64,16 +64,18 @@ def check(data_root: Path | None, ids: Iterable[str] = ()) -> list[ReproError]:
     return list({str(problem): problem for problem in problems}.values())
 
 
-def _sources(entries: Iterable[Dataset], data_root: Path | None) -> Iterator[Source | Missing]:
+def _sources(
+    entries: Iterable[Dataset], data_root: Path | None, home: Path | None
+) -> Iterator[Source | Missing]:
     for entry in entries:
         if entry.members:
-            yield from _sources([dataset(member) for member in entry.members], data_root)
+            yield from _sources([dataset(member) for member in entry.members], data_root, home)
         else:
-            yield from (locate(entry.id, piece, data_root) for piece in entry.pieces)
+            yield from (locate(entry.id, piece, data_root, home=home) for piece in entry.pieces)
 
 
-def _row(entry: Dataset, data_root: Path | None) -> Row:
-    sources = list(_sources([entry], data_root))
+def _row(entry: Dataset, data_root: Path | None, home: Path | None) -> Row:
+    sources = list(_sources([entry], data_root, home))
     there = [source for source in sources if isinstance(source, Source)]
     if entry.source == "embedded":
         state = "embedded"

@@ -58,6 +58,7 @@ class Machine:
     Attributes:
         data: the folder of REPRO_DATA, or None.
         digests: file in which digests of data files are remembered.
+        home: that of ir_datasets, or None.
         obstacles: fingerprint -> why that node cannot run here; filled by ``resolve``.
         stand_ins: a collection, a splitter or a file that is not here -> the choice, ``reading=choice``, of a
             reading that does without it.
@@ -65,6 +66,7 @@ class Machine:
 
     data: Path | None = None
     digests: Path | None = None
+    home: Path | None = None
     obstacles: dict[str, Obstacle] = field(default_factory=dict)
     stand_ins: dict[str, str] = field(default_factory=dict)
     _done: dict[int, tuple[Node, Node]] = field(default_factory=dict)
@@ -101,7 +103,7 @@ class Machine:
         name, piece = node.params["dataset"], PIECES[node.stage]
         if name not in catalog():
             return node, self._once(("stand-in", name), lambda: _no_stand_in(name))
-        source = self._once((name, piece), lambda: locate(name, piece, self.data))
+        source = self._once((name, piece), lambda: locate(name, piece, self.data, home=self.home))
         obstacle = None
         if isinstance(source, Missing):
             obstacle = self._or_stand_in(_no_source(source), name)

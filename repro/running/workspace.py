@@ -44,7 +44,8 @@ class Workspace:
     def machine(self) -> Machine:
         """This machine's offers and lacks; digests of data files are kept in a store that exists already."""
         store = self.locations.store
-        return Machine(self.data, store / "digests.json" if store.is_dir() else None)
+        digests = store / "digests.json" if store.is_dir() else None
+        return Machine(self.data, digests, home=self.locations.home)
 
     def builder(self, scale: Scale) -> Builder:
         """A maker of the graphs of single cells, by the default choice of every reading."""

@@ -41,6 +41,6 @@ def word_list(monkeypatch, root: Path, name: str, words: list[str]) -> Path:
     return write(root / name, "".join(f"{word}\n" for word in words))
 
 
-def planned(stage: str, root: Path | None = None, **params) -> dict:
+def planned(stage: str, root: Path | None = None, *, machine: Machine | None = None, **params) -> dict:
     """Parameters of a stage that reads data or a checkpoint, as a plan with that data folder has them."""
-    return dict(Machine(root).resolve(Node(stage, params)).params)
+    return dict((machine or Machine(root)).resolve(Node(stage, params)).params)

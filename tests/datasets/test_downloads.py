@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import shutil
 import sys
 from dataclasses import replace
 from hashlib import md5
@@ -14,13 +15,8 @@ from repro.errors import BlockedError
 from repro.progress import Progress
 from tests.datasets.folders import without_counts
 from tests.local_site import served
-from tests.once import made_once
-from tests.standins.__main__ import make_home
 from tests.standins.fill import fetchable, fill
 from tests.standins.served import at_home, serve
-from tests.standins.sizes import Sizes
-
-SMALL = Sizes(passages=80, queries=6, evaluated=3, triples=3, documents=70, wiki=90, questions=2, beir=12)
 
 
 class Told(Progress):
@@ -40,34 +36,29 @@ class Told(Progress):
             raise KeyboardInterrupt
 
 
-@pytest.fixture(scope="session")
-def made(tmp_path_factory):
-    """Stand-ins: ``home`` as downloads leave it."""
-    return made_once(tmp_path_factory, "standins", lambda folder: make_home(folder, SMALL))
-
-
 @pytest.fixture
-def site(made, tmp_path, monkeypatch):
+def site(standins, tmp_path, monkeypatch):
     """A server of all that ir_datasets downloads, and an empty home."""
     monkeypatch.setattr(resumed, "PAUSE", 0)
     without_counts(monkeypatch, *catalog.catalog())
     with served() as site:
-        serve(site, made / "home", monkeypatch)
+        serve(site, standins / "home", monkeypatch)
         at_home(tmp_path / "home", monkeypatch)
         yield site
 
 
-def test_what_comes_over_the_network_is_what_lies_in_a_home(made, site, tmp_path, monkeypatch):
+def test_what_comes_over_the_network_is_what_lies_in_a_home(standins, site, tmp_path, monkeypatch):
     for id in fetchable():
         if id != HARD:
             offer(id).load(tmp_path / "data", Progress())
-    at_home(made / "home", monkeypatch)
-    fill(made / "home", made / "data")
+    shutil.copytree(standins, tmp_path / "made")
+    at_home(tmp_path / "made/home", monkeypatch)
+    fill(tmp_path / "made/home", tmp_path / "made/data")
     files = [path for path in (tmp_path / "data").rglob("*.*") if path.is_file()]
     names = [str(path.relative_to(tmp_path / "data")) for path in files]
     assert len(names) > 100 and not [name for name in names if name.endswith("partial")]
     for name in names:
-        assert (tmp_path / "data" / name).read_bytes() == (made / "data" / name).read_bytes(), name
+        assert (tmp_path / "data" / name).read_bytes() == (tmp_path / "made/data" / name).read_bytes(), name
 
 
 def test_a_download_that_is_cut_off_goes_on_where_it_stopped(site, tmp_path, monkeypatch):
@@ -132,8 +123,8 @@ def test_beir_downloads_and_unpacks_by_itself(site, tmp_path, monkeypatch):
 HARD = "msmarco-passage/train/hard-negatives"
 
 
-def test_a_linked_file_is_taken_by_its_digest(made, site, tmp_path, monkeypatch):
-    packed = (made / "home/msmarco-passage/msmarco-hard-negatives.jsonl.gz").read_bytes()
+def test_a_linked_file_is_taken_by_its_digest(standins, site, tmp_path, monkeypatch):
+    packed = (standins / "home/msmarco-passage/msmarco-hard-negatives.jsonl.gz").read_bytes()
     site.files["negatives.jsonl.gz"] = packed
     linked = {"address": f"{site.address}/negatives.jsonl.gz", "md5": md5(packed).hexdigest()}
     entries = catalog.catalog()

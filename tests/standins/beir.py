@@ -37,6 +37,7 @@ METADATA = {
     "dbpedia-entity": ({"url": "u"}, {}),
     "cqadupstack": ({"tags": ["t"]}, {"tags": ["t"]}),
 }
+UNTITLED = ("fiqa", "quora")
 QUERIES = 8  # a split
 
 
@@ -56,9 +57,7 @@ def _members(
     folder: str, name: str, splits: Iterable[str], size: int, text: Text
 ) -> Iterable[tuple[str, list[str]]]:
     of_documents, of_queries = METADATA.get(name, ({}, {}))
-    documents = [
-        {"_id": f"d{number}", **_texts(number, text), "metadata": of_documents} for number in range(size)
-    ]
+    documents = [{"_id": f"d{n}", **_texts(n, name, text), "metadata": of_documents} for n in range(size)]
     yield f"{folder}/corpus.jsonl", [json_line(row) for row in documents]
     # a query of ArguAna is a document, by its id
     ids = [f"d{n}" if name == "arguana" else f"{split}-{n}" for split in splits for n in range(QUERIES)]
@@ -74,7 +73,7 @@ def _members(
         yield f"{folder}/qrels/{split}.tsv", ["query-id\tcorpus-id\tscore\n", *rows(judged)]
 
 
-def _texts(number: int, text: Text) -> dict[str, str]:
+def _texts(number: int, name: str, text: Text) -> dict[str, str]:
     """Title and text of a document; each is empty now and then, as in the real sets."""
-    title = "" if number % 9 == 0 else text.title()
+    title = "" if number % 9 == 0 or name in UNTITLED else text.title()
     return {"title": title, "text": "" if number % 101 == 100 else text.between(1, 30)}

@@ -37,7 +37,8 @@ def list_(as_json):
     from repro.datasets.sources import describe_size
     from repro.datasets.survey import survey
 
-    rows = survey(Locations.resolve().data)
+    places = Locations.resolve()
+    rows = survey(places.data, places.home)
     if as_json:
         return emit_json([{**asdict(row), "counts": dict(row.counts)} for row in rows])
     shown = [
@@ -55,7 +56,8 @@ def check_(ids):
     """Read collections in full (all that are at hand, or those named) and say what is wrong with them."""
     from repro.datasets.survey import check
 
-    problems = check(Locations.resolve().data, ids)
+    places = Locations.resolve()
+    problems = check(places.data, ids, home=places.home)
     for problem in problems:
         print(problem)
     print(f"problems: {len(problems)}" if problems else "nothing wrong")

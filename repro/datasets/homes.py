@@ -1,0 +1,70 @@
+"""Finds collections in the home of ir_datasets, where its downloads lie, and checks them by their md5."""
+
+import functools
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from repro.datasets.catalog import Dataset
+from repro.datasets.lines import container
+from repro.datasets.source import Source
+from repro.errors import DataError
+
+FILE = Path(__file__).with_name("homes.yaml")
+
+
+@functools.cache
+def layout() -> Mapping[str, Any]:
+    """What homes.yaml states: ``pieces`` by id, and the ``md5`` of downloads by their place."""
+    return yaml.safe_load(FILE.read_text(encoding="utf-8"))
+
+
+def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
+    """The piece as it lies in the home; None where some of it does not. Nothing is read but file names."""
+    stated = layout()["pieces"].get(entry.id) or (_of_beir(entry) if entry.id.startswith("beir/") else {})
+    if piece not in stated:
+        return None
+    files = tuple(home / file for file in stated[piece]["files"])
+    if not all(container(file).is_file() for file in files):
+        return None
+    return Source(entry.id, piece, "home", stated[piece]["form"], files, version=entry.version)
+
+
+def check_home(source: Source) -> None:
+    """Compare the md5 of every download that a source of kind "home" is read from.
+
+    Raises DataError for a file that is not the one which ir_datasets downloads, or cannot be read.
+    """
+    for file in dict.fromkeys(map(container, source.files)):
+        stated = next(
+            (md5 for place, md5 in layout()["md5"].items() if file.as_posix().endswith(place)), None
+        )
+        if stated is not None and _md5(file) != stated:
+            what = f"{file}: is not the file that ir_datasets downloads (its md5 is not {stated})"
+            raise DataError(f"{what}; remove it, and `repro data fetch {source.dataset}`")
+
+
+def _of_beir(entry: Dataset) -> dict[str, dict[str, Any]]:
+    """Where BEIR's archives have their pieces; the twelve forums share one."""
+    name = entry.corpus_id.removeprefix("beir/")
+    top, _, rest = name.partition("/")
+    forum = f"{top}/{rest}" if top == "cqadupstack" else top
+    inside = f"beir/{top if top == 'cqadupstack' else name}/source.zip/{forum}"
+    documents, queries, qrels = (f"{inside}/{file}" for file in ("corpus.jsonl", "queries.jsonl", "qrels"))
+    judged = f"{qrels}/{entry.split}.tsv"
+    return {
+        "documents": {"form": "jsonl", "files": [documents]},
+        "queries": {"form": "beir", "files": [queries, judged]},
+        "qrels": {"form": "beir", "files": [judged]},
+    }
+
+
+def _md5(file: Path) -> str:
+    try:
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, "md5").hexdigest()
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror}") from error
