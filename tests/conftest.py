@@ -1,5 +1,6 @@
 """Fixtures that any test may need."""
 
+import functools
 import os
 import signal
 from pathlib import Path
@@ -63,5 +64,39 @@ def _no_settings_of_the_user(tmp_path_factory):
 
 
 def pytest_collection_modifyitems(items):
-    """Tests that take what REPRO_TEST_STORE has finished come last, when there is most of it."""
-    items.sort(key=lambda item: item.path.parent.name == "end_to_end" and item.path.stem == "test_table")
+    """The longest come first; last comes what takes what REPRO_TEST_STORE has finished, when most is there.
+
+    Long proofs are for the night.
+    """
+    nightly = os.environ.get("REPRO_SLOW_TESTS") == "1"
+    for item in items:
+        if item.get_closest_marker("nightly") and not nightly:
+            item.add_marker(pytest.mark.skip(reason="a long proof; set REPRO_SLOW_TESTS=1"))
+    items.sort(key=_turn)
+
+
+def _turn(item) -> int:
+    if item.path.parent.name != "end_to_end":
+        return 1
+    return 2 if item.path.stem == "test_table" else 0
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Tests of a file by one process, and all that need two processes beside it: those are started once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return "in two processes" if file in _paired() else file
+
+    return Scheduling(config, log)
+
+
+@functools.cache
+def _paired() -> set[str]:
+    """The files whose tests run something in two processes, as node ids name them."""
+    files = (REPOSITORY / "tests").rglob("test_*.py")
+    paired = [path for path in files if "in_two_processes" in path.read_text(encoding="utf-8")]
+    return {path.relative_to(REPOSITORY).as_posix() for path in paired}

@@ -13,7 +13,7 @@ from repro.progress import Progress
 from repro.training.trainer import ObjectiveTrainer
 
 MODEL = "model/model.safetensors"
-KILLS = 10 if os.environ.get("REPRO_SLOW_TESTS") == "1" else 4  # of one training: more of them every night
+KILLS = 10 if os.environ.get("REPRO_SLOW_TESTS") == "1" else 2  # of one training: more of them every night
 
 
 @contextlib.contextmanager

@@ -105,6 +105,7 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_stage_costs_nothing_that_was_do
     assert repro("verify").out == "3 artefacts read, 0 damaged\n"
 
 
+@pytest.mark.nightly
 def test_a_disk_that_is_really_full_is_one_sentence_and_with_space_the_same_command_completes(repro, folders):
     disk = folders / "disk"
     disk.mkdir()

@@ -24,7 +24,7 @@ from tests.end_to_end.taken_out import GUARANTEES
 from tests.end_to_end.toy_world import FILES, RUNS, ToyWorld, patched
 
 NIGHTLY = os.environ.get("REPRO_SLOW_TESTS") == "1"
-EXAMPLES, STEPS = (1000, 40) if NIGHTLY else (8, 40)
+EXAMPLES, STEPS = (1000, 40) if NIGHTLY else (3, 40)
 FOUND_WITHIN = 150  # examples; 5 to 40 in trials
 
 KILLED = {  # what may be, beside a run
@@ -309,6 +309,7 @@ def test_what_is_printed_as_current_is_what_a_fresh_computation_gives(machine):
     run_state_machine_as_test(machine, settings=budget(EXAMPLES, derandomize=not NIGHTLY))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("guarantee", GUARANTEES, ids=lambda guarantee: guarantee.__name__)
 def test_a_guarantee_that_was_taken_out_is_missed(machine, guarantee, monkeypatch):
     guarantee(monkeypatch)

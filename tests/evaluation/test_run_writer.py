@@ -57,6 +57,7 @@ def test_written_scores_fall_strictly_as_float32_and_as_double(tmp_path, seed):
         assert (narrow == double).all()  # nothing is lost in narrowing: both readers see one number
 
 
+@pytest.mark.nightly
 def test_every_reader_of_the_ecosystem_sees_one_ranking(tmp_path):
     import ir_measures
     import pytrec_eval

@@ -36,6 +36,7 @@ def systems(count: int, *, queries: int = 25, documents: int = 50):
 IN_RANX = dict(zip(MEASURES, ["mrr@10", "ndcg@10", "recall@20", "recall@20-l2", "hit_rate@5"], strict=True))
 
 
+@pytest.mark.nightly
 def test_what_ranx_reports_of_the_runs_is_what_its_test_says_of_our_scores():
     import ranx
 
@@ -158,6 +159,7 @@ def test_an_unknown_measure_is_refused_before_a_run_is_read():
         compare([lambda: pytest.fail("was read")], ["a"], {"1": {"a": 1}}, ["MAP"])
 
 
+@pytest.mark.nightly
 def test_another_process_gives_the_same_p_values():
     code = (
         f"import sys, json; sys.path[:0] = [{str(Path(__file__).parent)!r}]\n"

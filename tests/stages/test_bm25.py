@@ -176,6 +176,7 @@ def test_an_index_of_the_other_kind_is_refused(collection, tmp_path):
         search(collection, tmp_path, multifield=True, made=False)
 
 
+@pytest.mark.nightly
 # BM25 in the BEIR tables of pyserini's own reproduction page, nDCG@10.
 @pytest.mark.parametrize(
     ("name", "multifield", "published"),

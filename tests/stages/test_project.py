@@ -84,6 +84,7 @@ def test_a_perplexity_too_large_for_the_points_is_lowered_and_noted(inputs, tmp_
     assert _run(inputs, tmp_path / "low", progress, perplexity=4.0)[0]["perplexity"] == 4.0
 
 
+@pytest.mark.nightly
 def test_another_process_makes_the_same_bytes(inputs, tmp_path, progress):
     _run(inputs, tmp_path / "here", progress)
     (tmp_path / "there").mkdir()

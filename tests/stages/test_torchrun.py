@@ -59,6 +59,7 @@ def started(store: Store, node: Node, *launcher: str) -> str:
     return done.stdout
 
 
+@pytest.mark.nightly
 @connected
 def test_two_processes_of_torchrun_build_what_one_builds(model, tokens, tmp_path):
     found = {}

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from operator import attrgetter
 
 from repro.datasets.tiny.draw import Draw
 from repro.datasets.tiny.words import Concept, names, slots, towns
@@ -66,5 +68,6 @@ def question(draw: Draw, deed: Deed, world: Sequence[Deed], *, sizes: Sequence[i
             continue
         asked = {slot: concept for slot, concept in deed.concepts.items() if slot in chosen}
         wanted = {concept.key for concept in asked.values()}
-        if not any(wanted <= other.keys for other in world if other is not deed):
+        having = compress(world, map(wanted.issubset, map(attrgetter("keys"), world)))
+        if all(other is deed for other in having):
             return asked

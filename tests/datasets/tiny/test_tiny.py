@@ -20,8 +20,6 @@ PINNED = {
     "tiny/text": "141e153d1083595f05a0a08977a1d7b49d3351866988b9fa1d27fcf27afe6c8f",
     "tiny/text/books": "4efa3b78bba69c5fc98d38a23c37f4d4ea00a47394f03b777784c119e23bd02d",
 }
-SPLITS = [(id, split) for id in tiny.COLLECTIONS for split in tiny.collection(id).topics]
-JUDGED = [(id, split) for id, split in SPLITS if tiny.judgements(id, split)]
 
 
 def _digest(id):
@@ -46,22 +44,23 @@ def test_ids_are_unique_and_in_order_and_every_document_has_text(id):
     assert all(document.text.strip() and "{" not in document.text + document.title for document in documents)
 
 
-@pytest.mark.parametrize(("id", "split"), SPLITS)
-def test_queries_are_unique_and_none_is_a_template(id, split):
-    queries = tiny.queries(id, split)
-    assert len({query.id for query in queries}) == len(queries)
-    assert all(query.text.strip() == query.text and "{" not in query.text for query in queries)
+@pytest.mark.parametrize("id", tiny.COLLECTIONS)
+def test_queries_are_unique_and_none_is_a_template(id):
+    for topics in tiny.collection(id).topics.values():
+        queries = topics.queries
+        assert len({query.id for query in queries}) == len(queries)
+        assert all(query.text.strip() == query.text and "{" not in query.text for query in queries)
 
 
-@pytest.mark.parametrize(("id", "split"), JUDGED)
-def test_judgements_are_about_documents_and_queries_that_exist(id, split):
+@pytest.mark.parametrize("id", tiny.COLLECTIONS)
+def test_judgements_are_about_documents_and_queries_that_exist(id):
     documents = {document.id for document in tiny.documents(id)}
-    queries = {query.id for query in tiny.queries(id, split)}
-    judgements = tiny.judgements(id, split)
-    assert {row.document for row in judgements} <= documents
-    assert {row.query for row in judgements} == queries
-    assert len({row[:2] for row in judgements}) == len(judgements)
-    assert {row.query for row in judgements if row.grade > 0} == queries
+    for topics in filter(lambda topics: topics.judgements, tiny.collection(id).topics.values()):
+        queries, judgements = {query.id for query in topics.queries}, topics.judgements
+        assert {row.document for row in judgements} <= documents
+        assert {row.query for row in judgements} == queries
+        assert len({row[:2] for row in judgements}) == len(judgements)
+        assert {row.query for row in judgements if row.grade > 0} == queries
 
 
 def test_training_has_one_relevant_document_and_graded_sets_have_all_grades():
@@ -94,7 +93,8 @@ def test_pre_training_text_is_about_people_whom_nobody_asks_for():
     texts = {document.title for document in tiny.documents("tiny/text")}
     lives = {document.title.split(" of ")[0] for document in tiny.documents("tiny/document")}
     assert len(texts) == 1200 and texts.isdisjoint(lives)
-    asked = {query.text for id, split in SPLITS for query in tiny.queries(id, split)}
+    topics = [topics for id in tiny.COLLECTIONS for topics in tiny.collection(id).topics.values()]
+    asked = {query.text for of_split in topics for query in of_split.queries}
     told = [*tiny.documents("tiny/text"), *tiny.documents("tiny/text/books")]
     lines = {line for document in told for line in document.text.split("\n")}
     assert asked.isdisjoint(lines)
