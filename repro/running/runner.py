@@ -31,8 +31,10 @@ class Options:
         site: what stages ask of Slurm.
         discard: kinds of artefacts that go when nothing of the plan reads them any more.
         max_disk: bytes that the store may have; None for as many as its file system.
+        shards: jobs of Slurm that share the blocks of one encoding of passages.
+        nodes: machines of a training in Slurm; None for what the site file says.
 
-    Raises UsageError when ``jobs`` is below 1, or for a kind that there is not.
+    Raises UsageError when a number of jobs, shards or nodes is below 1, or for a kind that there is not.
     """
 
     rebuild: bool = False
@@ -41,11 +43,16 @@ class Options:
     site: Site = field(default_factory=Site)
     discard: tuple[str, ...] = ()
     max_disk: int | None = None
+    shards: int = 1
+    nodes: int | None = None
 
     def __post_init__(self):
         discarded_stages(self.discard)
         if self.jobs is not None and self.jobs < 1:
             raise UsageError(f"--jobs is {self.jobs}; give the number of stages to run at once, 1 or more")
+        for option, number in (("--shards", self.shards), ("--nodes", self.nodes)):
+            if number is not None and number < 1:
+                raise UsageError(f"{option} is {number}; give 1 or more")
 
 
 @dataclass

@@ -10,9 +10,10 @@ import numpy as np
 
 from repro.datasets.arrow import IdColumn, read_rows
 from repro.errors import DataError, StageError, check_known
+from repro.machine.shard import blocks, shard, share
 from repro.nn.encoder_conventions import MODULES
 from repro.progress import Progress
-from repro.stages.vectors.vector_blocks import is_intact, note, open_vectors, rows_of
+from repro.stages.vectors.vector_blocks import is_there, note, open_vectors, rows_of
 from repro.stages.vectors.vector_files import write_ids
 from repro.training.process_group import launched_together
 
@@ -29,6 +30,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     digest of every finished block is noted in ``blocks/`` until the store seals the vectors, so that an
     interrupted attempt keeps each block that is still as it was written. Started by torchrun, each process
     takes every so many-th block, all write into the same file, and its bytes are those of one process.
+    Shards, which may be on machines that see each other's writing late, have a file for each block instead.
 
     Title and text are joined by ``separator``, or two segments where that is ``pair``. Inputs are cut to
     ``length`` tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned with
@@ -54,17 +56,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     prepare, encode = partial(prepared, load_tokenizer(folder), params=params), _encoding(encoder, params)
     size = getattr(encoder, "size", encoder.model.config.hidden_size)
     with launched_together() as (rank, ranks), threads_for(encoder):
-        if rank == 0:
+        if rank == 0 and shard().whole:
             write_ids(ids, out, inputs["texts"])
         shown = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
-        with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks)) as advance:
+        with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks=ranks)) as advance:
             resumed = _fill(out, len(ids), size, texts, prepare, encode, advance, rank, ranks)
     return {"texts": len(ids), "size": size} | ({"resumed_at": resumed} if resumed else {})
-
-
-def share(count: int, block: int, ranks: int) -> int:
-    """The number of ``count`` texts that the first of ``ranks`` processes encodes, by blocks of ``block``."""
-    return sum(min(block, count - first) for first in range(0, count, block)[::ranks])
 
 
 def read_texts(folder: Path, params: dict) -> tuple[list[str] | IdColumn, Callable[[int, int], list[Titled]]]:
@@ -161,11 +158,12 @@ def _fill(out: Path, count: int, size: int, texts, prepare, encode, advance, ran
     if rank == 0:
         open_vectors(out, count, size)
     everybody_waits()
-    blocks = [(first, min(first + BLOCK, count)) for first in range(0, count, BLOCK)[rank::ranks]]
+    firsts = blocks(count, BLOCK, rank=rank, ranks=ranks)
+    ranges = [(first, min(first + BLOCK, count)) for first in firsts]
     redone = count
     with (
         ThreadPoolExecutor(1) as behind,
-        token_groups(blocks, texts, prepare, there=partial(is_intact, out)) as groups,
+        token_groups(ranges, texts, prepare, there=partial(is_there, out)) as groups,
     ):
         noted = behind.submit(int)
         for first, block in _filled(out, groups, encode, advance):
@@ -177,7 +175,7 @@ def _fill(out: Path, count: int, size: int, texts, prepare, encode, advance, ran
     return redone
 
 
-def _filled(out: Path, groups: Iterator, encode, advance) -> Iterator[tuple[int, np.memmap]]:
+def _filled(out: Path, groups: Iterator, encode, advance) -> Iterator[tuple[int, np.ndarray]]:
     """Yield each block that had to be filled, behind its first row."""
     from repro.stages.vectors.token_groups import in_turn
 
@@ -185,9 +183,9 @@ def _filled(out: Path, groups: Iterator, encode, advance) -> Iterator[tuple[int,
         advance(len(group.places))
         if vectors is None:
             continue
-        if group.begins:
-            block = rows_of(out, group.first, group.size)
         order, rows = vectors()
+        if group.begins:
+            block = rows_of(out, group.first, (group.size, rows.shape[1]))
         if not np.isfinite(rows).all():
             end = group.first + group.size
             raise StageError(f"the vector of a text among rows {group.first} to {end} is not finite")

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from repro.errors import StageError
+from repro.machine.shard import blocks, shard, share
 from repro.progress import Progress
-from repro.stages.encode import Titled, encoded_batches, read_texts, share
+from repro.stages.encode import Titled, encoded_batches, read_texts
 from repro.stages.vectors.vector_files import write_ids
 from repro.stages.vectors.view_blocks import Arrays, block_path, check_joined, join_blocks, kept, save_block
 from repro.store.disk import BLOCKS
@@ -54,16 +55,16 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     firsts = range(0, len(ids), BLOCK)
     with launched_together() as (rank, ranks), threads_for(encoder):
         (out / BLOCKS).mkdir(exist_ok=True)
-        if rank == 0:
+        if rank == 0 and shard().whole:
             write_ids(ids, out, inputs["texts"])
             check_joined(out / BLOCKS, out, firsts)
         everybody_waits()
         shown = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
-        with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks)) as advance:
+        with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks=ranks)) as advance:
             resumed = _write_blocks(out / BLOCKS, len(ids), texts, encode, advance, rank, ranks)
         everybody_waits()
         facts = {"texts": len(ids)}
-        if rank == 0:
+        if rank == 0 and shard().whole:
             facts |= join_blocks(out / BLOCKS, out, firsts, vocabulary=encoder.model.config.vocab_size)
         everybody_waits()
     return facts | ({"resumed_at": resumed} if resumed else {})
@@ -122,7 +123,7 @@ def _write_blocks(folder: Path, count: int, texts, encode, advance, rank: int, r
     from repro.nn.length_buckets import tokenised_together
 
     redone = count
-    for first in range(0, count, BLOCK)[rank::ranks]:
+    for first in blocks(count, BLOCK, rank=rank, ranks=ranks):
         size = min(BLOCK, count - first)
         if kept(folder, first, size):
             advance(size)

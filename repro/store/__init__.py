@@ -7,13 +7,14 @@ fingerprint, held by the kernel and so released with its holder, lets two proces
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from repro.errors import StoreError
 from repro.graph import Node
 from repro.store import notes
 from repro.store.disk import RECORD, make_writable, remove, remove_irregular, sync, translated
+from repro.store.locks import alone, beside_others, lock_file
 from repro.store.seal import content, damage, read_json, seal, wrong_sizes
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Store",
     "check_where_stored",
     "damage",
+    "lock_file",
     "make_writable",
     "read_json",
     "remove",
@@ -115,12 +117,29 @@ class Store:
         """
 
         def make(partial: Path) -> None:
-            for parent in node.parents():
-                if os.path.lexists(self.path(parent)):  # else the stage says what it lacks
-                    self.checked(parent)
+            self._check_inputs(node)
             seal(partial, node, work(partial) or {})
 
         return self._placed(node, self.partial(node), make, waiting)
+
+    def work_beside(self, node: Node, work: Callable[[Path], None], *, waiting: Callable[[], None]) -> None:
+        """Have ``work(directory)`` write a part of the node's artefact, beside others that write theirs.
+
+        Nothing happens where the artefact is stored. ``build`` waits for all who work so, and the other way
+        round.
+
+        Args:
+            waiting: called once when another process builds the whole.
+
+        Raises:
+            StoreError: the stored artefact or an input is damaged, or the disk refuses.
+        """
+        with beside_others(self.root, node, waiting):
+            if not self._stored(node):
+                with translated(self.root):
+                    partial = self._scratch(self.partial(node))
+                    self._check_inputs(node)
+                    work(partial)
 
     def adopt(self, node: Node, fetch: Callable[[Path], None], *, waiting: Callable[[], None]) -> Path:
         """Fetch artefact and record of a node by ``fetch(directory)`` unless it exists; return its folder.
@@ -144,43 +163,34 @@ class Store:
     def _placed(self, node: Node, scratch: Path, fill: Callable[[Path], None], waiting) -> Path:
         """Fill ``scratch`` and give it the artefact's name, unless that is there already."""
         path = self.path(node)
-        with self._locked(node, waiting):
-            if os.path.lexists(path):
-                if wrong := wrong_sizes(path):
-                    raise StoreError(_refusal(node, wrong))
+        with alone(self.root, node, waiting):
+            if self._stored(node):
                 return path
             with translated(self.root):
-                if scratch.is_symlink():  # writing would end up wherever it leads
-                    scratch.unlink()
-                scratch.mkdir(parents=True, exist_ok=True)
-                remove_irregular(scratch)
-                fill(scratch)
+                fill(self._scratch(scratch))
                 os.rename(scratch, path)
                 sync(path.parent)
         return path
 
-    @contextlib.contextmanager
-    def _locked(self, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
-        from filelock import FileLock, Timeout
+    def _stored(self, node: Node) -> bool:
+        """Whether the artefact is there. Raises StoreError for one of which a file is not as it was."""
+        path = self.path(node)
+        if os.path.lexists(path) and (wrong := wrong_sizes(path)):
+            raise StoreError(_refusal(node, wrong))
+        return os.path.lexists(path)
 
-        with translated(self.root):
-            file = lock_file(self.root, node.stage, node.fingerprint)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(file)
-            try:
-                lock.acquire(timeout=0)
-            except Timeout:
-                waiting()
-                lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
+    def _scratch(self, scratch: Path) -> Path:
+        """A folder to write into, as an interrupted attempt left it, without links."""
+        if scratch.is_symlink():  # writing would end up wherever it leads
+            scratch.unlink()
+        scratch.mkdir(parents=True, exist_ok=True)
+        remove_irregular(scratch)
+        return scratch
 
-
-def lock_file(root: Path, stage: str, fingerprint: str) -> Path:
-    """The lock file that is held while an artefact is built, fetched or removed."""
-    return root / "locks" / f"{stage}-{fingerprint}.lock"
+    def _check_inputs(self, node: Node) -> None:
+        for parent in node.parents():
+            if os.path.lexists(self.path(parent)):  # else the stage says what it lacks
+                self.checked(parent)
 
 
 def check_where_stored(path: Path) -> None:

@@ -104,8 +104,9 @@ def created(file: Path, mode: str = "x") -> IO:
 def remove_irregular(folder: Path) -> None:
     """Remove links, pipes and devices below a folder: what is written into one ends up elsewhere."""
     for path in list(folder.rglob("*")):
-        if stat.S_IFMT(path.lstat().st_mode) not in (stat.S_IFDIR, stat.S_IFREG):
-            path.unlink()
+        with contextlib.suppress(FileNotFoundError):  # another process works in the folder
+            if stat.S_IFMT(path.lstat().st_mode) not in (stat.S_IFDIR, stat.S_IFREG):
+                path.unlink()
 
 
 def sha256(file: Path) -> str:

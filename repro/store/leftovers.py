@@ -150,9 +150,10 @@ def being_built(root: Path) -> set[str]:
         name = _LOCK.fullmatch(path.name)
         if not name:
             continue
-        with contextlib.suppress(FileNotFoundError), path.open("rb") as stream:
+        alone = os.access(path, os.W_OK)  # a lock that several hold together stops only who wants it alone
+        with contextlib.suppress(FileNotFoundError), path.open("r+b" if alone else "rb") as stream:
             try:
-                fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                fcntl.flock(stream, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
             except BlockingIOError:
                 held.add(name[2])
     return held

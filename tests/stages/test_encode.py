@@ -203,7 +203,7 @@ def test_a_tokenizer_that_pads_at_the_left_gives_the_same_vectors(model, corpus,
 @pytest.mark.parametrize("stage", [encode, encode_views])
 def test_the_bar_of_one_process_ends_where_its_texts_do(model, corpus, tmp_path, monkeypatch, stage):
     monkeypatch.setattr(stage, "BLOCK", 16)
-    assert encode.share(40, 16, 1) == 40 and encode.share(40, 16, 2) == 24  # 16 + 8 of 16 + 16 + 8
+    assert stage.share(40, 16, ranks=1) == 40 and stage.share(40, 16, ranks=2) == 24  # 16 + 8 of 16 + 16 + 8
     seen = {"total": 0, "done": 0}
 
     class Noted(Progress):

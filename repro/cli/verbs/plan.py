@@ -1,15 +1,19 @@
 """``repro plan``"""
 
+import sys
+
 import click
 
-from repro.cli.options import discarding, selecting
+from repro.cli.options import discarding, selecting, selecting_words
 from repro.errors import UsageError
+from repro.store import make_writable
 
 
 @click.command(
     "plan",
     epilog="\b\nExamples:\n  repro plan PAPER --table 1\n  repro plan --all --scale tiny --json\n"
-    "  repro plan --all --gpu h100 --by table\n  repro plan PAPER --discard vectors --by row",
+    "  repro plan --all --gpu h100 --by table\n  repro plan PAPER --discard vectors --by row\n"
+    "  repro plan PAPER --table 1 --to argo --image IMAGE --volume CLAIM > workflow.yaml",
 )
 @selecting
 @click.option("--gpu", metavar="NAME", help="Tell hours of this GPU, v100 to h200, not of this machine.")
@@ -19,7 +23,15 @@ from repro.errors import UsageError
 @click.option("--summary", is_flag=True, help="The same as --by stage.")
 @discarding
 @click.option("--json", "as_json", is_flag=True, help="One object per node.")
-def command(selection, gpu, by, summary, discard, max_disk, as_json):
+@click.option("--to", type=click.Choice(("argo",)), help="Write it as a workflow of Kubernetes instead.")
+@click.option("--image", metavar="IMAGE", help="The image of its containers, which has repro.")
+@click.option("--volume", metavar="CLAIM", help="The volume claim that all of them mount, at /work.")
+@click.option("--site", metavar="FILE", help="GPUs, cores and memory of its stages (REPRO_SITE).")
+@click.option("--shards", type=click.IntRange(1), default=1, help="Containers that share one encoding.")
+@click.option("--remember", is_flag=True, help="Note the nodes in the store, for `repro stage` to build.")
+def command(
+    selection, gpu, by, summary, discard, max_disk, as_json, to, image, volume, site, shards, remember
+):
     """Show what a run would do, and what that takes: a summary, then which stages are stored or missing.
 
     Downloads, the disk at its fullest, and hours by simple formulas over what `repro calibrate` measured
@@ -34,7 +46,33 @@ def command(selection, gpu, by, summary, discard, max_disk, as_json):
     if summary and by not in (None, "stage"):
         raise UsageError(f"--summary is --by stage, and --by is {by}; give one of them")
     plan, store = selection.plan(), selection.workspace.store
+    if remember:
+        make_writable(store.root)
+        store.remember(plan.nodes)
+    if to:
+        return _write_workflow(plan, store, image, volume, site, shards)
     rates = throughput(store, gpu)
     plan.look(store)
     by = "stage" if summary else by
     return show_plan(plan, rates, as_json, root=store.root, by=by, discard=discard, max_disk=max_disk)
+
+
+def _write_workflow(plan, store, image: str | None, volume: str | None, site: str | None, shards: int) -> int:
+    """Print the plan as an Argo workflow. Exit status 4 where stages are left out, for want of data say."""
+    from repro.running.engines.argo import workflow
+    from repro.running.engines.site import site as read_site
+
+    if not (image and volume):
+        raise UsageError("--to argo needs the containers' --image and the --volume that they share")
+    plan.machine.leave()
+    plan.look(store)
+    words = selecting_words(click.get_current_context())
+    scale = ("--scale", plan.scale.name)
+    print(
+        workflow(plan, [*words, *scale], image=image, volume=volume, site=read_site(site), shards=shards),
+        end="",
+    )
+    left_out = [node for node in plan.needed() if plan.obstacles(node)]
+    for text in dict.fromkeys(f"{o.cause}; {o.remedy}" for node in left_out for o in plan.obstacles(node)):
+        print(f"left out: {text}", file=sys.stderr)
+    return 4 if left_out else 0

@@ -12,6 +12,9 @@ from repro.running.engines.site import site as read_site
 from repro.running.engines.table import ENGINES
 from repro.running.runner import Options
 
+# option -> the engine that it is of
+OWNERS = {"jobs": "local", "gpus_per_stage": "local", "site": "slurm", "shards": "slurm", "nodes": "slurm"}
+
 
 @click.command(
     "run",
@@ -25,6 +28,7 @@ Examples:
   repro run PAPER --table 1 --engine local --jobs 4
   repro run PAPER --table 1 --engine local --gpus-per-stage 8
   repro run PAPER --table 1 --engine slurm --site site.yaml
+  repro run PAPER --table 1 --engine slurm --shards 8 --nodes 2
   repro run --all --discard vectors --max-disk 1TB""",
 )
 @selecting
@@ -44,6 +48,10 @@ Examples:
     help="GPUs of a training or an encoding, of the engine local.  [default: 1]",
 )
 @click.option("--site", metavar="FILE", help="What stages ask of Slurm (REPRO_SITE).")
+@click.option(
+    "--shards", type=int, metavar="N", help="Jobs that share one encoding of passages, of the engine slurm."
+)
+@click.option("--nodes", type=int, metavar="N", help="Machines of a training, of the engine slurm.")
 @click.option("--max-gpu-hours", "budget", type=float, metavar="H", help="Stop planning at this budget.")
 @click.option("--gpu", metavar="NAME", help="Count hours of this GPU, v100 to h200, not of this machine.")
 @discarding
@@ -68,6 +76,8 @@ def command(
     jobs,
     gpus_per_stage,
     site,
+    shards,
+    nodes,
     rebuild,
     discard,
     max_disk,
@@ -84,7 +94,8 @@ def command(
     from repro.cli.plans import show_plan
     from repro.progress import TerminalProgress
 
-    options = _options(engine, jobs, gpus_per_stage, site)
+    numbers = {"jobs": jobs, "gpus_per_stage": gpus_per_stage, "shards": shards, "nodes": nodes}
+    options = _options(engine, site, numbers)
     options = replace(options, rebuild=rebuild, discard=discard, max_disk=max_disk)
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
@@ -115,15 +126,15 @@ def command(
     return verdicts.status(comparison, strict=strict, outcome=outcome)
 
 
-def _options(engine: str, jobs: int | None, gpus: int | None, site: str | None) -> Options:
+def _options(engine: str, site: str | None, numbers: dict[str, int | None]) -> Options:
     """The options of an engine. Raises UsageError for an option of another engine."""
-    owners = (("--jobs", jobs, "local"), ("--gpus-per-stage", gpus, "local"), ("--site", site, "slurm"))
-    for option, value, owner in owners:
-        if value is not None and engine != owner:
-            fault = f"{option} is of the engine {owner}, not of {engine}"
+    values = {**numbers, "site": site}
+    for name, owner in OWNERS.items():
+        if values[name] is not None and engine != owner:
+            fault = f"--{name.replace('_', '-')} is of the engine {owner}, not of {engine}"
             raise UsageError(f"{fault}; name that, or leave it out")
-    file = read_site(site) if engine == "slurm" else Site()
-    return Options(jobs=jobs, gpus_per_stage=1 if gpus is None else gpus, site=file)
+    stated = {name: number for name, number in numbers.items() if number is not None}
+    return Options(site=read_site(site) if engine == "slurm" else Site(), **stated)
 
 
 def _discard_other_code(plan, store, dry_run: bool) -> None:

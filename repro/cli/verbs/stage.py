@@ -9,25 +9,33 @@ from repro.errors import ReproError, StoreError, UsageError
 from repro.locations import Locations
 
 
-@click.command("stage", epilog="\b\nExamples:\n  repro stage 3f2a… --store DIR")
+@click.command(
+    "stage", epilog="\b\nExamples:\n  repro stage 3f2a… --store DIR\n  repro stage 3f2a… --shard 3/8"
+)
 @click.argument("fingerprint")
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
-def command(fingerprint, store):
+@click.option("--shard", metavar="I/N", help="Only every N-th block of it, from the I-th on.")
+def command(fingerprint, store, shard):
     """Build one artefact of an earlier plan by its fingerprint (or its first digits).
 
     This is the unit of work that engines hand out: its inputs must be stored. With - in place of a
     fingerprint, standard input names one after another, as an engine writes them.
+
+    Shards 1/N to N/N of one artefact run beside one another on machines that share the store, and the last
+    to end puts it together. A shard that was killed goes on when it is started again.
     """
+    from repro.machine.shard import Shard
     from repro.running.engines.child import end_with_parent
     from repro.running.engines.workers import serve
     from repro.store import Store
 
+    part = Shard.parse(shard) if shard else Shard()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the next attempt goes on, so it may end at once
     opened = Store(Locations.resolve(store).store)
     if fingerprint == "-":
         serve(lambda ordered: _status(opened, ordered))
     end_with_parent()
-    _build(opened, fingerprint)
+    _build(opened, fingerprint, part)
 
 
 def _status(store, fingerprint: str) -> int:
@@ -40,7 +48,7 @@ def _status(store, fingerprint: str) -> int:
     return 0
 
 
-def _build(store, fingerprint: str) -> None:
+def _build(store, fingerprint: str, *part) -> None:
     from repro.machine.system import launched_rank
     from repro.progress import TerminalProgress
     from repro.running.engines.inline import run_node
@@ -53,6 +61,6 @@ def _build(store, fingerprint: str) -> None:
     if absent:
         raise UsageError(f"{node} needs {', '.join(absent)}; the store must hold it")
     make_writable(store.root)
-    path = run_node(node, store, TerminalProgress())
+    path = run_node(node, store, TerminalProgress(), *part)
     if launched_rank() == 0:
-        print(path)
+        print(path or f"shard {part[0]} of {node} is done, others are not")

@@ -45,7 +45,7 @@ def tell_jobs(plan, store) -> None:
     """Print how many jobs of nodes that are not stored are queued, running or over, and a line a failure."""
     from repro.errors import UsageError
     from repro.running.description import describe
-    from repro.running.engines.slurm_jobs import jobs, log
+    from repro.running.engines.slurm_jobs import jobs
 
     missing = [node for node in plan.nodes if plan.states[node.fingerprint] != "stored"]
     try:
@@ -61,4 +61,4 @@ def tell_jobs(plan, store) -> None:
     for node in missing:
         job = by_node.get(node.fingerprint)
         if job and job.state in ("failed", "done"):
-            print(f"failed: {describe(node)}: job {job.id} is {job.slurm} (log: {log(store, node)})")
+            print(f"failed: {describe(node)}: job {job.id} is {job.slurm} (log: {job.log})")

@@ -22,13 +22,21 @@ PATIENCE = 10  # seconds between asking a process to end and ending it
 
 
 def command(node: Node, store: Store, python: str = sys.executable, *, processes: int = 1) -> list[str]:
-    """The command that builds one artefact whose inputs are stored; several processes run under torchrun.
+    """The command that builds one artefact whose inputs are stored; several processes run under torchrun."""
+    return words(node.fingerprint, store, python, launcher(processes) if processes > 1 else ())
+
+
+def words(fingerprint: str, store: Store, python: str, launched: Sequence[str] = ()) -> list[str]:
+    """The command that builds the artefact of a fingerprint, by a launcher where there is one.
 
     -P: no module of the working folder is imported; for what torchrun starts PYTHONSAFEPATH says so.
     """
-    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    stage = ["-m", "repro", "stage", node.fingerprint, "--store", str(store.root)]
-    return [python, "-P", *(launcher if processes > 1 else ()), *stage]
+    return [python, "-P", *launched, "-m", "repro", "stage", fingerprint, "--store", str(store.root)]
+
+
+def launcher(processes: int, meeting: Sequence[str] = ("--standalone",)) -> list[str]:
+    """torchrun with ``processes`` on each machine; ``meeting`` says how several machines find each other."""
+    return ["-m", "torch.distributed.run", *meeting, f"--nproc-per-node={processes}"]
 
 
 def import_path() -> str:

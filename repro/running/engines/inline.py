@@ -15,12 +15,14 @@ from repro import __version__
 from repro.errors import BlockedError, ReproError, StageError
 from repro.graph import Node, walk
 from repro.machine import peak_memory
+from repro.machine.shard import WHOLE, Shard
 from repro.machine.system import launched_rank
 from repro.manifest.papers import bind_papers_package
 from repro.progress import Progress
 from repro.running.course import Course
 from repro.running.description import Place
 from repro.running.description import places as rows_of
+from repro.running.engines import shards
 from repro.running.engines.timed_tasks import TimedTasks
 from repro.running.engines.torchrun import build
 from repro.running.plan import Plan
@@ -43,8 +45,11 @@ _QUIET = {
 _DEFAULT = Options()
 
 
-def run_node(node: Node, store: Store, progress: Progress) -> Path:
+def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) -> Path | None:
     """The node's artefact, built here if the store lacks it; its inputs must be stored.
+
+    Args:
+        part: a shard of it to be filled; then None where other shards are not done.
 
     Raises:
         StageError: the stage failed; the message names the log, which holds the traceback.
@@ -59,6 +64,8 @@ def run_node(node: Node, store: Store, progress: Progress) -> Path:
         progress.note(f"  {node}: another process is building it, waiting")
 
     try:
+        if not part.whole:
+            return shards.build(node, store, work, part, waiting=waiting)
         return build(node, store, work, waiting=waiting)
     except ReproError:
         raise

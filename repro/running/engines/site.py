@@ -15,6 +15,8 @@ class Resources(Strict):
     """The resources of one stage; those left out are left to the cluster.
 
     Attributes:
+        gpus: of each machine.
+        nodes: machines, of a stage that shares its work among processes.
         memory, time: as sbatch takes them: ``16G``, ``24:00:00``.
         options: further words for sbatch, one each.
         prologue: shell lines before the stage, ``module load cuda`` say.
@@ -22,6 +24,7 @@ class Resources(Strict):
 
     partition: str | None = None
     gpus: int | None = None
+    nodes: int | None = None
     cpus: int | None = None
     memory: str | None = None
     time: str | None = None
@@ -30,7 +33,8 @@ class Resources(Strict):
 
     def words(self) -> list[str]:
         """These resources as options of sbatch."""
-        named = {"--partition": self.partition, "--gpus": self.gpus or None, "--cpus-per-task": self.cpus}
+        gpus = "--gpus-per-node" if (self.nodes or 1) > 1 else "--gpus"
+        named = {"--partition": self.partition, gpus: self.gpus or None, "--cpus-per-task": self.cpus}
         named |= {"--mem": self.memory, "--time": self.time}
         return [f"{name}={value}" for name, value in named.items() if value is not None] + list(self.options)
 

@@ -1,19 +1,19 @@
 """Stages as jobs of Slurm, each waiting for its inputs' jobs; submitted, not waited for."""
 
-import os
-import shlex
 import shutil
 import subprocess
-import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from repro.errors import UsageError
 from repro.graph import Node
 from repro.progress import Progress
 from repro.running.description import describe, places, whose
-from repro.running.engines import slurm_jobs
-from repro.running.engines.child import command, import_path
-from repro.running.engines.site import Resources, Site
+from repro.running.engines import shards, slurm_jobs
+from repro.running.engines.site import Site
+from repro.running.engines.slurm_arrays import Batch, divided, siblings
+from repro.running.engines.slurm_script import resources_of, script
 from repro.running.engines.torchrun import SHARED
 from repro.running.plan import Plan
 from repro.running.runner import Options, Outcome, held_back, prepare
@@ -26,13 +26,16 @@ class Submission:
 
     Attributes:
         outcome: nodes that something stands in the way of, as with other engines; nothing has run yet.
-        submitted: fingerprint -> job id, of what was submitted now.
+        submitted: fingerprint -> id of the job, of the task of an array, or of the array whose tasks are
+            its shards, of what was submitted now.
+        calls: how many times Slurm was asked to take something.
         again: those among them whose job had ended without an artefact: why.
         standing: fingerprint -> job, of what was queued or running before.
     """
 
     outcome: Outcome = field(default_factory=Outcome)
     submitted: dict[str, str] = field(default_factory=dict)
+    calls: int = 0
     again: dict[str, slurm_jobs.Job] = field(default_factory=dict)
     standing: dict[str, slurm_jobs.Job] = field(default_factory=dict)
 
@@ -56,7 +59,8 @@ def submit(plan: Plan, store: Store, progress: Progress, options: Options) -> Su
 
     GPUs and Java are the cluster's: that this machine has none holds nothing back.
     A job starts when the jobs of its inputs ended well; when one failed, Slurm cancels what waits for it.
-    A preempted job is queued again, and resumes what it had begun.
+    A preempted job is queued again, and resumes what it had begun. Siblings of one stage are one array, and
+    so are shards of one node, of which those are submitted that are neither done nor in the queue.
 
     Raises:
         UsageError: there is no Slurm here, or it refuses a job; those submitted before stay.
@@ -65,26 +69,28 @@ def submit(plan: Plan, store: Store, progress: Progress, options: Options) -> Su
     if shutil.which("sbatch") is None:
         raise UsageError("sbatch is not on PATH; run this where Slurm is, or take --engine local")
     plan.machine.leave()
-    site, needed = options.site, prepare(plan.ends, store, rebuild=options.rebuild)
+    needed = prepare(plan.ends, store, rebuild=options.rebuild)
     done, known = Submission(), slurm_jobs.jobs(store, needed)
-    _note_unused_gpus(needed, site, progress)
-    jobs: dict[str, str] = {}
-    of_rows = places(plan)
+    _note_unused_gpus(needed, options.site, progress)
+    ids: dict[str, tuple[str, ...]] = {}
+    todo: list[Node] = []
     for node in needed:
         job = known.get(node.fingerprint)
         if job and job.state in ("queued", "running") and not _waits_in_vain(node, known, done):
-            jobs[node.fingerprint] = job.id
+            ids[node.fingerprint] = job.standing
             done.standing[node.fingerprint] = job
         elif not held_back(node, plan.machine, done.outcome):
-            inputs = [jobs[p.fingerprint] for p in node.parents() if p.fingerprint in jobs]
-            id = _sbatch(node, store, site, inputs)
-            slurm_jobs.note(store, node, id)
-            jobs[node.fingerprint] = done.submitted[node.fingerprint] = id
+            todo.append(node)
             if job:
                 done.again[node.fingerprint] = job
-            why = f", again: job {job.id} is {job.slurm}" if job else ""
-            words = ": ".join(filter(None, [f"job {id}", whose(of_rows[node.fingerprint]), describe(node)]))
-            progress.note(f"{words}{why}")
+    teller = _Teller(progress, places(plan), done)
+    while todo:
+        open_ = {node.fingerprint for node in todo}
+        ready = [node for node in todo if not any(p.fingerprint in open_ for p in node.parents())]
+        for batch in _batches(ready, store, options.shards, ids, done):
+            _submit(batch, store, options, ids, done)
+            teller.tell(batch)
+        todo = [node for node in todo if node.fingerprint not in ids]
     return done
 
 
@@ -101,20 +107,77 @@ def _note_unused_gpus(nodes: list[Node], site: Site, progress: Progress) -> None
             progress.note(f"{stage}: the site file asks for {gpus} GPUs; this stage is one process, on one")
 
 
-def _sbatch(node: Node, store: Store, site: Site, inputs: list[str]) -> str:
-    """Submit one node and return the job's id."""
-    resources = site.of(node.stage)
-    log = slurm_jobs.log(store, node)
+def _batches(
+    nodes: list[Node], store: Store, wanted: int, ids: dict[str, tuple[str, ...]], done: Submission
+) -> list[Batch]:
+    """The submissions of nodes whose inputs are stored or submitted."""
+    counts = {node.fingerprint: shards.count_of(node, wanted) for node in nodes}
+    batches = siblings([node for node in nodes if counts[node.fingerprint] == 1], ids)
+    for node in nodes:
+        if (count := counts[node.fingerprint]) > 1:
+            missing = shards.every(count) - shards.finished(store, node, count)
+            if job := done.again.get(node.fingerprint):
+                missing -= {int(id.partition("_")[2] or 0) for id in job.standing}
+            batches.append(divided(node, missing or {count}, count, ids))  # the last puts it together
+    return batches
+
+
+def _submit(
+    batch: Batch, store: Store, options: Options, ids: dict[str, tuple[str, ...]], done: Submission
+) -> None:
+    """Submit a batch, and note its jobs."""
+    log = slurm_jobs.log(store, batch.nodes[0], array=batch.array)
+    id = _sbatch(batch, store, options, log)
+    done.calls += 1
+    if batch.shards > 1:
+        [node] = batch.nodes
+        before = done.again[node.fingerprint].standing if node.fingerprint in done.again else ()
+        slurm_jobs.note(store, node, [*before, *(f"{id}_{number}" for number in batch.tasks)], log)
+        ids[node.fingerprint], done.submitted[node.fingerprint] = (*before, id), id
+        return
+    for number, node in batch.tasks.items():
+        task = f"{id}_{number}" if batch.array else id
+        slurm_jobs.note(store, node, [task], log)
+        ids[node.fingerprint], done.submitted[node.fingerprint] = (task,), task
+
+
+@dataclass
+class _Teller:
+    """Says what was submitted."""
+
+    progress: Progress
+    of_rows: dict
+    done: Submission
+
+    def tell(self, batch: Batch) -> None:
+        node, *others = batch.nodes
+        job = self.done.again.get(node.fingerprint)
+        why = f", again: job {job.id} is {job.slurm}" if job else ""
+        id = self.done.submitted[node.fingerprint].partition("_")[0]
+        what = [f"job {id}", whose(self.of_rows[node.fingerprint]), describe(node)]
+        if others:
+            what = [f"job {id}", f"{len(batch.nodes)} stages {node.stage}"]
+        if batch.shards > 1:
+            what.append(f"{len(batch.tasks)} of {batch.shards} shards")
+        self.progress.note(f"{': '.join(filter(None, what))}{why}")
+
+
+def _sbatch(batch: Batch, store: Store, options: Options, log: Path) -> str:
+    """Submit a job or an array, and return its id."""
+    node = batch.nodes[0]
+    resources = resources_of(node.stage, options.site, options.nodes)
     log.parent.mkdir(parents=True, exist_ok=True)
-    if log.is_symlink():  # Slurm would write wherever it leads
-        log.unlink()
+    for file in _logs(batch, log):
+        if file.is_symlink():  # Slurm would write wherever it leads
+            file.unlink()
+    output = str(log.parent).replace("%", "%%") + f"/{log.name}"
     words = ["sbatch", "--parsable", "--requeue", "--open-mode=append", f"--job-name=repro-{node}"]
-    words += [f"--output={str(log).replace('%', '%%')}", "--nodes=1", *resources.words()]
-    if inputs:
-        words += [f"--dependency=afterok:{':'.join(dict.fromkeys(inputs))}", "--kill-on-invalid-dep=yes"]
-    script = _script(node, store, site, resources)
+    words += [f"--output={output}", f"--nodes={resources.nodes}", *resources.words(), *batch.dependency()]
+    if batch.array:
+        words.append(f"--array={','.join(map(str, batch.tasks))}")
+    text = script(batch, store, options.site, resources)
     try:
-        answer = subprocess.run(words, input=script, capture_output=True, text=True, timeout=120)
+        answer = subprocess.run(words, input=text, capture_output=True, text=True, timeout=120)
     except subprocess.TimeoutExpired:
         late = f"sbatch did not answer within two minutes for {node}; run the same command again"
         raise UsageError(late) from None
@@ -126,20 +189,5 @@ def _sbatch(node: Node, store: Store, site: Site, inputs: list[str]) -> str:
     return id
 
 
-def _script(node: Node, store: Store, site: Site, resources: Resources) -> str:
-    """The job: the prologue in the shell, then the stage in its place, so that signals reach it.
-
-    With several GPUs, a stage that shares its work is a process for each on one node: torchrun under srun.
-    """
-    processes = (resources.gpus or 1) if node.stage in SHARED else 1
-    # PYTHONSAFEPATH is -P for what torchrun starts
-    lines = ["#!/bin/bash", resources.prologue or "", "export PYTHONSAFEPATH=1"]
-    if path := import_path():
-        lines.append(f"export PYTHONPATH={shlex.quote(path)}")
-    if resources.cpus and "OMP_NUM_THREADS" not in os.environ:
-        lines.append(f"export OMP_NUM_THREADS={max(1, resources.cpus // processes)}")
-    stage = command(node, store, site.python or sys.executable, processes=processes)
-    if processes > 1:
-        cpus = [f"--cpus-per-task={resources.cpus}"] if resources.cpus else []  # srun does not take it over
-        stage = ["srun", "--nodes=1", "--ntasks=1", *cpus, *stage]
-    return "\n".join([*lines, f"exec {shlex.join(stage)}", ""])
+def _logs(batch: Batch, log: Path) -> Iterable[Path]:
+    return [log.with_name(log.name.replace("%a", str(number))) for number in batch.tasks]

@@ -4,7 +4,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from repro.errors import UsageError
@@ -16,34 +16,58 @@ GOING_ON = {"RUNNING", "COMPLETING", "CONFIGURING", "STAGE_OUT", "SUSPENDED", "S
 WAITING = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESIZING"}
 
 
+WORST_FIRST = ("failed", "running", "queued", "cancelled", "done")
+
+
 @dataclass(frozen=True)
 class Job:
-    """A submitted stage.
+    """A submitted stage, a task of an array, or all tasks that are shards of one stage.
 
     Attributes:
         state: queued, running, done, failed, or cancelled (as what waits for a failed one is).
         slurm: Slurm's own word for it, in lower case; "unknown" once Slurm has forgotten the job.
+        log: the file of its output.
+        tasks: the tasks of a stage in shards; its own state is that of the worst of them.
     """
 
     id: str
     state: str
     slurm: str
+    log: Path
+    tasks: tuple["Job", ...] = ()
+
+    @property
+    def standing(self) -> tuple[str, ...]:
+        """The ids of what is queued or running of it."""
+        return tuple(job.id for job in self.tasks or (self,) if job.state in ("queued", "running"))
 
 
-def note(store: Store, node: Node, job: str) -> None:
-    """Remember the job that builds a node."""
-    path = _note(store, node)
+@dataclass(frozen=True)
+class _Note:
+    """The ids that a node was submitted as, and the file of their output, %a for the number of a task."""
+
+    ids: tuple[str, ...]
+    log: Path
+
+    def log_of(self, id: str) -> Path:
+        return self.log.with_name(self.log.name.replace("%a", id.partition("_")[2]))
+
+
+def note(store: Store, node: Node, ids: Iterable[str], log: Path) -> None:
+    """Remember the job, task or tasks that build a node, and the file of their output."""
+    path = _path(store, node)
     with translated(store.root):
         path.parent.mkdir(parents=True, exist_ok=True)
         scratch = path.with_suffix(".new")
         with created(scratch) as file:
-            json.dump({"job": job}, file)
+            json.dump({"jobs": list(ids), "log": log.name}, file)
         scratch.replace(path)
 
 
-def log(store: Store, node: Node) -> Path:
-    """The file into which a node's job writes its output."""
-    return store.root / "slurm" / f"{node.stage}-{node.fingerprint[:12]}.log"
+def log(store: Store, node: Node, *, array: bool = False) -> Path:
+    """The file of the output of a node's job; ``array``: of each task of an array whose first node it is."""
+    number = ".%a" if array else ""
+    return store.root / "slurm" / f"{node.stage}-{node.fingerprint[:12]}{number}.log"
 
 
 def jobs(store: Store, nodes: Iterable[Node]) -> dict[str, Job]:
@@ -52,40 +76,50 @@ def jobs(store: Store, nodes: Iterable[Node]) -> dict[str, Job]:
     Raises:
         UsageError: jobs were submitted, and Slurm cannot be asked.
     """
-    return _states({node.fingerprint: id for node in nodes if (id := _submitted(_note(store, node)))})
+    return _states({node.fingerprint: made for node in nodes if (made := _submitted(_path(store, node)))})
 
 
 def waiting(store: Store) -> set[str]:
     """Fingerprints whose jobs are queued or running; where Slurm cannot be asked, all that were submitted."""
-    submitted = {path.stem: id for path in store.root.glob("slurm/*.json") if (id := _submitted(path))}
+    submitted = {path.stem: made for path in store.root.glob("slurm/*.json") if (made := _submitted(path))}
     try:
-        return {one for one, job in _states(submitted).items() if job.state in ("queued", "running")}
+        return {one for one, job in _states(submitted).items() if job.standing}
     except UsageError:
         return set(submitted)
 
 
-def _states(submitted: dict[str, str]) -> dict[str, Job]:
-    """Fingerprint -> job with its state, for fingerprint -> id of a job."""
+def _states(submitted: dict[str, _Note]) -> dict[str, Job]:
+    """Fingerprint -> job with its state, for fingerprint -> what was submitted."""
     if not submitted:
         return {}
     words = _squeue()
-    words |= _sacct([id for id in submitted.values() if id not in words])
-    return {fingerprint: _job(id, words.get(id, "UNKNOWN")) for fingerprint, id in submitted.items()}
+    ids = [id for made in submitted.values() for id in made.ids]
+    words |= _sacct([id for id in ids if id not in words])
+    return {fingerprint: _together(made, words) for fingerprint, made in submitted.items()}
 
 
-def _note(store: Store, node: Node) -> Path:
+def _together(made: _Note, words: dict[str, str]) -> Job:
+    """The job of a note; of several tasks the worst stands for all."""
+    tasks = [_job(id, words.get(id, "UNKNOWN"), made.log_of(id)) for id in made.ids]
+    worst = min(tasks, key=lambda job: WORST_FIRST.index(job.state))
+    return worst if len(tasks) == 1 else replace(worst, tasks=tuple(tasks))
+
+
+def _path(store: Store, node: Node) -> Path:
     return store.root / "slurm" / f"{node.fingerprint}.json"
 
 
-def _submitted(path: Path) -> str | None:
-    """The id of the job that a node was submitted as; None without a readable note of one."""
+def _submitted(path: Path) -> _Note | None:
+    """What a node was submitted as; None without a readable note of it."""
     try:
-        return str(json.loads(path.read_text())["job"])
+        noted = json.loads(path.read_text())
+        ids = tuple(map(str, noted["jobs"]))
+        return _Note(ids, path.with_name(Path(noted["log"]).name)) if ids else None
     except (OSError, ValueError, LookupError, TypeError):
         return None
 
 
-def _job(id: str, word: str) -> Job:
+def _job(id: str, word: str, log: Path) -> Job:
     word = word.split()[0].rstrip("+")  # sacct says "CANCELLED by 1000"
     if word in WAITING:
         state = "queued"
@@ -93,14 +127,14 @@ def _job(id: str, word: str) -> Job:
         state = "running"
     else:
         state = {"COMPLETED": "done", "CANCELLED": "cancelled"}.get(word, "failed")
-    return Job(id, state, word.lower())
+    return Job(id, state, word.lower(), log)
 
 
 def _squeue() -> dict[str, str]:
     """Job id -> state, of all jobs that the controller knows, those that ended a little while ago too."""
     if shutil.which("squeue") is None:
         raise UsageError("stages were submitted to Slurm, and squeue is not on PATH; ask where Slurm is")
-    answer = _run(["squeue", "--noheader", "--states=all", "--format=%i|%T"])
+    answer = _run(["squeue", "--array", "--noheader", "--states=all", "--format=%i|%T"])
     if answer.returncode != 0:
         reason = (answer.stderr.strip().splitlines() or ["no reason given"])[0]
         raise UsageError(f"squeue does not answer ({reason}); try again when the cluster does")

@@ -1,22 +1,47 @@
 """One stage, carried out by all processes that a launcher such as torchrun started."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from repro.graph import Node
 from repro.machine.system import launched_processes, local_rank
 from repro.store import Store
 
+TRAININGS = ("pretrain", "finetune")
 # stages that share their work among processes; of any other the first process does all
-SHARED = ("pretrain", "finetune", "encode", "encode_views")
+SHARED = (*TRAININGS, "encode", "encode_views")
 Work = Callable[[Path], dict | None]
+Built = Path | None
 
 
-def build(node: Node, store: Store, work: Work, *, waiting: Callable[[], None]) -> Path:
+def build(
+    node: Node,
+    store: Store,
+    work: Work,
+    *,
+    waiting: Callable[[], None],
+    way: Callable[..., Built] | None = None,
+) -> Built:
     """``store.build`` for one process or for several: the first holds the lock and seals the artefact, the
-    others work beside it in the same directory, or wait for it."""
+    others work beside it in the same directory, or wait for it.
+
+    Args:
+        way: in place of ``store.build``, with its arguments.
+    """
+    way = way or store.build
     if launched_processes() == 1:
-        return store.build(node, work, waiting=waiting)
+        return way(node, work, waiting=waiting)
+    with connected() as rank:
+        return _first(node, work, waiting, way) if rank == 0 else _other(node, store, work)
+
+
+@contextlib.contextmanager
+def connected() -> Iterator[int]:
+    """Connect the processes that a launcher started, unless they are; the value given is this one's rank."""
+    if launched_processes() == 1:
+        yield 0
+        return
     from torch import cuda, distributed
 
     from repro.training.process_group import LONGEST_WAIT
@@ -28,20 +53,18 @@ def build(node: Node, store: Store, work: Work, *, waiting: Callable[[], None]) 
         backend = "cpu:gloo,cuda:nccl" if cuda.is_available() else "gloo"
         distributed.init_process_group(backend, timeout=LONGEST_WAIT)
     try:
-        if distributed.get_rank() == 0:
-            return _first(node, store, work, waiting)
-        return _other(node, store, work)
+        yield distributed.get_rank()
     finally:
         if ours:
             distributed.destroy_process_group()
 
 
-def _first(node: Node, store: Store, work: Work, waiting: Callable[[], None]) -> Path:
+def _first(node: Node, work: Work, waiting: Callable[[], None], way: Callable[..., Built]) -> Built:
     def announced(directory: Path) -> dict | None:
         _word_of_first("work")
         return work(directory)
 
-    path = store.build(node, announced, waiting=waiting)
+    path = way(node, announced, waiting=waiting)
     _word_of_first("stored")
     return path
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from repro.machine.shard import blocks
 from repro.stages.vectors.pairs import Pairs
 from repro.stages.vectors.vector_files import IdFile
 from repro.store.disk import BLOCKS, sha256
@@ -42,7 +43,7 @@ class RunBlocks:
     size: int
 
     def fill(self, search: Callable[[int, int], Pairs], advance: Advance) -> int | None:
-        """Search for the blocks that no earlier attempt has finished, or that changed since.
+        """Search for the blocks of this shard that no earlier attempt has finished, or that changed since.
 
         Args:
             search: from the first query of a block and its end to its best pairs, queries numbered from 0.
@@ -53,7 +54,7 @@ class RunBlocks:
         """
         (self.out / BLOCKS).mkdir(exist_ok=True)
         redone = self.queries
-        for first in self.firsts():
+        for first in blocks(self.queries, self.size):
             end = min(first + self.size, self.queries)
             if self._kept(first):
                 advance(end - first)

@@ -1,16 +1,24 @@
 """Jobs of Slurm, with programs of its names that note what they are asked."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from repro.errors import UsageError
+from repro.graph import Node, walk
+from repro.machine.shard import Shard
+from repro.manifest.cells import select
 from repro.progress import Progress
-from repro.running.engines import slurm, slurm_jobs
+from repro.running.engines import shards, slurm, slurm_jobs, slurm_script
 from repro.running.engines.child import import_path
 from repro.running.engines.site import Resources, Site
+from repro.running.engines.slurm_arrays import Batch
+from repro.running.plan import plan
+from repro.running.requirements import Machine
 from repro.running.runner import Options
+from repro.running.scale import scale
 from repro.store import Store
 
 SBATCH = """#!/bin/bash
@@ -40,8 +48,8 @@ def cluster(tmp_path, monkeypatch) -> Path:
     return folder
 
 
-def _submit(plan, store, site=None):
-    return slurm.submit(plan, store, Progress(), Options(site=site or Site()))
+def _submit(plan, store, site=None, **options):
+    return slurm.submit(plan, store, Progress(), Options(site=site or Site(), **options))
 
 
 def _finish(store, *nodes):
@@ -61,7 +69,11 @@ def _stages(plan, submission) -> dict[str, str]:
 
 
 def _words(cluster, id):
-    return (cluster / f"{id}.words").read_text().splitlines()
+    return (cluster / f"{id.partition('_')[0]}.words").read_text().splitlines()
+
+
+def _script(cluster, id):
+    return (cluster / f"{id.partition('_')[0]}.script").read_text()
 
 
 def test_every_node_is_a_job_that_waits_for_its_inputs_jobs(make, store, cluster):
@@ -75,7 +87,7 @@ def test_every_node_is_a_job_that_waits_for_its_inputs_jobs(make, store, cluster
         waits = [word for word in words if word.startswith("--dependency=")]
         assert waits == ([f"--dependency=afterok:{':'.join(inputs)}"] if inputs else [])
         assert ("--kill-on-invalid-dep=yes" in words) == bool(inputs)
-        script = (cluster / f"{done.submitted[node.fingerprint]}.script").read_text()
+        script = _script(cluster, done.submitted[node.fingerprint])
         last = script.splitlines()[-1]
         assert last.endswith(f" -m repro stage {node.fingerprint} --store {store.root}")
         assert store.remembered(node.fingerprint).fingerprint == node.fingerprint
@@ -91,7 +103,7 @@ def test_a_job_asks_for_what_the_site_says_and_runs_its_prologue(make, store, cl
     stages = _stages(plan, _submit(plan, store, site))
     id = next(id for id, stage in stages.items() if stage == "bm25")
     assert {"--cpus-per-task=2", "--mem=9G"} <= set(_words(cluster, id))
-    lines = (cluster / f"{id}.script").read_text().splitlines()
+    lines = _script(cluster, id).splitlines()
     assert lines[:2] == ["#!/bin/bash", "module load java"]
     assert lines[-1].startswith("exec /opt/python -P -m repro stage ")
 
@@ -231,7 +243,7 @@ def test_several_gpus_are_a_process_each_where_a_stage_shares_its_work(make, sto
         "mine: the site file asks for 4 GPUs; this stage is one process, on one"
     ]
     for id, stage in stages.items():
-        lines = (cluster / f"{id}.script").read_text().splitlines()
+        lines = _script(cluster, id).splitlines()
         launched = lines[-1].startswith("exec srun --nodes=1 --ntasks=1 --cpus-per-task=16 py -P ")
         assert "export PYTHONSAFEPATH=1" in lines  # -P is not told to the processes of torchrun
         shared = "py -P -m torch.distributed.run --standalone --nproc-per-node=4 -m repro stage " in lines[-1]
@@ -239,6 +251,112 @@ def test_several_gpus_are_a_process_each_where_a_stage_shares_its_work(make, sto
         if stage == "pretrain":
             assert "export OMP_NUM_THREADS=4" in lines and "--gpus=4" in _words(cluster, id)
     assert {"pretrain", "mine", "corpus"} <= set(stages.values())
+
+
+def _encoding(plan):
+    return next(n for n in plan.nodes if n.stage == "encode" and n.params["kind"] == "passages")
+
+
+def _fill(store, node, *parts):
+    for part in parts:
+        shards.build(node, store, lambda directory: None, Shard.parse(part), waiting=lambda: None)
+
+
+def _waits(cluster, id) -> set[str]:
+    words = [word for word in _words(cluster, id) if word.startswith("--dependency=")]
+    return {id for word in words for id in word.removeprefix("--dependency=afterok:").split(":")}
+
+
+def test_an_encoding_of_passages_is_an_array_of_shards_for_which_its_search_waits(make, store, cluster):
+    plan = make(("hardneg.costa",))
+    done, node = _submit(plan, store, shards=3), _encoding(plan)
+    id = done.submitted[node.fingerprint]
+    assert "--array=1,2,3" in _words(cluster, id) and "_" not in id
+    last = _script(cluster, id).splitlines()[-1]
+    stage = f" -m repro stage {node.fingerprint} --store {store.root}"
+    assert last.endswith(f'{stage} --shard "$SLURM_ARRAY_TASK_ID/3"')
+    below = [n for n in plan.nodes if any(p.fingerprint == node.fingerprint for p in n.parents())]
+    assert below and all(id in _waits(cluster, done.submitted[child.fingerprint]) for child in below)
+    job = slurm_jobs.jobs(store, [node])[node.fingerprint]
+    assert [task.id for task in job.tasks] == [f"{id}_{number}" for number in (1, 2, 3)]
+    assert [task.log.name.split(".")[-2] for task in job.tasks] == ["1", "2", "3"]
+
+
+def test_a_shard_that_failed_is_submitted_again_alone(make, store, cluster):
+    plan = make(("hardneg.costa",))
+    node = _encoding(plan)
+    _finish(store, *(n for n in walk([node]) if n is not node))
+    first = _submit(plan, store, shards=4)
+    id = first.submitted[node.fingerprint]
+    _fill(store, node, "1/4")
+    others = [f"{other}|PENDING\n" for other in first.submitted.values() if other != id]
+    states = {1: "COMPLETED", 2: "NODE_FAIL", 3: "RUNNING", 4: "PENDING"}
+    (cluster / "squeue").write_text("".join([f"{id}_{n}|{state}\n" for n, state in states.items()] + others))
+    job = slurm_jobs.jobs(store, [node])[node.fingerprint]
+    assert (job.id, job.state, job.slurm) == (f"{id}_2", "failed", "node_fail")
+    again = _submit(plan, store, shards=4)
+    new = again.submitted[node.fingerprint]
+    assert "--array=2" in _words(cluster, new)
+    job = slurm_jobs.jobs(store, [node])[node.fingerprint]
+    assert [task.id for task in job.tasks] == [f"{id}_3", f"{id}_4", f"{new}_2"]
+    search = next(n for n in plan.nodes if n.fingerprint in again.submitted and node in n.parents())
+    assert {f"{id}_3", f"{id}_4", new} <= _waits(cluster, again.submitted[search.fingerprint])
+
+
+def test_where_all_shards_are_filled_and_nobody_put_them_together_one_does(make, store, cluster, monkeypatch):
+    plan = make(("hardneg.costa",))
+    node = _encoding(plan)
+    _finish(store, *(n for n in walk([node]) if n is not node))
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "build", lambda *arguments, **named: None)  # as if killed before
+        _fill(store, node, "1/2", "2/2")
+    assert shards.finished(store, node, 2) == {1, 2} and store.state(node) == "partial"
+    assert "--array=2" in _words(cluster, _submit(plan, store, shards=2).submitted[node.fingerprint])
+
+
+def test_a_training_on_several_machines_is_torchrun_on_each_that_meet_at_the_first(
+    make, store, cluster, monkeypatch
+):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    site = Site(python="py", default=Resources(cpus=8, gpus=4), stages={"encode": Resources(nodes=3)})
+    for id, stage in _stages(plan := make(("hardneg.costa",)), _submit(plan, store, site, nodes=2)).items():
+        machines = {"pretrain": 2, "finetune": 2, "encode": 3}.get(stage, 1)
+        assert f"--nodes={machines}" in _words(cluster, id)
+        assert ("--gpus=4" if machines == 1 else "--gpus-per-node=4") in _words(cluster, id)
+        lines = _script(cluster, id).splitlines()
+        launched = (
+            f"exec srun --nodes={machines} --ntasks={machines} --kill-on-bad-exit=1 --cpus-per-task=8"
+            f" py -P -m torch.distributed.run --nnodes={machines} --rdzv-backend=c10d --rdzv-id=stage"
+            ' --rdzv-endpoint="$head:$port" --nproc-per-node=4 -m repro stage '
+        )
+        assert lines[-1].startswith(launched) == (machines > 1)
+        assert any(line.startswith("head=$(scontrol") for line in lines) == (machines > 1)
+
+
+def test_siblings_are_one_submission_and_each_task_runs_its_own_stage(store, cluster):
+    cells = select(("simlm",), tables=("5",), rows=(), cells=())
+    planned = plan(cells, scale=scale("tiny"), machine=Machine())
+    done = _submit(planned, store)
+    assert done.calls < len(done.submitted) == len(planned.nodes)
+    for node in planned.nodes:
+        id, _, number = done.submitted[node.fingerprint].partition("_")
+        script, array = _script(cluster, id), [w for w in _words(cluster, id) if w.startswith("--array=")]
+        if not number:
+            assert f" -m repro stage {node.fingerprint} --store" in script and not array
+            continue
+        assert number in array[0].removeprefix("--array=").split(",")
+        assert f"\n{number}) node={node.fingerprint} ;;\n" in script
+        assert ' -m repro stage "$node" --store ' in script
+
+
+def test_a_task_of_an_array_runs_the_stage_of_its_number(store):
+    corpora = {number: Node("corpus", {"dataset": f"c{number}"}) for number in (1, 4)}
+    site = Site(python="echo")
+    text = slurm_script.script(Batch(corpora), store, site, slurm_script.resources_of("corpus", site, None))
+    for number, node in corpora.items():
+        variables = {**os.environ, "SLURM_ARRAY_TASK_ID": str(number)}
+        said = subprocess.run(["bash"], input=text, env=variables, capture_output=True, text=True, check=True)
+        assert said.stdout == f"-P -m repro stage {node.fingerprint} --store {store.root}\n"
 
 
 def test_without_slurm_the_other_engine_is_named(make, store, monkeypatch):

@@ -1,0 +1,95 @@
+"""Shards of one artefact: each fills its blocks beside the others, and the last makes the whole of them."""
+
+import json
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from repro.errors import UsageError
+from repro.graph import Node
+from repro.machine.shard import Shard, only
+from repro.running.engines import torchrun
+from repro.running.engines.torchrun import Work
+from repro.store import Store, translated
+from repro.store.disk import BLOCKS, created
+
+# stages whose work is blocks of which each is made without the others
+DIVISIBLE = ("encode", "encode_views")
+
+
+def count_of(node: Node, wanted: int) -> int:
+    """The number of a node's shards where ``wanted`` are; queries are few, and encoded as a whole."""
+    small = node.params.get("kind") == "queries"
+    return wanted if node.stage in DIVISIBLE and not small else 1
+
+
+def build(node: Node, store: Store, work: Work, part: Shard, *, waiting: Callable[[], None]) -> Path | None:
+    """Fill one shard of the node's artefact; the last of all shards to end builds what they make together.
+
+    The shards may run on any machines that share the store, at any times. A block that is there is kept, so
+    that a shard which was killed goes on where it was. Facts of the artefact name every shard under
+    ``shards``, with its host and seconds.
+
+    Returns:
+        the artefact's folder, None where other shards are not done.
+
+    Raises:
+        UsageError: the stage cannot be divided.
+        StoreError: as ``Store.build``.
+    """
+    if node.stage not in DIVISIBLE:
+        raise UsageError(f"{node}: a stage {node.stage} has no shards; {', '.join(DIVISIBLE)} do")
+
+    def beside(node: Node, work: Work, *, waiting: Callable[[], None]) -> None:
+        store.work_beside(node, lambda directory: _filled(directory, work, part), waiting=waiting)
+
+    def together(node: Node, work: Work, *, waiting: Callable[[], None]) -> Path | None:
+        if store.state(node) != "stored" and finished(store, node, part.count) != every(part.count):
+            return None
+        return store.build(node, work, waiting=waiting)
+
+    def whole(directory: Path) -> dict:
+        shards = _notes(directory)
+        return {**(work(directory) or {}), "shards": shards}
+
+    with torchrun.connected():
+        with only(part):
+            torchrun.build(node, store, work, waiting=waiting, way=beside)
+        return torchrun.build(node, store, whole, waiting=waiting, way=together)
+
+
+def every(count: int) -> set[int]:
+    """The numbers of ``count`` shards."""
+    return set(range(1, count + 1))
+
+
+def finished(store: Store, node: Node, count: int) -> set[int]:
+    """The numbers of those of ``count`` shards whose blocks are all filled."""
+    notes = _folder(store.partial(node)).glob(f"*-of-{count}.json")
+    return {int(path.name.partition("-")[0]) for path in notes}
+
+
+def _filled(directory: Path, work: Work, part: Shard) -> None:
+    """Fill a shard's blocks, and note that in the directory."""
+    started = time.monotonic()
+    facts = work(directory) or {}
+    kept = {name: facts[name] for name in ("peak_memory_kib", "finished") if name in facts}
+    seconds = round(time.monotonic() - started, 3)
+    note = {"shard": str(part), "host": socket.gethostname(), "seconds": seconds, **kept}
+    folder = _folder(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{part.number}-of-{part.count}.json"
+    with translated(directory), created(unfinished := path.with_suffix(".new")) as file:
+        json.dump(note, file)
+    unfinished.replace(path)
+
+
+def _notes(directory: Path) -> list[dict]:
+    """What the shards noted, in their order."""
+    paths = sorted(_folder(directory).glob("*.json"), key=lambda path: int(path.name.partition("-")[0]))
+    return [json.loads(path.read_text()) for path in paths]
+
+
+def _folder(directory: Path) -> Path:
+    return directory / BLOCKS / "shards"

@@ -1,0 +1,237 @@
+"""Shards of one artefact: their bytes are those of the whole, whoever ends last and whatever was killed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import socket
+import sys
+import threading
+
+import numpy as np
+import pytest
+from datasets import Dataset
+
+from repro.errors import StageError, UsageError
+from repro.graph import Node
+from repro.machine.shard import Shard
+from repro.progress import Progress
+from repro.running.engines import shards
+from repro.running.engines.inline import run_node
+from repro.stages import encode, encode_views
+from repro.store import RECORD, Store
+from repro.store.leftovers import leftovers
+from tests.tiny_models import save_tiny_model, tiny_text
+
+MODEL, CORPUS = Node("initialise", {"seed": 1}), Node("corpus", {"dataset": "x"})
+TEXTS = {"kind": "passages", "length": 32, "separator": "[SEP]", "precision": "fp32", "normalize": False}
+ENCODE = Node("encode", TEXTS | {"pooling": "cls"}, {"model": MODEL, "texts": CORPUS})
+SPARSE = {"views": ["sparse"], "positions": "all", "head": "splade", "top_k": None}
+VIEWS = Node("encode_views", TEXTS | SPARSE, {"model": MODEL, "texts": CORPUS})
+STAGES = {"encode": encode, "encode_views": encode_views}
+
+
+def silent() -> None:
+    pass
+
+
+@pytest.fixture
+def new(tmp_path, monkeypatch):
+    """Stores with a model and 40 passages, which are five blocks."""
+    for stage in STAGES.values():
+        monkeypatch.setattr(stage, "BLOCK", 8)
+
+    def make(name: str) -> Store:
+        generator, store = np.random.default_rng(3), Store(tmp_path / name)
+        names = [f"d{number}" for number in range(40)]
+        texts = [tiny_text(generator, int(words)) for words in generator.integers(3, 40, 40)]
+        rows = Dataset.from_dict({"id": names, "title": [""] * 40, "text": texts})
+        store.build(MODEL, lambda folder: save_tiny_model(folder), waiting=silent)
+        store.build(CORPUS, lambda folder: rows.save_to_disk(str(folder / "arrow")), waiting=silent)
+        return store
+
+    return make
+
+
+def fill(store: Store, node: Node, *parts: str) -> list:
+    return [run_node(node, store, Progress(), Shard.parse(part)) for part in parts]
+
+
+def files(store: Store, node: Node) -> dict[str, bytes]:
+    """The bytes of an artefact's files, besides its record."""
+    folder = store.path(node)
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.name != RECORD)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+@pytest.mark.parametrize("node", [ENCODE, VIEWS], ids=lambda node: node.stage)
+def test_the_last_shard_to_end_makes_the_bytes_of_the_whole(new, node):
+    whole, parted = new("whole"), new("parted")
+    run_node(node, whole, Progress())
+    assert fill(parted, node, "3/3", "1/3") == [None, None]
+    assert parted.state(node) == "partial" and shards.finished(parted, node, 3) == {1, 3}
+    assert fill(parted, node, "2/3") == [parted.path(node)]
+    assert files(parted, node) == files(whole, node)
+    facts = parted.record(node)["facts"]
+    assert [part["shard"] for part in facts["shards"]] == ["1/3", "2/3", "3/3"]
+    assert {part["host"] for part in facts["shards"]} == {socket.gethostname()}
+    assert all(part["seconds"] >= 0 and part["finished"] for part in facts["shards"])
+    assert "shards" not in whole.record(node)["facts"]
+    assert fill(parted, node, "1/3") == [parted.path(node)]
+
+
+def encoded_blocks(monkeypatch, *, dies_after: int = 99) -> list[str]:
+    """The first text of each block as it is encoded; the process dies when so many are done."""
+    seen, real = [], encode._encode_block
+
+    def counted(block, texts, *more):
+        if len(seen) == dies_after:
+            raise KeyboardInterrupt
+        seen.append(texts[0][1])
+        return real(block, texts, *more)
+
+    monkeypatch.setattr(encode, "_encode_block", counted)
+    return seen
+
+
+def test_a_shard_that_was_killed_is_done_again_alone_and_keeps_its_blocks(new, monkeypatch):
+    whole, parted = new("whole"), new("parted")
+    run_node(ENCODE, whole, Progress())
+    fill(parted, ENCODE, "2/2")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        encoded_blocks(patch, dies_after=2)
+        fill(parted, ENCODE, "1/2")
+    assert shards.finished(parted, ENCODE, 2) == {2}
+    seen = encoded_blocks(monkeypatch)
+    assert fill(parted, ENCODE, "1/2") == [parted.path(ENCODE)]
+    assert len(seen) == 1, "of its three blocks two were there"
+    assert files(parted, ENCODE) == files(whole, ENCODE)
+
+
+def test_a_block_that_changed_since_is_made_again_with_the_whole(new, monkeypatch):
+    whole, parted = new("whole"), new("parted")
+    run_node(ENCODE, whole, Progress())
+    fill(parted, ENCODE, "1/2")
+    block = parted.partial(ENCODE) / "blocks/16.npz"
+    content = bytearray(block.read_bytes())
+    content[len(content) // 2] ^= 1
+    block.write_bytes(content)
+    seen = encoded_blocks(monkeypatch)
+    fill(parted, ENCODE, "2/2")
+    assert len(seen) == 3, "the two of the second shard, and the damaged one"
+    assert files(parted, ENCODE) == files(whole, ENCODE)
+
+
+def test_what_a_run_without_shards_began_is_kept_by_them_and_the_other_way_round(new, monkeypatch):
+    whole, parted = new("whole"), new("parted")
+    run_node(ENCODE, whole, Progress())
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        encoded_blocks(patch, dies_after=3)
+        run_node(ENCODE, parted, Progress())
+    with monkeypatch.context() as patch:
+        seen = encoded_blocks(patch)
+        fill(parted, ENCODE, "2/2")
+        assert len(seen) == 1, "blocks 1 and 3, of which 1 was there"
+    seen = encoded_blocks(monkeypatch)
+    run_node(ENCODE, parted, Progress())
+    assert len(seen) == 1, "block 4 is left"
+    assert files(parted, ENCODE) == files(whole, ENCODE)
+
+
+def test_shards_that_end_together_seal_the_artefact_once(new, monkeypatch):
+    whole, parted = new("whole"), new("parted")
+    run_node(ENCODE, whole, Progress())
+    built, build, both = [], Store.build, threading.Barrier(2)
+
+    def counted(store, node, work, *, waiting):
+        return build(store, node, lambda folder: built.append(node) or work(folder), waiting=waiting)
+
+    monkeypatch.setattr(Store, "build", counted)
+    monkeypatch.setattr(shards, "only", lambda part: contextlib.nullcontext())  # two threads are one process
+    results: dict[int, object] = {}
+
+    def end(number: int) -> None:
+        part, opened = Shard(number, 2), Store(parted.root)
+        folder = opened.partial(ENCODE)
+        note = {"shard": str(part)}
+
+        def work(directory):
+            assert directory == folder
+            return note
+
+        both.wait()
+        results[number] = shards.build(ENCODE, opened, work, part, waiting=silent)
+
+    threads = [threading.Thread(target=end, args=(number,)) for number in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(built) == 1 and parted.path(ENCODE) in results.values()
+    assert [part["shard"] for part in parted.record(ENCODE)["facts"]["shards"]] == ["1/2", "2/2"]
+
+
+def test_the_whole_waits_for_a_shard_at_work_and_nothing_collects_what_it_writes(new):
+    store, at_work, go_on, told = new("store"), threading.Event(), threading.Event(), []
+
+    def slow(directory):
+        at_work.set()
+        assert go_on.wait(30)
+
+    shard = threading.Thread(target=store.work_beside, args=(ENCODE, slow), kwargs={"waiting": silent})
+    shard.start()
+    assert at_work.wait(30)
+    beside = []
+    store.work_beside(ENCODE, beside.append, waiting=lambda: told.append("shard"))
+    assert beside == [store.partial(ENCODE)] and told == [], "another shard does not wait"
+    assert [item.kind for item in leftovers(store, set(), keep_days=0) if item.stage == "encode"] == []
+
+    def whole() -> None:
+        Store(store.root).build(ENCODE, lambda folder: None, waiting=go_on_when_waiting)
+
+    def go_on_when_waiting() -> None:
+        told.append("whole")
+        go_on.set()
+
+    whole()
+    shard.join(30)
+    assert told == ["whole"] and store.state(ENCODE) == "stored"
+
+
+def test_a_stage_without_shards_and_a_stage_that_fails_are_told(new, monkeypatch):
+    store = new("store")
+    with pytest.raises(UsageError, match=r"^corpus/.*: a stage corpus has no shards; encode, "):
+        fill(store, Node("corpus", {"dataset": "y"}), "1/2")
+
+    def fail(*arguments):
+        raise RuntimeError("no luck")
+
+    monkeypatch.setattr(encode, "_encode_block", fail)
+    with pytest.raises(StageError, match="no luck"):
+        fill(store, ENCODE, "1/2")
+    assert shards.finished(store, ENCODE, 2) == set()
+
+
+def test_the_verb_fills_a_shard_and_says_whether_others_are_missing(new, monkeypatch, capsys):
+    from repro.cli import main
+
+    store = new("store")
+    store.remember([MODEL, CORPUS, ENCODE])
+    monkeypatch.setattr("repro.running.engines.child.end_with_parent", silent)
+    monkeypatch.setattr(signal, "signal", lambda *arguments: None)
+    line = ["repro", "stage", ENCODE.fingerprint[:12], "--store", str(store.root)]
+    for part, said in (
+        ("1/2", f"shard 1/2 of {ENCODE} is done, others are not"),
+        ("2/2", str(store.path(ENCODE))),
+    ):
+        monkeypatch.setattr(sys, "argv", [*line, "--shard", part])
+        with pytest.raises(SystemExit) as left:
+            main()
+        assert not left.value.code and capsys.readouterr().out == f"{said}\n"
+    assert json.loads((store.path(ENCODE) / RECORD).read_text())["facts"]["texts"] == 40
+
+
+def test_encodings_of_passages_are_divided_and_nothing_else_is():
+    queries = Node("encode", TEXTS | {"kind": "queries"}, {"model": MODEL, "texts": CORPUS})
+    assert [shards.count_of(node, 8) for node in (ENCODE, VIEWS, queries, CORPUS)] == [8, 8, 1, 1]
