@@ -64,12 +64,12 @@ def test_siblings_are_one_array_and_wait_for_the_task_of_their_own_number():
     searches = [Node("search", {}, {"passages": one, "queries": one}) for one in encodings]
     batches, ids = submitted(walk(searches))
     assert [(batch.nodes[0].stage, len(batch.tasks)) for batch in batches] == [
-        ("initialise", 1),
         ("corpus", 5),
+        ("initialise", 1),
         ("encode", 5),
         ("search", 5),
     ]
-    assert batches[2].dependency()[0] == "--dependency=afterok:1,aftercorr:2"
+    assert batches[2].dependency()[0] == "--dependency=afterok:2,aftercorr:1"
     check_dependencies(batches, ids)
 
 
@@ -81,13 +81,19 @@ def test_two_children_of_one_task_are_in_two_arrays():
 
 
 def test_what_waits_for_tasks_of_several_numbers_names_them():
-    searches = [
-        Node("search", {}, {"passages": encoding(number), "queries": encoding(number + 1)})
-        for number in (0, 1)
-    ]
+    pairs = [(encoding(number), encoding(number + 1)) for number in (0, 2)]
+    searches = [Node("search", {}, {"passages": one, "queries": other}) for one, other in pairs]
     batches, ids = submitted(walk(searches))
     check_dependencies(batches, ids)
     assert all(not batch.array for batch in batches if batch.nodes[0].stage == "search")
+
+
+def test_what_has_one_input_in_common_is_one_array():
+    encodings = [encoding(number) for number in range(4)]
+    searches = [Node("search", {}, {"passages": encodings[0], "queries": one}) for one in encodings[1:]]
+    batches, ids = submitted(walk(searches))
+    check_dependencies(batches, ids)
+    assert [len(batch.tasks) for batch in batches if batch.nodes[0].stage == "search"] == [3]
 
 
 def test_inputs_that_are_stored_are_not_waited_for():
