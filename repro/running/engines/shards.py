@@ -29,7 +29,7 @@ def build(node: Node, store: Store, work: Work, part: Shard, *, waiting: Callabl
 
     The shards may run on any machines that share the store, at any times. A block that is there is kept, so
     that a shard which was killed goes on where it was. Facts of the artefact name every shard under
-    ``shards``, with its host and seconds.
+    ``shards``, with its host and seconds; its own ``seconds`` are those of all.
 
     Returns:
         the artefact's folder, None where other shards are not done.
@@ -50,8 +50,9 @@ def build(node: Node, store: Store, work: Work, part: Shard, *, waiting: Callabl
         return store.build(node, work, waiting=waiting)
 
     def whole(directory: Path) -> dict:
-        shards = _notes(directory)
-        return {**(work(directory) or {}), "shards": shards}
+        parts, facts = _notes(directory), work(directory) or {}
+        seconds = facts.get("seconds", 0) + sum(part["seconds"] for part in parts)
+        return {**facts, "seconds": round(seconds, 3), "shards": parts}
 
     with torchrun.connected():
         with only(part):
