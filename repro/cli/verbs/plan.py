@@ -66,12 +66,11 @@ def _write_workflow(plan, store, image: str | None, volume: str | None, site: st
         raise UsageError("--to argo needs the containers' --image and the --volume that they share")
     plan.machine.leave()
     plan.look(store)
-    words = selecting_words(click.get_current_context())
-    scale = ("--scale", plan.scale.name)
-    print(
-        workflow(plan, [*words, *scale], image=image, volume=volume, site=read_site(site), shards=shards),
-        end="",
-    )
+    given = click.get_current_context()
+    words = [*selecting_words(given), "--scale", plan.scale.name]
+    words += ["--seeds", given.params["seeds"]] if given.params["seeds"] else []
+    stated = {"image": image, "volume": volume, "site": read_site(site), "shards": shards}
+    print(workflow(plan, words, **stated), end="")
     left_out = [node for node in plan.needed() if plan.obstacles(node)]
     for text in dict.fromkeys(f"{o.cause}; {o.remedy}" for node in left_out for o in plan.obstacles(node)):
         print(f"left out: {text}", file=sys.stderr)
