@@ -82,17 +82,17 @@ def test_the_last_shard_to_end_makes_the_bytes_of_the_whole(new, node):
     assert fill(parted, node, "1/3") == [parted.path(node)]
 
 
-def encoded_blocks(monkeypatch, *, dies_after: int = 99) -> list[str]:
-    """The first text of each block as it is encoded; the process dies when so many are done."""
-    seen, real = [], encode._encode_block
+def encoded_blocks(monkeypatch, *, dies_after: int = 99) -> list[int]:
+    """The first row of each block that is encoded; the process dies before it notes one too many."""
+    seen, real = [], encode.note
 
-    def counted(block, texts, *more):
+    def counted(out, first, block):
         if len(seen) == dies_after:
             raise KeyboardInterrupt
-        seen.append(texts[0][1])
-        return real(block, texts, *more)
+        seen.append(first)
+        real(out, first, block)
 
-    monkeypatch.setattr(encode, "_encode_block", counted)
+    monkeypatch.setattr(encode, "note", counted)
     return seen
 
 
@@ -206,7 +206,7 @@ def test_a_stage_without_shards_and_a_stage_that_fails_are_told(new, monkeypatch
     def fail(*arguments):
         raise RuntimeError("no luck")
 
-    monkeypatch.setattr(encode, "_encode_block", fail)
+    monkeypatch.setattr(encode, "note", fail)
     with pytest.raises(StageError, match="no luck"):
         fill(store, ENCODE, "1/2")
     assert shards.finished(store, ENCODE, 2) == set()
