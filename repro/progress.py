@@ -1,9 +1,18 @@
-"""Progress on standard error: bars on a terminal, elsewhere a line for each piece of work."""
+"""Progress on standard error: bars on a terminal, elsewhere a line for each piece of work.
+
+Where there is no terminal, as under nohup, ssh or Slurm, what takes long also has a line every few minutes.
+"""
 
 import contextlib
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+FIRST, INTERVAL = 10.0, 120.0  # seconds until something has its first line, and between the further ones
+TAIL = 4096  # bytes of a log in which its last line is looked for
 
 
 @dataclass(frozen=True)
@@ -23,8 +32,8 @@ class Progress:
     """Reports how far a piece of work has come; this one says nothing (the base of all others)."""
 
     @contextlib.contextmanager
-    def task(self, name: str, total: int | None = None):
-        """Open a task of ``total`` units; the value given is ``advance(n=1)``."""
+    def task(self, name: str, total: int | None = None, *, log: Path | None = None):
+        """Open a task of ``total`` units, which may keep a log; the value given is ``advance(n=1)``."""
         yield lambda n=1: None
 
     @contextlib.contextmanager
@@ -35,6 +44,9 @@ class Progress:
     def begins(self, piece: str, whole: Whole | None = None) -> None:
         """A piece of work begins; ``piece`` is a line that names it, and no other that is under way."""
 
+    def goes_on(self, piece: str, log: Path) -> None:
+        """A piece that began is under way in another process, which tells of itself in ``log``."""
+
     def ends(self, piece: str, how: str, whole: Whole | None = None) -> None:
         """A piece that began ends; ``how`` says in a word or two how long it took, or that it failed."""
 
@@ -42,21 +54,32 @@ class Progress:
         """A line for the reader of the terminal (not for the log)."""
 
 
+SILENT = Progress()
+
+
 class TerminalProgress(Progress):
     """Bars where standard error is a terminal, from the moment a piece or a task begins.
 
-    Elsewhere a line as a piece begins, and one when it ends, which names it again if another came between.
+    Elsewhere a line as a piece begins, and one when it ends, which names it again if another came between;
+    and of each task, and each piece in another process, a line once it has taken ``FIRST`` seconds, then one
+    every ``INTERVAL``: how much is done, at which rate, and when it is expected to end.
+
+    Args:
+        clock: seconds since the epoch.
     """
 
-    def __init__(self):
+    def __init__(self, clock: Callable[[], float] = time.time):
         self._bars = None
         self._last = ""  # the last line, where it is a piece's that begins
+        self._clock = clock
+        self._due: dict[str, float] = {}  # piece -> when its next line is due
+        self._said: set[str] = set()  # pieces whose log has been named
 
     @contextlib.contextmanager
-    def task(self, name: str, total: int | None = None):
+    def task(self, name: str, total: int | None = None, *, log: Path | None = None):
         with self.showing():
             if self._bars is None:
-                yield lambda n=1: None
+                yield _Lines(name, total, log, clock=self._clock, say=self.note).advance
             else:
                 with self._bars.task(name, total) as advance:
                     yield advance
@@ -77,11 +100,20 @@ class TerminalProgress(Progress):
         if self._bars is not None:
             return self._bars.begins(piece, whole)
         self.note(piece)
-        self._last = piece
+        self._last, self._due[piece] = piece, self._clock() + FIRST
+
+    def goes_on(self, piece: str, log: Path) -> None:
+        if self._bars is not None or self._clock() < self._due.get(piece, 0):
+            return
+        where = "" if piece in self._said else f" (log: {log})"
+        self._said.add(piece)
+        self._due[piece] = self._clock() + INTERVAL
+        self.note(f"{piece}: {last_line(log) or 'under way'}{where}")
 
     def ends(self, piece: str, how: str, whole: Whole | None = None) -> None:
         if self._bars is not None:
             return self._bars.ends(piece, how, whole)
+        self._due.pop(piece, None)
         told = f"{how}, {whole.left}" if whole and whole.left else how
         self.note(f"  {told}" if self._last == piece else f"{piece}: {told}")
 
@@ -90,6 +122,52 @@ class TerminalProgress(Progress):
             return self._bars.note(message)
         print(message, file=sys.stderr, flush=True)
         self._last = ""
+
+
+class _Lines:
+    """Says now and then how far a task has come."""
+
+    def __init__(self, name: str, total: int | None, log: Path | None, *, clock, say):
+        self.name, self.total, self.log, self.clock, self.say = name, total, log, clock, say
+        self.done = 0
+        self.since, self.before = clock(), 0  # the time and the count from which the rate is taken
+        self.began, self.due = self.since, self.since + FIRST
+
+    def advance(self, n: int = 1) -> None:
+        self.done += n
+        now = self.clock()
+        if now - self.began < 1:  # what an earlier attempt did is passed over at once
+            self.since, self.before = now, self.done
+        if now >= self.due:
+            self.say(f"  {self.name}: {self._course(now)}")
+            self.since, self.before, self.due, self.log = now, self.done, now + INTERVAL, None
+
+    def _course(self, now: float) -> str:
+        rate = (self.done - self.before) / max(now - self.since, 1e-9)
+        parts = [f"{self.done:,} of {self.total:,}" if self.total else f"{self.done:,}", _rate(rate)]
+        if self.total and rate > 0:
+            left = max(0, self.total - self.done) / rate
+            end = datetime.fromtimestamp(now + left)
+            parts.append(f"about {span(left)} left, until {end:%a %d %b %H:%M}")
+        return ", ".join(parts) + (f" (log: {self.log})" if self.log else "")
+
+
+def _rate(per_second: float) -> str:
+    """A rate as people say it: "1,200/s", "2.5/s", "12/min"."""
+    if per_second < 1:
+        return f"{per_second * 60:.3g}/min"
+    return f"{per_second:,.0f}/s" if per_second >= 10 else f"{per_second:.1f}/s"
+
+
+def last_line(log: Path) -> str:
+    """The last line that a log has in full; empty where there is none to be read."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - TAIL))
+            lines = file.read().decode("utf-8", "replace").split("\n")[:-1]
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 class _Bars:

@@ -2,10 +2,12 @@
 
 import io
 import sys
+from datetime import datetime
+from pathlib import Path
 
 import pytest
 
-from repro.progress import Progress, TerminalProgress, Whole, span
+from repro.progress import FIRST, INTERVAL, Progress, TerminalProgress, Whole, last_line, span
 
 
 class Terminal(io.StringIO):
@@ -39,6 +41,79 @@ def test_in_a_file_a_line_is_whole_when_a_piece_begins_and_another_says_how_it_e
         progress.ends("[2/2] index", "12 s", Whole(2, 2))
     lines = ["  0.4 s, about 2 min left", "[2/2] index", "  waiting", "[2/2] index: 12 s"]
     assert capsys.readouterr().err.splitlines() == lines
+
+
+class Clock:
+    """A clock that a test puts forward; it begins at noon of 1 January 2026, local time."""
+
+    def __init__(self):
+        self.now = datetime(2026, 1, 1, 12).timestamp()
+
+    def __call__(self):
+        return self.now
+
+
+def test_without_a_terminal_a_long_task_says_now_and_then_how_far_it_has_come(capsys):
+    clock = Clock()
+    with TerminalProgress(clock).task("training", 80_000, log=Path("log.jsonl")) as advance:
+        advance(20_000)  # of an earlier attempt
+        for _ in range(int(FIRST + 2 * INTERVAL)):
+            clock.now += 1
+            advance(10)
+    assert capsys.readouterr().err.splitlines() == [
+        "  training: 20,100 of 80,000, 10/s, about 100 min left, until Thu 01 Jan 13:40 (log: log.jsonl)",
+        "  training: 21,300 of 80,000, 10/s, about 98 min left, until Thu 01 Jan 13:40",
+        "  training: 22,500 of 80,000, 10/s, about 96 min left, until Thu 01 Jan 13:40",
+    ]
+
+
+def test_a_task_of_unknown_size_tells_its_count_and_its_rate(capsys):
+    clock = Clock()
+    with TerminalProgress(clock).task("reading") as advance:
+        for seconds, count in ((FIRST, 5), (INTERVAL, 3000)):
+            clock.now += seconds
+            advance(count)
+    assert capsys.readouterr().err.splitlines() == ["  reading: 5, 30/min", "  reading: 3,005, 25/s"]
+
+
+def test_a_short_task_says_nothing_and_one_on_a_terminal_has_its_bar_alone(capsys, terminal):
+    clock = Clock()
+    with TerminalProgress(clock).task("reading", 2) as advance:
+        clock.now += FIRST - 0.1
+        advance()
+    assert capsys.readouterr().err == ""
+    shown = terminal()
+    with TerminalProgress(clock).task("reading", 2) as advance:
+        clock.now += INTERVAL
+        advance()
+    assert "reading" in shown.getvalue() and "left, until" not in shown.getvalue()
+
+
+def test_of_a_piece_in_another_process_its_own_last_word_is_told_and_once_where_its_log_lies(
+    capsys, tmp_path
+):
+    clock, log = Clock(), tmp_path / "stage.err"
+    log.write_text("")
+    progress = TerminalProgress(clock)
+    progress.begins("[1/2] pretrain")
+    progress.goes_on("[1/2] pretrain", log)
+    assert capsys.readouterr().err == "[1/2] pretrain\n"
+    for seconds, words in (
+        (FIRST, ""),
+        (1, "  training: 5 of 9\n"),
+        (INTERVAL - 1, "\n"),
+        (INTERVAL, "half"),
+    ):
+        clock.now += seconds
+        with log.open("a") as file:
+            file.write(words)
+        progress.goes_on("[1/2] pretrain", log)
+    assert capsys.readouterr().err.splitlines() == [
+        f"[1/2] pretrain: under way (log: {log})",
+        "[1/2] pretrain: training: 5 of 9",
+        "[1/2] pretrain: training: 5 of 9",
+    ]
+    assert last_line(tmp_path / "none") == ""
 
 
 def test_what_ends_beside_another_is_named_again(capsys):

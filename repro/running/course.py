@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from repro.graph import Node
 from repro.progress import Progress, Whole, span
@@ -38,29 +39,36 @@ class Course:
         self._beside, self._apart = beside, apart
         self._left = {node.fingerprint: node for node in _unhindered(nodes, machine)}
         self._numbers = {fingerprint: number for number, fingerprint in enumerate(self._left, 1)}
-        self._began: dict[str, float] = {}
+        self._began: dict[str, tuple[float, str]] = {}  # fingerprint -> when, and the line that names it
         self._pace = Pace()
         self._pace.learn_stored((n for n in known if n.fingerprint not in self._left), store)
         self._whole = self._told()
 
     def begins(self, node: Node) -> None:
         """A node begins."""
-        self._began[node.fingerprint] = time.monotonic()
-        self._progress.begins(self._piece(node), self._whole)
+        piece = self._piece(node)
+        self._began[node.fingerprint] = time.monotonic(), piece
+        self._progress.begins(piece, self._whole)
+
+    def goes_on(self, node: Node, log: Path) -> None:
+        """A node is under way in a process of its own, whose words are in ``log``."""
+        _, piece = self._began[node.fingerprint]
+        self._progress.goes_on(piece, log)
 
     def ends(self, node: Node) -> None:
         """A node is stored."""
-        seconds = time.monotonic() - self._began.pop(node.fingerprint)
+        began, piece = self._began.pop(node.fingerprint)
+        seconds = time.monotonic() - began
         if self._apart:
             self._pace.learn(node, seconds)
         else:  # what was imported for the first of its kind is not said of the next
             self._pace.learn_stored([node], self._store)
-        self._progress.ends(self._piece(node), span(seconds), self._without(node))
+        self._progress.ends(piece, span(seconds), self._without(node))
 
     def fails(self, node: Node, why: object, how: str = "failed") -> None:
         """A node failed, or turned out to be blocked; so will, unsaid, what needs it."""
-        self._began.pop(node.fingerprint)
-        self._progress.ends(self._piece(node), how, self._without(node))
+        _, piece = self._began.pop(node.fingerprint)
+        self._progress.ends(piece, how, self._without(node))
         self._progress.note(f"  {how}: {why}")
 
     def _piece(self, node: Node) -> str:

@@ -27,7 +27,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     def examples() -> Iterator[dict]:
         nonlocal left_out
-        for query, judged in read_qrels(inputs["qrels"] / "qrels.trec").items():
+        for query, judged in judgements.items():
+            advance()
             positives = sorted((d for d, grade in judged.items() if grade >= 1), key=lambda d: -judged[d])
             negatives = [d for d, grade in judged.items() if grade == params["negative_grade"]]
             if not positives or not negatives:
@@ -41,7 +42,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
                 "negative_scores": [0.0] * len(negatives),
             }
 
-    count = write_rows(examples(), SCORED_EXAMPLES, out / "arrow")
+    with progress.task("reading judgements"):
+        judgements = read_qrels(inputs["qrels"] / "qrels.trec")
+    with progress.task("choosing examples", total=len(judgements)) as advance:
+        count = write_rows(examples(), SCORED_EXAMPLES, out / "arrow")
     if not count:
         grade = params["negative_grade"]
         raise DataError(f"{inputs['qrels']}: no query has both a positive and a negative of grade {grade}")

@@ -16,16 +16,18 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     numbers of judgements and of judged queries, and the digest of what was written. Raises DataError when
     the source is malformed, not the collection of the papers, or no longer the one that was planned with.
     """
-    named = FirstRows.of(inputs)
-    with planned_source(params) as source:
+    named, name = FirstRows.of(inputs), params["dataset"]
+    with planned_source(params) as source, progress.task(f"reading judgements of {name}"):
         if named is None:
             judgements = reading.judgements(source)
         else:
             judgements = named.judgements(reading.judgement_rows(source, whole=False))
     digest = RowDigest()
-    with (out / "qrels.trec").open("w", encoding="utf-8", newline="\n") as file:
+    task = progress.task(f"writing judgements of {name}", total=len(judgements))
+    with task as advance, (out / "qrels.trec").open("w", encoding="utf-8", newline="\n") as file:
         for judgement in judgements:
             digest.add(judgement)
             file.write(f"{judgement.query} 0 {judgement.document} {judgement.grade}\n")
+            advance()
     judged = len({judgement.query for judgement in judgements})
     return {"qrels": len(judgements), "queries": judged, "digest": digest.hexdigest()}

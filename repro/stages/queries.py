@@ -17,14 +17,20 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     DataError when the source is malformed, not the collection of the papers, or no longer the one that was
     planned with.
     """
-    with_answers = dataset(params["dataset"]).answers
     digest = RowDigest()
     path = out / "queries.jsonl"
-    with planned_source(params) as source, path.open("w", encoding="utf-8", newline="\n") as file:
+    entry = dataset(params["dataset"])
+    task = progress.task(f"reading queries of {entry.id}", entry.counts.get("queries"))
+    with (
+        planned_source(params) as source,
+        path.open("w", encoding="utf-8", newline="\n") as file,
+        task as advance,
+    ):
         for query in reading.queries(source, first=params.get("first")):
             row = {"id": query.id, "text": query.text}
-            if with_answers:
+            if entry.answers:
                 row["answers"] = list(query.answers)
             digest.add(row)
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            advance()
     return {"queries": digest.count, "digest": digest.hexdigest()}

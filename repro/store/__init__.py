@@ -12,6 +12,7 @@ from pathlib import Path
 
 from repro.errors import StoreError
 from repro.graph import Node
+from repro.progress import SILENT, Progress
 from repro.store import notes
 from repro.store.disk import RECORD, make_writable, remove, remove_irregular, sync, translated
 from repro.store.locks import alone, beside_others, lock_file
@@ -33,12 +34,15 @@ __all__ = [
 class Store:
     """A folder of artefacts. Opening it writes nothing; without the folder it is an empty store.
 
+    Attributes:
+        progress: hears of artefacts that are checked or sealed, which takes minutes where they are large.
+
     Raises:
         StoreError: on creation, when the path is a file, lies in one, or may not be looked at.
     """
 
-    def __init__(self, root: Path):
-        self.root = root
+    def __init__(self, root: Path, progress: Progress = SILENT):
+        self.root, self.progress = root, progress
         self._checked: set[tuple] = set()
         with translated(root), contextlib.suppress(FileNotFoundError):
             os.scandir(root).close()
@@ -59,7 +63,7 @@ class Store:
         stats = [(p, p.lstat()) for p in sorted(path.rglob("*"))]
         seen = (path, *((str(p), s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for p, s in stats))
         if seen not in self._checked:
-            if wrong := damage(path):
+            if wrong := damage(path, self.progress):
                 raise StoreError(_refusal(node, wrong))
             self._checked.add(seen)
         return path
@@ -118,7 +122,7 @@ class Store:
 
         def make(partial: Path) -> None:
             self._check_inputs(node)
-            seal(partial, node, work(partial) or {})
+            seal(partial, node, work(partial) or {}, self.progress)
 
         return self._placed(node, self.partial(node), make, waiting)
 
@@ -152,7 +156,7 @@ class Store:
 
         def take(incoming: Path) -> None:
             fetch(incoming)
-            if wrong := damage(incoming):
+            if wrong := damage(incoming, self.progress):
                 remove(incoming)
                 raise StoreError(f"{node} arrived damaged and was refused: {'; '.join(wrong)}")
             for path in [*incoming.rglob("*"), incoming]:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -14,6 +14,7 @@ from repro.errors import StoreError
 
 RECORD = "artefact.json"
 GONE = ".gone"  # the name's end while what had the name is deleted
+MEGABYTE = 10**6  # bytes that are read at a time
 BLOCKS = "blocks"  # a folder by which an interrupted stage goes on; no part of the artefact
 
 
@@ -109,10 +110,19 @@ def remove_irregular(folder: Path) -> None:
                 path.unlink()
 
 
-def sha256(file: Path) -> str:
-    """Hexadecimal digest of a file's bytes."""
+def sha256(file: Path, advance: Callable[[int], object] = lambda megabytes: None) -> str:
+    """Hexadecimal digest of a file's bytes; ``advance`` hears of every megabyte, a begun one too."""
+    digest, buffer = hashlib.sha256(), memoryview(bytearray(MEGABYTE))
     with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        while size := stream.readinto(buffer):
+            digest.update(buffer[:size])
+            advance(1)
+    return digest.hexdigest()
+
+
+def megabytes(size: int) -> int:
+    """The number of megabytes of so many bytes, a begun one too."""
+    return -(-size // MEGABYTE)
 
 
 def sync(path: Path) -> None:

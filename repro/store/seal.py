@@ -5,25 +5,47 @@ import json
 import os
 import re
 import stat
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from repro.errors import StoreError
 from repro.graph import Node, canonical
-from repro.store.disk import BLOCKS, RECORD, opened, remove, sha256, sync
+from repro.progress import SILENT, Progress
+from repro.store.disk import BLOCKS, RECORD, megabytes, opened, remove, sha256, sync
 
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _REMEDY = "`repro verify --rebuild` removes the artefact, the next run builds it again"
 
 
-def seal(directory: Path, node: Node, facts: dict[str, Any]) -> None:
+def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress = SILENT) -> None:
     """Write artefact.json last, after every file it vouches for is on disk. Raises StoreError for a link.
 
     The folder ``blocks`` is removed after that: sealing reads all that was written, which takes minutes, and
     whoever is interrupted meanwhile goes on by it.
     """
-    files, folders = {}, [directory]
+    written, folders = _written(directory)
+    files = {}
+    total = sum(megabytes(path.stat().st_size) for path in written)
+    with progress.task(f"sealing {node}, MB", total=total) as advance:
+        for path in written:
+            sync(path)
+            name = path.relative_to(directory).as_posix()
+            files[name] = {"size": path.stat().st_size, "sha256": sha256(path, advance)}
+    record = {"fingerprint": node.fingerprint, "identity": node.identity(), "files": files, "facts": facts}
+    target = directory / RECORD
+    target.write_text(json.dumps(record | {"sha256": _checksum(record)}, indent=1) + "\n")
+    sync(target)
+    if os.path.lexists(directory / BLOCKS):
+        remove(directory / BLOCKS)
+    for folder in reversed(folders):  # else a power cut could take names that the record vouches for
+        sync(folder)
+
+
+def _written(directory: Path) -> tuple[list[Path], list[Path]]:
+    """The files that an artefact is made of, and all of its folders. Raises StoreError for a link."""
+    files, folders = [], [directory]
     for path in sorted(directory.rglob("*")):
         if path.relative_to(directory).parts[0] == BLOCKS:
             continue
@@ -34,17 +56,8 @@ def seal(directory: Path, node: Node, facts: dict[str, Any]) -> None:
         if stat.S_ISDIR(kind):
             folders.append(path)
         elif path != directory / RECORD:
-            sync(path)
-            name = path.relative_to(directory).as_posix()
-            files[name] = {"size": path.stat().st_size, "sha256": sha256(path)}
-    record = {"fingerprint": node.fingerprint, "identity": node.identity(), "files": files, "facts": facts}
-    target = directory / RECORD
-    target.write_text(json.dumps(record | {"sha256": _checksum(record)}, indent=1) + "\n")
-    sync(target)
-    if os.path.lexists(directory / BLOCKS):
-        remove(directory / BLOCKS)
-    for folder in reversed(folders):  # else a power cut could take names that the record vouches for
-        sync(folder)
+            files.append(path)
+    return files, folders
 
 
 def read_json(path: Path) -> Any:
@@ -76,14 +89,15 @@ def content(path: Path) -> str:
     return hashlib.sha256(canonical(files).encode()).hexdigest()
 
 
-def damage(path: Path) -> list[str]:
+def damage(path: Path, progress: Progress = SILENT) -> list[str]:
     """Faults of an artefact, found by reading every byte: missing, truncated, altered or added files."""
     if wrong := wrong_sizes(path):
         return wrong
     files = recorded_files(path)
-    wrong = [
-        f"{name} {fault}" for name, (_, digest) in files.items() if (fault := _fault(path / name, digest))
-    ]
+    total = sum(megabytes(size) for size, _ in files.values())
+    with progress.task(f"checking {path.parent.name}/{path.name[:12]}, MB", total=total) as advance:
+        faults = {name: _fault(path / name, digest, advance) for name, (_, digest) in files.items()}
+    wrong = [f"{name} {fault}" for name, fault in faults.items() if fault]
     # a library that loads a folder might read a file that was added
     return wrong + [f"{name} was added" for name in _names(path) if name not in files and name != RECORD]
 
@@ -93,9 +107,9 @@ def _names(path: Path) -> list[str]:
     return [p.relative_to(path).as_posix() for p in inside]
 
 
-def _fault(file: Path, digest: str) -> str:
+def _fault(file: Path, digest: str, advance: Callable[[int], None]) -> str:
     try:
-        return "" if sha256(file) == digest else "is altered"
+        return "" if sha256(file, advance) == digest else "is altered"
     except OSError as error:
         return f"cannot be read ({error.strerror})"
 

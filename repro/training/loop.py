@@ -69,7 +69,7 @@ def train(
         execution=execution,
     )
     with (
-        progress.task("training", total=steps) as advance,
+        progress.task("training", total=steps, log=log) as advance,
         threads_for(objective),
         length_buckets(execution.length_buckets) as buckets,
     ):

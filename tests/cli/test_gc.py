@@ -1,6 +1,5 @@
 """``repro gc``: what goes is said, and goes only with --yes."""
 
-import contextlib
 import errno
 import json
 import shutil
@@ -9,11 +8,11 @@ import pytest
 
 from repro.graph import Node
 from repro.manifest.cells import select
-from repro.progress import Progress
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import Store
+from tests.noted import Noted
 
 STAGES = {"bm25", "corpus", "evaluate", "lucene_index", "qrels", "queries"}
 TINY = ("costa", "--scale", "tiny", "--keep-days", "0")
@@ -135,6 +134,19 @@ def test_what_was_made_of_data_that_are_not_at_hand_now_stays(repro, folders):
     assert [store.state(node) for node in (unknown, ends[1])] == ["missing"] * 2
 
 
+@pytest.mark.parametrize("suffix", [".partial", ".incoming", ".gone", ".partial.gone"])
+def test_an_interrupted_attempt_beside_data_that_are_not_at_hand_goes_by_its_age(repro, folders, suffix):
+    folder = folders / "store" / "encode" / ("a" * 64 + suffix)
+    folder.mkdir(parents=True)
+    assert repro("gc", "costa", "--scale", "full").out == "0 could go, 0 bytes\n"
+    said = repro("gc", "costa", "--scale", "full", "--keep-days", "0", "--yes")
+    assert (said.status, said.out) == (
+        0,
+        f"partial: encode/{'a' * 12}{suffix}, 0 bytes\n1 removed, 0 bytes\n",
+    )
+    assert not folder.exists()
+
+
 def _two_collections():
     """One that a manifest names, known by its bytes as it is with the data at hand; one that none names."""
     cells = select(("costa",), tables=("1",), rows=("bm25",), cells=())
@@ -151,20 +163,10 @@ def test_what_waits_in_slurms_queue_stays(repro, measured, stray):
 
 
 def test_it_shows_how_far_it_has_come(repro, monkeypatch, folders):
-    class Noted(Progress):
-        @contextlib.contextmanager
-        def task(self, name, total=None):
-            tasks[name] = [total, 0]
-
-            def advance(n=1):
-                tasks[name][1] += n
-
-            yield advance
-
-    tasks = {}
-    monkeypatch.setattr("repro.progress.TerminalProgress", Noted)
+    noted = Noted()
+    monkeypatch.setattr("repro.progress.TerminalProgress", lambda: noted)
     assert repro("gc", "costa", "--scale", "tiny", "--scale", "smoke").status == 0
-    assert tasks == {"what the papers need": [2, 2], "what nothing needs": [None, 0]}
+    assert noted.tasks == {"what the papers need": [2, 2], "what nothing needs": [None, 0]}
 
 
 def test_an_index_that_a_run_let_go_of_leaves_the_cell_as_it_was_measured(repro, measured):

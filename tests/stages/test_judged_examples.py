@@ -6,6 +6,7 @@ from datasets import load_from_disk
 from repro.errors import DataError
 from repro.nn.negatives import confident
 from repro.stages import judged_examples
+from tests.noted import Noted
 
 LINES = [
     ("q1", "n0", 0),
@@ -39,6 +40,12 @@ def test_the_annotated_passage_is_first_and_hard_negatives_are_those_of_their_gr
     assert [row["query"] for row in rows] == ["q1", "q4"]
     assert facts == {"queries": 2, "queries_left_out": 2}
     assert confident(rows[0]["positive_scores"], rows[0]["negative_scores"]) == [0]
+
+
+def test_it_tells_of_every_judged_query(tmp_path):
+    noted = Noted()
+    examples(tmp_path, noted)
+    assert noted.tasks == {"reading judgements": [None, 0], "choosing examples": [4, 4]}
 
 
 def test_other_negatives_have_another_grade(tmp_path, progress):

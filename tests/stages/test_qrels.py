@@ -3,6 +3,7 @@ import pytest
 from repro.errors import DataError
 from repro.stages import qrels
 from tests.datasets.folders import beir_folder, planned, without_counts
+from tests.noted import Noted
 
 
 def _run(id, root, out, progress):
@@ -17,6 +18,15 @@ def test_each_pair_is_written_once_in_trec_format(tmp_path, progress, monkeypatc
     assert text == "1 0 d1 1\n2 0 d2 1\n" and (facts["qrels"], facts["queries"]) == (2, 2)
     facts, text = _run("beir/scifact/test", tmp_path, tmp_path, progress)
     assert text == "3 0 d0 2\n3 0 d1 0\n" and (facts["qrels"], facts["queries"]) == (2, 1)
+
+
+def test_it_tells_of_every_judgement(tmp_path):
+    noted = Noted()
+    facts, _ = _run("tiny/passage/dl19", None, tmp_path, noted)
+    assert noted.tasks == {
+        "reading judgements of tiny/passage/dl19": [None, 0],
+        "writing judgements of tiny/passage/dl19": [facts["qrels"]] * 2,
+    }
 
 
 def test_an_answer_judged_set_has_an_empty_file(tmp_path, progress):

@@ -5,6 +5,7 @@ import pytest
 from repro.errors import DataError
 from repro.stages import queries
 from tests.datasets.folders import beir_folder, planned, without_counts
+from tests.noted import Noted
 
 
 def _run(id, root, out, progress):
@@ -26,6 +27,12 @@ def test_answer_sets_carry_their_answers(tmp_path, progress):
     assert all(set(row) == {"id", "text", "answers"} and row["answers"] for row in rows)
     _, rows = _run("tiny/passage/dev", None, tmp_path, progress)
     assert all(set(row) == {"id", "text"} for row in rows)
+
+
+def test_it_tells_of_every_query(tmp_path):
+    noted = Noted()
+    _run("tiny/wiki/test", None, tmp_path, noted)
+    assert noted.tasks == {"reading queries of tiny/wiki/test": [67, 67]}
 
 
 def test_equal_queries_give_equal_digests(tmp_path, progress):

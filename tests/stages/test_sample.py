@@ -34,6 +34,12 @@ def test_more_queries_than_there_are_give_all_of_them(training_set, tmp_path, pr
 
 
 @pytest.mark.parametrize("method", ["random", "block"])
+def test_a_sample_may_be_a_single_query(training_set, tmp_path, progress, method):
+    facts, rows = _run(training_set, tmp_path / "out", progress, queries=1, method=method)
+    assert facts == {"queries": 1, "of": 10} and len(rows) == 1
+
+
+@pytest.mark.parametrize("method", ["random", "block"])
 def test_samples_have_their_size_stay_in_bounds_and_differ(method):
     generator = random.Random(5)
     for _ in range(2000):

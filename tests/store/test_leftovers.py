@@ -1,5 +1,6 @@
 """What nothing needs can go; what is needed, young, or in a process's hands stays."""
 
+import json
 import os
 import subprocess
 import sys
@@ -91,6 +92,22 @@ def test_what_lies_below_is_known_from_a_record_where_the_note_is_gone_or_torn(s
     age(store, 100)
     collect(store, INDEX)
     assert store.state(CORPUS) == "stored" and store.state(OTHER) == "missing"
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        {"stage": "corpus", "params": ["x"], "inputs": {}},
+        {"stage": "no stage", "params": {}, "inputs": {}},
+        {"stage": "corpus", "params": {}, "inputs": {"a": 1}},
+        {"stage": "corpus", "params": {}},
+        [],
+    ],
+)
+def test_a_note_that_describes_no_node_counts_as_absent(store, note):
+    (folders(store.root)[0] / f"{INDEX.fingerprint}.json").write_text(json.dumps(note))
+    assert Lineage(store.root).describe(INDEX.fingerprint) == {}
+    assert Lineage(store.root).below([INDEX.fingerprint]) == {INDEX.fingerprint}
 
 
 def test_killed_while_it_removes_it_leaves_nothing_that_counts_and_that_goes_later(store, monkeypatch):

@@ -13,7 +13,9 @@ import pytest
 from repro.errors import StoreError, UsageError
 from repro.graph import Node
 from repro.store import RECORD, Store, damage, notes
+from repro.store.disk import MEGABYTE
 from repro.store.lineage import Lineage
+from tests.noted import Noted
 
 NODE = Node("corpus", {"dataset": "x"})
 
@@ -38,6 +40,20 @@ def test_an_artefact_appears_whole_with_checksums_and_facts(tmp_path):
     assert record["facts"] == {"count": 3}
     assert record["files"]["file.txt"]["size"] == 5
     assert not store.partial(NODE).exists()
+
+
+def test_sealing_and_the_check_of_inputs_tell_every_megabyte(tmp_path):
+    def work(directory):
+        (directory / "large").write_bytes(bytes(2 * MEGABYTE + 1))
+        (directory / "small").write_bytes(b"x")
+        (directory / "empty").touch()
+
+    index, noted = Node("lucene_index", {}, {"corpus": NODE}), Noted()
+    _build(Store(tmp_path, noted), work)
+    assert noted.tasks == {f"sealing {NODE}, MB": [4, 4]}
+    _build(Store(tmp_path, noted), _write("hello"), index)
+    assert noted.tasks[f"checking {NODE}, MB"] == [4, 4]
+    assert noted.tasks[f"sealing {index}, MB"] == [1, 1]
 
 
 def test_what_is_stored_is_not_built_again(tmp_path):

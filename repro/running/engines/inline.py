@@ -63,6 +63,7 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
     def waiting() -> None:
         progress.note(f"  {node}: another process is building it, waiting")
 
+    store.progress = progress
     try:
         if not part.whole:
             return shards.build(node, store, work, part, waiting=waiting)

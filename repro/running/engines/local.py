@@ -99,6 +99,8 @@ class _Run:
                     ended = [child for child in self.running if child.ended()]
                     for child in ended:
                         self._settle(child)
+                    for child in self.running:
+                        self.course.goes_on(child.node, child.log)
                     if ended and not received:
                         self._start()
             finally:

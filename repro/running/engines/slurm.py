@@ -50,7 +50,7 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
     if done.submitted or done.standing:
         counts = f"{len(done.submitted)} jobs submitted, {len(done.standing)} queued or running before"
         hint = "`repro status` tells of them, the same command prints what was measured"
-        progress.note(f"{counts}; {hint}")
+        progress.note(f"{counts}; {hint}; their output lies in {slurm_jobs.logs(store)}")
     return done.outcome
 
 

@@ -64,10 +64,15 @@ def note(store: Store, node: Node, ids: Iterable[str], log: Path) -> None:
         scratch.replace(path)
 
 
+def logs(store: Store) -> Path:
+    """The folder into which jobs write their output."""
+    return store.root / "slurm"
+
+
 def log(store: Store, node: Node, *, array: bool = False) -> Path:
     """The file of the output of a node's job; ``array``: of each task of an array whose first node it is."""
     number = ".%a" if array else ""
-    return store.root / "slurm" / f"{node.stage}-{node.fingerprint[:12]}{number}.log"
+    return logs(store) / f"{node.stage}-{node.fingerprint[:12]}{number}.log"
 
 
 def jobs(store: Store, nodes: Iterable[Node]) -> dict[str, Job]:

@@ -25,6 +25,7 @@ def tell(word):
         gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "-") or "none"
         file.write(f"{word} {node.stage} {fingerprint} {os.getpid()} {gpu}\\n")
 tell("start")
+print("  5 of 9", file=sys.stderr, flush=True)
 assert all(store.state(parent) == "stored" for parent in node.parents()), "an input is missing"
 if told("DEAF"):
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

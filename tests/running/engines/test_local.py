@@ -1,6 +1,7 @@
 """Stages as processes: in order, several at once, with the outcome of running them one by one."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,8 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from repro import progress as progress_module
 from repro.errors import BlockedError, StageError, UsageError
-from repro.progress import Progress
+from repro.progress import Progress, TerminalProgress
 from repro.running.engines import child, local
 from repro.running.engines.child import command
 from repro.running.engines.inline import ensure
@@ -57,6 +59,18 @@ def test_everything_runs_once_after_its_inputs_and_no_more_at_a_time_than_asked(
     assert len(progress.lines) == len(plan.nodes) and progress.lines[0].startswith(f"[1/{len(plan.nodes)}] ")
     assert local.execute(plan, store, progress, Options(jobs=2)).run == []
     assert not list((store.root / "logs").iterdir())
+
+
+def test_what_a_stage_says_of_itself_is_told_while_it_runs(make, store, monkeypatch, capsys):
+    monkeypatch.setenv("LAST", "0.2")
+    monkeypatch.setattr(progress_module, "FIRST", 0.0)
+    plan = make(("bm25",))
+    local.execute(plan, store, TerminalProgress(), Options(jobs=1))
+    lines = capsys.readouterr().err.splitlines()
+    for node in plan.nodes:
+        [told] = [line for line in lines if f"{node.stage}-{node.fingerprint[:12]}" in line]
+        assert re.fullmatch(r"\[\d/\d\] .*: (under way|\d+ of 9) \(log: .*\.err\)", told)
+    assert any(": 5 of 9 (log: " in line for line in lines)
 
 
 def test_one_job_keeps_the_order_of_the_plan(make, store):
