@@ -13,6 +13,7 @@ from repro.errors import StageError
 from repro.nn.background import in_background
 from repro.nn.checkpoint import check_length, load_tokenizer
 from repro.nn.cross_encoder import load_cross_encoder, pair_tokens
+from repro.nn.memory import Halved
 from repro.nn.precision import (
     autocast,
     check_precision,
@@ -49,6 +50,7 @@ class PairScorer:
         self.model, self.tokenizer = load_cross_encoder(folder), load_tokenizer(folder)
         check_length(self.model, length)
         self.model.eval().to(device())
+        self.halved = Halved(lambda inputs: self.model(**on_device(inputs)).logits.float().squeeze(1))
 
     def __call__(self, queries: list[str], passages: list[dict]) -> np.ndarray:
         """Scores of N queries with N passages ``{"title", "text"}``, (N,) float32; batches are of one length.
@@ -80,7 +82,7 @@ class PairScorer:
             StageError: a score is not finite.
         """
         with threads_for(self.model), torch.inference_mode(), autocast(self.precision):
-            logits = [self.model(**on_device(batch)).logits.float().squeeze(1) for batch in batches]
+            logits = [self.halved(batch) for batch in batches]
         scores = torch.cat(logits).cpu().numpy()  # (n,)
         if not np.isfinite(scores).all():
             raise StageError("the re-ranker's score of a pair is not finite")

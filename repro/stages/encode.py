@@ -45,7 +45,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         StageError: a vector is not finite.
     """
     from repro.nn.checkpoint import check_length, load_tokenizer
-    from repro.nn.precision import check_precision, device, threads_for
+    from repro.nn.memory import Halved
+    from repro.nn.precision import check_precision, device, on_device, threads_for
     from repro.stages.vectors.token_groups import prepared
 
     check_precision(params["precision"])
@@ -53,7 +54,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     folder = inputs["model"] / "model"
     encoder = _encoder(folder, params["pooling"]).eval().to(device())
     check_length(encoder.model, params["length"])
-    prepare, encode = partial(prepared, load_tokenizer(folder), params=params), _encoding(encoder, params)
+    halved = Halved(lambda inputs: encoder(on_device(inputs)))
+    how = params | {"normalize": params["normalize"] or getattr(encoder, "normalizes", False)}
+    prepare, encode = partial(prepared, load_tokenizer(folder), params=params), _encoding(halved, how)
     size = getattr(encoder, "size", encoder.model.config.hidden_size)
     with launched_together() as (rank, ranks), threads_for(encoder):
         if rank == 0 and shard().whole:
@@ -61,7 +64,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         shown = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
         with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks=ranks)) as advance:
             resumed = _fill(out, len(ids), size, texts, prepare, encode, advance, rank, ranks)
-    return {"texts": len(ids), "size": size} | ({"resumed_at": resumed} if resumed else {})
+    facts = {"texts": len(ids), "size": size, **halved.facts()}
+    return facts | ({"resumed_at": resumed} if resumed else {})
 
 
 def read_texts(folder: Path, params: dict) -> tuple[list[str] | IdColumn, Callable[[int, int], list[Titled]]]:
@@ -108,40 +112,40 @@ def _encoder(folder: Path, pooling: str):
     return load_text_encoder(folder, pooling=pooling)
 
 
-def encoded_batches(encoder, tokenizer, texts: Sequence[Titled], params: dict) -> Iterator[tuple]:
+def encoded_batches(halved, tokenizer, texts: Sequence[Titled], params: dict) -> Iterator[tuple]:
     """Encode texts, and yield the places of a batch of them with what the encoder gives for it."""
     from repro.stages.vectors.token_groups import prepared
 
-    yield from outputs(encoder, prepared(tokenizer, texts, params), params)
+    yield from outputs(halved, prepared(tokenizer, texts, params), params)
 
 
-def outputs(encoder, batches: list[tuple], params: dict) -> Iterator[tuple]:
-    """Yield the places of each of the ``prepared`` batches with what the encoder gives for it.
+def outputs(halved, batches: list[tuple], params: dict) -> Iterator[tuple]:
+    """Yield the places of each of the ``prepared`` batches with what an encoder, ``Halved``, gives for it.
 
     A GPU may still be computing it.
     """
     import torch
 
-    from repro.nn.precision import autocast, on_device
+    from repro.nn.precision import autocast
 
     for places, batch in batches:
         with torch.inference_mode(), autocast(params["precision"]):
-            output = encoder(on_device(batch))
+            output = halved(batch)
         yield places, output
 
 
-def _encoding(encoder, params: dict) -> Callable[[list[tuple]], Vectors]:
+def _encoding(halved, params: dict) -> Callable[[list[tuple]], Vectors]:
     """A function that begins to encode ``prepared`` batches, and returns one that waits for their vectors."""
     import torch
     from torch.nn.functional import normalize
 
     from repro.nn.precision import to_host
 
-    normalizes = params["normalize"] or getattr(encoder, "normalizes", False)
+    normalizes = params["normalize"]
 
     def encode(batches: list[tuple]) -> Vectors:
         order, parts = [], []
-        for places, output in outputs(encoder, batches, params):
+        for places, output in outputs(halved, batches, params):
             order += places
             parts.append(normalize(output.float(), dim=-1) if normalizes else output.float())  # (n, H)
         vectors = to_host(torch.cat(parts))  # (N, H)

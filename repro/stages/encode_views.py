@@ -44,14 +44,17 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         StageError: a vector is not finite.
     """
     from repro.nn.checkpoint import check_length
-    from repro.nn.precision import check_precision, device, threads_for
+    from repro.nn.memory import Halved
+    from repro.nn.precision import check_precision, device, on_device, threads_for
     from repro.training.process_group import everybody_waits
 
     check_precision(params["precision"])
     ids, texts = read_texts(inputs["texts"], params)
     encoder = _encoder(inputs["model"] / "model", params)
     check_length(encoder.model, params["length"])
-    encode = _encoding(encoder.eval().to(device()), params)
+    encoder.eval().to(device())
+    halved = Halved(lambda inputs: encoder(on_device(inputs)))
+    encode = _encoding(halved, encoder.tokenizer, params)
     firsts = range(0, len(ids), BLOCK)
     with launched_together() as (rank, ranks), threads_for(encoder):
         (out / BLOCKS).mkdir(exist_ok=True)
@@ -63,7 +66,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks=ranks)) as advance:
             resumed = _write_blocks(out / BLOCKS, len(ids), texts, encode, advance, rank, ranks)
         everybody_waits()
-        facts = {"texts": len(ids)}
+        facts = {"texts": len(ids), **halved.facts()}
         if rank == 0 and shard().whole:
             facts |= join_blocks(out / BLOCKS, out, firsts, vocabulary=encoder.model.config.vocab_size)
         everybody_waits()
@@ -83,14 +86,14 @@ def _encoder(folder: Path, params: dict):
     )
 
 
-def _encoding(encoder, params: dict) -> Callable[[Sequence[Titled]], list[Arrays]]:
+def _encoding(halved, tokenizer, params: dict) -> Callable[[Sequence[Titled]], list[Arrays]]:
     from torch.nn.functional import normalize
 
     from repro.nn.sparse_view import top_k
 
     def encode(texts: Sequence[Titled]) -> list[Arrays]:
         rows: list[Arrays] = [{}] * len(texts)
-        for places, views in encoded_batches(encoder, encoder.tokenizer, texts, params):
+        for places, views in encoded_batches(halved, tokenizer, texts, params):
             views = {name: vectors.float() for name, vectors in views.items()}
             if "sparse" in views and params["top_k"] is not None:
                 views["sparse"] = top_k(views["sparse"], params["top_k"])

@@ -126,6 +126,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     from repro.nn.checkpoint import check_length, load_tokenizer
     from repro.training.loop import keep, train
+    from repro.training.memory import step_memory
     from repro.training.objective import build, import_declared
     from repro.training.optimisation import Execution, Optimisation
 
@@ -148,6 +149,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     known = params | {"start": start, "warmup_steps": optimisation.warmup(optimisation.steps(len(groups)))}
     objective = build(kind, model, load_tokenizer(start), params["options"], settings=known)
     execution = Execution.of(os.environ)
-    facts = train(objective, groups, optimisation, out=out, progress=progress, execution=execution)
+    how = {"execution": execution, "memory": step_memory(objective, params)}
+    facts = train(objective, groups, optimisation, out=out, progress=progress, **how)
     keep(objective, out)
     return facts | {"queries_left_out": groups.left_out}

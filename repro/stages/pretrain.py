@@ -89,6 +89,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.errors import DataError
     from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
     from repro.training.loop import keep, train
+    from repro.training.memory import step_memory
     from repro.training.objective import build, import_declared
     from repro.training.optimisation import Execution, Optimisation
 
@@ -110,6 +111,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     kind = import_declared("objective", params["objective"])
     objective = build(kind, model, load_tokenizer(start), options, settings=params)
     execution = Execution.of(os.environ)
-    facts = train(objective, rows, optimisation, out=out, progress=progress, execution=execution)
+    how = {"execution": execution, "memory": step_memory(objective, params)}
+    facts = train(objective, rows, optimisation, out=out, progress=progress, **how)
     keep(objective, out)
     return facts

@@ -48,7 +48,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     scores = np.split(scores, np.cumsum(sizes)[:-1])
     facts = write_run(out, _reordered(ranked, scores, depth=depth, keep=params["keep"]), tag="rerank")
     forget(out / "blocks")
-    return facts | {"pairs": len(pairs)}
+    return facts | {"pairs": len(pairs), **scorer.halved.facts()}
 
 
 def _reordered(

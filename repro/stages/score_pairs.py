@@ -54,7 +54,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     write_rows(examples(), SCORED_EXAMPLES, out / "arrow")
     for side in scores:
         forget(out / side)
-    return {"queries": len(rows)} | {side: len(lists.values) for side, lists in scores.items()}
+    counts = {side: len(lists.values) for side, lists in scores.items()}
+    return {"queries": len(rows), **counts, **scorer.halved.facts()}
 
 
 def _pairs(lists, queries: list[str], inputs: dict[str, Path]):

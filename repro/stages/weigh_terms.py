@@ -26,7 +26,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     from repro.nn.background import in_background
     from repro.nn.checkpoint import check_length, load, load_tokenizer
-    from repro.nn.precision import check_precision, device, threads_for
+    from repro.nn.memory import Halved
+    from repro.nn.precision import check_precision, device, on_device, threads_for
     from repro.nn.text import text_rows
 
     check_precision(params["precision"])
@@ -35,6 +36,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     check_length(model, params["length"])
     tokenizer, corpus = load_tokenizer(folder), read_rows(inputs["corpus"])
     special = tokenizer.all_special_tokens
+    halved = Halved(lambda inputs: model(**on_device(inputs)).logits.squeeze(-1))
 
     def read() -> Iterator[tuple]:
         for first in range(0, len(corpus), BATCH):
@@ -44,7 +46,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     def rows() -> Iterator[dict[str, str]]:
         with in_background(read(), ahead=AHEAD) as parts:
             for identifiers, tokens in parts:
-                weighed = weights(model, tokenizer, tokens, params)
+                weighed = weights(halved, tokenizer, tokens, params)
                 for identifier, pairs in zip(identifiers, weighed, strict=True):
                     counts = frequencies(pairs, scale=params["scale"], special=special)
                     yield {"id": identifier, "title": "", "text": repeated(counts)}
@@ -52,20 +54,21 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     columns = dict.fromkeys(("id", "title", "text"), "string")
     with threads_for(model), progress.task("weighing terms", total=len(corpus)) as advance:
-        return {"documents": write_rows(rows(), columns, out / "arrow")}
+        count = write_rows(rows(), columns, out / "arrow")
+    return {"documents": count, **halved.facts()}
 
 
-def weights(model, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
-    """The tokens of each of the ``TokenRows`` with their weights, in order."""
+def weights(halved, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
+    """The tokens of each of the ``TokenRows`` with their weights, in order, by a model that is ``Halved``."""
     import torch
 
     from repro.nn.length_buckets import token_batches
-    from repro.nn.precision import autocast, on_device
+    from repro.nn.precision import autocast
 
     weighed = [[] for _ in range(len(texts))]
     for places, batch in token_batches(texts):
         with torch.inference_mode(), autocast(params["precision"]):
-            logits = model(**on_device(batch)).logits.squeeze(-1)
+            logits = halved(batch)
         found = zip(places, batch["input_ids"], logits.float().cpu().tolist(), strict=True)
         for place, ids, row in found:
             length = int(texts.lengths[place])

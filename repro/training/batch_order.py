@@ -35,10 +35,31 @@ class BatchOrder:
     def __iter__(self) -> Iterator[list[Place]]:
         left, epoch = self.steps, 0
         while left > 0:
-            order = np.random.default_rng((self.seed, epoch)).permutation(self.examples)
+            order = self._permuted(epoch)
             for first in range(0, self.examples, self.batch_size)[:left]:
-                batch = order[first : first + self.batch_size]
-                share = np.array_split(batch, self.processes)[self.rank]
-                yield [(epoch, int(index)) for index in share]
+                yield self._share(order, first, epoch)
                 left -= 1
             epoch += 1
+
+    def at(self, step: int) -> list[Place]:
+        """This process's share of the batch after ``step`` others."""
+        epoch, batch = divmod(step, self._batches)
+        return self._share(self._permuted(epoch), batch * self.batch_size, epoch)
+
+    def shares(self, step: int) -> list[int]:
+        """The number of examples that each process has of the batch after ``step`` others."""
+        first = step % self._batches * self.batch_size
+        size = min(self.batch_size, self.examples - first)
+        return [len(share) for share in np.array_split(np.empty(size), self.processes)]
+
+    @property
+    def _batches(self) -> int:
+        """Batches of an epoch."""
+        return -(-self.examples // self.batch_size)
+
+    def _permuted(self, epoch: int) -> np.ndarray:
+        return np.random.default_rng((self.seed, epoch)).permutation(self.examples)
+
+    def _share(self, order: np.ndarray, first: int, epoch: int) -> list[Place]:
+        share = np.array_split(order[first : first + self.batch_size], self.processes)[self.rank]
+        return [(epoch, int(index)) for index in share]

@@ -16,6 +16,8 @@ from repro.nn.precision import threads_for
 from repro.progress import Progress
 from repro.training.batch_order import BatchOrder, Place
 from repro.training.checkpoints import last_complete
+from repro.training.fitting import estimated
+from repro.training.memory import StepMemory
 from repro.training.optimisation import WHOLE_BATCHES, Execution, Optimisation
 from repro.training.process_group import everybody_waits, processes, rank
 from repro.training.trainer import ObjectiveTrainer, arguments
@@ -37,6 +39,7 @@ def train(
     out: Path,
     progress: Progress,
     execution: Execution = WHOLE_BATCHES,
+    memory: StepMemory | None = None,
 ) -> dict:
     """Minimise the objective's losses; it is changed in place.
 
@@ -44,13 +47,15 @@ def train(
     step; the last complete one is where an interrupted training goes on. ``out/train_log.jsonl`` gets about
     200 lines of step, learning rate, gradient norm and losses (means since the line before). Under torchrun
     every process takes its share of each batch, and all end with the same weights; the one of rank 0 writes.
+    A step for which memory does not suffice is made in smaller parts, and so are those after it; on a GPU
+    ``memory``, what a step takes, says with which size to begin.
 
     Returns:
         facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, floating-
         point operations of the whole training (``flop_count``), and ``options_in_effect``.
 
     Raises:
-        StageError: a loss is not finite.
+        StageError: a loss is not finite, or memory does not suffice for a single example.
         UsageError: a batch cannot be shared among so many processes.
     """
     started, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / "train_log.jsonl"
@@ -58,11 +63,13 @@ def train(
     checkpoints = out / "checkpoints"
     hf = arguments(optimisation, checkpoints, steps=steps)  # joins the other processes, if there are any
     share = {"rank": rank(), "processes": processes(), "seed": optimisation.seed}
+    order = BatchOrder(len(examples), batch_size=optimisation.batch_size, steps=steps, **share)
+    execution = estimated(execution, memory, share=max(order.shares(0)))
     trainer = ObjectiveTrainer(
         objective,
         hf,
         examples,
-        BatchOrder(len(examples), batch_size=optimisation.batch_size, steps=steps, **share),
+        order,
         log=log,
         resumed=_last_checkpoint(checkpoints, steps),
         schedule=optimisation.schedule,
@@ -94,10 +101,12 @@ def keep(objective: nn.Module, out: Path) -> None:
         shutil.rmtree(out / "checkpoints", ignore_errors=True)
 
 
-def options_in_effect(execution: Execution, trainer: ObjectiveTrainer, *, grouped: bool) -> dict[str, int]:
+def options_in_effect(
+    execution: Execution, trainer: ObjectiveTrainer, *, grouped: bool
+) -> dict[str, int | str]:
     """The batch options that took effect, and the step the training resumed from."""
-    options = {"micro_batch": execution.micro_batch, "length_buckets": grouped and execution.length_buckets}
-    return {name: value for name, value in (options | {"resumed_at": trainer.resumed_at}).items() if value}
+    options = {"length_buckets": grouped and execution.length_buckets, "resumed_at": trainer.resumed_at}
+    return trainer.fitting.facts() | {name: value for name, value in options.items() if value}
 
 
 def _last_checkpoint(checkpoints: Path, steps: int) -> Path | None:

@@ -2,47 +2,23 @@
 
 The parts of a ``SumObjective`` are weighted by its denominators. What all processes represent of a
 ``BatchObjective`` is brought together, and several parts are encoded twice, without and with a graph, around
-the gradient of the losses (gradient caching; Gao et al. 2021). A part is what ``collate`` makes of some of
-the examples.
+the gradient of the losses (gradient caching; Gao et al. 2021).
 """
 
 import contextlib
-import math
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 
 import torch
 from torch import nn
 
 from repro.training.objective import BatchObjective, SumObjective
-from repro.training.process_group import gathered, summed
+from repro.training.process_group import gathered, in_memory, summed
 
 Batch = dict[str, torch.Tensor]
 Backward = Callable[[torch.Tensor], None]
+RandomState = tuple[torch.Tensor, torch.Tensor | None]
 Precision = Callable[[], contextlib.AbstractContextManager]
 HALVES = (torch.float16, torch.bfloat16)
-
-
-def are_texts(examples: list[dict]) -> bool:
-    """True of examples that are one text each, read whole: ``input_ids``, no ``spans`` to draw texts from."""
-    return all("input_ids" in example and "spans" not in example for example in examples)
-
-
-def collated_in_parts(
-    collate: Callable[[list[dict]], Batch], examples: list[dict], *, size: int | None, buckets: int = 1
-) -> list[Batch]:
-    """Batches of ``size`` examples each, the last one of what is left; one batch of all without a size.
-
-    With ``buckets``, texts (see ``are_texts``) go by their lengths into at least so many batches, as far as
-    there are texts, so that fewer tokens are padding.
-    """
-    size = size or len(examples)
-    if buckets > 1:
-        examples = sorted(examples, key=lambda example: len(example["input_ids"]))
-        parts = min(max(buckets, math.ceil(len(examples) / size)), len(examples))
-        ends = [len(examples) * part // parts for part in range(parts + 1)]
-        return [collate(examples[first:end]) for first, end in pairwise(ends)]
-    return [collate(examples[first : first + size]) for first in range(0, len(examples), size)]
 
 
 def backward_in_parts(
@@ -62,34 +38,52 @@ def backward_in_parts(
 
     Returns:
         The losses of the whole batch, by name, without a graph.
+
+    Raises:
+        OutOfMemory: memory ran out, in this process or another.
     """
     if isinstance(objective, SumObjective):
         return _sum_of_parts(objective, pieces, backward, autocast)
     if len(pieces) > 1:
         return _with_cached_gradient(objective, pieces, backward, autocast)
-    represented = _represented(objective, pieces[0], autocast)
-    losses = objective.losses({name: gathered(rows) for name, rows in represented.items()})
-    _minimise(losses, backward)
-    return {name: loss.detach() for name, loss in losses.items()}
+    device = next(objective.parameters()).device
+    represented = in_memory(lambda: _represented(objective, pieces[0], autocast), device)
+    everybodys = {name: gathered(rows) for name, rows in represented.items()}
+
+    def minimised() -> Batch:
+        losses = objective.losses(everybodys)
+        _minimise(losses, backward)
+        return {name: loss.detach() for name, loss in losses.items()}
+
+    return in_memory(minimised, device)
 
 
 def _sum_of_parts(
     objective: SumObjective, pieces: list[Batch], backward: Backward, autocast: Precision
 ) -> Batch:
     """Losses that are means count in each part by what the part has of the whole batch's denominator."""
-    with autocast():  # one that draws what it predicts encodes the texts here
-        counts = [objective.denominators(piece) for piece in pieces]
     device = next(objective.parameters()).device
+
+    def counted() -> list[dict[str, int | None]]:
+        with autocast():  # one that draws what it predicts encodes the texts here
+            return [objective.denominators(piece) for piece in pieces]
+
+    counts = in_memory(counted, device)
     totals = _totals(counts, device)
-    sums = {name: torch.zeros((), dtype=torch.float64, device=device) for name in counts[0]}
-    for piece, count in zip(pieces, counts, strict=True):
-        with autocast():
-            losses = objective(piece)
-        for name in losses.keys() & totals.keys():
-            losses[name] = losses[name] * (count[name] / totals[name])
-        _minimise(losses, backward)
-        for name, loss in losses.items():
-            sums[name] += loss.detach()
+
+    def added() -> Batch:
+        sums = {name: torch.zeros((), dtype=torch.float64, device=device) for name in counts[0]}
+        for piece, count in zip(pieces, counts, strict=True):
+            with autocast():
+                losses = objective(piece)
+            for name in losses.keys() & totals.keys():
+                losses[name] = losses[name] * (count[name] / totals[name])
+            _minimise(losses, backward)
+            for name, loss in losses.items():
+                sums[name] += loss.detach()
+        return sums
+
+    sums = in_memory(added, device)
     return {name: summed(loss).float() for name, loss in sums.items() if totals.get(name, 1)}
 
 
@@ -105,21 +99,29 @@ def _with_cached_gradient(
 ) -> Batch:
     """The losses' gradient at what all parts are represented by, then part by part through the encoder."""
     device = next(objective.parameters()).device
-    with torch.no_grad():
-        first = [(_random_state(device), _represented(objective, piece, autocast)) for piece in pieces]
-    states, encoded = zip(*first, strict=True)
+
+    def encoded_once() -> list[tuple[RandomState, Batch]]:
+        with torch.no_grad():
+            return [(random_state(device), _represented(objective, piece, autocast)) for piece in pieces]
+
+    states, encoded = zip(*in_memory(encoded_once, device), strict=True)
     rows = {name: torch.cat([part[name] for part in encoded]) for name in encoded[0]}
     for values in rows.values():
         values.requires_grad_(values.is_floating_point())
-    losses = objective.losses({name: gathered(values) for name, values in rows.items()})
-    _minimise(losses, backward)
-    after = _random_state(device)
-    for piece, state, gradients in zip(pieces, states, _gradients_by_part(rows, encoded), strict=True):
-        _restore_random_state(state, device)  # the dropout of the first pass
-        again = _represented(objective, piece, autocast)
-        _backward_from([(again[name], gradient) for name, gradient in gradients.items()])
-    _restore_random_state(after, device)
-    return {name: loss.detach() for name, loss in losses.items()}
+    everybodys = {name: gathered(values) for name, values in rows.items()}
+
+    def minimised() -> Batch:
+        losses = objective.losses(everybodys)
+        _minimise(losses, backward)
+        after = random_state(device)
+        for piece, state, gradients in zip(pieces, states, _gradients_by_part(rows, encoded), strict=True):
+            restore_random_state(state, device)  # the dropout of the first pass
+            again = _represented(objective, piece, autocast)
+            _backward_from([(again[name], gradient) for name, gradient in gradients.items()])
+        restore_random_state(after, device)
+        return {name: loss.detach() for name, loss in losses.items()}
+
+    return in_memory(minimised, device)
 
 
 def _gradients_by_part(rows: Batch, encoded: Sequence[Batch]) -> list[Batch]:
@@ -147,11 +149,13 @@ def _minimise(losses: Batch, backward: Backward) -> None:
         backward(total)
 
 
-def _random_state(device: torch.device) -> tuple[torch.Tensor, torch.Tensor | None]:
+def random_state(device: torch.device) -> RandomState:
+    """The state of torch's generators, of the CPU and of the device where that is a GPU."""
     return torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None
 
 
-def _restore_random_state(state: tuple[torch.Tensor, torch.Tensor | None], device: torch.device) -> None:
+def restore_random_state(state: RandomState, device: torch.device) -> None:
+    """Have torch draw from there what it drew before."""
     torch.set_rng_state(state[0])
     if state[1] is not None:
         torch.cuda.set_rng_state(state[1], device)

@@ -99,11 +99,15 @@ class Execution:
         length_buckets: groups of similar lengths that a batch is encoded in, in fine-tuning and where a
             pre-training's losses are sums over single texts (not where texts meet in a loss).
         save_steps: steps between checkpoints; None for one every ten minutes.
+        origin: how the micro-batch came about, in a word or two; empty where it was asked for.
+        parts_are_fixed: whether the objective's loss is a mean over parts of just that size.
     """
 
     micro_batch: int | None = None
     length_buckets: int = 1
     save_steps: int | None = None
+    origin: str = ""
+    parts_are_fixed: bool = False
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Execution:
@@ -121,7 +125,9 @@ class Execution:
     def for_parts_of(self, size: int | None) -> Execution:
         """The part of it that is left for an objective whose losses are means over so many examples; all
         where ``size`` is None (``repro.training.objective.InParts``)."""
-        return self if size is None else replace(self, micro_batch=size, length_buckets=1)
+        if size is None:
+            return self
+        return replace(self, micro_batch=size, length_buckets=1, parts_are_fixed=True)
 
 
 WHOLE_BATCHES = Execution()

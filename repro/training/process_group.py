@@ -5,14 +5,17 @@ gradient, so that the processes' gradients add up to that of one process with th
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
+from typing import TypeVar
 
 import torch
 from torch import distributed, nn
 
 from repro.machine.system import launched_processes, launched_rank
+from repro.nn.memory import first_line, is_out_of_memory
 
+T = TypeVar("T")
 LONGEST_WAIT = timedelta(days=30)  # one process may encode much longer than another
 
 
@@ -61,6 +64,36 @@ def decided_by_first(decision: bool, device: torch.device) -> bool:
     value = torch.tensor(int(decision), device=device)
     distributed.broadcast(value, 0)
     return bool(value.item())
+
+
+def happened_anywhere(event: bool, device: torch.device) -> bool:
+    """Whether it happened in any process; all of them ask at the same place."""
+    if processes() == 1:
+        return event
+    return summed(torch.tensor(int(event), device=device)).item() > 0
+
+
+class OutOfMemory(Exception):
+    """Memory ran out in a step of training, in this process or in another one that takes part."""
+
+
+def in_memory(work: Callable[[], T], device: torch.device) -> T:
+    """The value of ``work``, in which no other process takes part.
+
+    Raises:
+        OutOfMemory: memory ran out, in this process or another: then in all, so that none waits for ever.
+    """
+    words = ""
+    try:
+        value = work()
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        words = first_line(error)
+    # outside of the handler, since the error's traceback holds what was computed
+    if happened_anywhere(bool(words), device):
+        raise OutOfMemory(words or "it ran out in another process")
+    return value
 
 
 def gathered(vectors: torch.Tensor) -> torch.Tensor:

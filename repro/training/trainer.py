@@ -14,13 +14,16 @@ from torch.utils.data import DataLoader
 from transformers import PrinterCallback, Trainer, TrainingArguments
 
 from repro.errors import StageError
+from repro.nn.memory import free_memory
 from repro.training.checkpoints import Checkpoints, Steps, cut_log, step_of
 from repro.training.collation import collating_processes
+from repro.training.fitting import Fitting
 from repro.training.flop_count import Flops
-from repro.training.micro_batches import are_texts, backward_in_parts, collated_in_parts
+from repro.training.micro_batches import backward_in_parts, random_state, restore_random_state
 from repro.training.objective import SumObjective
 from repro.training.optimisation import Execution, Optimisation
-from repro.training.process_group import processes, rank, sum_gradients
+from repro.training.parts import are_texts
+from repro.training.process_group import OutOfMemory, in_memory, processes, rank, sum_gradients
 from repro.training.schedules import SCHEDULES
 
 LOG_LINES = 200
@@ -66,7 +69,7 @@ class ObjectiveTrainer(Trainer):
         log: JSON lines; those past the resumed step are cut off.
         resumed: a complete checkpoint to go on from, or None.
         schedule: of the optimisation; one that HF does not know is of ``repro.training.schedules``.
-        execution: with a micro-batch, length buckets or several processes, ``inputs`` are a list of batches.
+        execution: says in how many parts a batch is made; every batch comes as a list of its parts.
     """
 
     def __init__(
@@ -81,13 +84,12 @@ class ObjectiveTrainer(Trainer):
         schedule: str,
         execution: Execution,
     ):
-        collate, self.buckets = objective.collate, execution.length_buckets
+        self.buckets = execution.length_buckets
         if self.buckets > 1:  # parts cost more than the batch where an objective encodes them twice
             by_length = isinstance(objective, SumObjective) and are_texts(examples.__getitems__([(0, 0)]))
             self.buckets = self.buckets if by_length else 1
-        if execution.micro_batch is not None or processes() > 1 or self.buckets > 1:
-            collate = partial(collated_in_parts, collate, size=execution.micro_batch, buckets=self.buckets)
-        super().__init__(objective, args, data_collator=collate, train_dataset=examples)
+        self.fitting = Fitting(objective.collate, execution, buckets=self.buckets)
+        super().__init__(objective, args, data_collator=self.fitting.parts, train_dataset=examples)
         self.remove_callback(PrinterCallback)
         if processes() > 1:  # gradients are summed by ``training_step``, so the model is left unwrapped
             self.accelerator.prepare_model = partial(self.accelerator.prepare_model, evaluation_mode=True)
@@ -98,6 +100,7 @@ class ObjectiveTrainer(Trainer):
         self.flops = Flops()
         self._sums: dict[str, torch.Tensor] = defaultdict(lambda: torch.zeros((), device=args.device))
         self._counts: dict[str, int] = defaultdict(int)
+        self._losses: dict[str, torch.Tensor] = {}  # of the step that is being made
 
     def run(self, advance: Callable[[int], None]) -> None:
         """Train to the end; ``advance`` hears of every step."""
@@ -128,12 +131,38 @@ class ObjectiveTrainer(Trainer):
         return super().create_scheduler(num_training_steps, optimizer)
 
     def training_step(self, model, inputs, num_items_in_batch=None):
-        """HF's step, its operations counted while it is one of the first; in parts where it has to be."""
-        pieces = inputs if isinstance(inputs, list) else [inputs]
-        with self.flops.step():
-            if len(pieces) == 1 and processes() == 1:
-                return super().training_step(model, pieces[0], num_items_in_batch)
+        """HF's step, its operations counted while it is one of the first; in parts where it has to be.
+
+        Where memory runs out, the same step is made again in parts half as large, with what is drawn from
+        torch's generator from the start. Batches that were prepared in larger parts are collated again.
+        """
+        number, state = self.state.global_step, random_state(self.args.device)
+        while True:
+            pieces = self._cut(inputs, number)
+            try:
+                with self.flops.step():
+                    loss = self._step(model, pieces, num_items_in_batch)
+                self._note(self._losses)
+                return loss
+            except OutOfMemory as error:
+                why = str(error)
+            for parameter in model.parameters():
+                parameter.grad = None
+            free_memory()
+            restore_random_state(state, self.args.device)
+            self.fitting.reduce(max(self.order.shares(number)), step=number + 1, why=why)
+
+    def _cut(self, pieces: list[dict], step: int) -> list[dict]:
+        """The parts of a batch, those that it came in unless these are too large by now."""
+        if len(pieces) >= self.fitting.parts.count(self.order.shares(step)[rank()]):
+            return pieces
+        return self.fitting.parts(self.train_dataset.__getitems__(self.order.at(step)))
+
+    def _step(self, model, pieces: list[dict], num_items_in_batch) -> torch.Tensor:
+        if len(pieces) > 1 or processes() > 1:
             return self.step_in_parts(model, pieces)
+        whole = super().training_step
+        return in_memory(lambda: whole(model, pieces[0], num_items_in_batch), self.args.device)
 
     def step_in_parts(self, model, pieces: list[dict]) -> torch.Tensor:
         """The loss of the whole batch; its gradient is left with every process's parameters."""
@@ -145,21 +174,21 @@ class ObjectiveTrainer(Trainer):
         if not losses:
             self.accelerator.backward(_nothing(model))
         sum_gradients(model.parameters())
-        self._note(losses)
+        self._losses = losses
         return sum(losses.values(), torch.zeros((), device=self.args.device)).detach()
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        """The sum of the losses; each is added to what the next log line is a mean of."""
+        """The sum of the losses, which are kept for the next line of the log."""
         losses = model(inputs)
+        self._losses = {name: loss.detach() for name, loss in losses.items()}
         if not losses:
             return _nothing(model)
-        self._note(losses)
         total = sum(losses.values())
         return (total, losses) if return_outputs else total
 
     def _note(self, losses: dict[str, torch.Tensor]) -> None:
         for name, loss in losses.items():
-            self._sums[name] += loss.detach()
+            self._sums[name] += loss
             self._counts[name] += 1
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
@@ -186,6 +215,7 @@ class ObjectiveTrainer(Trainer):
         Path(output_dir).mkdir(parents=True, exist_ok=True)
         save_model(self.model, str(Path(output_dir) / "model.safetensors"))
         (Path(output_dir) / "flops.json").write_text(json.dumps(self.flops.counted))
+        self.fitting.save(Path(output_dir))
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model=None) -> None:
         device = self.args.device
@@ -193,6 +223,7 @@ class ObjectiveTrainer(Trainer):
         load_model(self.model, str(Path(resume_from_checkpoint) / "model.safetensors"), device=device)
         if (counted := Path(resume_from_checkpoint) / "flops.json").exists():
             self.flops.counted = json.loads(counted.read_text())
+        self.fitting.load(Path(resume_from_checkpoint))
 
 
 def _one_thread(worker: int) -> None:

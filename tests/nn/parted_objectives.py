@@ -17,7 +17,7 @@ from repro.nn.distilled_bi_encoder import DistilledBiEncoder
 from repro.nn.mlm import MaskedLanguageModel
 from repro.nn.multi_view_bi_encoder import MultiViewBiEncoder
 from repro.nn.neighbours import NeighbouringSentences
-from repro.training.micro_batches import collated_in_parts
+from repro.training.parts import collated_in_parts
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 COUNT = 5  # examples: not as many for each of two processes

@@ -14,8 +14,8 @@ from repro.errors import UsageError
 from repro.progress import Progress
 from repro.training.batch_order import BatchOrder
 from repro.training.loop import train
-from repro.training.micro_batches import are_texts, collated_in_parts
 from repro.training.optimisation import Execution, Optimisation
+from repro.training.parts import are_texts, collated_in_parts
 from repro.training.process_group import rank
 from tests.nn.parted_objectives import Texts, objective
 
