@@ -61,7 +61,7 @@ def test_without_a_terminal_a_long_task_says_now_and_then_how_far_it_has_come(ca
             clock.now += 1
             advance(10)
     assert capsys.readouterr().err.splitlines() == [
-        "  training: 20,100 of 80,000, 10/s, about 100 min left, until Thu 01 Jan 13:40 (log: log.jsonl)",
+        "  training: 20,100 of 80,000, 10/s, about 1 h 40 min left, until Thu 01 Jan 13:40 (log: log.jsonl)",
         "  training: 21,300 of 80,000, 10/s, about 98 min left, until Thu 01 Jan 13:40",
         "  training: 22,500 of 80,000, 10/s, about 96 min left, until Thu 01 Jan 13:40",
     ]

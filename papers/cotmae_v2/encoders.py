@@ -134,6 +134,7 @@ def _pretrained(
             warmup_ratio=0.1,
             schedule="linear",
             **ask("pretraining-weight-decay"),
+            precision=ask("pretraining-precision"),
             seed=ask("pretraining-seed") if seed is None else seed,
         ),
         examples=examples,

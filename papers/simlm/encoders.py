@@ -163,6 +163,7 @@ def _pretrained(
             warmup_steps=4000,
             schedule=ask("warm-up-shape"),
             **ask("optimiser"),
+            precision=ask("pretraining-precision"),
             seed=ask("pretraining-seed"),
         ),
         generator=generator,

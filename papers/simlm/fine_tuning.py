@@ -31,6 +31,7 @@ def optimisation(request: Request, stage: str, *, queries: int) -> Optimisation:
         warmup_steps=1000,
         schedule=ask("warm-up-shape"),
         **ask("optimiser"),
+        precision=ask("fine-tuning-precision"),
         seed=request.seed_or(ask("fine-tuning-seed")[stage]),
     )
 

@@ -13,6 +13,8 @@ from repro.graph import Node
 from repro.locations import data_folder
 from repro.manifest.schema import Reading
 
+HALF = ("fp16", "bf16")
+
 
 @dataclass
 class Choices:
@@ -76,11 +78,29 @@ class Choices:
         """The choices used that are not the default: what makes a measurement ``modified``."""
         return {i: c for i, c in self.used.items() if c != self._reading(i).default}
 
+    def in_full_precision(self) -> dict[str, str]:
+        """The choices that say fp32 where those in force, else the same, say half precision."""
+        found = {}
+        for identifier, choice in self.used.items():
+            choices = self._reading(identifier).choices
+            wanted = _in_full(choices[choice])
+            same = [name for name, value in choices.items() if value == wanted != choices[choice]]
+            if same:
+                found[identifier] = same[0]
+        return found
+
     def _reading(self, identifier: str) -> Reading:
         try:
             return self.readings[identifier]
         except KeyError:
             raise unknown("reading", identifier, self.readings) from None
+
+
+def _in_full(value: Any) -> Any:
+    """A value of a reading with fp32 for every half precision in it."""
+    if isinstance(value, Mapping):
+        return {name: _in_full(part) for name, part in value.items()}
+    return "fp32" if isinstance(value, str) and value in HALF else value
 
 
 @dataclass(frozen=True)

@@ -168,6 +168,13 @@ class Builder:
         """Every reading that some recipe asked for."""
         return {identifier for _, choices in self._calls.values() for identifier in choices.used}
 
+    def in_full_precision(self) -> dict[str, str]:
+        """The choices, by reading, with which what recipes asked for needs no half precision."""
+        found: dict[str, str] = {}
+        for _, choices in self._calls.values():
+            found |= choices.in_full_precision()
+        return found
+
     def _readings(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
         """A measurement's departures from the defaults, and its substitutes.
 

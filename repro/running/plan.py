@@ -9,9 +9,8 @@ from functools import cached_property
 from repro.errors import UsageError, check_known
 from repro.graph import Node, walk
 from repro.manifest.cells import Cell, Shown, cells_of
-from repro.manifest.papers import Paper
 from repro.manifest.schema import Reading
-from repro.running.measurement import Builder, Measurement, not_at
+from repro.running.measurement import Builder, Measurement, not_at, readings_for, recipe_path
 from repro.running.requirements import Machine, Obstacle
 from repro.running.scale import Scale
 from repro.store import Store
@@ -110,12 +109,12 @@ def plan(
         overrides: reading id -> choice.
 
     Raises:
-        UsageError: an override names a reading or choice that no selected paper has.
+        UsageError: an override names a reading or choice that no selected row has.
         ManifestError: a cell names a dataset, measure or recipe that does not exist, or options which the
             recipe does not take; says file and line.
     """
     overrides = overrides or {}
-    _check_overrides(overrides, {c.paper.name: c.paper for c in (*cells, *exhibits)}.values())
+    _check_overrides(overrides, [*cells, *exhibits])
     builder = Builder(scale, machine, overrides)
     measurements = [
         builder.measure(cell, seed)
@@ -128,6 +127,7 @@ def plan(
         node, departures = builder.exhibit(item, seeds[0] if seeds else None)
         made.exhibits[item], made.departures[item] = node, departures
     _check_overrides_matter(overrides, builder.asked_for())
+    machine.offer_full_precision(builder.in_full_precision())
     return made
 
 
@@ -144,10 +144,11 @@ def _with_members(cells: list[Cell]) -> list[Cell]:
     return [c for c in wanted.values() if c.column.dataset and c.column.measure]
 
 
-def _check_overrides(overrides: Mapping[str, str], sources: Iterable[Paper]) -> None:
+def _check_overrides(overrides: Mapping[str, str], shown: Iterable[Cell | Shown]) -> None:
+    """Refuse what is no reading of a selected paper, nor of the package that makes one of its rows."""
     known: dict[str, Reading] = {}
-    for source in sources:
-        known |= source.readings
+    for cell in shown if overrides else ():
+        known |= readings_for(cell.paper, recipe_path(cell)) if cell.recipe else cell.paper.readings
     check_known("reading of the selected papers", *overrides, valid=known)
     for identifier, choice in overrides.items():
         check_known(f"choice of reading {identifier!r}", choice, valid=known[identifier].choices)

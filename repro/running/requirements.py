@@ -1,6 +1,6 @@
 """Which nodes this machine can run, decided before anything runs: data, checkpoints, Java, GPUs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -51,6 +51,14 @@ class Obstacle:
         return self.lacks or self.cause
 
 
+NO_GPU = Obstacle(
+    "half precision, as the paper trained, needs a GPU",
+    "run it on a machine with one, or at --scale small or tiny",
+    of_machine=True,
+    lacks="a GPU",
+)
+
+
 @dataclass
 class Machine:
     """The data and components of this machine, each looked for once.
@@ -79,6 +87,16 @@ class Machine:
     def leave(self) -> None:
         """Forget the obstacles that only this machine has: the nodes are to run on another."""
         self.obstacles = {f: obstacle for f, obstacle in self.obstacles.items() if not obstacle.of_machine}
+
+    def offer_full_precision(self, choices: Mapping[str, str]) -> None:
+        """Name the choices of readings by which that is lifted which half precision stands in the way of."""
+        if not choices:
+            return
+        asked = " ".join(f"--reading {reading}={choice}" for reading, choice in sorted(choices.items()))
+        offered = replace(NO_GPU, remedy=f"{NO_GPU.remedy}, or in full precision with `{asked}`")
+        for fingerprint, obstacle in self.obstacles.items():
+            if obstacle.cause == NO_GPU.cause:
+                self.obstacles[fingerprint] = offered
 
     def _resolve(self, node: Node) -> Node:
         needs = STAGES[node.stage].needs
@@ -214,11 +232,7 @@ def _java() -> Obstacle | None:
 def _gpu() -> Obstacle | None:
     from repro.machine.system import gpu
 
-    if gpu():
-        return None
-    remedy = "run it on a machine with one, or at --scale small or tiny"
-    cause = "half precision, as the paper trained, needs a GPU"
-    return Obstacle(cause, remedy, of_machine=True, lacks="a GPU")
+    return None if gpu() else NO_GPU
 
 
 def _no_splitter(name: str, data: Path | None) -> Obstacle | None:

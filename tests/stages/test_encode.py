@@ -129,7 +129,7 @@ def test_an_encoding_killed_while_the_store_seals_it_is_not_encoded_again(
         found.append(stage.run(given, {"model": model, "texts": corpus}, out, progress))
         return {}
 
-    def killed(file):
+    def killed(file, advance):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
