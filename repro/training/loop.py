@@ -13,7 +13,7 @@ from torch import nn
 
 from repro.nn.length_buckets import length_buckets
 from repro.nn.precision import threads_for
-from repro.progress import Progress
+from repro.progress import SILENT, Progress
 from repro.training.batch_order import BatchOrder, Place
 from repro.training.checkpoints import last_complete
 from repro.training.fitting import estimated
@@ -75,8 +75,9 @@ def train(
         schedule=optimisation.schedule,
         execution=execution,
     )
+    shown = progress if rank() == 0 else SILENT
     with (
-        progress.task("training", total=steps, log=log) as advance,
+        shown.task("training", total=steps, log=log) as advance,
         threads_for(objective),
         length_buckets(execution.length_buckets) as buckets,
     ):
