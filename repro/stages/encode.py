@@ -1,7 +1,7 @@
 """Stage ``encode``: one vector for every passage or query."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -112,13 +112,6 @@ def _encoder(folder: Path, pooling: str):
     return load_text_encoder(folder, pooling=pooling)
 
 
-def encoded_batches(halved, tokenizer, texts: Sequence[Titled], params: dict) -> Iterator[tuple]:
-    """Encode texts, and yield the places of a batch of them with what the encoder gives for it."""
-    from repro.stages.vectors.token_groups import prepared
-
-    yield from outputs(halved, prepared(tokenizer, texts, params), params)
-
-
 def outputs(halved, batches: list[tuple], params: dict) -> Iterator[tuple]:
     """Yield the places of each of the ``prepared`` batches with what an encoder, ``Halved``, gives for it.
 
@@ -174,6 +167,7 @@ def _fill(out: Path, count: int, size: int, texts, prepare, encode, advance, ran
             redone = min(redone, first)
             noted.result()  # raises what went wrong with the block before
             noted = behind.submit(note, out, first, block)
+            del block  # it leaves memory once it is noted
         noted.result()
     everybody_waits()
     return redone
@@ -196,3 +190,4 @@ def _filled(out: Path, groups: Iterator, encode, advance) -> Iterator[tuple[int,
         block[np.asarray(group.places)[order]] = rows
         if group.ends:
             yield group.first, block
+            del block

@@ -1,6 +1,7 @@
 """Stage ``encode_views``: a dense and a sparse vector, or one of them, for every passage or query."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from repro.errors import StageError
 from repro.machine.shard import blocks, shard, share
 from repro.progress import Progress
-from repro.stages.encode import Titled, encoded_batches, read_texts
+from repro.stages.encode import outputs, read_texts
 from repro.stages.vectors.vector_files import write_ids
 from repro.stages.vectors.view_blocks import Arrays, block_path, check_joined, join_blocks, kept, save_block
 from repro.store.disk import BLOCKS
@@ -46,6 +47,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.nn.checkpoint import check_length
     from repro.nn.memory import Halved
     from repro.nn.precision import check_precision, device, on_device, threads_for
+    from repro.stages.vectors.token_groups import prepared
     from repro.training.process_group import everybody_waits
 
     check_precision(params["precision"])
@@ -54,7 +56,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     check_length(encoder.model, params["length"])
     encoder.eval().to(device())
     halved = Halved(lambda inputs: encoder(on_device(inputs)))
-    encode = _encoding(halved, encoder.tokenizer, params)
+    prepare, encode = partial(prepared, encoder.tokenizer, params=params), _encoding(halved, params)
     firsts = range(0, len(ids), BLOCK)
     with launched_together() as (rank, ranks), threads_for(encoder):
         (out / BLOCKS).mkdir(exist_ok=True)
@@ -64,7 +66,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         everybody_waits()
         shown = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
         with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks=ranks)) as advance:
-            resumed = _write_blocks(out / BLOCKS, len(ids), texts, encode, advance, rank, ranks)
+            resumed = _write_blocks(out / BLOCKS, len(ids), texts, prepare, encode, advance, rank, ranks)
         everybody_waits()
         facts = {"texts": len(ids), **halved.facts()}
         if rank == 0 and shard().whole:
@@ -86,14 +88,14 @@ def _encoder(folder: Path, params: dict):
     )
 
 
-def _encoding(halved, tokenizer, params: dict) -> Callable[[Sequence[Titled]], list[Arrays]]:
+def _encoding(halved, params: dict) -> Callable[[list[tuple]], list[Arrays]]:
     from torch.nn.functional import normalize
 
     from repro.nn.sparse_view import top_k
 
-    def encode(texts: Sequence[Titled]) -> list[Arrays]:
-        rows: list[Arrays] = [{}] * len(texts)
-        for places, views in encoded_batches(halved, tokenizer, texts, params):
+    def encode(batches: list[tuple]) -> list[Arrays]:
+        rows: list[Arrays] = [{}] * sum(len(places) for places, _ in batches)
+        for places, views in outputs(halved, batches, params):
             views = {name: vectors.float() for name, vectors in views.items()}
             if "sparse" in views and params["top_k"] is not None:
                 views["sparse"] = top_k(views["sparse"], params["top_k"])
@@ -121,22 +123,21 @@ def _rows(views: Arrays, count: int) -> list[Arrays]:
     return rows
 
 
-def _write_blocks(folder: Path, count: int, texts, encode, advance, rank: int, ranks: int) -> int:
+def _write_blocks(folder: Path, count: int, texts, prepare, encode, advance, rank: int, ranks: int) -> int:
     """Write a file for each of this process' blocks that is not kept. Returns the first row encoded."""
-    from repro.nn.length_buckets import tokenised_together
+    from repro.stages.vectors.token_groups import token_groups
 
-    redone = count
-    for first in blocks(count, BLOCK, rank=rank, ranks=ranks):
-        size = min(BLOCK, count - first)
-        if kept(folder, first, size):
-            advance(size)
-            continue
-        redone = min(redone, first)
-        block = texts(first, first + size)
-        rows: list[Arrays] = [{}] * size
-        for places in tokenised_together(block):
-            for place, row in zip(places, encode([block[place] for place in places]), strict=True):
-                rows[place] = row
-            advance(len(places))
-        save_block(block_path(folder, first), rows)
+    firsts = blocks(count, BLOCK, rank=rank, ranks=ranks)
+    ranges, redone = [(first, min(first + BLOCK, count)) for first in firsts], count
+    rows: list[Arrays] = []
+    with token_groups(ranges, texts, prepare, there=lambda a, b: kept(folder, a, b - a)) as groups:
+        for group in groups:
+            if group.batches is not None:
+                redone = min(redone, group.first)
+                rows = [{}] * group.size if group.begins else rows
+                for place, row in zip(group.places, encode(group.batches), strict=True):
+                    rows[place] = row
+                if group.ends:
+                    save_block(block_path(folder, group.first), rows)
+            advance(len(group.places))
     return redone

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import numpy as np
 import pytest
@@ -149,11 +150,11 @@ def test_an_interrupted_encoding_takes_over_the_blocks_that_are_whole(
     def counted(*arguments):
         honest = encoding(*arguments)
 
-        def one(texts):
-            done.extend(texts)
+        def one(batches):
+            done.extend(place for places, _ in batches for place in places)
             if len(done) == 32 and killing:
                 raise KeyboardInterrupt
-            return honest(texts)
+            return honest(batches)
 
         return one
 
@@ -308,3 +309,22 @@ def test_a_set_without_scores_cannot_be_distilled(model, training_set, corpus, q
     data = {"model": model, "training_set": training_set, "corpus": corpus, "queries": queries}
     with pytest.raises(DataError, match="no scores to distil"):
         finetune.run(tuning(distillation=TEACHER), data, tmp_path, progress)
+
+
+def test_texts_are_made_tokens_while_the_model_is_at_those_before(tmp_path, monkeypatch):
+    monkeypatch.setattr(encode_views, "BLOCK", 1)
+    ready, waited = threading.Event(), []
+
+    def prepare(texts):
+        if texts == ["second"]:
+            ready.set()
+        return [([0], {})]
+
+    def encode_one(batches):
+        waited.append(ready.wait(timeout=10))  # the model is at the first text, and nobody asks for the next
+        return [{"vectors": np.ones(4, dtype=np.float32)}]
+
+    texts = {0: ["first"], 1: ["second"]}
+    given = (lambda first, end: texts[first], prepare, encode_one, lambda n: None, 0, 1)
+    assert encode_views._write_blocks(tmp_path, 2, *given) == 0
+    assert waited == [True, True] and sorted(path.name for path in tmp_path.iterdir()) == ["0.npz", "1.npz"]
