@@ -28,6 +28,7 @@ VERBS = {
     },
     "do": {
         "plan": "what a run would do: stored, missing and blocked stages",
+        "rehearse": "try every stage on the first rows, and tell what the whole will cost",
         "run": "measure a selection of cells and compare it with the published numbers",
         "status": "how far the selected cells have come",
         "stage": "build one artefact of a plan by its fingerprint",

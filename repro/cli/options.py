@@ -65,28 +65,38 @@ def _several(flag: str, metavar: str, complete: Callable, told: str) -> Callable
     return click.option(*names, multiple=True, metavar=metavar, shell_complete=complete, help=told)
 
 
-_OPTIONS = [
-    click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names),
-    _several("table", "N", completion.tables, "Only this table; may be repeated."),
-    _several("row", "ROW", completion.rows, "Only this row, or a system in every group."),
-    _several("cell", "ID", completion.cells, "Only this cell, paper/table/row/column."),
-    _several("figure", "N", completion.figures, "Only this figure."),
-    click.option("--all", "everything", is_flag=True, help="Everything (of the named papers, or of all)."),
-    scale_option(
-        help="full is the paper; others cost less and are never compared with the published numbers."
-    ),
-    click.option("--seeds", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's own."),
-    click.option(
-        "--reading",
-        "readings",
-        multiple=True,
-        metavar="ID=CHOICE",
-        shell_complete=completion.readings,
-        help="Another choice of a reading.",
-    ),
-    click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE)."),
-    click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS)."),
-]
+def _options(scale: str) -> list[Callable]:
+    """The selection options, with the scale that is meant where none is named."""
+    return [
+        click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names),
+        _several("table", "N", completion.tables, "Only this table; may be repeated."),
+        _several("row", "ROW", completion.rows, "Only this row, or a system in every group."),
+        _several("cell", "ID", completion.cells, "Only this cell, paper/table/row/column."),
+        _several("figure", "N", completion.figures, "Only this figure."),
+        click.option(
+            "--all", "everything", is_flag=True, help="Everything (of the named papers, or of all)."
+        ),
+        scale_option(
+            default=scale,
+            help="full is the paper; others cost less and are never compared with the published numbers.",
+        ),
+        click.option("--seeds", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's own."),
+        click.option(
+            "--reading",
+            "readings",
+            multiple=True,
+            metavar="ID=CHOICE",
+            shell_complete=completion.readings,
+            help="Another choice of a reading.",
+        ),
+        click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE)."),
+        click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS)."),
+    ]
+
+
+def selecting_for_rehearsal(function: Callable) -> Callable:
+    """Give a command the selection options, whose scale is the rehearsal unless another is named."""
+    return selecting(function, scale="rehearsal")
 
 
 def selecting_everything(function: Callable) -> Callable:
@@ -94,7 +104,7 @@ def selecting_everything(function: Callable) -> Callable:
     return selecting(function, by_default_all=True)
 
 
-def selecting(function: Callable, *, by_default_all: bool = False) -> Callable:
+def selecting(function: Callable, *, by_default_all: bool = False, scale: str = "full") -> Callable:
     """Give a command the selection options; it is called with a ``Selection`` first."""
 
     @functools.wraps(function)
@@ -120,7 +130,7 @@ def selecting(function: Callable, *, by_default_all: bool = False) -> Callable:
         )
         return function(chosen, **others)
 
-    for option in reversed(_OPTIONS):
+    for option in reversed(_options(scale)):
         wrapped = option(wrapped)
     return wrapped
 

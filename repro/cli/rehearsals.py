@@ -1,0 +1,119 @@
+"""A rehearsal on the terminal: what each stage took, and what it will take at full."""
+
+from repro.cli.printing import say, table
+from repro.running.cost.extrapolation import Rehearsed
+from repro.running.description import work_of
+from repro.running.rehearsal import Rehearsal
+from repro.stage_table import STAGES
+
+GB, MB = 1e9, 1e6
+HEAD = ["stage", "rehearsed", "seconds", "peak GB", "GPU GB", "disk MB", "a second"]
+HEAD += ["at full", "hours", "peak GB", "disk GB"]
+
+
+def show_rehearsal(rehearsal: Rehearsal) -> None:
+    """A line a node, of stages without a model a line for all nodes, then what it comes to."""
+    scale = "Rehearsed, and extrapolated to full by what each stage's cost grows with"
+    table(scale, HEAD, [_line(group) for group in _groups(rehearsal.nodes)], right=range(2, len(HEAD)))
+    say(_sum(rehearsal))
+    for each in rehearsal.nodes:
+        if None in (each.whole_seconds, each.whole_peak_bytes, each.whole_disk_bytes):
+            counted = "too little was done" if each.share else "nobody counted what it grows with"
+            say(f"not extrapolated, as {counted}: {work_of(each.node)}")
+    reasons: dict[str, list[str]] = {}
+    for node, reason in rehearsal.left_out:
+        reasons.setdefault(reason, []).append(work_of(node))
+    for reason, nodes in reasons.items():
+        say(f"not rehearsed: {', '.join(nodes)}: {reason}")
+
+
+def as_plain(rehearsal: Rehearsal) -> dict:
+    """The same as plain values, bytes and seconds as they are."""
+    largest = rehearsal.largest
+    return {
+        "hours": rehearsal.hours,
+        "disk_bytes": rehearsal.disk_bytes,
+        "peak_bytes": largest and largest.whole_peak_bytes,
+        "nodes": [_plain(each) for each in rehearsal.nodes],
+        "not_rehearsed": [
+            {"stage": node.stage, "fingerprint": node.fingerprint, "what": work_of(node), "why": why}
+            for node, why in rehearsal.left_out
+        ],
+    }
+
+
+def _plain(each: Rehearsed) -> dict:
+    share = each.share and {"of": each.share.of, "done": each.share.done, "whole": each.share.whole}
+    return {
+        "stage": each.node.stage,
+        "fingerprint": each.node.fingerprint,
+        "rehearsal": each.rehearsal.fingerprint,
+        "what": work_of(each.node),
+        "share": share,
+        "seconds": each.seconds,
+        "a_second": each.rate,
+        "peak_bytes": each.peak_bytes,
+        "gpu_bytes": each.gpu_bytes,
+        "disk_bytes": each.disk_bytes,
+        "whole_hours": None if each.whole_seconds is None else each.whole_seconds / 3600,
+        "whole_peak_bytes": each.whole_peak_bytes,
+        "whole_disk_bytes": each.whole_disk_bytes,
+        "at_most": each.at_most,
+    }
+
+
+def _groups(nodes: list[Rehearsed]) -> list[list[Rehearsed]]:
+    groups: dict[str, list[Rehearsed]] = {}
+    for each in nodes:
+        heavy = STAGES[each.node.stage].heavy
+        groups.setdefault(each.node.fingerprint if heavy else each.node.stage, []).append(each)
+    return list(groups.values())
+
+
+def _line(group: list[Rehearsed]) -> list[str]:
+    first = group[0]
+    name = work_of(first.node) if len(group) == 1 else f"{first.node.stage}, {len(group)} nodes"
+    share, rate = (first.share, first.rate) if len(group) == 1 else (None, None)
+    return [
+        name,
+        f"{share.done:,.0f} {share.of}" if share else "",
+        f"{sum(each.seconds for each in group):,.1f}",
+        _largest([each.peak_bytes for each in group]),
+        _largest([each.gpu_bytes for each in group]),
+        f"{sum(each.disk_bytes for each in group) / MB:,.1f}",
+        "" if rate is None else f"{rate:,.3g}" if rate < 100 else f"{rate:,.0f}",
+        f"{share.whole:,.0f}" if share else "",
+        _hours(group),
+        _largest([each.whole_peak_bytes for each in group]),
+        _added([each.whole_disk_bytes for each in group]),
+    ]
+
+
+def _hours(group: list[Rehearsed]) -> str:
+    known = [each.whole_seconds for each in group]
+    if None in known:
+        return "?"
+    at_most = any(each.at_most for each in group)
+    return f"{'≤ ' if at_most else ''}{sum(known) / 3600:,.2f}"
+
+
+def _largest(sizes: list[float | None]) -> str:
+    known = [size for size in sizes if size is not None]
+    return f"{max(known) / GB:,.1f}" if known else ""
+
+
+def _added(sizes: list[float | None]) -> str:
+    return "?" if None in sizes else f"{sum(sizes) / GB:,.1f}"
+
+
+def _sum(rehearsal: Rehearsal) -> str:
+    largest, count = rehearsal.largest, len(rehearsal.nodes)
+    if largest is None:
+        return "nothing was rehearsed"
+    seconds = sum(each.seconds for each in rehearsal.nodes)
+    memory = f"at most {(largest.whole_peak_bytes or 0) / GB:,.1f} GB of memory ({largest.node.stage})"
+    whole = f"{rehearsal.hours:,.1f} hours one stage after another on this machine"
+    return (
+        f"{count} stages took {seconds:,.0f} s; all of it, extrapolated: {whole}, "
+        f"{rehearsal.disk_bytes / GB:,.1f} GB of artefacts, {memory}"
+    )

@@ -1,0 +1,154 @@
+"""How much a node works on: as it is planned, or as its stored artefact and those that it read tell."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from repro.datasets.catalog import catalog
+from repro.graph import Node, walk
+from repro.running.cost import shapes
+from repro.running.cost.work import trained_steps
+from repro.store import Store
+
+Number = float | None  # None where nobody counted
+ENCODINGS = ("encode", "encode_views")
+BATCHES = {"pretrain": "texts_per_batch", "finetune": "queries_per_batch"}
+PIECES = {"official_negatives": "triples", "listed_negatives": "negatives"}
+
+
+class Counts(Protocol):
+    """What amounts are made of."""
+
+    def documents(self, node: Node) -> Number:
+        """Documents of the collection that a node reads."""
+
+    def words(self, node: Node) -> Number:
+        """Words of these documents."""
+
+    def queries(self, node: Node) -> Number:
+        """Queries of a set of queries, judgements or training examples."""
+
+    def rows(self, node: Node) -> Number:
+        """Rows that are read of a file of negatives."""
+
+    def trained(self, node: Node) -> Number:
+        """Examples that a training goes through in all its steps."""
+
+
+class Planned:
+    """Counts of a plan, from the catalogue and the nodes' parameters."""
+
+    def documents(self, node: Node) -> Number:
+        return shapes.texts(node)
+
+    def words(self, node: Node) -> Number:
+        return shapes.text_words(node)
+
+    def queries(self, node: Node) -> Number:
+        return shapes.queries(node)
+
+    def rows(self, node: Node) -> Number:
+        entry, piece = catalog()[node.params["dataset"]], PIECES[node.stage]
+        about = catalog().get(entry.queries_of or "")
+        return node.params.get("first") or entry.counts.get(piece) or (about and about.counts.get("queries"))
+
+    def trained(self, node: Node) -> Number:
+        steps = trained_steps(node)
+        return steps and steps * node.params[BATCHES[node.stage]]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Counts of what was done, from the records of artefacts."""
+
+    store: Store
+
+    def documents(self, node: Node) -> Number:
+        return self._fact(_source("corpus", node), "documents")
+
+    def words(self, node: Node) -> Number:
+        corpus = _source("corpus", node)
+        return corpus and size_of(corpus, self.store) / shapes.CHARACTERS
+
+    def queries(self, node: Node) -> Number:
+        return self._fact(node, "queries") or self._fact(_source("queries", node), "queries")
+
+    def rows(self, node: Node) -> Number:
+        return self._fact(node, "rows") or node.params.get("first")
+
+    def trained(self, node: Node) -> Number:
+        steps, examples = self._fact(node, "steps"), self._fact(node, "examples")
+        if not steps or not examples:
+            return None
+        batch = node.params[BATCHES[node.stage]]
+        epochs, rest = divmod(steps, math.ceil(examples / batch))  # an epoch's last batch may be smaller
+        return epochs * examples + min(rest * batch, examples)
+
+    def _fact(self, node: Node | None, name: str) -> Number:
+        return self.store.record(node)["facts"].get(name) if node is not None else None
+
+
+def size_of(node: Node, store: Store) -> int:
+    """Bytes of a stored artefact."""
+    return sum(file["size"] for file in store.record(node)["files"].values())
+
+
+def amount(name: str, node: Node, counts: Counts) -> Number:
+    """How many of what ``growth.yaml`` calls by this name a node works on."""
+    return AMOUNTS[name](node, counts)
+
+
+def _pairs(node: Node, counts: Counts) -> Number:
+    each = node.params["depth"] if node.stage == "rerank" else (node.params["per_query"] or 0) + 1
+    return _product(counts.queries(_asked(node)), each)
+
+
+def _lines(node: Node, counts: Counts) -> Number:
+    """Lines of the run that is evaluated, as far as its depth is known."""
+    run = node.inputs["run"]
+    return _product(counts.queries(_asked(node)), run.params.get("keep") or run.params.get("depth"))
+
+
+def _texts(node: Node, counts: Counts) -> Number:
+    source = node.inputs["texts"]
+    return counts.queries(source) if node.params["kind"] == "queries" else counts.documents(source)
+
+
+AMOUNTS: dict[str, Callable[[Node, Counts], Number]] = {
+    "documents": lambda node, counts: counts.documents(_read(node)),
+    "words": lambda node, counts: counts.words(_read(node)),
+    "queries": lambda node, counts: counts.queries(_asked(node)),
+    "triples": lambda node, counts: counts.rows(node),
+    "listed": lambda node, counts: counts.rows(node),
+    "texts": _texts,
+    "examples": lambda node, counts: counts.trained(node),
+    "products": lambda node, counts: _product(counts.documents(_read(node)), counts.queries(_asked(node))),
+    "pairs": _pairs,
+    "lines": _lines,
+}
+
+
+def _product(*factors: Number) -> Number:
+    return None if None in factors else math.prod(factors)
+
+
+def _read(node: Node) -> Node:
+    """The input whose documents a node works through."""
+    named = (node.inputs.get(name) for name in ("passages", "corpus", "index", "tokens", "texts"))
+    value = next((value for value in named if isinstance(value, Node)), node)
+    return value.inputs["texts"] if value.stage in ENCODINGS else value
+
+
+def _asked(node: Node) -> Node:
+    """The input that says which queries a node is about."""
+    for name in ("training_set", "training_sets", "queries", "qrels"):
+        if name in node.inputs:
+            value = node.inputs[name]
+            first = value[0] if isinstance(value, tuple) else value
+            return first.inputs["texts"] if first.stage in ENCODINGS else first
+    return node
+
+
+def _source(stage: str, node: Node) -> Node | None:
+    return next((each for each in walk([node]) if each.stage == stage), None)

@@ -1,0 +1,119 @@
+"""What was measured in rehearsals on this machine, kept beside the artefacts, for plans of full scale."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from repro.errors import UsageError
+from repro.graph import Node, canonical
+from repro.machine.system import hardware
+from repro.running.cost.amounts import Planned, amount
+from repro.running.cost.extrapolation import Rehearsed
+from repro.store import Store, make_writable, translated
+from repro.store.disk import created
+
+# parameters that say which of several alike it is, not how much work it is
+ALIKE = ("seed", "sample", "source", "identity", "revision")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The time of nodes of one kind.
+
+    Attributes:
+        once: seconds whatever the amount.
+        each: seconds of one more of the amount.
+        of: the amount that time grows with; empty where it does not.
+    """
+
+    once: float
+    each: float = 0.0
+    of: str = ""
+
+    def hours(self, node: Node) -> float | None:
+        """Hours of a node of this kind; None where nobody counted the amount."""
+        if not self.of:
+            return self.once / 3600
+        count = amount(self.of, node, Planned())
+        return None if count is None else (self.once + self.each * count) / 3600
+
+
+@dataclass(frozen=True)
+class Rehearsals:
+    """Times by kind of node, as ``kind_of`` tells them apart."""
+
+    by_kind: dict[str, Measured]
+
+    def hours(self, node: Node) -> float | None:
+        """Hours of a node; None where none of its kind was rehearsed here."""
+        measured = self.by_kind.get(kind_of(node))
+        return measured and measured.hours(node)
+
+
+def kind_of(node: Node) -> str:
+    """A digest of the stage and its parameters, without those that tell alike nodes apart."""
+    params = {name: value for name, value in node.params.items() if name not in ALIKE}
+    model = node.inputs.get("model")
+    about = [node.stage, params, model.params.get("name", "") if isinstance(model, Node) else ""]
+    return hashlib.sha256(canonical(about).encode()).hexdigest()[:16]
+
+
+def keep(nodes: Iterable[Rehearsed], store: Store) -> Path:
+    """Add what was measured to the store's file; returns its path. Raises StoreError where it cannot be."""
+    make_writable(store.root)
+    path, kept = _file(store), _read(store)
+    own = kept.setdefault(_machine(), {})
+    own |= {kind_of(each.node): asdict(_measured(each)) for each in nodes if each.whole_seconds is not None}
+    with translated(store.root):
+        scratch = path.with_suffix(".new")
+        with created(scratch) as file:
+            file.write(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+        scratch.replace(path)
+    return path
+
+
+def rehearsals(store: Store) -> Rehearsals:
+    """What was measured on a machine like this one. Raises UsageError where the file cannot be read."""
+    own = _read(store).get(_machine(), {})
+    try:
+        return Rehearsals({kind: Measured(**measured) for kind, measured in own.items()})
+    except TypeError as error:
+        raise _unreadable(store, error) from None
+
+
+def _measured(each: Rehearsed) -> Measured:
+    if each.share is None or each.whole_seconds is None:
+        return Measured(each.seconds)
+    if each.share.whole == each.share.done:
+        return Measured(0.0, each.seconds / each.share.done, each.share.of)
+    slope = (each.whole_seconds - each.seconds) / (each.share.whole - each.share.done)
+    return Measured(each.seconds - slope * each.share.done, slope, each.share.of)
+
+
+def _machine() -> str:
+    """A digest of the hardware that decides times."""
+    told = {name: value for name, value in hardware().items() if name in ("cpu", "cores", "gpu")}
+    return hashlib.sha256(canonical(told).encode()).hexdigest()[:16]
+
+
+def _file(store: Store) -> Path:
+    return store.root / "rehearsals.json"
+
+
+def _read(store: Store) -> dict:
+    path = _file(store)
+    if not path.exists():
+        return {}
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(kept, dict) or not all(isinstance(own, dict) for own in kept.values()):
+            raise ValueError("no object of objects")
+    except (OSError, ValueError) as error:
+        raise _unreadable(store, error) from None
+    return kept
+
+
+def _unreadable(store: Store, error: Exception) -> UsageError:
+    return UsageError(f"{_file(store)} cannot be read ({error}); remove it, `repro rehearse` writes it anew")

@@ -1,0 +1,104 @@
+"""A rehearsal: every stage of a plan in a process of its own, and what the whole will cost by that."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from repro.errors import BlockedError, StageError, UsageError
+from repro.graph import Node
+from repro.machine.system import cores
+from repro.progress import Progress
+from repro.running.cost.extrapolation import Rehearsed, pairs, rehearsed
+from repro.running.description import places
+from repro.running.engines.child import Child, stop
+from repro.running.engines.inline import ensure
+from repro.running.plan import Plan
+from repro.running.requirements import Obstacle
+from repro.running.runner import Outcome
+from repro.store import Store
+
+LOOK = 0.05  # seconds between looks at the process
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What came of a rehearsal.
+
+    Attributes:
+        nodes: those of full scale whose rehearsal is stored, inputs first.
+        left_out: those that could not be rehearsed, each with the reason.
+    """
+
+    plan: Plan
+    nodes: list[Rehearsed]
+    left_out: list[tuple[Node, str]]
+    outcome: Outcome = field(default_factory=Outcome)
+
+    @property
+    def hours(self) -> float:
+        """Hours of all nodes one after another, as far as they can be told."""
+        return sum(node.whole_seconds or 0 for node in self.nodes) / 3600
+
+    @property
+    def disk_bytes(self) -> float:
+        """Bytes of all artefacts, as far as they can be told."""
+        return sum(node.whole_disk_bytes or 0 for node in self.nodes)
+
+    @property
+    def largest(self) -> Rehearsed | None:
+        """The node that will take most memory."""
+        return max(self.nodes, key=lambda node: node.whole_peak_bytes or 0, default=None)
+
+
+def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehearsal:
+    """Run what a store lacks of ``plan``, a rehearsal of the plan ``whole``, and extrapolate what it took.
+
+    A stage that fails or is blocked holds back only what is below it.
+
+    Raises:
+        UsageError: the plan's scale has other data or models than the papers'.
+        StoreError: as ``repro.running.runner.prepare``.
+    """
+    if not plan.scale.has_originals:
+        own = f"the scale {plan.scale.name} has data and a backbone of its own"
+        raise UsageError(f"{own}, from which nothing follows for full; name one that is like rehearsal")
+    told = {"machine": plan.machine, "places": places(plan)}
+    outcome = ensure(plan.ends, store, progress, run=run_apart, **told)
+    return extrapolated(whole, plan, store, outcome)
+
+
+def extrapolated(whole: Plan, plan: Plan, store: Store, outcome: Outcome) -> Rehearsal:
+    """The cost of the nodes of ``whole``, from those of its rehearsal that a store holds."""
+    nodes, left_out = [], []
+    for large, small in pairs(whole, plan).values():
+        if store.state(small) == "stored":
+            nodes.append(rehearsed(large, small, store))
+        else:
+            left_out.append((large, _why_not(small, outcome)))
+    return Rehearsal(whole, nodes, left_out, outcome)
+
+
+def _why_not(node: Node, outcome: Outcome) -> str:
+    if error := outcome.failed.get(node.fingerprint):
+        return str(error)
+    obstacles = outcome.blocked.get(node.fingerprint, [Obstacle("it was not run", "run it")])
+    return f"{obstacles[0].cause}; {obstacles[0].remedy}"
+
+
+def run_apart(node: Node, store: Store, progress: Progress) -> Path:
+    """Build the node in a process that ends with it, so that its memory is the stage's own.
+
+    Raises StageError or BlockedError as the stage would.
+    """
+    child = Child(node, store, threads=cores(), gpus=None)
+    try:
+        while not child.ended():
+            time.sleep(LOOK)
+    finally:
+        stop([child] if child.process.poll() is None else [])
+    result = child.result()
+    if isinstance(result, Obstacle):
+        raise BlockedError(result.cause, result.remedy)
+    if result is not None:
+        raise StageError(result)
+    return store.path(node)
