@@ -47,14 +47,14 @@ def _take_scale(name: str, ctx: click.Context, param: click.Parameter, file: str
     if file is None:
         return
     described = ctx.with_resource(with_scale_of(Path(file).expanduser()))
-    ctx.meta[OF_FILE] = described.name
+    ctx.meta[OF_FILE] = described.name, file
     if not any(option.name == name and option.multiple for option in ctx.command.params):
         ctx.default_map = {**(ctx.default_map or {}), name: described.name}
 
 
 def _check_alone(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    described = ctx.meta.get(OF_FILE)
-    if described and value != described:
+    described, _ = ctx.meta.get(OF_FILE, (value, None))
+    if value != described:
         raise UsageError(f"--scale-file describes the scale {described}; leave --scale out")
     return value
 
@@ -159,6 +159,13 @@ def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | N
     if (size := bytes_of(text)) is None:
         raise UsageError(f"--max-disk is {text!r}, which is no size; write it like 900GB or 1.5TB")
     return size
+
+
+def scale_words(ctx: click.Context) -> tuple[str, str]:
+    """The option of a command line that says its scale."""
+    if OF_FILE in ctx.meta:
+        return "--scale-file", ctx.meta[OF_FILE][1]
+    return "--scale", ctx.params["scale_name"]
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:

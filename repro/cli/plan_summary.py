@@ -37,6 +37,8 @@ def show_summary(
         for line in _disk(cost, root, discard, max_disk):
             say(line)
         print(_work(cost))
+        for line in _rehearsed(cost):
+            say(line)
     for line in [*_uncounted(cost), *_obstacles(plan, rows), *_modified(plan, rows)]:
         say(line)
 
@@ -84,6 +86,15 @@ def _work(cost: Estimate) -> str:
         hint = "for hours, `repro calibrate` measures this machine, or name a GPU with --gpu"
         return f"{work}, {cores}; {hint}"
     return f"{work}, {cost.hours(cost.nodes):,.1f} {rates.unit} hours ({rates.basis}), {cores}"
+
+
+def _rehearsed(cost: Estimate) -> list[str]:
+    """A line on what was measured here, if anything was."""
+    nodes = [node for node in cost.nodes if cost.rehearsed(node) is not None]
+    if not nodes:
+        return []
+    counted = f"{len(nodes)} of {len(cost.nodes)} nodes"
+    return [f"measured in rehearsal on this machine: {counted}, {cost.hours(nodes):,.1f} hours of these"]
 
 
 def _uncounted(cost: Estimate) -> list[str]:

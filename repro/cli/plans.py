@@ -8,6 +8,7 @@ from repro.cli.plan_summary import GB, show_summary
 from repro.cli.printing import emit_json, say, table
 from repro.graph import Node
 from repro.running.cost.estimate import Estimate, estimate
+from repro.running.cost.rehearsals import Rehearsals
 from repro.running.description import describe
 from repro.running.discarding import discarded_stages
 from repro.stage_table import STAGES
@@ -25,6 +26,7 @@ def show_plan(
     by: str | None = None,
     discard: Sequence[str] = (),
     max_disk: int | None = None,
+    rehearsals: Rehearsals | None = None,
 ) -> int:
     """Print a plan that has looked at a store; exit status 4 when something is blocked.
 
@@ -33,8 +35,9 @@ def show_plan(
         root: of the store.
         by: count by ``stage``, ``table`` or ``row`` instead of listing the nodes.
         discard, max_disk: as a run would have them.
+        rehearsals: what was measured on this machine, if that is meant.
     """
-    cost = estimate(plan, rates)
+    cost = estimate(plan, rates, rehearsals)
     needed = {node.fingerprint for node in cost.nodes}
     rows = [_row(plan, cost, node, needed=node.fingerprint in needed) for node in plan.nodes]
     if as_json:
@@ -65,7 +68,8 @@ def _row(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
         "needed": needed,
         "params": dict(node.params),
         "blocked": [{"cause": o.cause, "remedy": o.remedy} for o in obstacles],
-        "hours": cost.throughput and cost.throughput.hours(work),
+        "hours": cost.hours_of(node),
+        "hours_rehearsed": cost.rehearsed(node) is not None,
         "core_seconds": work.core_seconds,
         "bytes": work.stored,
         "bytes_beside": work.beside,
@@ -99,7 +103,7 @@ def _by_place(cost: Estimate, by: str, discard: Sequence[str]) -> None:
     """What each table or row takes by itself; what they share is in each."""
     lines, stages = [], discarded_stages(discard)
     for place, part in cost.plan.parts(by).items():
-        alone = estimate(part, cost.throughput)
+        alone = estimate(part, cost.throughput, cost.rehearsals)
         blocked = sum(bool(part.obstacles(node)) for node in alone.nodes)
         level = alone.fullest(stages)
         peak = f"{level.during / GB:,.1f}" if level else ""

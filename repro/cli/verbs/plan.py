@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from repro.cli.options import discarding, selecting, selecting_words
+from repro.cli.options import discarding, scale_words, selecting, selecting_words
 from repro.errors import UsageError
 from repro.store import make_writable
 
@@ -34,11 +34,13 @@ def command(
 ):
     """Show what a run would do, and what that takes: a summary, then which stages are stored or missing.
 
-    Downloads, the disk at its fullest, and hours by simple formulas over what `repro calibrate` measured
-    here, or an assumed throughput of a named GPU, beside what the papers say of their own cost; what stands
-    in the way, and which cells no verdict will be given on.
+    Downloads, the disk at its fullest, and hours: as `repro rehearse` measured stages like these here, else
+    by simple formulas over what `repro calibrate` measured, or an assumed throughput of a named GPU, beside
+    what the papers say of their own cost; what stands in the way, and which cells no verdict will be given
+    on.
     """
     from repro.cli.plans import show_plan
+    from repro.running.cost.rehearsals import rehearsals
     from repro.running.cost.throughput import throughput
 
     if (summary or by) and as_json:
@@ -54,7 +56,10 @@ def command(
     rates = throughput(store, gpu)
     plan.look(store)
     by = "stage" if summary else by
-    return show_plan(plan, rates, as_json, root=store.root, by=by, discard=discard, max_disk=max_disk)
+    how = {"by": by, "discard": discard, "max_disk": max_disk}
+    return show_plan(
+        plan, rates, as_json, root=store.root, **how, rehearsals=None if gpu else rehearsals(store)
+    )
 
 
 def _write_workflow(plan, store, image: str | None, volume: str | None, site: str | None, shards: int) -> int:
@@ -67,7 +72,7 @@ def _write_workflow(plan, store, image: str | None, volume: str | None, site: st
     plan.machine.leave()
     plan.look(store)
     given = click.get_current_context()
-    words = [*selecting_words(given), "--scale", plan.scale.name]
+    words = [*selecting_words(given), *scale_words(given)]
     words += ["--seeds", given.params["seeds"]] if given.params["seeds"] else []
     stated = {"image": image, "volume": volume, "site": read_site(site), "shards": shards}
     print(workflow(plan, words, **stated), end="")

@@ -10,6 +10,7 @@ from repro.datasets.offers import archives
 from repro.errors import UsageError
 from repro.graph import Node, walk
 from repro.running.cost.peak import Level, fullest, levels
+from repro.running.cost.rehearsals import Rehearsals
 from repro.running.cost.throughput import Throughput
 from repro.running.cost.work import Work, work
 from repro.running.discarding import Consumers, readers_first
@@ -24,20 +25,35 @@ class Estimate:
 
     Attributes:
         works: fingerprint -> work, of the nodes to run.
-        throughput: None without a measured or named device; then there are no hours.
+        throughput: None without a measured or named device; then hours are those of rehearsals alone.
+        rehearsals: what was measured of stages like these on this machine; None where another is meant.
     """
 
     plan: Plan
     nodes: list[Node]
     works: Mapping[str, Work]
     throughput: Throughput | None
+    rehearsals: Rehearsals | None = None
 
     def hours(self, nodes: Iterable[Node]) -> float | None:
-        """Estimated hours to run ``nodes``, without those of unknown work; None without a throughput."""
-        if self.throughput is None:
-            return None
-        works = [self.works[n.fingerprint] for n in nodes if n.fingerprint in self.works]
-        return sum(self.throughput.hours(work) or 0 for work in works)
+        """Hours to run ``nodes``, without those of unknown work; None where nothing tells of any.
+
+        A node that was rehearsed takes as long as that says, with what it does without a model; others, by
+        the operations of their models.
+        """
+        each = [self.hours_of(n) for n in nodes if n.fingerprint in self.works]
+        return None if self.throughput is None and not any(each) else sum(hours or 0 for hours in each)
+
+    def hours_of(self, node: Node) -> float | None:
+        """Hours of one node; None where they cannot be told."""
+        rehearsed = self.rehearsed(node)
+        if rehearsed is not None or self.throughput is None:
+            return rehearsed
+        return self.throughput.hours(self.work_of(node))
+
+    def rehearsed(self, node: Node) -> float | None:
+        """Hours of a node by the rehearsal of its kind; None without one."""
+        return self.rehearsals.hours(node) if self.rehearsals else None
 
     @cached_property
     def operations(self) -> float:
@@ -55,8 +71,9 @@ class Estimate:
         return sum(w.stored or 0 for w in self.works.values())
 
     def core_hours(self, nodes: Iterable[Node]) -> float:
-        """Hours of one core for what no model does in ``nodes``, as far as it is known."""
-        works = [self.works[n.fingerprint] for n in nodes if n.fingerprint in self.works]
+        """Hours of one core for what no model does in ``nodes``, as far as known and not in ``hours``."""
+        others = [n for n in nodes if self.rehearsed(n) is None]
+        works = [self.works[n.fingerprint] for n in others if n.fingerprint in self.works]
         return sum(work.core_seconds or 0 for work in works) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[Level]:
@@ -112,10 +129,10 @@ class Estimate:
         return [n for n in self.nodes if n.fingerprint in self.plan.machine.obstacles]
 
 
-def estimate(plan: Plan, throughput: Throughput | None) -> Estimate:
+def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals | None = None) -> Estimate:
     """The cost of what a plan, once it has looked at a store, has to run."""
     nodes = plan.needed()
-    return Estimate(plan, nodes, {node.fingerprint: work(node) for node in nodes}, throughput)
+    return Estimate(plan, nodes, {node.fingerprint: work(node) for node in nodes}, throughput, rehearsals)
 
 
 def keep_within(

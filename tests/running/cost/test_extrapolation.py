@@ -1,0 +1,172 @@
+"""The cost of the whole follows from a rehearsal by what each stage's cost grows with."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from repro.errors import UsageError
+from repro.graph import Node, walk
+from repro.machine import system
+from repro.running.cost import rehearsals as kept
+from repro.running.cost.amounts import AMOUNTS, Planned, Stored, amount
+from repro.running.cost.extrapolation import KIB, growth, pairs, rehearsed
+from repro.running.scale import scale
+from repro.stage_table import STAGES
+from repro.store import Store
+
+PASSAGES, QUERIES = 8_841_823, 6980  # of the catalogue
+MODEL = Node("backbone", {"name": "bert-base-uncased", "revision": "main"})
+CORPUS = Node("corpus", {"dataset": "msmarco-passage"})
+TOPICS = Node("queries", {"dataset": "msmarco-passage/dev/small"})
+TEXTS = {"length": 144, "precision": "fp32"}
+ENCODED = [
+    Node("encode", {**TEXTS, "kind": kind}, {"model": MODEL, "texts": texts})
+    for kind, texts in (("passages", CORPUS), ("queries", TOPICS))
+]
+SEARCHED = Node("search", {"depth": 1000}, dict(zip(("passages", "queries"), ENCODED, strict=True)))
+TOKENS = Node("tokenize", {"length": 144, "policy": "truncate"}, {"corpus": CORPUS, "model": MODEL})
+TRAINED = Node(
+    "pretrain",
+    {
+        "objective": {"name": "o", "version": 1, "path": "repro.nn.mlm:MaskedLanguageModel"},
+        "options": {},
+        "texts_per_batch": 2048,
+        "max_steps": 80000,
+        "epochs": None,
+        "learning_rate": 1e-4,
+        "length": 144,
+        "seed": 1,
+    },
+    {"model": MODEL, "tokens": TOKENS},
+)
+FACTS = {
+    "corpus": {"documents": 20000},
+    "queries": {"queries": 500},
+    "encode": {"texts": 20000},
+    "pretrain": {"steps": 10, "examples": 20000},
+}
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def done(store):
+    """``done(node, **facts)``: the rehearsal of a node, stored with what below it with such facts."""
+
+    def call(node, size=1000, **facts):
+        small = scale("rehearsal").rewriter()(node)
+        for each in walk([small]):
+            told = {"seconds": 2.0, "peak_memory_kib": 1000, **FACTS.get(each.stage, {})}
+
+            def work(folder, of=each, told=told):
+                (folder / "data").write_bytes(b"x" * (size if of is small else 1))
+                return told | (facts if of is small else {})
+
+            store.build(each, work, waiting=lambda: None)
+        return rehearsed(node, small, store)
+
+    return call
+
+
+def test_every_rule_is_of_a_stage_and_of_known_amounts():
+    assert growth().keys() <= STAGES.keys()
+    named = {name for rule in growth().values() for name in (rule.time, rule.disk, *rule.memory) if name}
+    assert named <= AMOUNTS.keys()
+    for stage, spec in STAGES.items():
+        assert stage in growth() or not spec.heavy, f"a heavy stage without a rule: {stage}"
+
+
+def test_what_a_stage_does_once_is_counted_once_and_its_pace_for_all_texts(done):
+    told = done(ENCODED[0], seconds=30.0, tasks={"encoding": {"done": 20000, "seconds": 21, "pace": 0.001}})
+    assert (told.share.of, told.share.done, told.share.whole) == ("texts", 20000, PASSAGES)
+    assert told.whole_seconds == pytest.approx(10 + PASSAGES * 0.001) and not told.at_most
+    assert told.rate == pytest.approx(1000)
+    assert told.whole_disk_bytes == pytest.approx(1000 * PASSAGES / 20000)
+    assert told.peak_bytes == told.whole_peak_bytes == 1000 * KIB
+
+
+def test_a_training_goes_by_the_examples_of_its_steps_though_a_batch_may_be_smaller(done):
+    told = done(TRAINED, seconds=25.0, tasks={"training": {"done": 10, "seconds": 20, "pace": 2.0}})
+    assert told.share.done == 20000  # 9 batches of 2,048 and one of 1,568
+    assert told.share.whole == 80000 * 2048
+    assert told.whole_seconds == pytest.approx(25 + 20 * (80000 * 2048 / 20000 - 1))
+    assert told.whole_disk_bytes == 1000
+
+
+def test_memory_grows_by_the_bytes_that_the_rules_say(done):
+    told = done(CORPUS, seconds=3.0, tasks={"reading": {"done": 20000, "seconds": 1, "pace": 1e-5}})
+    each = growth()["corpus"].memory["documents"]
+    assert told.whole_peak_bytes == pytest.approx(1000 * KIB + each * (PASSAGES - 20000))
+
+
+def test_seconds_that_cannot_be_told_apart_are_repeated_and_said_to_be_at_most_so_many(done):
+    scored = Node("evaluate", {}, {"run": SEARCHED, "qrels": TOPICS, "queries": TOPICS})
+    told = done(scored, seconds=0.5)
+    assert told.at_most and told.whole_seconds == pytest.approx(0.5 * QUERIES / 500)
+
+
+def test_a_task_without_a_pace_is_repeated_as_a_whole(done):
+    told = done(SEARCHED, seconds=0.5, tasks={"searching": {"done": 20000, "seconds": 0.2}})
+    assert told.share.times == pytest.approx(PASSAGES * QUERIES / (20000 * 500))
+    assert told.at_most and told.whole_seconds == pytest.approx(0.5 + 0.2 * (told.share.times - 1))
+
+
+def test_nothing_follows_where_too_little_was_done(done):
+    many = replace(TOPICS, params={"dataset": "msmarco-passage/train/judged"})
+    asked = Node("encode", ENCODED[1].params, {"model": MODEL, "texts": many})
+    whole = Node("search", SEARCHED.params, {"passages": ENCODED[0], "queries": asked})
+    told = done(whole, seconds=0.5)
+    assert told.share.times > 10_000 and told.whole_seconds is None
+
+
+def test_a_collection_that_nobody_counted_goes_by_its_words(done):
+    articles = Node("corpus", {"dataset": "wikipedia"})
+    told = done(articles, size=600_000, seconds=2.0, tasks={"r": {"done": 20000, "seconds": 1, "pace": 5e-5}})
+    assert (told.share.of, told.share.done) == ("words", 100_000)
+    assert told.whole_disk_bytes == pytest.approx(600_000 * told.share.times)
+
+
+def test_nodes_of_two_plans_meet_by_their_inputs():
+    small = scale("rehearsal").rewriter()(SEARCHED)
+
+    class Ends:
+        def __init__(self, node):
+            self.ends = [node]
+
+    met = pairs(Ends(SEARCHED), Ends(small))
+    assert {large.fingerprint for large, _ in met.values()} == {n.fingerprint for n in walk([SEARCHED])}
+    assert all(large.stage == other.stage for large, other in met.values())
+
+
+def test_stored_and_planned_amounts_have_the_same_names_and_agree_on_the_whole(done, store):
+    done(SEARCHED)
+    small = scale("rehearsal").rewriter()(SEARCHED)
+    assert amount("products", small, Planned()) == amount("products", small, Stored(store)) == 20000 * 500
+
+
+def test_measurements_are_kept_by_kind_and_machine_and_tell_the_hours_of_other_nodes(
+    done, store, monkeypatch
+):
+    told = done(ENCODED[0], seconds=30.0, tasks={"encoding": {"done": 20000, "seconds": 21, "pace": 0.001}})
+    kept.keep([told], store)
+    known = kept.rehearsals(store)
+    assert known.hours(ENCODED[0]) == pytest.approx((10 + PASSAGES * 0.001) / 3600)
+    fewer = Node(
+        "encode", ENCODED[0].params, {**ENCODED[0].inputs, "texts": Node("corpus", {"dataset": "beir/fiqa"})}
+    )
+    assert known.hours(fewer) == pytest.approx((10 + 57_638 * 0.001) / 3600)
+    longer = Node("encode", {**ENCODED[0].params, "length": 512}, ENCODED[0].inputs)
+    assert known.hours(longer) is None and known.hours(TRAINED) is None
+    monkeypatch.setattr(kept, "hardware", lambda: {**system.hardware(), "cores": 999})
+    assert kept.rehearsals(store).by_kind == {}
+
+
+def test_a_broken_file_of_measurements_is_a_sentence(store):
+    store.root.mkdir(parents=True)
+    (store.root / "rehearsals.json").write_text(json.dumps([1]))
+    with pytest.raises(UsageError, match=r"rehearsals\.json cannot be read .* remove it"):
+        kept.rehearsals(store)
