@@ -27,11 +27,10 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     (negatives kept; all of them where there are fewer), seed, and first (rows to read) where not all are. The
     inputs ``queries`` and ``corpus`` are given where they are first rows, by which triples are named.
 
-    With the input ``qrels``, positives are all
-    that are judged relevant, and the negatives stay as sampled; without, positives are those of the triples,
-    and a negative that another row calls relevant is removed. A query without a positive or a negative is
-    left out. In memory is what ``TripleSamples`` says, with the judgements; an interrupted attempt goes on
-    behind its last chunk of triples or group of queries.
+    With the input ``qrels``, positives are all that are judged relevant, and the negatives stay as sampled;
+    without, positives are those of the triples, and a negative that another row calls relevant is removed. A
+    query without a positive or a negative is left out. In memory is what ``TripleSamples`` says, with the
+    judgements; an interrupted attempt goes on behind its last chunk of triples or group of queries.
 
     Returns the numbers of queries and negatives and the digest of what was written. Raises DataError when
     the source is malformed, not the collection of the papers, no longer the one that was planned with, or

@@ -75,7 +75,9 @@ class Stored:
         return self._fact(node, "queries") or self._fact(_source("queries", node), "queries")
 
     def rows(self, node: Node) -> Number:
-        return self._fact(node, "rows") or node.params.get("first")
+        tasks = self.store.record(node)["facts"].get("tasks", {}).items()
+        read = max((task["done"] for name, task in tasks if name.startswith("reading ")), default=0)
+        return read or node.params.get("first")
 
     def trained(self, node: Node) -> Number:
         steps, examples = self._fact(node, "steps"), self._fact(node, "examples")
