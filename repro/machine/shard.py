@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from repro.errors import UsageError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,11 @@ def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
     """
     first = (_here.number - 1) * ranks + rank
     return range(0, count, block)[first :: _here.count * ranks]
+
+
+def own(items: Sequence[T]) -> Sequence[T]:
+    """Those of a stage's blocks that are this shard's."""
+    return items[_here.number - 1 :: _here.count]
 
 
 def share(count: int, block: int, *, ranks: int = 1) -> int:

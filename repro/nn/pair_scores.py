@@ -1,6 +1,5 @@
 """Scores of many pairs of query and passage by a cross-encoder, in blocks that survive an interruption."""
 
-import shutil
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ import numpy as np
 import torch
 
 from repro.errors import StageError
+from repro.machine.shard import blocks
 from repro.nn.background import in_background
 from repro.nn.checkpoint import check_length, load_tokenizer
 from repro.nn.cross_encoder import load_cross_encoder, pair_tokens
@@ -146,10 +146,10 @@ def scored(
 
     Pairs are read and made tokens in the background while the model scores those before. Every finished
     block lies in ``scratch`` under a name with its checksum, so that an interrupted attempt does not score
-    it again; the caller removes the folder once the result is written.
+    it again. A shard scores its own blocks; what it gives for the pairs of others means nothing.
     """
-    scratch.mkdir(exist_ok=True)
-    scores = np.empty(len(pairs), dtype=np.float32)
+    scratch.mkdir(parents=True, exist_ok=True)
+    scores = np.zeros(len(pairs), dtype=np.float32)
     with in_background(_pieces(pairs, scorer, scratch), ahead=AHEAD) as pieces:
         for piece in pieces:
             block = scores[piece.first : piece.first + piece.size]
@@ -165,7 +165,7 @@ def scored(
 
 def _pieces(pairs: PairTexts, scorer: PairScorer, scratch: Path) -> Iterator[_Piece]:
     """The pieces of all blocks in turn; of a block that the attempt before left there is one."""
-    for first in range(0, len(pairs), BLOCK):
+    for first in blocks(len(pairs), BLOCK):
         size = min(BLOCK, len(pairs) - first)
         if (scores := _kept(scratch, first, size)) is not None:
             yield _Piece(first, size, list(range(size)), [], scores, last=True)
@@ -177,14 +177,9 @@ def _pieces(pairs: PairTexts, scorer: PairScorer, scratch: Path) -> Iterator[_Pi
 
 
 def _keep(scratch: Path, first: int, scores: np.ndarray) -> None:
-    partial = scratch / "partial.npy"
+    partial = scratch / f"{first}.partial.npy"  # of another shard there may be one
     np.save(partial, scores)
     partial.rename(scratch / f"{first}-{zlib.crc32(scores.tobytes())}.npy")
-
-
-def forget(scratch: Path) -> None:
-    """Remove the blocks of ``scored``."""
-    shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _kept(scratch: Path, first: int, size: int) -> np.ndarray | None:

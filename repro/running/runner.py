@@ -31,7 +31,7 @@ class Options:
         site: what stages ask of Slurm.
         discard: kinds of artefacts that go when nothing of the plan reads them any more.
         max_disk: bytes that the store may have; None for as many as its file system.
-        shards: jobs of Slurm that share the blocks of one encoding of passages.
+        shards: jobs of Slurm that share the blocks of one stage, an encoding or a search say.
         nodes: machines of a training in Slurm; None for what the site file says.
 
     Raises UsageError when a number of jobs, shards or nodes is below 1, or for a kind that there is not.

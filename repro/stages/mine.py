@@ -13,6 +13,7 @@ from repro.datasets.row_blocks import RowBlocks
 from repro.errors import DataError, UsageError
 from repro.evaluation.qrels import read_qrels, relevant_documents
 from repro.evaluation.rankings import parts, rankings, scattered
+from repro.machine.shard import own, shard
 from repro.progress import Progress
 from repro.store.disk import BLOCKS
 
@@ -34,8 +35,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from the input ``corpus``, and shuffled again; a query whose ranking gives fewer gets more random ones.
 
     Rows are written as they come, in blocks of the queries that begin in the same 64 MiB of the run, by which
-    an interrupted attempt goes on. In memory are the judgements, about 1 kB a judged query, and the rows of
-    one batch: less than 1 GB for half a million queries, however many negatives each of them has.
+    an interrupted attempt goes on, and of which shards take some each. In memory are the judgements, about
+    1 kB a judged query, and the rows of one batch: less than 1 GB for half a million queries, however many
+    negatives each of them has.
 
     Raises:
         UsageError: random passages are asked for without a corpus.
@@ -48,7 +50,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if facts is None:
         with progress.task("mining", total=len(positives)) as advance:
             facts = _fill(blocks, params, inputs, positives, ids, advance)
-    blocks.join(out / "arrow")
+    if shard().whole:
+        blocks.join(out / "arrow")
     return facts
 
 
@@ -57,7 +60,7 @@ def _fill(blocks: RowBlocks, params: dict, inputs: dict[str, Path], positives, i
     run = inputs["run"] / "run.trec"
     firsts = parts(run, BLOCK)
     counts, seen = Counter(), set()
-    for first in firsts:
+    for first in own(firsts):
         if (facts := blocks.kept(first)) is None:
             facts = {"queries_of_run": [], **dict.fromkeys(COUNTS, 0)}
             part = rankings(run, first, first + BLOCK)
@@ -69,6 +72,8 @@ def _fill(blocks: RowBlocks, params: dict, inputs: dict[str, Path], positives, i
         seen.update(queries)
         counts.update(facts)
         advance(facts["queries"])
+    if not shard().whole:
+        return {}
     if not counts["queries"]:
         raise DataError(f"{inputs['run']}: no query of the run has a positive in {inputs['qrels']}")
     missing = sum(map(bool, positives.values())) - counts["queries"]

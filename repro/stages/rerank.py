@@ -9,7 +9,9 @@ from repro.datasets.lookup import document_rows, query_texts
 from repro.errors import DataError
 from repro.evaluation.rankings import rankings
 from repro.evaluation.run_writer import write_run
+from repro.machine.shard import shard
 from repro.progress import Progress
+from repro.store.disk import BLOCKS
 
 Ranking = tuple[str, list[str], list[float]]
 
@@ -20,7 +22,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     The run's passages from ``depth`` + 1 to ``keep`` follow below in their order, each one point under the
     one before; with ``keep`` up to ``depth`` there are none. Query and passage are read together, cut to
     ``length`` tokens; title and text are joined by ``separator``. Scores are rounded to ``decimals`` unless
-    that is None. An interrupted attempt goes on behind its last finished block.
+    that is None. An interrupted attempt goes on behind its last finished block, and shards take some of the
+    blocks each.
 
     Raises:
         BlockedError: half precision without a GPU.
@@ -30,7 +33,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     import pyarrow as pa
 
-    from repro.nn.pair_scores import PairScorer, PairTexts, forget, scored
+    from repro.nn.pair_scores import PairScorer, PairTexts, scored
 
     source, depth = inputs["run"] / "run.trec", params["depth"]
     ranked = list(rankings(source))
@@ -44,10 +47,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     rows = document_rows(documents, inputs["corpus"], source=source)
     pairs = PairTexts(texts, inputs["corpus"], query=np.repeat(np.arange(len(texts)), sizes), row=rows)
     with progress.task("re-ranking", total=len(pairs)) as advance:
-        scores = scored(pairs, scorer, decimals=params["decimals"], scratch=out / "blocks", advance=advance)
+        scores = scored(pairs, scorer, decimals=params["decimals"], scratch=out / BLOCKS, advance=advance)
+    if not shard().whole:
+        return {}
     scores = np.split(scores, np.cumsum(sizes)[:-1])
     facts = write_run(out, _reordered(ranked, scores, depth=depth, keep=params["keep"]), tag="rerank")
-    forget(out / "blocks")
     return facts | {"pairs": len(pairs), **scorer.halved.facts()}
 
 

@@ -7,7 +7,9 @@ import numpy as np
 from repro.datasets.arrow import read_rows, write_rows
 from repro.datasets.lookup import SCORED_EXAMPLES, Lists, document_rows, list_offsets, query_texts
 from repro.errors import DataError
+from repro.machine.shard import shard
 from repro.progress import Progress
+from repro.store.disk import BLOCKS
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -16,7 +18,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     All positives of a query and its first ``per_query`` negatives are scored, the other negatives left out.
     Query and passage are read together, cut to ``length`` tokens; title and text are joined by
     ``separator``. Scores are rounded to ``decimals``, or kept as they are where that is None. Scores that the
-    training set has already are replaced. An interrupted attempt goes on behind its last finished block.
+    training set has already are replaced. An interrupted attempt goes on behind its last finished block, and
+    shards take some of the blocks each.
 
     Raises:
         BlockedError: half precision without a GPU.
@@ -26,7 +29,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     import pyarrow.compute as pc
 
-    from repro.nn.pair_scores import PairScorer, forget, scored
+    from repro.nn.pair_scores import PairScorer, scored
 
     rows = read_rows(inputs["training_set"])
     if len(rows) == 0:
@@ -42,8 +45,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         lists = lists if depth is None else pc.list_slice(lists, 0, depth)
         pairs = _pairs(lists, queries, inputs)
         with progress.task(f"scoring {side}", total=len(pairs)) as advance:
-            logits = scored(pairs, scorer, decimals=params["decimals"], scratch=out / side, advance=advance)
+            how = {"decimals": params["decimals"], "scratch": out / BLOCKS / side}
+            logits = scored(pairs, scorer, advance=advance, **how)
         scores[side] = Lists(logits, list_offsets(lists))
+    if not shard().whole:
+        return {}
 
     def examples():
         for place, row in enumerate(rows.select_columns(["query", "positives", "negatives"])):
@@ -52,8 +58,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
             yield row | {f"{side.removesuffix('s')}_scores": list(row_scores[side]) for side in row_scores}
 
     write_rows(examples(), SCORED_EXAMPLES, out / "arrow")
-    for side in scores:
-        forget(out / side)
     counts = {side: len(lists.values) for side, lists in scores.items()}
     return {"queries": len(rows), **counts, **scorer.halved.facts()}
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from repro.errors import DataError, StageError, UsageError
 from repro.evaluation.run_writer import write_run
+from repro.machine.shard import shard
 from repro.progress import Progress
 from repro.stages.vectors.final_scores import among_all, cut, error_bounds, may_lack, rescored
 from repro.stages.vectors.pairs import Pairs
@@ -31,7 +32,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     together: ten searches for a hundred queries take six times as long as one for a thousand. Only when
     these and their rankings alone would take more than half of the memory do they come in smaller blocks,
     each of which reads all vectors again. What was found for 65,536 is kept with its digest in ``blocks/``
-    until the store seals the run, so that an interrupted attempt goes on behind it.
+    until the store seals the run, so that an interrupted attempt goes on behind it; shards take some each.
 
     faiss only finds candidates, 100 beyond the depth. They are read once more, scored in a fixed way (see
     ``final_scores``), and cut and ordered by that, so that the run has the same bytes on a GPU and a CPU, on
@@ -58,6 +59,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
             return Pairs.joined(list(_ranked(passages, documents, found, depth)))
 
         resumed = blocks.fill(search, advance)
+    if not shard().whole:
+        return {}
     facts = write_run(out, blocks.ranked(topics, documents), tag="dense")
     return facts | ({"resumed_at": resumed} if resumed else {})
 

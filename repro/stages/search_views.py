@@ -7,6 +7,7 @@ import numpy as np
 
 from repro.errors import DataError, UsageError, check_known
 from repro.evaluation.run_writer import write_run
+from repro.machine.shard import shard
 from repro.progress import Progress
 from repro.stages.vectors.run_blocks import RunBlocks
 from repro.stages.vectors.search_memory import search_memory
@@ -33,7 +34,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     Queries come in blocks of 32,768, each of which reads all passages once, and once more for their second
     scoring. A finished block is kept with its digest in ``blocks/`` until the store seals the run, so that an
-    interrupted attempt goes on behind it.
+    interrupted attempt goes on behind it; shards take some each.
 
     Within ``search_memory``, and on a GPU within what is free there, lie the rankings of a block of queries,
     40 bytes a rank; half of the rest is for queries and candidates, and half, but no more than 1 GiB, for a
@@ -60,6 +61,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     blocks = RunBlocks(out, len(queries), BLOCK)
     with progress.task("searching", total=len(queries)) as advance:
         resumed = blocks.fill(lambda first, end: search.block(first, end, advance), advance)
+    if not shard().whole:
+        return {}
     facts = write_run(out, blocks.ranked(queries.ids, passages.ids), tag="views")
     return facts | ({"resumed_at": resumed} if resumed else {})
 

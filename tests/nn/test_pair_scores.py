@@ -11,7 +11,7 @@ from repro.errors import StageError, UsageError
 from repro.nn import pair_scores
 from repro.nn.checkpoint import save_model
 from repro.nn.cross_encoder import load_cross_encoder
-from repro.nn.pair_scores import PairScorer, PairTexts, forget, scored
+from repro.nn.pair_scores import PairScorer, PairTexts, scored
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 HOW = {"length": 20, "separator": ": ", "precision": "fp32"}
@@ -96,9 +96,6 @@ def test_finished_blocks_are_not_scored_again_and_damaged_ones_are(tmp_path, mon
         texts, Scoring(score), decimals=None, scratch=tmp_path / "other", advance=advanced.append
     )
     assert (found == everything).all()
-    forget(tmp_path / "scratch")
-    forget(tmp_path / "scratch")
-    assert not (tmp_path / "scratch").exists()
 
 
 def test_pairs_are_made_tokens_while_the_model_is_at_those_before(tmp_path, monkeypatch):

@@ -61,7 +61,6 @@ def test_what_follows_loses_a_point_a_rank(inputs, tmp_path, progress):
 def test_nothing_follows_where_no_more_is_kept(inputs, tmp_path, progress, keep):
     found, facts = reranked(inputs, tmp_path, progress, keep=keep)
     assert {len(ranking) for ranking in found.values()} == {8, 2} and facts["lines"] == 42
-    assert not (tmp_path / "out/blocks").exists()
 
 
 def test_an_empty_run_or_an_unknown_document_is_a_data_error(inputs, tmp_path, progress):

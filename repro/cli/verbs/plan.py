@@ -27,7 +27,7 @@ from repro.store import make_writable
 @click.option("--image", metavar="IMAGE", help="The image of its containers, which has repro.")
 @click.option("--volume", metavar="CLAIM", help="The volume claim that all of them mount, at /work.")
 @click.option("--site", metavar="FILE", help="GPUs, cores and memory of its stages (REPRO_SITE).")
-@click.option("--shards", type=click.IntRange(1), default=1, help="Containers that share one encoding.")
+@click.option("--shards", type=click.IntRange(1), default=1, help="Containers that share a long stage.")
 @click.option("--remember", is_flag=True, help="Note the nodes in the store, for `repro stage` to build.")
 def command(
     selection, gpu, by, summary, discard, max_disk, as_json, to, image, volume, site, shards, remember

@@ -49,7 +49,7 @@ Examples:
 )
 @click.option("--site", metavar="FILE", help="What stages ask of Slurm (REPRO_SITE).")
 @click.option(
-    "--shards", type=int, metavar="N", help="Jobs that share one encoding of passages, of the engine slurm."
+    "--shards", type=int, metavar="N", help="Jobs that share the work of one long stage, of the engine slurm."
 )
 @click.option("--nodes", type=int, metavar="N", help="Machines of a training, of the engine slurm.")
 @click.option("--max-gpu-hours", "budget", type=float, metavar="H", help="Stop planning at this budget.")

@@ -9,19 +9,55 @@ from pathlib import Path
 from repro.errors import UsageError
 from repro.graph import Node
 from repro.machine.shard import Shard, only
+from repro.running.cost.shapes import queries, texts
 from repro.running.engines import torchrun
 from repro.running.engines.torchrun import Work
 from repro.store import Store, translated
 from repro.store.disk import BLOCKS, created
 
-# stages whose work is blocks of which each is made without the others
-DIVISIBLE = ("encode", "encode_views")
+RUN_LINES = (1 << 26) // 43  # in 64 MiB of a run, with ids of MS MARCO
+# stage whose work is blocks, of which each is made without the others -> texts, pairs or lines of a block
+DIVISIBLE = {
+    "encode": 20_000,
+    "encode_views": 10_000,
+    "search": 65_536,
+    "search_views": 32_768,
+    "mine": RUN_LINES,
+    "score_pairs": 20_000,
+    "rerank": 20_000,
+}
 
 
 def count_of(node: Node, wanted: int) -> int:
-    """The number of a node's shards where ``wanted`` are; queries are few, and encoded as a whole."""
-    small = node.params.get("kind") == "queries"
-    return wanted if node.stage in DIVISIBLE and not small else 1
+    """The number of shards of a node where ``wanted`` are: no more than it has blocks, as far as is known."""
+    if node.stage not in DIVISIBLE:
+        return 1
+    size = _size(node)
+    return wanted if size is None else min(wanted, max(1, -(-size // DIVISIBLE[node.stage])))
+
+
+def _size(node: Node) -> int | None:
+    """Texts that are encoded, queries searched for, pairs scored or lines read; None where nobody says."""
+    if node.params.get("kind") == "passages":
+        return texts(node)
+    many, below = 1, node
+    if node.stage in ("score_pairs", "rerank"):
+        many = node.params["per_query" if node.stage == "score_pairs" else "depth"]
+    if node.stage == "mine":
+        below = node.inputs["run"]
+        many = below.params.get("depth", 1)
+    count = _queries(below)
+    return None if count is None else count * many
+
+
+def _queries(node: Node) -> int | None:
+    """How many queries a node is about."""
+    while node.stage != "queries":
+        below = node.inputs.get("queries", node.inputs.get("texts"))
+        if below is None:
+            return None
+        node = below
+    return queries(node)
 
 
 def build(node: Node, store: Store, work: Work, part: Shard, *, waiting: Callable[[], None]) -> Path | None:

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from repro.running.engines.argo import workflow
+from repro.running.engines.shards import DIVISIBLE
 from repro.running.engines.site import Resources, Site
 from repro.running.engines.torchrun import SHARED
 from repro.store import Store
@@ -61,7 +62,8 @@ def _commands(task: dict, template: dict) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("shards", [1, 4])
-def test_each_node_is_a_task_after_its_inputs(make, store, shards):
+def test_each_node_is_a_task_after_its_inputs(make, store, monkeypatch, shards):
+    monkeypatch.setitem(DIVISIBLE, "encode", 10)
     plan = make(("hardneg.costa",))
     first, *commands = carried_out(written(plan, store, shards=shards))
     assert first == ["repro", "plan", "costa", "--table", "1", "--remember"]

@@ -16,10 +16,15 @@ from datasets import Dataset
 from repro.errors import StageError, UsageError
 from repro.graph import Node
 from repro.machine.shard import Shard
+from repro.manifest.cells import select
+from repro.nn import pair_scores
 from repro.progress import Progress
 from repro.running.engines import shards
 from repro.running.engines.inline import run_node
-from repro.stages import encode, encode_views
+from repro.running.plan import plan
+from repro.running.requirements import Machine
+from repro.running.scale import scale
+from repro.stages import encode, encode_views, mine
 from repro.store import RECORD, Store
 from repro.store.leftovers import leftovers
 from tests.tiny_models import save_tiny_model, tiny_text
@@ -231,6 +236,31 @@ def test_the_verb_fills_a_shard_and_says_whether_others_are_missing(new, monkeyp
     assert json.loads((store.path(ENCODE) / RECORD).read_text())["facts"]["texts"] == 40
 
 
-def test_encodings_of_passages_are_divided_and_nothing_else_is():
-    queries = Node("encode", TEXTS | {"kind": "queries"}, {"model": MODEL, "texts": CORPUS})
-    assert [shards.count_of(node, 8) for node in (ENCODE, VIEWS, queries, CORPUS)] == [8, 8, 1, 1]
+def test_no_stage_has_more_shards_than_blocks():
+    cells = select(("simlm",), tables=("2",), rows=("dense.simlm",), cells=())
+    counts: dict[str, set[int]] = {}
+    for node in plan(cells, scale=scale("full"), machine=Machine()).nodes:
+        kind = f"{node.stage} {node.params['kind']}" if node.stage == "encode" else node.stage
+        counts.setdefault(kind, set()).add(shards.count_of(node, 16))
+    divided = {kind: max(numbers) for kind, numbers in counts.items() if max(numbers) > 1}
+    assert divided == {
+        "encode passages": 16,
+        "encode queries": 16,
+        "search": 8,
+        "mine": 16,
+        "score_pairs": 16,
+    }
+    assert 1 in counts["search"], "6,980 queries are one block"
+    assert shards.count_of(ENCODE, 8) == 8, "nobody counted its texts"
+
+
+@pytest.mark.parametrize("stage", ["encode", "encode_views", "search", "search_views"])
+def test_blocks_are_as_large_as_their_stages_say(stage):
+    import importlib
+
+    assert shards.DIVISIBLE[stage] == importlib.import_module(f"repro.stages.{stage}").BLOCK
+
+
+def test_blocks_of_pairs_and_of_runs_are_as_large_as_their_stages_say():
+    assert pair_scores.BLOCK == shards.DIVISIBLE["score_pairs"] == shards.DIVISIBLE["rerank"]
+    assert shards.DIVISIBLE["mine"] == mine.BLOCK // 43

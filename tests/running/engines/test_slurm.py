@@ -253,6 +253,12 @@ def test_several_gpus_are_a_process_each_where_a_stage_shares_its_work(make, sto
     assert {"pretrain", "mine", "corpus"} <= set(stages.values())
 
 
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Encodings of the tiny scale have four blocks and more."""
+    monkeypatch.setitem(shards.DIVISIBLE, "encode", 100)
+
+
 def _encoding(plan):
     return next(n for n in plan.nodes if n.stage == "encode" and n.params["kind"] == "passages")
 
@@ -267,7 +273,9 @@ def _waits(cluster, id) -> set[str]:
     return {id for word in words for id in word.removeprefix("--dependency=afterok:").split(":")}
 
 
-def test_an_encoding_of_passages_is_an_array_of_shards_for_which_its_search_waits(make, store, cluster):
+def test_an_encoding_of_passages_is_an_array_of_shards_for_which_its_search_waits(
+    make, store, cluster, small_blocks
+):
     plan = make(("hardneg.costa",))
     done, node = _submit(plan, store, shards=3), _encoding(plan)
     id = done.submitted[node.fingerprint]
@@ -282,7 +290,7 @@ def test_an_encoding_of_passages_is_an_array_of_shards_for_which_its_search_wait
     assert [task.log.name.split(".")[-2] for task in job.tasks] == ["1", "2", "3"]
 
 
-def test_a_shard_that_failed_is_submitted_again_alone(make, store, cluster):
+def test_a_shard_that_failed_is_submitted_again_alone(make, store, cluster, small_blocks):
     plan = make(("hardneg.costa",))
     node = _encoding(plan)
     _finish(store, *(n for n in walk([node]) if n is not node))
@@ -303,7 +311,9 @@ def test_a_shard_that_failed_is_submitted_again_alone(make, store, cluster):
     assert {f"{id}_3", f"{id}_4", new} <= _waits(cluster, again.submitted[search.fingerprint])
 
 
-def test_where_all_shards_are_filled_and_nobody_put_them_together_one_does(make, store, cluster, monkeypatch):
+def test_where_all_shards_are_filled_and_nobody_put_them_together_one_does(
+    make, store, cluster, small_blocks, monkeypatch
+):
     plan = make(("hardneg.costa",))
     node = _encoding(plan)
     _finish(store, *(n for n in walk([node]) if n is not node))
