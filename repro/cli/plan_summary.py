@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from repro.cli.plan_notes import device_notes
 from repro.cli.printing import say
 from repro.machine.sizes import size_in_words
 from repro.running.cost.estimate import Estimate
@@ -37,7 +38,7 @@ def show_summary(
         for line in _disk(cost, root, discard, max_disk):
             say(line)
         print(_work(cost))
-        for line in _rehearsed(cost):
+        for line in [*_rehearsed(cost), *device_notes(cost)]:
             say(line)
     for line in [*_uncounted(cost), *_obstacles(plan, rows), *_modified(plan, rows)]:
         say(line)

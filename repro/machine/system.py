@@ -31,6 +31,12 @@ def gpu() -> list[str] | None:
     return names or None
 
 
+def gpu_memory() -> int | None:
+    """Bytes of the smallest GPU, where nvidia-smi tells them; None without."""
+    sizes = [re.search(r", (\d+) MiB$", name) for name in gpu() or ()]
+    return min((int(size[1]) * 2**20 for size in sizes if size), default=None)
+
+
 def _gpus_by_nvidia_smi() -> list[str]:
     program = shutil.which("nvidia-smi")
     if program is None:

@@ -28,7 +28,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     rows = read_rows(inputs["training_set"])
     chosen = places(len(rows), **params)
     scratch = out / "scratch.arrow"
-    rows.select(chosen).flatten_indices(cache_file_name=str(scratch)).save_to_disk(str(out / "arrow"))
+    with progress.task("writing the sample"):
+        rows.select(chosen).flatten_indices(cache_file_name=str(scratch)).save_to_disk(str(out / "arrow"))
     scratch.unlink(missing_ok=True)
     return {"queries": len(chosen), "of": len(rows)}
 

@@ -14,5 +14,6 @@ def run(params: dict, inputs: dict[str, list[Path]], out: Path, progress: Progre
     from datasets import concatenate_datasets
 
     parts = [read_rows(path) for path in inputs["training_sets"]]
-    concatenate_datasets(parts).save_to_disk(str(out / "arrow"))
+    with progress.task("joining training sets"):
+        concatenate_datasets(parts).save_to_disk(str(out / "arrow"))
     return {"rows": [len(part) for part in parts]}

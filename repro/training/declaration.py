@@ -19,11 +19,13 @@ class Declaration:
     Attributes:
         parameters: names, and whether one has to be given.
         token_lengths, vector_widths: of ``repro.training.objective.Scaled``.
+        own_parts: whether its losses may be means over parts of a size of its own (``InParts``).
     """
 
     parameters: dict[str, bool]
     token_lengths: tuple[str, ...]
     vector_widths: tuple[str, ...]
+    own_parts: bool = False
 
 
 @functools.cache
@@ -34,8 +36,9 @@ def declaration(path: str) -> Declaration:
         UsageError: there is no such class.
     """
     module, _, name = path.partition(":")
-    parameters, constants = {}, {}
+    parameters, constants, methods = {}, {}, set()
     for definition in reversed(list(_lineage(module, name))):
+        methods |= {s.name for s in definition.body if isinstance(s, ast.FunctionDef)}
         for statement in definition.body:
             if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
                 parameters = _keywords(statement.args)
@@ -45,7 +48,7 @@ def declaration(path: str) -> Declaration:
         key: tuple(ast.literal_eval(constants[key])) if key in constants else ()
         for key in ("token_lengths", "vector_widths")
     }
-    return Declaration(parameters, **shrunk)
+    return Declaration(parameters, **shrunk, own_parts="part_size" in methods)
 
 
 def check_options(node: Node) -> None:

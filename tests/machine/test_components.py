@@ -13,7 +13,7 @@ def a_full_machine(monkeypatch, tmp_path):
     monkeypatch.setattr(system, "gpu", lambda: ["NVIDIA H200, 143771 MiB"])
     monkeypatch.setattr(system, "memory", lambda: 128 * system.GIB)
     monkeypatch.setattr(system, "disk_free", lambda path: 500 * system.GIB)
-    monkeypatch.setattr(versions, "version", lambda name: None if name == "faiss-gpu" else "1.0")
+    monkeypatch.setattr(versions, "version", lambda name: None if name == "faiss-cpu" else "1.0")
     monkeypatch.setattr(versions, "torch_cuda", lambda: "12.6")
 
 
@@ -41,6 +41,17 @@ def test_every_part_that_is_not_ok_has_a_remedy(tmp_path, monkeypatch):
     shown = components.survey(tmp_path / "store", None)
     assert all(bool(component.remedy) == (component.state != "ok") for component in shown)
     assert [component.name for component in shown if component.state == "note"] == ["gpu", "disk", "data"]
+
+
+def test_a_faiss_that_leaves_the_gpu_idle_is_noted_with_what_that_costs(tmp_path, monkeypatch):
+    monkeypatch.setattr(versions, "version", lambda name: None if name == "faiss-gpu" else "1.0")
+    monkeypatch.setattr(system, "cores", lambda: 16)
+    [note] = [one for one in components.survey(tmp_path, tmp_path) if one.name == "faiss"]
+    assert note.state == "note" and "repro-bench[gpu]" in note.remedy
+    # 2 x 502,939 x 8,841,823 x 768 = 6.8e15 operations, of 16 cores 0.8e12 a second: 2.4 hours
+    assert "16 cores" in note.detail and "about 2.4 hours each" in note.detail
+    monkeypatch.setattr(system, "gpu", lambda: None)
+    assert "faiss" not in {one.name for one in components.survey(tmp_path, tmp_path)}
 
 
 def test_java_says_which_and_where(tmp_path):

@@ -22,7 +22,8 @@ def calibrate(seconds: float = SECONDS) -> dict:
     Returns:
         ``device``, ``name`` (of the device), ``precision``, ``model`` (sizes), ``training`` and ``encoding``
         (each ``tokens_per_second`` and ``flops_per_second``, by the formulas of ``repro.running.cost.work``),
-        ``matrix_product_flops_per_second``, hardware, versions and the time.
+        ``matrix_product_flops_per_second``, that of float32 on the device (``single_precision_…``) and on the
+        cores (``cores_…``), hardware, versions and the time.
     """
     import torch
 
@@ -32,8 +33,6 @@ def calibrate(seconds: float = SECONDS) -> dict:
     machine = hardware()
     name = torch.cuda.get_device_name() if device == "cuda" else f"{machine['cpu']}, {machine['cores']} cores"
     train, encode = _steps(device, precision, sizes)
-    side = MATRIX[device]
-    left, right = (torch.randn(side, side, device=device, dtype=precision) for _ in range(2))
     tokens, each = BATCH[device] * LENGTH[device], forward(sizes, LENGTH[device])
     return {
         "device": device,
@@ -42,11 +41,22 @@ def calibrate(seconds: float = SECONDS) -> dict:
         "model": {"layers": sizes.layers, "hidden_size": sizes.hidden, "length": LENGTH[device]},
         "training": _rates(_timed(train, device, seconds), tokens, 3 * each),
         "encoding": _rates(_timed(encode, device, seconds), tokens, each),
-        "matrix_product_flops_per_second": 2 * side**3 / _timed(lambda: left @ right, device, seconds),
+        "matrix_product_flops_per_second": _product(device, precision, seconds),
+        "single_precision_flops_per_second": _product(device, torch.float32, seconds),
+        "cores_flops_per_second": _product("cpu", torch.float32, seconds),
         "hardware": machine,
         "software": software(),
         "recorded": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def _product(device: str, precision, seconds: float) -> float:
+    """Operations a second of a matrix product; of float32 those of a search, too."""
+    import torch
+
+    side = MATRIX[device]
+    left, right = (torch.randn(side, side, device=device, dtype=precision) for _ in range(2))
+    return 2 * side**3 / _timed(lambda: left @ right, device, seconds)
 
 
 def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], Callable[[], object]]:

@@ -5,12 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.errors import UsageError, unknown
+from repro.machine import search
+from repro.machine.system import gpu_memory
 from repro.running.cost.work import Work
 from repro.store import Store
 
 # Peak of dense half-precision matrix products with float32 sums, FLOP/s, from the vendor's data sheets.
 PEAKS = {"v100": 125e12, "t4": 65e12, "a100": 312e12, "l4": 121e12, "l40s": 362e12}
 PEAKS |= {"h100": 989e12, "h200": 989e12}
+# Peak of float32 without tensor cores, as faiss multiplies, and bytes of memory, from the same sheets.
+SINGLE = {"v100": 15.7e12, "t4": 8.1e12, "a100": 19.5e12, "l4": 30.3e12, "l40s": 91.6e12}
+SINGLE |= {"h100": 67e12, "h200": 67e12}
+MEMORY = {"v100": 32e9, "t4": 16e9, "a100": 80e9, "l4": 24e9, "l40s": 48e9, "h100": 80e9, "h200": 141e9}
 ASSUMED = 0.35  # share of the peak that BERT-base reaches: a guess; `repro calibrate` measures
 
 
@@ -21,18 +27,26 @@ class Throughput:
     Attributes:
         unit: "GPU" or "CPU": whose hours these are.
         basis: where the numbers are from, for people.
+        search: of faiss, on the GPU or on the cores that it takes; None where it is that of inference.
+        view_search: of torch in single precision; None likewise.
+        memory: bytes of the GPU; None where nobody knows.
     """
 
     unit: str
     training: float
     inference: float
     basis: str
+    search: float | None = None
+    view_search: float | None = None
+    memory: float | None = None
 
     def hours(self, work: Work) -> float | None:
         """Hours of one node's work; None when its work is not known."""
         if not work.is_known:
             return None
-        return (work.training / self.training + work.inference / self.inference) / 3600
+        seconds = work.training / self.training + work.inference / self.inference
+        seconds += work.search / (self.search or self.inference)
+        return (seconds + work.view_search / (self.view_search or self.inference)) / 3600
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
@@ -54,7 +68,9 @@ def assumed(gpu: str) -> Throughput:
         raise unknown("GPU", gpu, PEAKS, hint="`repro calibrate` measures the one at hand")
     rate = PEAKS[name] * ASSUMED
     basis = f"{name}, assumed {ASSUMED:.0%} of {PEAKS[name] / 1e12:.0f} TFLOP/s"
-    return Throughput("GPU", rate, rate, basis)
+    single = SINGLE[name] * ASSUMED
+    by_faiss = search.assumed_rate() if search.leaves_gpu_idle() else single
+    return Throughput("GPU", rate, rate, basis, by_faiss, single, MEMORY[name])
 
 
 def calibration_file(store: Store) -> Path:
@@ -67,10 +83,19 @@ def _calibrated(path: Path) -> Throughput:
         kept = json.loads(path.read_text(encoding="utf-8"))
         training, inference = (float(kept[kind]["flops_per_second"]) for kind in ("training", "encoding"))
         unit = "GPU" if kept["device"] == "cuda" else "CPU"
+        searching = _searching(kept)
         device, day = str(kept["name"]), str(kept["recorded"])[:10]
         if not (training > 0 and inference > 0):
             raise ValueError("a throughput is not positive")
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise UsageError(f"{path} cannot be read ({error}); `repro calibrate` writes it anew") from None
     rates = f"{training / 1e12:.3g} TFLOP/s training, {inference / 1e12:.3g} encoding"
-    return Throughput(unit, training, inference, f"{device}, calibrated {day}: {rates}")
+    basis = f"{device}, calibrated {day}: {rates}"
+    return Throughput(unit, training, inference, basis, *searching, gpu_memory())
+
+
+def _searching(kept: dict) -> tuple[float | None, float | None]:
+    """The measured rates of faiss, on the device that it takes, and of torch; None where it is not known."""
+    names = ("single_precision_flops_per_second", "cores_flops_per_second")
+    single, cores = (float(kept[name]) if name in kept else None for name in names)
+    return (cores or search.assumed_rate()) if search.leaves_gpu_idle() else single, single

@@ -18,6 +18,7 @@ from repro.running.cost.shapes import Shape
 
 MASKED = 0.15  # BERT's rate
 NUMBER = 4  # bytes of a float32
+KINDS_OF_SEARCH = {"search": "search", "search_views": "view_search"}
 HALVED = 2  # of a float16
 
 
@@ -26,7 +27,8 @@ class Work:
     """Operations and bytes of a node; ``None`` where a count is missing that they depend on.
 
     Attributes:
-        training, inference: floating-point operations.
+        training, inference: floating-point operations of models.
+        search: of faiss over dense vectors; ``view_search`` those of torch over views.
         stored: bytes of the artefact.
         beside: further bytes on the disk while it is made, as far as they are known.
         core_seconds: of one core, where the work is no model's.
@@ -37,16 +39,18 @@ class Work:
     stored: float | None = 0.0
     beside: float = 0.0
     core_seconds: float | None = 0.0
+    search: float | None = 0.0
+    view_search: float | None = 0.0
 
     @property
     def operations(self) -> float:
         """Floating-point operations, as far as they could be counted."""
-        return (self.training or 0) + (self.inference or 0)
+        return sum(part or 0 for part in (self.training, self.inference, self.search, self.view_search))
 
     @property
     def is_known(self) -> bool:
         """Whether all operations could be counted."""
-        return self.training is not None and self.inference is not None
+        return None not in (self.training, self.inference, self.search, self.view_search)
 
 
 def forward(model: Shape, length: float) -> float:
@@ -148,14 +152,15 @@ def _scored(node: Node) -> Work:
 
 def _search(node: Node) -> Work:
     """Inner products of every query with every passage."""
-    parents = [node.inputs["passages"], node.inputs["queries"]]
+    parents, kind = [node.inputs["passages"], node.inputs["queries"]], KINDS_OF_SEARCH[node.stage]
     if any(parent.stage not in ("encode", "encode_views") for parent in parents):
-        return Work(0.0, None, None)  # how many vectors another stage makes is not known here
+        return Work(stored=None, **{kind: None})  # how many vectors another stage makes is not known here
     (passages, _), (queries, _) = map(_texts, parents)
     if passages is None or queries is None:
-        return Work(0.0, None, None)
+        return Work(stored=None, **{kind: None})
     products = 2 * passages * queries * shapes.shape(parents[0]).hidden
-    return Work(0.0, products, queries * min(node.params["depth"], passages) * LINE)
+    stored = queries * min(node.params["depth"], passages) * LINE
+    return Work(stored=stored, **{kind: products})
 
 
 def _model(node: Node) -> Work:

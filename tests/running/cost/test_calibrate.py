@@ -16,4 +16,5 @@ def test_rates_are_consistent_with_each_other():
     each = [kind["flops_per_second"] / kind["tokens_per_second"] for kind in (training, encoding)]
     assert each[0] == pytest.approx(3 * each[1])
     assert min(training["tokens_per_second"], encoding["tokens_per_second"]) > 0
-    assert found["matrix_product_flops_per_second"] > 0
+    products = ("matrix_product", "single_precision", "cores")
+    assert all(found[f"{product}_flops_per_second"] > 0 for product in products)

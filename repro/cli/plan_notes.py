@@ -1,0 +1,39 @@
+"""Lines of a plan on the device: steps that it takes in parts, searches that leave it idle."""
+
+from repro.machine import search, system
+from repro.running.cost.estimate import Estimate
+from repro.running.cost.micro_batches import in_parts
+
+GB = 1e9
+FEW = 4  # kinds of training that are named
+
+
+def device_notes(cost: Estimate) -> list[str]:
+    """Sentences on the GPU that hours are told of, else on the one at hand; none without."""
+    memory = cost.throughput.memory if cost.throughput else system.gpu_memory()
+    return [*(_parts(cost, memory) if memory else ()), *_searches(cost)]
+
+
+def _parts(cost: Estimate, memory: float) -> list[str]:
+    counts = in_parts(cost.nodes, memory)
+    if not counts:
+        return []
+    named = [f"{p.stage} {p.objective} {p.size:,} of {p.examples:,}" for p in list(counts)[:FEW]]
+    more = [f"{len(counts) - FEW} more kinds"] if len(counts) > FEW else []
+    what = f"{sum(counts.values())} trainings begin with a part of a step at a time"
+    return [
+        f"micro-batches: on {memory / GB:.0f} GB, {what} ({', '.join([*named, *more])}); what does not fit is"
+        " halved, and REPRO_MICRO_BATCH sets another size"
+    ]
+
+
+def _searches(cost: Estimate) -> list[str]:
+    found = [cost.works[node.fingerprint].search or 0 for node in cost.nodes if node.stage == "search"]
+    if not found or not search.leaves_gpu_idle():
+        return []
+    rate = (cost.throughput and cost.throughput.search) or search.assumed_rate()
+    every, longest = sum(found) / rate / 3600, max(found) / rate / 3600
+    return [
+        f"search: faiss has no GPU here, so that {len(found)} searches take {system.cores()} cores about"
+        f" {every:,.1f} hours, the longest {longest:,.1f}; {search.REMEDY}"
+    ]

@@ -1,0 +1,50 @@
+"""The trainings of a plan whose steps are made in parts, since a GPU does not hold the whole."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from repro.graph import Node
+from repro.running.cost.shapes import shape
+from repro.training.declaration import declaration
+from repro.training.memory import StepMemory, example_tokens, predicts_words
+
+
+@dataclass(frozen=True)
+class InParts:
+    """A training whose step begins in parts of ``size`` of its ``examples``."""
+
+    stage: str
+    objective: str
+    examples: int
+    size: int
+
+
+def in_parts(nodes: Iterable[Node], memory: float) -> dict[InParts, int]:
+    """How many trainings take a step in such parts on a GPU with so many bytes; not those with their own."""
+    counts: dict[InParts, int] = {}
+    for node in nodes:
+        if node.stage in ("pretrain", "finetune") and (part := _part(node, memory)):
+            counts[part] = counts.get(part, 0) + 1
+    return counts
+
+
+def _part(node: Node, memory: float) -> InParts | None:
+    objective, params = node.params["objective"], node.params
+    examples = params.get("texts_per_batch") or params["queries_per_batch"]
+    size = step_memory_of(node).micro_batch(examples, memory)
+    if size is None or declaration(objective["path"]).own_parts:
+        return None
+    return InParts(node.stage, objective["name"], examples, size)
+
+
+def step_memory_of(node: Node) -> StepMemory:
+    """What a step of a planned training takes, as ``repro.training.memory.step_memory`` says of a model."""
+    model = shape(node)
+    return StepMemory(
+        parameters=model.all_weights,
+        layers=model.layers,
+        hidden=model.hidden,
+        tokens=example_tokens(node.params),
+        vocabulary=model.vocabulary if predicts_words(node.params) else 0,
+        precision=node.params["precision"],
+    )

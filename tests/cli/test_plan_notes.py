@@ -1,0 +1,53 @@
+"""A plan tells which steps the GPU takes in parts, and which searches leave it idle."""
+
+import pytest
+
+from repro.cli.plan_notes import device_notes
+from repro.machine import system, versions
+from repro.manifest.cells import select
+from repro.running.cost.estimate import estimate
+from repro.running.cost.throughput import assumed
+from repro.running.plan import plan
+from repro.running.requirements import Machine
+from repro.running.scale import scale
+from repro.store import Store
+
+
+@pytest.fixture
+def notes(tmp_path, monkeypatch):
+    """The notes on a row at full, of a GPU, where there is one with this faiss."""
+
+    def told(paper, table, row, *, gpu=None, here=None, faiss="faiss-cpu"):
+        monkeypatch.setattr(system, "gpu", lambda: here)
+        monkeypatch.setattr(system, "cores", lambda: 16)
+        monkeypatch.setattr(versions, "version", lambda name: "1.15" if name == faiss else None)
+        cells = select((paper,), tables=(table,), rows=(row,), cells=())
+        planned = plan(cells, scale=scale("full"), machine=Machine())
+        planned.look(Store(tmp_path))
+        return device_notes(estimate(planned, gpu and assumed(gpu)))
+
+    return told
+
+
+def test_a_step_that_a_gpu_does_not_hold_is_told_with_its_parts(notes):
+    [line] = notes("cotmae_v2", "1", "cotmae_v2", gpu="h100")
+    assert line.startswith("micro-batches: on 80 GB, ") and " of 16,384" in line
+    assert "REPRO_MICRO_BATCH sets another size" in line
+    assert notes("costa", "1", "bm25", gpu="h100") == []
+
+
+def test_the_gpu_at_hand_is_the_one_that_is_told_of_where_none_is_named(notes):
+    here = ["NVIDIA H100 80GB HBM3, 81559 MiB"]
+    [line] = notes("cotmae_v2", "1", "cotmae_v2", here=here, faiss="faiss-gpu")
+    assert line.startswith("micro-batches: on 86 GB, ")
+    assert notes("cotmae_v2", "1", "cotmae_v2") == []
+
+
+def test_searches_that_leave_the_gpu_idle_are_told_with_their_hours(notes):
+    here = ["NVIDIA H100 80GB HBM3, 81559 MiB"]
+    [*_, line] = notes("simlm", "2", "dense.simlm", here=here)
+    assert line.startswith("search: faiss has no GPU here, so that ") and "the longest 2.4; " in line
+    assert "`pip install 'repro-bench[gpu]'`" in line
+    assert not any(
+        "faiss" in line for line in notes("simlm", "2", "dense.simlm", here=here, faiss="faiss-gpu")
+    )
