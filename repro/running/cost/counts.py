@@ -5,7 +5,7 @@ from collections.abc import Callable
 from repro.datasets.catalog import catalog
 from repro.graph import Node
 from repro.running.cost import shapes
-from repro.running.cost.facts import fact
+from repro.running.cost.facts import facts_of
 
 LINE = 47  # bytes of a line of a run, 43 as measured, and of its raw score
 NEGATIVE = 11  # bytes of a passage's id in a training set
@@ -14,26 +14,26 @@ PAIR = 19  # the same with its score
 
 def core_seconds(node: Node) -> float | None:
     """Seconds of one core that a node takes besides what a model does; None where a count is missing."""
-    known = fact(node)
-    return _product(_count(node), known.seconds) if known and known.seconds else 0.0
+    known = facts_of(node).items()
+    parts = [_product(_COUNTS[name](node), fact.seconds) for name, fact in known if fact.seconds]
+    return None if None in parts else sum(parts, 0.0)
 
 
 def bytes_beside(node: Node, stored: float | None) -> float:
     """Bytes on the disk besides the artefact's own while it is made, as far as they are known."""
-    known = fact(node)
-    return (known.copies - 1) * (stored or 0) + known.checkpoint * (_count(node) or 0) if known else 0.0
+    beside = 0.0
+    for name, fact in facts_of(node).items():
+        beside += (fact.copies - 1) * (stored or 0)
+        beside += fact.checkpoint * (_COUNTS[name](node) or 0) if fact.checkpoint else 0.0
+    return beside
 
 
 def light_bytes(node: Node) -> float | None:
     """Bytes of the artefact of a stage without a model; 0 for small ones, None where a count is missing."""
-    known = fact(node)
-    if known and known.bytes is not None:
-        return _product(_count(node), known.bytes)
+    for name, fact in facts_of(node).items():
+        if fact.bytes is not None:
+            return _product(_COUNTS[name](node), fact.bytes)
     return _BYTES.get(node.stage, lambda _: 0.0)(node)
-
-
-def _count(node: Node) -> float | None:
-    return _COUNTS[node.stage](node)
 
 
 def text_bytes(node: Node) -> float | None:
@@ -56,12 +56,6 @@ def _kept_bytes(node: Node) -> float | None:
 def _sum(node: Node) -> float | None:
     parts = [light_bytes(parent) for parent in node.parents()]
     return None if None in parts else sum(parts)
-
-
-def _texts(node: Node) -> float | None:
-    if node.params["kind"] == "queries":
-        return shapes.queries(node.inputs["texts"])
-    return shapes.texts(node.inputs["texts"])
 
 
 def _pairs_with_passages(node: Node) -> float | None:
@@ -93,12 +87,13 @@ def _product(one: float | None, other: float | None) -> float | None:
 _COUNTS: dict[str, Callable[[Node], float | None]] = {
     "corpus": text_bytes,
     "tokenize": text_bytes,
+    "tokenize-spans": text_bytes,
     "lucene_index": text_bytes,
     "bm25": _pairs_with_passages,
+    "bm25-hits": _ranked,
     "official_negatives": _triples,
     "mine": _negatives,
     "mine_answers": _ranked,
-    "encode_views": _texts,
     "pretrain": _weights,
     "finetune": _weights,
 }

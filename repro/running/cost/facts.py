@@ -34,7 +34,8 @@ def facts() -> dict[str, Fact]:
     return yaml_file.read(Path(__file__).with_name("facts.yaml"), dict[str, Fact])
 
 
-def fact(node: Node) -> Fact | None:
-    """The facts of a node's stage; None where its work is a model's alone, or too small to count."""
+def facts_of(node: Node) -> dict[str, Fact]:
+    """The facts of a node's stage by name; none where its work is a model's alone, or too small to count."""
     spans = node.stage == "tokenize" and node.params.get("policy") == "spans"
-    return facts().get("tokenize-spans" if spans else node.stage)
+    names = {"tokenize": ["tokenize-spans" if spans else "tokenize"], "bm25": ["bm25", "bm25-hits"]}
+    return {name: facts()[name] for name in names.get(node.stage, [node.stage]) if name in facts()}
