@@ -123,7 +123,11 @@ class FineTuning:
         return TwoStage(
             train=train,
             texts=cls_texts(corpus, train, query=query, passage=length, separator=separator),
-            representation=Dense(normalize=similarity == "cosine", precision=ask("encoding-precision")),
+            representation=Dense(
+                normalize=similarity == "cosine",
+                precision=ask("encoding-precision"),
+                numbers=ask("stored-vectors"),
+            ),
             objective=CONTRASTIVE,
             options=options | self.head,
             passages_per_query=ask("fine-tuning-batch")["passages"],

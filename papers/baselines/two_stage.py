@@ -27,14 +27,15 @@ class Representation(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Dense:
-    """One vector a text, compared by inner product; ``precision`` as ``recipe.encode`` takes it."""
+    """One vector a text, compared by inner product; the rest is as ``recipe.encode`` takes it."""
 
     normalize: bool
     precision: str | Mapping[str, str]
+    numbers: str
 
     def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
         """The ranking of the passages for each query."""
-        vectors = recipe.encode(model, texts, normalize=self.normalize, precision=self.precision)
+        vectors = recipe.encode(model, texts, **vars(self))
         return recipe.search(*vectors, depth=depth)
 
 

@@ -125,7 +125,7 @@ def _stages(documents: Node, lengths: dict[str, int]) -> TwoStage:
     return TwoStage(
         train=PASSAGES,
         texts=cls_texts(documents, PASSAGES, separator="[SEP]", **lengths),
-        representation=Dense(normalize=False, precision="fp16"),
+        representation=Dense(normalize=False, precision="fp16", numbers="float32"),
         objective=CONTRASTIVE,
         options={"temperature": 1.0, "similarity": "dot", "negatives": "in-batch", **NO_PROJECTOR},
         passages_per_query=4,

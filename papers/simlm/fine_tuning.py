@@ -61,7 +61,9 @@ def retrievers(
     return TwoStage(
         train=train,
         texts=cls_texts(documents, train, query=QUERY, passage=length, separator=separator),
-        representation=Dense(normalize=True, precision=ask("encoding-precision")),
+        representation=Dense(
+            normalize=True, precision=ask("encoding-precision"), numbers=ask("stored-vectors")
+        ),
         objective=_with_terms(CONTRASTIVE, ask("contrastive-terms")),
         options={
             "temperature": 0.02,

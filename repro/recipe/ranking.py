@@ -10,12 +10,17 @@ KINDS = ("passages", "queries")
 
 
 def encode(
-    model: Node, texts: Texts, *, normalize: bool, precision: str | Mapping[str, str]
+    model: Node, texts: Texts, *, normalize: bool, precision: str | Mapping[str, str], numbers: str
 ) -> tuple[Node, Node]:
-    """One vector a passage and one a query; ``precision`` is that of both, or says it of each kind."""
+    """One vector a passage and one a query; ``precision`` is that of both, or says it of each kind.
+
+    Vectors of passages are kept as ``numbers``, float32 or float16; those of queries are few, and float32.
+    """
     of_kind = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS, precision)
     pooling = {"pooling": texts.pooling, "normalize": normalize}
     params = {kind: {**pooling, "precision": of_kind[kind]} for kind in KINDS}
+    if numbers != "float32":
+        params["passages"]["numbers"] = numbers
     return _encoded("encode", model, texts, params)
 
 

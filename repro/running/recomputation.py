@@ -125,7 +125,7 @@ def _nodes(lineage: Lineage) -> Callable[[str], Node | None]:
 
 
 def _again(node: Node, store: Store) -> Again:
-    half = node.params.get("precision") in ("fp16", "bf16")
+    half = not {"fp16", "bf16", "float16"}.isdisjoint({node.params.get(n) for n in ("precision", "numbers")})
     tolerance = HALF_PRECISION if half else TOLERANCES.get(node.stage, 0.0)
     with tempfile.TemporaryDirectory(prefix="repro-verify-") as scratch:
         try:

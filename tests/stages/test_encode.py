@@ -20,7 +20,7 @@ from repro.nn.encoder import load_text_encoder
 from repro.nn.projector import Projector
 from repro.nn.text import passage_text, tokenised
 from repro.progress import Progress
-from repro.stages import encode, encode_views
+from repro.stages import encode, encode_views, search
 from repro.store import Store
 from tests.tiny_models import save_tiny_model, tiny_tokenizer
 
@@ -59,6 +59,36 @@ def test_vectors_are_those_of_encoding_one_text_after_another(model, corpus, tmp
     assert (tmp_path / "ids.txt").read_text().splitlines() == [f"d{number}" for number in range(40)]
     assert facts == {"texts": 40, "size": 32}
     assert sorted(path.name for path in tmp_path.glob("*.*")) == ["ids.txt", "vectors.npy"]
+
+
+def test_vectors_may_be_rounded_to_half_the_disk_and_are_searched_as_others(
+    model, corpus, queries, tmp_path, progress, monkeypatch
+):
+    folders = {name: tmp_path / name for name in ("float32", "float16", "queries", "run")}
+    for folder in folders.values():
+        folder.mkdir()
+    encode.run(params(kind="queries"), {"model": model, "texts": queries}, folders["queries"], progress)
+    for numbers in encode.NUMBERS:
+        encode.run(params(numbers=numbers), {"model": model, "texts": corpus}, folders[numbers], progress)
+    whole, half = (np.load(folders[numbers] / "vectors.npy") for numbers in encode.NUMBERS)
+    assert half.dtype == np.float16 and half.nbytes == whole.nbytes / 2
+    np.testing.assert_array_equal(half, whole.astype(np.float16))
+    inputs = {"passages": folders["float16"], "queries": folders["queries"]}
+    search.run({"depth": 5}, inputs, folders["run"], progress)
+    asked = np.load(folders["queries"] / "vectors.npy")
+    best = np.sort(asked.astype(np.float64) @ half.astype(np.float64).T)[:, ::-1][:, :5]
+    scores = [float(line.split()[4]) for line in (folders["run"] / "run.trec").read_text().splitlines()]
+    np.testing.assert_allclose(np.reshape(scores, best.shape), best, rtol=1e-6)
+    monkeypatch.setattr(encode, "_encoding", lambda *_: lambda batches: _beyond(batches))
+    with pytest.raises(StageError, match="is not finite"):
+        encode.run(params(numbers="float16"), {"model": model, "texts": corpus}, tmp_path, progress)
+    with pytest.raises(UsageError, match="there is no type of numbers 'int8'"):
+        encode.run(params(numbers="int8"), {"model": model, "texts": corpus}, tmp_path, progress)
+
+
+def _beyond(batches):
+    order = [place for places, _ in batches for place in places]
+    return lambda: (order, np.full((len(order), 32), 1e6, np.float32))
 
 
 def test_queries_are_encoded_from_their_own_file(model, queries, tmp_path, progress):

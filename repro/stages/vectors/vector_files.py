@@ -35,7 +35,10 @@ class VectorFile:
         return self.shape[0]
 
     def read(self, first: int, end: int, into: np.ndarray | None = None) -> np.ndarray:
-        """Rows ``first`` to ``end``, (end - first, H) float32, in the rows of ``into`` if it is given."""
+        """Rows ``first`` to ``end``, (end - first, H) float32, in the rows of ``into`` if it is given.
+
+        Numbers of another type, float16, are widened.
+        """
         into = np.empty((end - first, self.shape[1]), dtype=np.float32) if into is None else into
         np.copyto(into[: end - first], np.load(self.path, mmap_mode="r")[first:end], casting="same_kind")
         return into[: end - first]

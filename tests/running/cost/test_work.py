@@ -90,6 +90,8 @@ def test_encoding_and_search_count_every_text_once_and_every_pair():
     queries = Node("encode", {"kind": "queries", "length": 32}, {"model": BERT, "texts": QUERIES})
     assert work(passages).inference == pytest.approx(8841823 * 64 * forward(BASE, 64))
     assert work(passages).stored == 8841823 * 768 * 4  # the 27 GB of an index
+    halved = Node("encode", {**passages.params, "numbers": "float16"}, passages.inputs)
+    assert work(halved).stored == work(passages).stored / 2
     found = Node("search", {"depth": 1000}, {"passages": passages, "queries": queries})
     assert work(found).search == work(found).operations == 2 * 8841823 * 6980 * 768
 
@@ -130,3 +132,29 @@ def test_a_search_of_vectors_that_another_stage_makes_is_not_counted():
     vectors = Node("project", {})
     found = work(Node("search", {"depth": 10}, {"passages": vectors, "queries": vectors}))
     assert not found.is_known
+
+
+def test_what_no_model_does_has_seconds_of_a_core_and_bytes():
+    corpus = work(MARCO)
+    assert corpus.stored == 8841823 * 56 * 6 and corpus.beside == corpus.stored  # written twice
+    assert 60 < corpus.core_seconds < 300
+    index = Node("lucene_index", {"multifield": False}, {"corpus": MARCO})
+    assert 0.1 < work(index).stored / corpus.stored < 0.4 and work(index).core_seconds > 600
+    run = Node("bm25", {"depth": 1000}, {"index": index, "queries": QUERIES})
+    assert work(run).stored == 6980 * 1000 * 47 and 300 < work(run).core_seconds < 3600
+    qrels = Node("qrels", {"dataset": TRAINING.params["dataset"]})
+    mined = Node("mine", {"per_query": 200, "depth": 200}, {"run": run, "qrels": qrels})
+    assert work(mined).stored == 502939 * 200 * 11 and 120 < work(mined).core_seconds < 900
+    triples = Node("official_negatives", {"dataset": "msmarco-passage/train/triples-v2", "per_query": 30})
+    assert 3600 < work(triples).core_seconds < 4 * 3600
+    unknown = Node("tokenize", {"policy": "spans"}, {"corpus": Node("corpus", {"dataset": "made-up"})})
+    assert work(unknown).stored is None and work(unknown).core_seconds is None
+    tuned = work(_pretrain(_tokens("chunk", 512), max_steps=10))
+    assert tuned.beside == BASE.all_weights * 24  # two checkpoints with AdamW's moments
+
+
+def test_every_fact_has_a_count_and_a_source():
+    from repro.running.cost.counts import _COUNTS
+    from repro.running.cost.facts import facts
+
+    assert facts().keys() == _COUNTS.keys() and all(fact.source for fact in facts().values())
