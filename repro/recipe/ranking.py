@@ -10,7 +10,12 @@ KINDS = ("passages", "queries")
 
 
 def encode(
-    model: Node, texts: Texts, *, normalize: bool, precision: str | Mapping[str, str], numbers: str
+    model: Node,
+    texts: Texts,
+    *,
+    normalize: bool,
+    precision: str | Mapping[str, str],
+    numbers: str = "float32",
 ) -> tuple[Node, Node]:
     """One vector a passage and one a query; ``precision`` is that of both, or says it of each kind.
 

@@ -18,13 +18,16 @@ from repro.stages.vectors.vector_files import write_ids
 from repro.training.process_group import launched_together
 
 KINDS = ("passages", "queries")
+NUMBERS = ("float32", "float16")
 BLOCK = 20_000  # texts sorted by length together, and lost at most when interrupted
 Titled = tuple[str, str]
 Vectors = Callable[[], tuple[list[int], np.ndarray]]  # texts' places, (N,), and their vectors, (N, H)
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``vectors.npy``, (N, H) float32 in the order of ``ids.txt``, which is the source's.
+    """Write ``vectors.npy``, (N, H) in the order of ``ids.txt``, which is the source's.
+
+    They are float32 unless ``numbers`` says float16, to which each is rounded when all else is done.
 
     Texts are encoded in blocks, within a block by length, with about as many tokens in every batch. The
     digest of every finished block is noted in ``blocks/`` until the store seals the vectors, so that an
@@ -39,10 +42,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     without a separator (null) titles are left out.
 
     Raises:
-        UsageError: an unknown kind, pooling or precision, or a length beyond the model's positions.
+        UsageError: an unknown kind, pooling, precision or type, or a length beyond the model's positions.
         BlockedError: half precision without a GPU.
         DataError: a model cannot be read, there is no text, or an id that a run cannot hold.
-        StageError: a vector is not finite.
+        StageError: a vector is not finite, or beyond what float16 holds.
     """
     from repro.nn.checkpoint import check_length, load_tokenizer
     from repro.nn.memory import Halved
@@ -50,6 +53,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.stages.vectors.token_groups import prepared
 
     check_precision(params["precision"])
+    numbers = params.get("numbers", "float32")
+    check_known("type of numbers", numbers, valid=NUMBERS)
     ids, texts = read_texts(inputs["texts"], params)
     folder = inputs["model"] / "model"
     encoder = _encoder(folder, params["pooling"]).eval().to(device())
@@ -63,7 +68,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
             write_ids(ids, out, inputs["texts"])
         shown = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
         with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks=ranks)) as advance:
-            resumed = _fill(out, len(ids), size, texts, prepare, encode, advance, rank, ranks)
+            given = (out, len(ids), size, texts, prepare, encode, advance, rank, ranks)
+            resumed = _fill(*given, numbers=numbers)
     facts = {"texts": len(ids), "size": size, **halved.facts()}
     return facts | ({"resumed_at": resumed} if resumed else {})
 
@@ -135,6 +141,7 @@ def _encoding(halved, params: dict) -> Callable[[list[tuple]], Vectors]:
     from repro.nn.precision import to_host
 
     normalizes = params["normalize"]
+    numbers = params.get("numbers", "float32")
 
     def encode(batches: list[tuple]) -> Vectors:
         order, parts = [], []
@@ -142,18 +149,36 @@ def _encoding(halved, params: dict) -> Callable[[list[tuple]], Vectors]:
             order += places
             parts.append(normalize(output.float(), dim=-1) if normalizes else output.float())  # (n, H)
         vectors = to_host(torch.cat(parts))  # (N, H)
-        return lambda: (order, vectors().numpy())
+        return lambda: (order, rounded(vectors().numpy(), numbers))
 
     return encode
 
 
-def _fill(out: Path, count: int, size: int, texts, prepare, encode, advance, rank: int, ranks: int) -> int:
+def rounded(vectors: np.ndarray, numbers: str) -> np.ndarray:
+    """Vectors in another type; what it does not hold is infinite."""
+    with np.errstate(over="ignore"):
+        return vectors.astype(numbers, copy=False)
+
+
+def _fill(
+    out: Path,
+    count: int,
+    size: int,
+    texts,
+    prepare,
+    encode,
+    advance,
+    rank: int,
+    ranks: int,
+    *,
+    numbers: str = "float32",
+) -> int:
     """Fill this process' blocks of ``vectors.npy`` that are not intact; returns the first such row."""
     from repro.stages.vectors.token_groups import token_groups
     from repro.training.process_group import everybody_waits
 
     if rank == 0:
-        open_vectors(out, count, size)
+        open_vectors(out, count, size, numbers=numbers)
     everybody_waits()
     firsts = blocks(count, BLOCK, rank=rank, ranks=ranks)
     ranges = [(first, min(first + BLOCK, count)) for first in firsts]

@@ -77,3 +77,11 @@ def test_queries_are_encoded_without_a_separator_and_each_kind_at_its_precision(
     passages, topics = recipe.encode(MODEL, texts, normalize=True, precision=precision)
     assert [passages.params[name] for name in ("length", "separator", "precision")] == [192, "[SEP]", "fp16"]
     assert [topics.params[name] for name in ("length", "separator", "precision")] == [32, "", "fp32"]
+
+
+def test_vectors_of_passages_alone_are_kept_in_half_the_disk():
+    texts = dataclasses.replace(PAIRS, query_length=32, pooling="cls")
+    how = {"normalize": True, "precision": "fp32"}
+    usual, halved = recipe.encode(MODEL, texts, **how), recipe.encode(MODEL, texts, **how, numbers="float16")
+    assert "numbers" not in usual[0].params and halved[0].params == {**usual[0].params, "numbers": "float16"}
+    assert halved[1].fingerprint == usual[1].fingerprint

@@ -15,15 +15,15 @@ from repro.stages.vectors.vector_files import new_array, take_space
 from repro.store.disk import BLOCKS
 
 
-def open_vectors(out: Path, count: int, size: int) -> None:
-    """Make the array on disk, or keep it with its blocks' digests if it is of this shape."""
+def open_vectors(out: Path, count: int, size: int, *, numbers: str = "float32") -> None:
+    """Make the array on disk, or keep it with its blocks' digests if it is of this shape and type."""
     path, notes = out / "vectors.npy", out / BLOCKS
     notes.mkdir(exist_ok=True)
     if not shard().whole:
         return
     try:
         kept = np.load(path, mmap_mode="r")
-        usable = kept.shape == (count, size) and kept.dtype == np.float32
+        usable = kept.shape == (count, size) and kept.dtype == numbers
     except (OSError, ValueError):
         usable = False  # nothing there, or cut off in its header
     if usable:
@@ -32,7 +32,7 @@ def open_vectors(out: Path, count: int, size: int) -> None:
     for digest in notes.iterdir():
         if digest.name.isdigit():
             digest.unlink()
-    new_array(path, (count, size), np.float32).flush()
+    new_array(path, (count, size), np.dtype(numbers)).flush()
 
 
 def rows_of(out: Path, first: int, shape: tuple[int, int]) -> np.ndarray:
