@@ -3,6 +3,7 @@
 import contextlib
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from repro.progress import Progress, Whole
 
@@ -37,9 +38,9 @@ class TimedTasks(Progress):
         self.facts: dict[str, dict[str, float]] = {}
 
     @contextlib.contextmanager
-    def task(self, name: str, total: int | None = None):
+    def task(self, name: str, total: int | None = None, *, log: Path | None = None):
         timed = _Task(time.monotonic())
-        with self._shown.task(name, total) as advance:
+        with self._shown.task(name, total, log=log) as advance:
 
             def counted(n: int = 1) -> None:
                 timed.advance(n)
