@@ -83,7 +83,7 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
     if source.kind == "library":
         what = f"the {source.piece} of {source.dataset} were not on this machine when this was planned"
         raise BlockedError(what, f"run `repro data fetch {source.dataset}`, then the same command again")
-    with unchanged(_files(source), params["identity"], lambda: identity(_at_hand(source))):
+    with unchanged(files(source), params["identity"], lambda: identity(_at_hand(source))):
         yield source
 
 
@@ -149,9 +149,9 @@ def _stamp(path: Path) -> list[int]:
     return [stat.st_size, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns]
 
 
-def _files(source: Source) -> list[Path]:
+def files(source: Source) -> list[Path]:
     """The files of a source and of its parts."""
-    return [*source.files, *(path for part in source.parts for path in _files(part))]
+    return [*source.files, *(path for part in source.parts for path in files(part))]
 
 
 def _at_hand(source: Source) -> Source:

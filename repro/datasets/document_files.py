@@ -1,40 +1,91 @@
 """Reads documents from JSON lines: BEIR's corpus.jsonl, and pre-training texts in the same form."""
 
+import itertools
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from repro.datasets.lines import checked_id, lines, malformed
 from repro.datasets.records import Document
+from repro.errors import DataError
+
+RECENT = 20_000  # ids that are kept as they are
 
 
-def documents(path: Path) -> Iterator[Document]:
+def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
     """Documents in the order of the file, one at a time: fields _id, title, text and url.
 
-    A title may be absent, a url may lie in ``metadata``; text may be empty (some of BEIR's are). Raises
-    DataError, with file and line, for what is no such object, and for an id that comes twice.
+    A title may be absent, a url may lie in ``metadata``; text may be empty (some of BEIR's are). Those that
+    the file begins with, whose ids are ``known``, are passed over. Raises DataError, with file and line, for
+    what is no such object, and for an id that comes twice, which may be told 20,000 lines later.
     """
-    seen: set[str] = set()  # the ids of 21 M passages take about 2 GB, a thirtieth of their vectors
-    for number, row in json_rows(path):
+    seen = SeenIds(path)
+    for place, id in enumerate(known):
+        seen.add(id, place)
+    for number, row in json_rows(path, after=len(known)):
         id = checked_id(row.get("_id"), "_id", path, number)
-        if id in seen:
-            raise malformed(path, number, f"the _id {id!r} was on a line before")
-        seen.add(id)
+        seen.add(id, number)
         metadata = row.get("metadata")
         url = row.get("url") or (metadata.get("url") if isinstance(metadata, dict) else None)
         title = checked_text(row, "title", path, number, needed=False)
         text = checked_text(row, "text", path, number, needed=True)
         yield Document(id, title, text, url if isinstance(url, str) else "")
+    seen.check()
 
 
-def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line number and object of every line.
+class SeenIds:
+    """The ids of a file, of which 8 bytes each are kept once some thousands have come.
+
+    Those are hashes: where two are equal, the file is read again to see whether the ids are.
+    """
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._recent: dict[str, int] = {}
+        self._sorted: list[np.ndarray] = []  # each at least twice as long as the next
+
+    def add(self, id: str, number: int) -> None:
+        """Count in an id on a line. Raises DataError for one that is on a line before, at once or later."""
+        if id in self._recent:
+            raise self._twice(id, number)
+        self._recent[id] = number
+        if len(self._recent) == RECENT:
+            self.check()
+
+    def check(self) -> None:
+        """Compare the ids that came last with all before. Raises DataError for one that came twice."""
+        ids = list(self._recent)
+        hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
+        repeated = np.zeros(len(ids), bool)
+        for known in self._sorted:
+            places = np.minimum(known.searchsorted(hashes), len(known) - 1)
+            repeated |= known[places] == hashes
+        for place in np.flatnonzero(repeated):
+            if ids[place] in self._before(number := self._recent[ids[place]]):
+                raise self._twice(ids[place], number)
+        self._sorted.append(np.sort(hashes))
+        while len(self._sorted) > 1 and len(self._sorted[-2]) < 2 * len(self._sorted[-1]):
+            self._sorted[-2:] = [np.sort(np.concatenate(self._sorted[-2:]))]
+        self._recent.clear()
+
+    def _before(self, number: int) -> Iterator[str]:
+        rows = itertools.takewhile(lambda entry: entry[0] < number, json_rows(self._path))
+        return (row.get("_id") for _, row in rows)
+
+    def _twice(self, id: str, number: int) -> DataError:
+        return malformed(self._path, number, f"the _id {id!r} was on a line before")
+
+
+def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number and object of every line that is not blank, behind the first ``after`` of them.
 
     Raises DataError for a line that is not a JSON object, or that has an object with one key twice.
     """
-    for number, line in lines(path):
+    for number, line in itertools.islice(lines(path), after, None):
         try:
             row = _DECODER.decode(line)
         except (ValueError, RecursionError) as error:

@@ -4,7 +4,7 @@ With ``first``, only so many records are read, and a collection may have another
 catalogue states; so it may where ``whole`` is false.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,19 +22,26 @@ from repro.errors import DataError
 T = TypeVar("T")
 
 
-def documents(source: Source, *, first: int | None = None) -> Iterator[Document]:
+def documents(source: Source, *, first: int | None = None, known: Sequence[str] = ()) -> Iterator[Document]:
     """Documents in the order of the source, one at a time; parts one after the other, of each the first.
+
+    Those whose ids are ``known``, with which the source begins, are passed over, and count.
 
     Ids of a collection of parts begin with the part's number, "1:…", as two parts may use the same ids.
     Raises DataError for a malformed file, and at the end when the catalogue states another number of them.
     """
     if source.kind == "parts":
         for number, part in enumerate(source.parts, 1):
-            of_part = documents(part, first=first)
+            prefix = f"{number}:"
+            of_part = [id.removeprefix(prefix) for id in known if id.startswith(prefix)]
+            of_part = documents(part, first=first, known=of_part)
             yield from (document._replace(id=f"{number}:{document.id}") for document in of_part)
         return
-    read = home_files.DOCUMENTS.get(source.format, document_files.documents)
-    yield from counted(_records(source, "documents", read), source, first=first)
+    passes_over = source.kind == "folder" and source.format not in home_files.DOCUMENTS
+    read = partial(document_files.documents, known=known)
+    records = _records(source, "documents", home_files.DOCUMENTS.get(source.format, read))
+    records = records if passes_over else islice(records, len(known), None)
+    yield from counted(records, source, first=first, count=len(known))
 
 
 def queries(source: Source, *, first: int | None = None) -> list[Query]:
@@ -88,12 +95,14 @@ def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
     check_count(count, source)
 
 
-def counted(records: Iterable[T], source: Source, *, first: int | None = None) -> Iterator[T]:
-    """Yield ``records``. Raises DataError at their end unless they are as many as the catalogue states."""
+def counted(records: Iterable[T], source: Source, *, first: int | None = None, count: int = 0) -> Iterator[T]:
+    """Yield ``records``. Raises DataError at their end unless they are as many as the catalogue states.
+
+    ``count`` others came before them.
+    """
     if first is not None:
-        yield from islice(records, first)
+        yield from islice(records, first - count)
         return
-    count = 0
     for record in records:
         count += 1
         yield record

@@ -1,20 +1,20 @@
 """Stage ``mine``: hard negatives from a run over training queries."""
 
 import zlib
-from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from repro.datasets.arrow import IdColumn, in_batches, read_rows
+from repro.datasets.arrow import IdColumn, read_rows
 from repro.datasets.digests import stamps
 from repro.datasets.row_blocks import RowBlocks
 from repro.errors import DataError, UsageError
 from repro.evaluation.qrels import read_qrels, relevant_documents
-from repro.evaluation.rankings import parts, rankings, scattered
-from repro.machine.shard import own, shard
+from repro.machine.shard import shard
 from repro.progress import Progress
+from repro.stages.mined_blocks import fill
 from repro.store.disk import BLOCKS
 
 BLOCK = 1 << 26  # bytes of the run whose queries make a block, and are lost at most when interrupted
@@ -48,46 +48,26 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     blocks = RowBlocks(out / BLOCKS, COLUMNS, origin=[params, stamps(*inputs.values())])
     facts = blocks.completed(out / "arrow")
     if facts is None:
+        rows = partial(_rows, params=params, positives=positives, ids=ids)
         with progress.task("mining", total=len(positives)) as advance:
-            facts = _fill(blocks, params, inputs, positives, ids, advance)
+            run = inputs["run"] / "run.trec"
+            firsts, facts = fill(blocks, run, BLOCK, rows, counts=COUNTS, advance=advance)
+        if not shard().whole:
+            return {}
+        if not facts["queries"]:
+            raise DataError(f"{inputs['run']}: no query of the run has a positive in {inputs['qrels']}")
+        facts["queries_not_in_run"] = sum(map(bool, positives.values())) - facts["queries"]
+        blocks.complete(firsts, facts, held=0)
     if shard().whole:
         blocks.join(out / "arrow")
     return facts
 
 
-def _fill(blocks: RowBlocks, params: dict, inputs: dict[str, Path], positives, ids, advance) -> dict:
-    """Write the blocks that are not there yet, and return the facts of all together."""
-    run = inputs["run"] / "run.trec"
-    firsts = parts(run, BLOCK)
-    counts, seen = Counter(), set()
-    for first in own(firsts):
-        if (facts := blocks.kept(first)) is None:
-            facts = {"queries_of_run": [], **dict.fromkeys(COUNTS, 0)}
-            part = rankings(run, first, first + BLOCK)
-            rows = _rows(part, params, positives, ids, facts)
-            blocks.write(first, in_batches(rows, COLUMNS), facts)
-        queries = facts.pop("queries_of_run")
-        if again := next(filter(seen.__contains__, queries), None):
-            raise scattered(run, again)
-        seen.update(queries)
-        counts.update(facts)
-        advance(facts["queries"])
-    if not shard().whole:
-        return {}
-    if not counts["queries"]:
-        raise DataError(f"{inputs['run']}: no query of the run has a positive in {inputs['qrels']}")
-    missing = sum(map(bool, positives.values())) - counts["queries"]
-    facts = {**dict.fromkeys(COUNTS, 0), **counts, "queries_not_in_run": missing}
-    blocks.complete(firsts, facts, held=0)
-    return facts
-
-
-def _rows(results, params: dict, positives: dict[str, list[str]], ids, facts: dict) -> Iterator[dict]:
+def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]], ids) -> Iterator[dict]:
     """The rows of a part of the run; counts them in ``facts``."""
     limits = {name: params[name] for name in ("depth", "per_query", "seed")}
     filled = params["per_query"] + params.get("random_added", 0)
     for query, ranking, _ in results:
-        facts["queries_of_run"].append(query)
         if not positives.get(query):
             facts["queries_without_positive"] += 1
             continue

@@ -5,14 +5,20 @@ from functools import partial
 from itertools import filterfalse
 from pathlib import Path
 
-from repro.datasets.arrow import read_rows, write_rows
-from repro.datasets.lookup import SCORED_EXAMPLES, document_rows
+from repro.datasets.arrow import BATCH, read_rows
+from repro.datasets.digests import stamps
+from repro.datasets.lookup import SCORED_EXAMPLES, rows_of_few
+from repro.datasets.row_blocks import RowBlocks
 from repro.errors import DataError
 from repro.evaluation.answers import contains_answer, read_answers
 from repro.evaluation.qrels import read_qrels
-from repro.evaluation.rankings import rankings
 from repro.progress import Progress
 from repro.stages.mine import sample
+from repro.stages.mined_blocks import fill
+from repro.store.disk import BLOCKS
+
+BLOCK = 1 << 24  # bytes of the run whose questions make a block: some 370,000 passages, half a minute
+COUNTS = ("queries", "queries_left_out", "queries_not_judged")
 
 FIRST_SCORE = 1000.0  # above every score of a retriever
 
@@ -29,6 +35,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     with Wang et al. 2023; readings ``nq-training-data`` and ``nq-mined-score-decimals``.)
     ``tokenless_answers`` is ``tokenless`` of ``contains_answer``, False where it is not given.
 
+    Rows are written in blocks of the questions that begin in the same 16 MiB of the run, by which an
+    interrupted attempt goes on. In memory are questions and judgements, the rankings of one block, and
+    4 bytes a passage of the corpus, whose texts are mapped.
+
     Raises:
         DataError: an input is malformed, a question of the run has no answers, a document is missing from the
             corpus, or no question is left.
@@ -36,32 +46,40 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     answers = read_answers(inputs["queries"] / "queries.jsonl")
     judged = read_qrels(inputs["qrels"] / "qrels.trec")
     source = inputs["run"] / "run.trec"
-    top = slice(params["depth"])
-    results = [(query, documents[top], scores[top]) for query, documents, scores in rankings(source)]
+    blocks = RowBlocks(out / BLOCKS, SCORED_EXAMPLES, origin=[params, stamps(*inputs.values())])
+    facts = blocks.completed(out / "arrow")
+    if facts is None:
+        rows = partial(_examples, params=params, inputs=inputs, answers=answers, judged=judged)
+        with progress.task("matching answers", total=len(answers)) as advance:
+            firsts, facts = fill(blocks, source, BLOCK, rows, counts=COUNTS, advance=advance)
+        if not facts["queries"]:
+            raise DataError(f"{source}: no question has both a positive and a negative")
+        blocks.complete(firsts, facts, held=BATCH)
+    blocks.join(out / "arrow")
+    return facts
+
+
+def _examples(
+    results, facts: dict, *, params: dict, inputs: dict[str, Path], answers, judged
+) -> Iterator[dict]:
+    """The rows of a part of the run; counts them in ``facts``."""
+    source, top = inputs["run"] / "run.trec", slice(params["depth"])
+    results = [(query, documents[top], scores[top]) for query, documents, scores in results]
     texts = _texts(results, inputs["corpus"], source)
-    facts = {"queries_left_out": 0, "queries_not_judged": 0}
-
-    def examples() -> Iterator[dict]:
-        with progress.task("matching answers", total=len(results)) as advance:
-            for query, documents, scores in results:
-                if query not in answers:
-                    raise DataError(f"{source}: question {query!r} has no answers in {inputs['queries']}")
-                best = annotated(judged.get(query, {}))
-                scores = rounded(scores, decimals=params.get("score_decimals", ()))
-                facts["queries_not_judged"] += best is None
-                hits = [found(text, answers[query]) for text in texts(documents)]
-                row = example(query, documents, scores, hits, best=best, **options)
-                facts["queries_left_out"] += row is None
-                if row is not None:
-                    yield row
-                advance(1)
-
     found = partial(contains_answer, tokenless=params.get("tokenless_answers", False))
     options = {name: params[name] for name in ("extra_positives", "per_query", "seed")}
-    count = write_rows(examples(), SCORED_EXAMPLES, out / "arrow")
-    if not count:
-        raise DataError(f"{source}: no question has both a positive and a negative")
-    return {"queries": count} | facts
+    for query, documents, scores in results:
+        if query not in answers:
+            raise DataError(f"{source}: question {query!r} has no answers in {inputs['queries']}")
+        best = annotated(judged.get(query, {}))
+        scores = rounded(scores, decimals=params.get("score_decimals", ()))
+        facts["queries_not_judged"] += best is None
+        hits = [found(text, answers[query]) for text in texts(documents)]
+        row = example(query, documents, scores, hits, best=best, **options)
+        facts["queries"] += row is not None
+        facts["queries_left_out"] += row is None
+        if row is not None:
+            yield row
 
 
 def annotated(judged: dict[str, int]) -> str | None:
@@ -119,9 +137,7 @@ def example(
 
 def _texts(results: list[tuple[str, list[str], list[float]]], corpus: Path, source: Path):
     """A function from ids of the rankings to their texts, without titles."""
-    import pyarrow as pa
-
     wanted = sorted({document for _, documents, _ in results for document in documents})
-    rows = dict(zip(wanted, document_rows(pa.array(wanted, pa.string()), corpus, source=source), strict=True))
+    rows = dict(zip(wanted, rows_of_few(wanted, corpus, source=source).tolist(), strict=True))
     column = read_rows(corpus).select_columns("text")
-    return lambda documents: column[[int(rows[document]) for document in documents]]["text"]
+    return lambda documents: column[[rows[document] for document in documents]]["text"]

@@ -1,22 +1,24 @@
 """Stage ``tokenize``: a corpus as token ids."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
-from repro.datasets.arrow import read_rows
+from repro.datasets.arrow import BATCH, BLOCK, read_rows
+from repro.datasets.digests import stamps
+from repro.datasets.row_blocks import RowBlocks
 from repro.datasets.sentence_splitting import SentenceSplitter, sentence_splitter
 from repro.datasets.span_packing import packed
 from repro.errors import DataError, UsageError, check_known
 from repro.locations import data_folder
 from repro.progress import Progress
+from repro.store.disk import BLOCKS
 
 POLICIES = ("chunk", "whole-chunks", "truncate", "truncate-pair", "spans")
 FIELDS = {"url": "url", "title": "title", "body": "text"}  # to columns of a corpus
 SPAN_LISTS = ("input_ids", "sentences", "spans")  # columns of policy ``spans``
-SCRATCH = "scratch.arrow"
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -36,14 +38,15 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``length`` tokens where a span may overshoot, else ``length`` - 2. Targets depend on (``seed``, row of the
     corpus). One with fewer spans than ``minimum_spans`` gives no row.
 
+    Documents are read 20,000 in a block, behind which an interrupted attempt goes on; the tokens of 1,000 are
+    in memory at a time.
+
     Raises:
         UsageError: an unknown policy, splitter or field, a wrong packing, or a length without room.
         BlockedError: the splitter's library or model is missing.
         DataError: the tokenizer cannot be read, the splitter's model is not the one that was planned with, or
             no document gives a row.
     """
-    from pyarrow import compute
-
     from repro.nn.checkpoint import load_tokenizer
 
     check_known("policy", params["policy"], valid=POLICIES)
@@ -52,42 +55,47 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     splitter = _splitter(params) if params["policy"] == "spans" else None
     corpus = read_rows(inputs["corpus"])
     tokenizer = load_tokenizer(inputs["model"] / "model")
-    with progress.task("tokenising", total=len(corpus)) as advance:
-        if splitter is None:
-            tokens = _map(corpus, _chunker(tokenizer, params, advance), ("input_ids",), out)
-        else:
-            tokens = _map(corpus, _packer(tokenizer, splitter, params, advance), SPAN_LISTS, out)
-    if len(tokens) == 0:
-        wanted = "any token" if splitter is None else f"{params['span_packing']['minimum_spans']} spans"
+    lists = ("input_ids",) if splitter is None else SPAN_LISTS
+    columns = {"document": "string", "chunk": "int32", **{name: ["int32"] for name in lists}}
+    blocks = RowBlocks(out / BLOCKS, columns, origin=[params, stamps(*inputs.values())])
+    facts = blocks.completed(out / "arrow")
+    if facts is None:
+        with progress.task("tokenising", total=len(corpus)) as advance:
+            how = (params, advance)
+            rows = _packer(tokenizer, splitter, *how) if splitter else _chunker(tokenizer, *how)
+            facts = _fill(blocks, corpus, rows, advance)
+    if not facts["chunks"]:
+        wanted = f"{params['span_packing']['minimum_spans']} spans" if splitter else "any token"
         raise DataError(f"{inputs['corpus']}: no document has {wanted}")
-    tokens.save_to_disk(str(out / "arrow"))
-    documents = compute.sum(compute.equal(tokens.data.column("chunk"), 0)).as_py()
-    left_out = "documents_without_tokens" if splitter is None else "documents_of_too_few_spans"
-    facts = {"chunks": len(tokens), "documents": documents, left_out: len(corpus) - documents}
-    if splitter is not None:
-        facts["splitter"] = splitter.identity
-    del tokens
-    (out / SCRATCH).unlink()
-    return facts
+    blocks.join(out / "arrow", fingerprint="tokens")
+    left_out = "documents_of_too_few_spans" if splitter else "documents_without_tokens"
+    facts |= {left_out: len(corpus) - facts["documents"]}
+    return facts | ({"splitter": splitter.identity} if splitter else {})
 
 
-def _map(corpus, rows: Callable[..., dict], lists: tuple[str, ...], out: Path):
-    """Apply ``rows`` to each batch of documents and their places, and return the dataset of the results."""
-    from datasets import Features, Sequence, Value
+def _fill(blocks: RowBlocks, corpus, rows: Callable[..., dict], advance: Callable[[int], None]) -> dict:
+    """Write the blocks that are not there yet, and return the numbers of chunks and documents."""
+    firsts, total = range(0, len(corpus), BLOCK), {"chunks": 0, "documents": 0}
+    for first in firsts:
+        if (facts := blocks.kept(first)) is None:
+            facts = dict.fromkeys(total, 0)
+            blocks.write(first, _batches(corpus, rows, first, facts), facts)
+        else:
+            advance(min(BLOCK, len(corpus) - first))
+        total = {name: total[name] + facts[name] for name in total}
+    blocks.complete(firsts, total)
+    return total
 
-    return corpus.map(
-        rows,
-        batched=True,
-        with_indices=True,
-        remove_columns=corpus.column_names,
-        features=Features(
-            {"document": Value("string"), "chunk": Value("int32")}
-            | {name: Sequence(Value("int32")) for name in lists}
-        ),
-        cache_file_name=str(out / SCRATCH),
-        load_from_cache_file=False,
-        new_fingerprint="tokens",  # else datasets pickles the function to make one
-    )
+
+def _batches(corpus, rows: Callable[..., dict], first: int, facts: dict) -> Iterator[dict]:
+    """Apply ``rows`` to each batch of a block's documents and their places; counts them in ``facts``."""
+    end = min(first + BLOCK, len(corpus))
+    for begin in range(first, end, BATCH):
+        places = list(range(begin, min(begin + BATCH, end)))
+        batch = rows(corpus[begin : places[-1] + 1], places)
+        facts["chunks"] += len(batch["chunk"])
+        facts["documents"] += batch["chunk"].count(0)
+        yield batch
 
 
 def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callable[..., dict]:

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from repro.stages import corpus
+from repro.datasets.row_blocks import RowBlocks
 from repro.store.notes import folders
 from tests.cli.conftest import CELL
 
@@ -87,13 +87,12 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_stage_costs_nothing_that_was_do
 ):
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")  # ends before Lucene, which costs seconds
 
-    def full(rows, columns, folder):
-        folder.mkdir()
-        (folder / "half").write_text("half")
+    def full(self, first, batches, facts):
+        (self.folder / "half").write_text("half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(corpus, "write_rows", full)
+        patched.setattr(RowBlocks, "write", full)
         said = repro(*RUN)
     sentence = f"the store {folders}/store cannot be used: {WORDS[errno.ENOSPC]}--store"
     assert said.status == 3

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from repro.datasets import document_files
 from repro.datasets.document_files import documents
 from repro.datasets.records import Document
 from repro.errors import DataError
@@ -62,3 +63,32 @@ def test_what_comes_before_a_malformed_line_is_still_streamed(tmp_path):
     assert next(stream).id == "good"
     with pytest.raises(DataError):
         next(stream)
+
+
+def test_documents_that_are_known_are_passed_over_but_their_ids_count(tmp_path):
+    rows = [{"_id": name, "text": name} for name in "abc"]
+    path = _write(tmp_path / "corpus.jsonl", "not JSON", "", *rows)
+    assert [document.id for document in documents(path, ["x"])] == ["a", "b", "c"]
+    assert [document.id for document in documents(path, ["x", "a"])] == ["b", "c"]
+    with pytest.raises(DataError, match=r"corpus\.jsonl:5: the _id 'c' was on a line before"):
+        list(documents(path, ["c"]))
+
+
+@pytest.mark.parametrize("recent", [1, 2, 7, 1000])
+def test_an_id_that_comes_twice_is_found_however_far_apart(tmp_path, monkeypatch, recent):
+    monkeypatch.setattr(document_files, "RECENT", recent)
+    rows = [{"_id": f"d{n}", "text": ""} for n in range(40)]
+    for place in (1, 2, 17, 39, 40):
+        path = _write(tmp_path / "corpus.jsonl", *rows[:place], rows[place // 3], *rows[place:])
+        with pytest.raises(
+            DataError, match=rf"corpus\.jsonl:{place + 1}: the _id 'd{place // 3}' was on a line"
+        ):
+            list(documents(path))
+    assert len(list(documents(_write(path, *rows)))) == 40
+
+
+def test_ids_of_one_hash_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(document_files, "RECENT", 3)
+    monkeypatch.setattr(document_files, "hash", len, raising=False)
+    path = _write(tmp_path / "corpus.jsonl", *({"_id": f"d{n}", "text": ""} for n in range(10)))
+    assert len(list(documents(path))) == 10

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 from datasets import Dataset
 
-from repro.datasets.lookup import Lists, document_rows, list_offsets, query_texts
+from repro.datasets.arrow import write_rows
+from repro.datasets.lookup import Lists, document_rows, list_offsets, query_texts, rows_of_few
 from repro.errors import DataError
 
 
@@ -25,6 +26,18 @@ def test_documents_are_found_by_id_in_any_order(tmp_path):
     assert document_rows(pa.array(["c", "b", "c"]), tmp_path, source=Path("x")).tolist() == [2, 0, 2]
     with pytest.raises(DataError, match=r"run: document 'z' is not in the corpus \(2 are not\)"):
         document_rows(pa.array(["c", "z", "y"]), tmp_path, source=Path("run"))
+
+
+def test_few_documents_are_found_as_all_are(tmp_path):
+    names = [f"d{n * 7 % 2003}" for n in range(2500)]  # some come twice
+    write_rows(({"id": name} for name in names), {"id": "string"}, tmp_path / "arrow")
+    wanted = names[::-3]
+    expected = document_rows(pa.array(wanted), tmp_path, source=Path("x"))
+    distinct = list(dict.fromkeys(wanted))
+    found = dict(zip(distinct, rows_of_few(distinct, tmp_path, source=Path("x")), strict=True))
+    assert [found[name] for name in wanted] == expected.tolist()
+    with pytest.raises(DataError, match=r"run: document 'z' is not in the corpus \(2 are not\)"):
+        rows_of_few(["d1", "z", "y"], tmp_path, source=Path("run"))
 
 
 def test_queries_are_found_by_id(tmp_path):

@@ -1,17 +1,23 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 from datasets import Dataset, load_from_disk
 
+from repro.datasets.lookup import SCORED_EXAMPLES
 from repro.errors import DataError
 from repro.evaluation.answers import contains_answer
+from repro.evaluation.rankings import rankings
 from repro.evaluation.run_writer import write_run
 from repro.nn.negatives import confident
 from repro.stages import mine_answers
 from repro.stages.mine_answers import annotated, example, rounded
+from tests.bounded_memory import peak_growth
+from tests.datasets.rows_at_once import check_equal_files, write_at_once
+from tests.stages.killed_between_blocks import check_killed_between_blocks
 
 TEXTS = ["nothing", "it was in Par\u00eds.", "Paris", "Parisian", "old PARI\u0301S", "so what", "Rome"]
 PARAMS = {"depth": 100, "per_query": 100, "seed": 1, "extra_positives": True}
@@ -140,3 +146,51 @@ def test_what_is_missing_or_malformed_is_a_data_error(inputs, tmp_path, progress
     (tmp_path / file).write_text(line)
     with pytest.raises(DataError, match=said):
         mined(inputs, tmp_path, progress)
+
+
+@pytest.fixture
+def many(inputs, monkeypatch):
+    """4,000 questions of which every fifth has no passage without an answer; blocks of 40 kB of the run."""
+    monkeypatch.setattr(mine_answers, "BLOCK", 40_000)
+    monkeypatch.setattr("datasets.config.MAX_SHARD_SIZE", "60KB")
+    answers = [["Par\u00eds"], ["Rome"], ["it"], ["what", "old"], []]
+    lines = (json.dumps({"id": f"q{n}", "text": "?", "answers": answers[n % 5]}) + "\n" for n in range(4000))
+    (inputs["queries"] / "queries.jsonl").write_text("".join(lines))
+    rankings = {f"q{n}": [(f"d{m}", 9.0 - m) for m in range(n % 3, 7)] for n in range(4000)}
+    write_run(inputs["run"], rankings, tag="x")
+    return inputs
+
+
+def test_blocks_of_questions_have_the_bytes_of_all_in_memory(many, tmp_path, progress):
+    _, facts = mined(many, tmp_path, progress, depth=4)
+    answers = {f"q{n}": [["Par\u00eds"], ["Rome"], ["it"], ["what", "old"], []][n % 5] for n in range(4000)}
+    rows = []
+    for query, documents, scores in rankings(many["run"] / "run.trec"):
+        hits = [contains_answer(TEXTS[int(name[1:])], answers[query]) for name in documents[:4]]
+        best = {"q1": "d5"}.get(query)
+        how = {"best": best, "extra_positives": True, "per_query": 100, "seed": 1}
+        rows.append(example(query, documents[:4], scores[:4], hits, **how))
+    rows = [row for row in rows if row is not None]
+    write_at_once(rows, SCORED_EXAMPLES, tmp_path / "at once")
+    assert check_equal_files(tmp_path / "arrow", tmp_path / "at once") > 2
+    assert facts["queries"] == len(rows) > 1000 and facts["queries_left_out"] == 4000 - len(rows)
+
+
+def test_killed_between_blocks_it_goes_on_to_the_same_bytes(many, tmp_path):
+    check_killed_between_blocks(mine_answers, PARAMS, many, tmp_path, places=(2, 5))
+
+
+def test_memory_holds_one_block_of_the_run(many, tmp_path, progress, monkeypatch):
+    monkeypatch.setattr(mine_answers, "contains_answer", lambda text, answers, tokenless: len(text) == 7)
+    monkeypatch.setattr(mine_answers, "BLOCK", 1 << 19)
+    names = [f"d{n}" for n in range(200)]
+    rows = {"id": names, "title": names, "text": ["nothing", "much"] * 100}
+    Dataset.from_dict(rows).save_to_disk(str(tmp_path / "passages/arrow"))
+    inputs = many | {"corpus": tmp_path / "passages"}
+    ranking = [(name, 900.0 - n) for n, name in enumerate(names)]
+    for name, count in (("few", 100), ("all", 2500)):
+        (tmp_path / name).mkdir()
+        write_run(tmp_path / name, {f"q{n}": ranking for n in range(count)}, tag="x")
+    mined(inputs | {"run": tmp_path / "few"}, tmp_path / "few", progress)  # what is loaded for the first time
+    work = partial(mine_answers.run, PARAMS, inputs | {"run": tmp_path / "all"}, tmp_path, progress)
+    assert peak_growth(work) < 35_000_000  # the rankings of all take 60 MB

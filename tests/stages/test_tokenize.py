@@ -4,13 +4,15 @@ import itertools
 
 import numpy as np
 import pytest
-from datasets import Dataset, load_from_disk
+from datasets import Dataset, Features, Sequence, Value, load_from_disk
 
 from repro.datasets.sentence_splitting import SentenceSplitter, sentences_by_rules
 from repro.datasets.span_packing import packed
 from repro.errors import BlockedError, DataError, UsageError
 from repro.nn.text import segment_pairs
 from repro.stages import tokenize
+from tests.datasets.rows_at_once import check_equal_files
+from tests.stages.killed_between_blocks import check_killed_between_blocks
 from tests.tiny_models import tiny_text, tiny_tokenizer
 
 
@@ -92,11 +94,12 @@ def test_nothing_is_written_into_the_corpus_and_nothing_else_is_left(corpus, mod
     before = sorted(path.name for path in (corpus / "arrow").iterdir())
     tokenised(corpus, model, tmp_path, progress)
     assert sorted(path.name for path in (corpus / "arrow").iterdir()) == before
-    assert [path.name for path in tmp_path.iterdir()] == ["arrow"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["arrow", "blocks"]
 
 
 def test_an_interrupted_attempt_is_overwritten(corpus, model, tmp_path, progress):
-    (tmp_path / "scratch.arrow").write_bytes(b"half")
+    (tmp_path / "blocks").mkdir()
+    (tmp_path / "blocks/0.arrow").write_bytes(b"half")
     (tmp_path / "arrow").mkdir()
     (tmp_path / "arrow/data-00000-of-00001.arrow").write_bytes(b"half")
     tokens, facts = tokenised(corpus, model, tmp_path, progress)
@@ -183,7 +186,7 @@ def test_a_document_in_spans_is_one_row_of_all_its_sentences(prose, model, tmp_p
         "documents_of_too_few_spans": 60 - len(kept),
         "splitter": "rules 1",
     }
-    assert [path.name for path in tmp_path.iterdir()] == ["arrow"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["arrow", "blocks"]
 
 
 def test_spans_that_may_not_overshoot_have_room_for_special_tokens(prose, model, tmp_path, progress):
@@ -255,3 +258,58 @@ def test_a_splitter_whose_model_changed_since_the_plan_is_refused(
         DataError, match="the model of the sentence splitter nltk changed since it was planned"
     ):
         in_spans(prose, model, tmp_path, progress, splitter="nltk", identity="the digest of the model")
+
+
+CHUNKS = {"length": 12, "policy": "chunk", "titles": True, "separator": " "}
+SPANS = {"length": 24, "policy": "spans", "splitter": "rules", "span_packing": PACKING, "seed": 42}
+SPANS |= {"fields": ["title", "body"]}
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    for name, value in (("BATCH", 10), ("BLOCK", 20)):
+        monkeypatch.setattr(tokenize, name, value)
+    monkeypatch.setattr("datasets.config.MAX_SHARD_SIZE", "3KB")
+
+
+def all_mapped(params, corpus, model, out):
+    """The tokens of all documents as `datasets` maps them into one file, and saves that."""
+    from repro.nn.checkpoint import load_tokenizer
+
+    tokenizer, documents = load_tokenizer(model / "model"), load_from_disk(str(corpus / "arrow"))
+    if params["policy"] == "spans":
+        made = tokenize._packer(tokenizer, tokenize._splitter(params), params, lambda count: None)
+        lists = tokenize.SPAN_LISTS
+    else:
+        made, lists = tokenize._chunker(tokenizer, params, lambda count: None), ("input_ids",)
+    features = {"document": Value("string"), "chunk": Value("int32")}
+    mapped = documents.map(
+        made,
+        batched=True,
+        batch_size=tokenize.BATCH,
+        with_indices=True,
+        remove_columns=documents.column_names,
+        features=Features(features | {name: Sequence(Value("int32")) for name in lists}),
+        cache_file_name=str(out.with_name("scratch.arrow")),
+        new_fingerprint="tokens",
+    )
+    mapped.save_to_disk(str(out))
+
+
+@pytest.mark.parametrize("params", [CHUNKS, SPANS], ids=["chunks", "spans"])
+def test_blocks_have_the_bytes_of_all_documents_mapped_at_once(
+    prose, model, tmp_path, progress, small_pieces, params
+):
+    (tmp_path / "out").mkdir()
+    tokenize.run(params, {"corpus": prose, "model": model}, tmp_path / "out", progress)
+    all_mapped(params, prose, model, tmp_path / "at once")
+    assert check_equal_files(tmp_path / "out/arrow", tmp_path / "at once") > 3
+    names = [(tmp_path / name / "state.json").read_text() for name in ("out/arrow", "at once")]
+    assert names[0] == names[1]
+
+
+@pytest.mark.parametrize("params", [CHUNKS, SPANS], ids=["chunks", "spans"])
+def test_killed_between_blocks_it_goes_on_to_the_same_bytes(prose, model, tmp_path, small_pieces, params):
+    inputs = {"corpus": prose, "model": model}
+    facts = check_killed_between_blocks(tokenize, params, inputs, tmp_path, places=(1, 2, 1))
+    assert facts["documents"] + facts.get("documents_of_too_few_spans", 0) == 60
