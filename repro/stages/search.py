@@ -7,7 +7,7 @@ import numpy as np
 
 from repro.errors import DataError, StageError, UsageError
 from repro.evaluation.run_writer import write_run
-from repro.machine.shard import shard
+from repro.machine.shard import shard, share
 from repro.progress import Progress
 from repro.stages.vectors.final_scores import among_all, cut, error_bounds, may_lack, rescored
 from repro.stages.vectors.pairs import Pairs
@@ -51,7 +51,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if passages.shape[1] != queries.shape[1]:
         raise DataError(f"passages have {passages.shape[1]} dimensions, queries {queries.shape[1]}")
     blocks, memory, depth = RunBlocks(out, len(queries), BLOCK), search_memory(), params["depth"]
-    with progress.task("searching", total=len(queries)) as advance:
+    with progress.task("searching", total=share(len(queries), BLOCK)) as advance:
 
         def search(first: int, end: int) -> Pairs:
             some = range(first, end)

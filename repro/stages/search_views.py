@@ -7,7 +7,7 @@ import numpy as np
 
 from repro.errors import DataError, UsageError, check_known
 from repro.evaluation.run_writer import write_run
-from repro.machine.shard import shard
+from repro.machine.shard import shard, share
 from repro.progress import Progress
 from repro.stages.vectors.run_blocks import RunBlocks
 from repro.stages.vectors.search_memory import search_memory
@@ -59,7 +59,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         lists = dict.fromkeys(terms, params["list_depth"])
     search = _search(passages, queries, terms, lists, params["depth"])
     blocks = RunBlocks(out, len(queries), BLOCK)
-    with progress.task("searching", total=len(queries)) as advance:
+    with progress.task("searching", total=share(len(queries), BLOCK)) as advance:
         resumed = blocks.fill(lambda first, end: search.block(first, end, advance), advance)
     if not shard().whole:
         return {}

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from repro.errors import DataError, StageError, UsageError
 from repro.evaluation.runs import read_run
+from repro.machine.shard import Shard, only
 from repro.stages import search
 from repro.stages.vectors import final_scores
 from repro.stages.vectors.vector_files import VectorFile
@@ -258,3 +259,43 @@ def test_scores_that_are_not_finite_and_sizes_that_differ_are_refused(tmp_path, 
     with pytest.raises(DataError, match="3 vectors, but 1 ids"):
         inputs = {"passages": tmp_path / "passages", "queries": tmp_path / "queries"}
         search.run({"depth": 5}, inputs, tmp_path, progress)
+
+
+def test_an_interrupted_search_takes_over_the_queries_that_are_done(tmp_path, progress, monkeypatch):
+    monkeypatch.setattr(search, "BLOCK", 4)
+    passages, queries = almost_equal(1e-2, queries=11, passages=300)
+    inputs = {"passages": embeddings(tmp_path / "passages", passages, "d")}
+    inputs["queries"] = embeddings(tmp_path / "queries", queries, "q")
+    facts, done, best = searched(tmp_path / "straight", inputs, progress), [], search.best
+
+    def dies(passages, queries, some, **how):
+        if some == dying:
+            raise KeyboardInterrupt
+        done.append(some)
+        return best(passages, queries, some, **how)
+
+    monkeypatch.setattr(search, "best", dies)
+    dying, out = range(8, 11), tmp_path / "killed"
+    with pytest.raises(KeyboardInterrupt):
+        searched(out, inputs, progress)
+    assert done == [range(4), range(4, 8)]
+    dying = None
+    done.clear()
+    assert search.run({"depth": 20}, inputs, out, progress) == facts | {"resumed_at": 8}
+    assert done == [range(8, 11)] and run_bytes(out) == run_bytes(tmp_path / "straight")
+
+
+def test_shards_search_for_some_of_the_blocks_and_the_whole_writes_the_run(tmp_path, progress, monkeypatch):
+    monkeypatch.setattr(search, "BLOCK", 4)
+    passages, queries = almost_equal(1e-2, queries=11, passages=300)
+    inputs = {"passages": embeddings(tmp_path / "passages", passages, "d")}
+    inputs["queries"] = embeddings(tmp_path / "queries", queries, "q")
+    searched(tmp_path / "straight", inputs, progress)
+    (out := tmp_path / "shards").mkdir()
+    for number in (2, 1):
+        with only(Shard(number, 2)):
+            assert search.run({"depth": 20}, inputs, out, progress) == {}
+    assert {path.name for path in (out / "blocks").glob("*.npz")} == {"0.npz", "4.npz", "8.npz"}
+    monkeypatch.setattr(search, "best", None)
+    assert search.run({"depth": 20}, inputs, out, progress)["lines"] == 220
+    assert run_bytes(out) == run_bytes(tmp_path / "straight")

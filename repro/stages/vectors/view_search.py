@@ -12,7 +12,7 @@ from repro.stages.vectors.pairs import Pairs
 from repro.stages.vectors.run_blocks import Advance, in_shares
 from repro.stages.vectors.view_candidates import Best, read_ahead
 from repro.stages.vectors.view_files import Views
-from repro.stages.vectors.view_products import Passages, Tile
+from repro.stages.vectors.view_products import Passages, Tile, frequent_words
 from repro.stages.vectors.view_scores import DOUBLE, SINGLE, ViewScorer
 from repro.stages.vectors.view_sizes import Sizes
 
@@ -63,12 +63,12 @@ class ViewSearch:
         )
         return Pairs(queries, rows, scorer.scores(queries, rows, "")).cut(self.depth, self.places)
 
-    def _tiles(self, scorer: ViewScorer, names: Sequence[str]) -> Iterator[tuple[slice, Tile]]:
+    def _tiles(self, scorer: ViewScorer, names: Sequence[str], frequent) -> Iterator[tuple[slice, Tile]]:
         sums = {name: scorer.named(name) for name in names}
         views = dict.fromkeys(term for terms in sums.values() for term in terms)
         for start in range(0, len(scorer), self.sizes.tile):
             some = slice(start, min(start + self.sizes.tile, len(scorer)))
-            yield some, Tile({view: scorer.vectors[view][some] for view in views}, sums, self.where)
+            yield some, Tile({view: scorer.vectors[view][some] for view in views}, sums, self.where, frequent)
 
     def _read(self, names: Sequence[str]) -> Iterator[Passages]:
         return read_ahead(self.passages, tuple(dict.fromkeys(names)), self.sizes.ranges)
@@ -76,14 +76,15 @@ class ViewSearch:
     def _candidates(self, scorer: ViewScorer, advance: Advance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Scores in float32, (Q, K) in descending order, and rows of each list's candidates."""
         wide = {name: min(depth + SPARE, len(self.passages)) for name, depth in self.lists.items()}
-        tiles = [tile for _, tile in self._tiles(scorer, list(self.lists))]
+        frequent = frequent_words(scorer.vectors, self.where)
+        tiles = [tile for _, tile in self._tiles(scorer, list(self.lists), frequent)]
         best = [{name: Best(len(tile), wide[name], self.where) for name in wide} for tile in tiles]
         longest, known = dict.fromkeys(self.terms, 0.0), bool(self.longest)
         reached = in_shares(advance, len(scorer), len(self.passages))
         for block in self._read(self.terms):
             if not known:
                 longest = {view: max(most, longest[view]) for view, most in block.longest().items()}
-            placed = block.on(self.where)
+            placed = block.on(self.where, frequent)
             for tile, ours in zip(tiles, best, strict=True):
                 for name, scores in tile.scores(block, placed).items():
                     ours[name].add(scores, block.first)
@@ -129,9 +130,10 @@ class ViewSearch:
         """
         some = ViewScorer(self.passages, self.queries, self.terms, scorer.rows[unsure])
         reach = Reach(some, name, self.longest, edges[unsure])
-        tiles, kept = list(self._tiles(some, [name])), []
+        frequent = frequent_words(some.vectors, self.where)
+        tiles, kept = list(self._tiles(some, [name], frequent)), []
         for block in self._read(scorer.named(name)):
-            placed = block.on(self.where)
+            placed = block.on(self.where, frequent)
             for part, tile in tiles:
                 for queries, rows in reach.near(tile, part, block, placed):
                     scores = some.scores(queries, rows, name)

@@ -13,6 +13,7 @@ import torch
 from repro.errors import UsageError
 from repro.stages.vectors.search_memory import VARIABLE
 from repro.stages.vectors.view_files import Views
+from repro.stages.vectors.view_products import FREQUENT
 
 BLOCK_BYTES = 1 << 30  # of passages and their scores; more at once is not faster
 TILE = 2048  # queries multiplied at once
@@ -84,17 +85,22 @@ class Needs:
             bytes_ += 0 if self.inverted else 5 * self.queries.widths["sparse"]
         return bytes_
 
+    def _dense(self) -> int:
+        """Bytes of a passage's dense vector, and of its values of words that are multiplied as if dense."""
+        bytes_ = NUMBER * self.passages.widths["dense"] if "dense" in self.terms else 0
+        if self.inverted and "sparse" in self.terms:
+            bytes_ += 12 * min(FREQUENT, self.passages.widths["sparse"])
+        return bytes_
+
     def _heaviest(self) -> int:
-        heaviest = NUMBER * self.passages.widths["dense"] if "dense" in self.terms else 0
+        heaviest = self._dense()
         if "sparse" in self.terms:
             heaviest += VALUE * int(np.diff(self.passages.indptr).max(initial=0))
         return heaviest
 
     def _ranges(self, tile: int, memory: int):
         """Yield ranges of passages, of one at least, that fit into the memory with a tile's scores."""
-        count, each = len(self.passages), PAIR * tile
-        each += NUMBER * self.passages.widths["dense"] if "dense" in self.terms else 0
-        bounds = self.passages.indptr
+        count, each, bounds = len(self.passages), PAIR * tile + self._dense(), self.passages.indptr
 
         def size(first: int, end: int) -> int:
             values = int(bounds[end] - bounds[first]) if "sparse" in self.terms else 0
