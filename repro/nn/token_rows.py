@@ -10,7 +10,7 @@ from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-CHARACTERS = 8  # of a text for each token that is wanted; one of English takes about five, with the blank
+CHARACTERS = 6  # of a text for each token that is wanted; one of English takes about five, with the blank
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def token_ids(
             rows[place] = row.ids
         sizes = dict(zip(left, map(len, read), strict=True))
         left = [place for place in left if len(rows[place]) < length and sizes[place] < len(texts[place])]
-        limit *= 4
+        limit *= 2
     return rows
 
 

@@ -80,7 +80,7 @@ def test_more_is_read_where_too_few_tokens_come_out():
     short = "castle"
     ids = token_ids(tokenizer, [document, short], length=16)
     assert ids == theirs([document, short], 16)[0]
-    assert tokenizer.read[:2] == [128, 6] and len(tokenizer.read) == 5 and tokenizer.read[-1] > 2000
+    assert tokenizer.read == [96, 6, 192, 384, 768, 1536, 3076]
 
 
 def test_a_text_without_blanks_is_read_whole():

@@ -1,5 +1,6 @@
 """Reads vectors and ids from disk, holding only the rows that are asked for in memory."""
 
+import itertools
 import mmap
 import os
 from collections.abc import Iterable
@@ -10,6 +11,7 @@ import numpy as np
 from repro.errors import DataError
 
 CHUNK = 1 << 24  # bytes of ids looked through at a time
+IDS = 10_000  # ids written at a time
 
 
 class VectorFile:
@@ -68,12 +70,15 @@ def write_ids(ids: Iterable[str], folder: Path, source: Path) -> None:
     Raises:
         DataError: an id of ``source`` that no line of ``ids.txt`` or of a run can hold.
     """
+    names = iter(ids)
     with open(folder / "ids.txt", "w", encoding="utf-8") as file:
-        for name in ids:
-            if name.split() != [name]:
+        while some := list(itertools.islice(names, IDS)):
+            lines = "\n".join(some)
+            if lines.split() != some:
+                name = next(name for name in some if name.split() != [name])
                 reason = f"the id {name!r} is empty or has white space in it, and a run could not hold it"
                 raise DataError(f"{source}: {reason}; give that text another id")
-            file.write(f"{name}\n")
+            file.write(f"{lines}\n")
 
 
 class IdFile:
