@@ -6,6 +6,7 @@ from repro.datasets import fetching, hub_models
 from repro.datasets.catalog import catalog
 from repro.datasets.fetching import Offer
 from repro.errors import BlockedError
+from tests.datasets.folders import word_list
 
 
 @pytest.fixture
@@ -142,3 +143,21 @@ def test_where_all_is_at_hand_there_is_nothing_to_fetch(repro, real_data, networ
 def test_a_path_that_leads_nowhere_is_a_sentence(repro, arguments, words):
     said = repro("data", "fetch", *arguments)
     assert said.status == 2 and words in said.sentence
+
+
+def test_a_list_is_made_of_the_files_of_its_makers_and_of_nothing_else(repro, data, tmp_path, monkeypatch):
+    part = word_list(monkeypatch, tmp_path, "lists/stopwords.txt", ["the", "of"])
+    said = repro("data", "make", "lists/stopwords.txt", str(part))
+    assert (said.status, said.out) == (0, f"{data / 'lists/stopwords.txt'}\n")
+    assert (data / "lists/stopwords.txt").read_text() == "of\nthe\n"
+    part.write_text("and\n")
+    said = repro("data", "make", "lists/stopwords.txt", str(part))
+    assert said.status == 2 and said.sentence.startswith(
+        f"{part}: its 1 words are no part of lists/stopwords.txt"
+    )
+    assert (data / "lists/stopwords.txt").read_text() == "of\nthe\n"
+
+
+def test_what_is_not_made_names_what_is(repro, data):
+    said = repro("data", "make", "msmarco-passage", "para.txt")
+    assert said.status == 2 and "known: msmarco-passage/rocketqa, lists/stopwords.txt" in said.sentence
