@@ -3,6 +3,7 @@
 from repro.cli.printing import say, table
 from repro.running.cost.extrapolation import Rehearsed
 from repro.running.description import work_of
+from repro.running.discarding import discarded_stages
 from repro.running.rehearsal import Rehearsal
 from repro.stage_table import STAGES
 
@@ -33,6 +34,8 @@ def as_plain(rehearsal: Rehearsal) -> dict:
     return {
         "hours": rehearsal.hours,
         "disk_bytes": rehearsal.disk_bytes,
+        "disk_peak_bytes": rehearsal.fullest(),
+        "disk_peak_bytes_without_vectors": rehearsal.fullest(discarded_stages(["vectors"])),
         "peak_bytes": largest and largest.whole_peak_bytes,
         "nodes": [_plain(each) for each in rehearsal.nodes],
         "not_rehearsed": [
@@ -113,7 +116,6 @@ def _sum(rehearsal: Rehearsal) -> str:
     seconds = sum(each.seconds for each in rehearsal.nodes)
     memory = f"at most {(largest.whole_peak_bytes or 0) / GB:,.1f} GB of memory ({largest.node.stage})"
     whole = f"{rehearsal.hours:,.1f} hours one stage after another on this machine"
-    return (
-        f"{count} stages took {seconds:,.0f} s; all of it, extrapolated: {whole}, "
-        f"{rehearsal.disk_bytes / GB:,.1f} GB of artefacts, {memory}"
-    )
+    least = rehearsal.fullest(discarded_stages(["vectors"])) / GB
+    disk = f"{rehearsal.fullest() / GB:,.1f} GB of disk at its fullest ({least:,.1f} with --discard vectors)"
+    return f"{count} stages took {seconds:,.0f} s; all of it, extrapolated: {whole}, {disk}, {memory}"

@@ -8,8 +8,11 @@ from repro.errors import BlockedError, StageError, UsageError
 from repro.graph import Node
 from repro.machine.system import cores
 from repro.progress import Progress
+from repro.running.cost import peak
 from repro.running.cost.extrapolation import Rehearsed, pairs, rehearsed
+from repro.running.cost.work import work
 from repro.running.description import places
+from repro.running.discarding import Consumers, readers_first
 from repro.running.engines.child import Child, stop
 from repro.running.engines.inline import ensure
 from repro.running.plan import Plan
@@ -43,6 +46,22 @@ class Rehearsal:
     def disk_bytes(self) -> float:
         """Bytes of all artefacts, as far as they can be told."""
         return sum(node.whole_disk_bytes or 0 for node in self.nodes)
+
+    def fullest(self, discarded: frozenset[str] = frozenset()) -> float:
+        """Bytes of the store at its fullest, when artefacts of some stages go after their use.
+
+        Of what was not rehearsed the bytes are estimated.
+        """
+        known = {each.node.fingerprint: each.whole_disk_bytes for each in self.nodes}
+
+        def sizes(node: Node) -> tuple[float, float]:
+            estimated = work(node)
+            return known.get(node.fingerprint) or estimated.stored or 0.0, estimated.beside
+
+        nodes = self.plan.nodes
+        consumers = Consumers(self.plan.ends, nodes, nodes, (), discarded)
+        level = peak.fullest(list(peak.levels(readers_first(nodes, discarded), consumers, sizes)))
+        return level.during if level else 0.0
 
     @property
     def largest(self) -> Rehearsed | None:

@@ -1,0 +1,55 @@
+"""A stage's tasks are timed as they advance, and its peak of memory is its own."""
+
+import pytest
+
+from repro.machine.peak_memory import PeakMemory
+from repro.progress import Progress
+from repro.running.engines import timed_tasks
+from repro.running.engines.timed_tasks import TimedTasks
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(timed_tasks, "time", made)
+    return made
+
+
+def test_the_pace_is_that_between_the_first_and_the_last_advance(clock):
+    timed = TimedTasks(Progress())
+    with timed.task("encoding", 30) as advance:
+        for seconds in (9.0, 1.0, 1.0):  # the first advance waits for what is loaded once
+            clock.now += seconds
+            advance(10)
+        clock.now += 4.0
+    assert timed.facts == {"encoding": {"done": 30, "seconds": 15.0, "pace": pytest.approx(0.1)}}
+
+
+def test_a_task_that_advances_once_has_no_pace(clock):
+    timed = TimedTasks(Progress())
+    with timed.task("searching") as advance:
+        clock.now += 2.0
+        advance(7)
+    with timed.task("nothing"):
+        pass
+    assert timed.facts["searching"] == {"done": 7, "seconds": 2.0}
+    assert timed.facts["nothing"] == {"done": 0, "seconds": 0.0}
+
+
+def test_a_peak_of_memory_is_that_since_it_began():
+    before = PeakMemory().kib()
+    held = bytearray(200_000_000)
+    held[::4096] = b"x" * len(held[::4096])
+    whole = PeakMemory.kib(PeakMemory())
+    del held
+    after = PeakMemory().kib()
+    assert whole > before + 150_000
+    assert after < whole - 150_000
