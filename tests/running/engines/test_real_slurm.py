@@ -10,16 +10,26 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from repro.graph import Node
 from repro.machine.system import cores, memory
 from repro.manifest.cells import select
-from repro.running.engines import slurm_jobs
-from repro.running.plan import plan
+from repro.progress import Progress
+from repro.running.engines import shards, slurm, slurm_jobs
+from repro.running.engines.inline import run_node
+from repro.running.engines.site import Resources, Site
+from repro.running.plan import Plan, plan
 from repro.running.requirements import Machine
+from repro.running.runner import Options
 from repro.running.scale import scale
-from repro.store import Store
+from repro.store import RECORD, Store
+from repro.store.disk import sha256
+from tests.stages.conftest import save_training_set
+from tests.tiny_models import WORDS, save_tiny_model
 
 pytestmark = pytest.mark.slurm
 CELL = "costa/1/sparse.bm25/dev.rr10"
@@ -148,3 +158,100 @@ def test_siblings_of_a_failed_stage_end_and_a_second_submission_continues(cluste
     third = _run(tmp_path, "run", *slurm)
     assert third.returncode == 0 and "jobs submitted" not in third.stderr
     assert "1 scaled." in third.stdout
+
+
+SITE = Site(default=Resources(partition="main", cpus=1, memory="1500M", time="0:20:00"))
+ROWS, BLOCK, SHARDS = 90_000, 20_000, 3  # five blocks: the second shard has the second and the fifth
+HOW = {"kind": "passages", "length": 16, "separator": "[SEP]", "pooling": "cls", "normalize": False}
+
+
+def silent() -> None:
+    pass
+
+
+class Asked:
+    """A reason for a node that no table asks for."""
+
+    exhibit, paper, owner = SimpleNamespace(id="node"), SimpleNamespace(name="made up"), "figure"
+
+
+def _submitted(store: Store, *ends: Node) -> slurm.Submission:
+    planned = Plan(scale("tiny"), [], [], Machine(), exhibits={Asked(): end for end in ends})
+    return slurm.submit(planned, store, Progress(), Options(site=SITE, shards=SHARDS))
+
+
+@pytest.fixture(scope="module")
+def encoding() -> Node:
+    model, corpus = Node("initialise", {"seed": 1}), Node("corpus", {"dataset": "made up"})
+    return Node("encode", HOW | {"precision": "fp32"}, {"model": model, "texts": corpus})
+
+
+def _with_inputs(root: Path, node: Node) -> Store:
+    """A store with a small model and 90,000 short passages."""
+    from datasets import Dataset
+
+    store, generator = Store(root), np.random.default_rng(3)
+    texts = [" ".join(words) for words in generator.choice(WORDS, (ROWS, 5))]
+    names = [f"d{number}" for number in range(ROWS)]
+    rows = Dataset.from_dict({"id": names, "title": [""] * ROWS, "text": texts})
+    store.build(node.inputs["model"], lambda folder: save_tiny_model(folder), waiting=silent)
+    store.build(node.inputs["texts"], lambda folder: rows.save_to_disk(str(folder / "arrow")), waiting=silent)
+    return store
+
+
+def _files(store: Store, node: Node) -> dict[str, str]:
+    folder = store.path(node)
+    return {path.name: sha256(path) for path in folder.iterdir() if path.name != RECORD}
+
+
+def _until(holds, seconds: int = 300) -> None:
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until, "it takes too long"
+        time.sleep(0.2)
+
+
+def test_shards_equal_the_whole_and_one_that_was_killed_is_done_again_alone(cluster, tmp_path, encoding):
+    whole, parted = (_with_inputs(tmp_path / name, encoding) for name in ("whole", "parted"))
+    run_node(encoding, whole, Progress())
+    first = _submitted(parted, encoding)
+    id, blocks = first.submitted[encoding.fingerprint], parted.partial(encoding) / "blocks"
+    assert first.calls == 1
+    kept = blocks / f"{BLOCK}.npz"
+    _until(kept.exists)
+    subprocess.run(["scancel", "--full", "--signal=KILL", f"{id}_2"], check=True)
+    assert _settled(parted, [encoding]) == {"encode": "cancelled"}
+    assert shards.finished(parted, encoding, SHARDS) == {1, 3} and parted.state(encoding) == "partial"
+    written = kept.stat().st_mtime_ns
+
+    held = os.open(kept, os.O_RDONLY)  # so that its time can be seen when it is gone
+    again = _submitted(parted, encoding)
+    job = slurm_jobs.jobs(parted, [encoding])[encoding.fingerprint]
+    assert job.id == f"{again.submitted[encoding.fingerprint]}_2" and not job.tasks, "it alone"
+    assert _settled(parted, [encoding]) == {"encode": "done"}
+    assert os.fstat(held).st_mtime_ns == written
+    os.close(held)
+    assert _files(parted, encoding) == _files(whole, encoding)
+    parts = parted.record(encoding)["facts"]["shards"]
+    assert [part["shard"] for part in parts] == ["1/3", "2/3", "3/3"] and all(part["host"] for part in parts)
+
+
+def test_of_siblings_one_that_fails_takes_only_what_waits_for_it(cluster, tmp_path):
+    store, given = Store(tmp_path / "store"), Node("judged_examples", {"negative_grade": 0})
+    store.build(
+        given, lambda folder: save_training_set(folder, [("q", ["d"], ["e"])]) and None, waiting=silent
+    )
+    how = {"sample": 1, "method": "random", "seed": 1}
+    drawn = [Node("sample", how | {"queries": n}, {"training_set": given}) for n in (1, 0, 2)]  # 0 is refused
+    unions = [Node("union", {}, {"training_sets": (one,)}) for one in drawn]
+    done = _submitted(store, *unions)
+    assert done.calls == 2, "an array of three, and another"
+    until = time.monotonic() + 300
+    while {job.state for job in slurm_jobs.jobs(store, [*drawn, *unions]).values()} & {"queued", "running"}:
+        assert time.monotonic() < until, "jobs do not end"
+        time.sleep(1)
+    jobs = slurm_jobs.jobs(store, [*drawn, *unions])
+    assert [jobs[node.fingerprint].state for node in drawn] == ["done", "failed", "done"]
+    assert [jobs[node.fingerprint].state for node in unions] == ["done", "cancelled", "done"]
+    assert [store.state(node) for node in unions] == ["stored", "missing", "stored"]
+    assert "a sample of 0 queries is none" in jobs[drawn[1].fingerprint].log.read_text()
