@@ -20,7 +20,8 @@ def _parts(cost: Estimate, memory: float) -> list[str]:
         return []
     named = [f"{p.stage} {p.objective} {p.size:,} of {p.examples:,}" for p in list(counts)[:FEW]]
     more = [f"{len(counts) - FEW} more kinds"] if len(counts) > FEW else []
-    what = f"{sum(counts.values())} trainings begin with a part of a step at a time"
+    number = sum(counts.values())
+    what = f"{number} training{' begins' if number == 1 else 's begin'} with a part of a step at a time"
     return [
         f"micro-batches: on {memory / GB:.0f} GB, {what} ({', '.join([*named, *more])}); what does not fit is"
         " halved, and REPRO_MICRO_BATCH sets another size"
