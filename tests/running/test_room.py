@@ -1,6 +1,7 @@
 """Nothing is begun that the disk has no room for, and the user is told what it would take."""
 
 import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -84,7 +85,7 @@ def test_the_engine_local_waits_for_what_runs_before_it_gives_up(store, monkeypa
     begun = []
 
     class Child:
-        gpus = None
+        gpus, log = None, Path("/dev/null")
 
         def __init__(self, node):
             self.node, self.looks = node, 2

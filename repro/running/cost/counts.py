@@ -23,7 +23,7 @@ def bytes_beside(node: Node, stored: float | None) -> float:
     """Bytes on the disk besides the artefact's own while it is made, as far as they are known."""
     beside = 0.0
     for name, fact in facts_of(node).items():
-        beside += (fact.copies - 1) * (stored or 0)
+        beside += (fact.copies - 1) * (stored or 0) + min(fact.further, stored or 0)
         beside += fact.checkpoint * (_COUNTS[name](node) or 0) if fact.checkpoint else 0.0
     return beside
 
