@@ -65,7 +65,10 @@ def keep(nodes: Iterable[Rehearsed], store: Store) -> Path:
     make_writable(store.root)
     path, kept = _file(store), _read(store)
     own = kept.setdefault(_machine(), {})
-    own |= {kind_of(each.node): asdict(_measured(each)) for each in nodes if each.whole_seconds is not None}
+    for each in nodes:
+        own.pop(kind_of(each.node), None)  # of which too little was done to tell now
+        if each.whole_seconds is not None:
+            own[kind_of(each.node)] = asdict(_measured(each))
     with translated(store.root):
         scratch = path.with_suffix(".new")
         with created(scratch) as file:

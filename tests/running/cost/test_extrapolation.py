@@ -159,6 +159,10 @@ def test_measurements_are_kept_by_kind_and_machine_and_tell_the_hours_of_other_n
         "encode", ENCODED[0].params, {**ENCODED[0].inputs, "texts": Node("corpus", {"dataset": "beir/fiqa"})}
     )
     assert known.hours(fewer) == pytest.approx((10 + 57_638 * 0.001) / 3600)
+    kept.keep([replace(told, whole_seconds=None)], store)
+    assert kept.rehearsals(store).hours(ENCODED[0]) is None
+    kept.keep([told], store)
+    assert kept.rehearsals(store).by_kind
     longer = Node("encode", {**ENCODED[0].params, "length": 512}, ENCODED[0].inputs)
     assert known.hours(longer) is None and known.hours(TRAINED) is None
     monkeypatch.setattr(kept, "hardware", lambda: {**system.hardware(), "cores": 999})
