@@ -6,7 +6,7 @@ from datasets import Dataset
 
 from repro.machine import jvm
 from repro.progress import Progress
-from repro.stages import lucene_index
+from repro.stages import bm25, lucene_index
 from tests.stages import outputs
 
 pytestmark = pytest.mark.skipif(jvm.missing() is not None, reason="no Java 21 on this machine")
@@ -22,13 +22,18 @@ DOCUMENTS = [
 class Recorded(Progress):
     """Keeps what it is told: the size of a task, then its steps."""
 
-    def __init__(self):
-        self.steps = []
+    def __init__(self, dies_at=None):
+        self.steps, self.dies_at = [], dies_at
 
     @contextlib.contextmanager
     def task(self, name, total=None):
         self.steps.append(total)
-        yield lambda n=1: self.steps.append(n)
+        yield self.advance
+
+    def advance(self, n=1):
+        self.steps.append(n)
+        if len(self.steps) == self.dies_at:
+            raise KeyboardInterrupt
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +71,7 @@ def test_progress_knows_the_size_and_reaches_it(flat):
 
 def test_what_an_interrupted_attempt_left_is_overwritten(flat):
     out = flat[0]
-    assert sorted(path.name for path in out.iterdir()) == ["fields.json", "lucene", "lucene.log"]
+    assert sorted(path.name for path in out.iterdir()) == ["blocks", "fields.json", "lucene", "lucene.log"]
     assert (out / "lucene" / "segments_1").read_bytes() != b"torn"
 
 
@@ -78,3 +83,28 @@ def test_with_several_fields_a_title_alone_is_no_contents(corpus, tmp_path):
     facts = lucene_index.run({"multifield": True}, {"corpus": corpus}, tmp_path, Progress())
     assert facts["without_contents"] == 2
     assert json.loads((tmp_path / "fields.json").read_text()) == {"multifield": True}
+
+
+def hits(index, folder):
+    """What the stage ``bm25`` finds for two queries."""
+    folder.mkdir()
+    lines = (json.dumps({"id": text[:3], "text": text}) + "\n" for text in ("oak", "moss on a fern"))
+    (folder / "queries.jsonl").write_text("".join(lines))
+    how = {"k1": 0.9, "b": 0.4, "depth": 10, "multifield": False}
+    bm25.run(how, {"index": index, "queries": folder}, folder, Progress())
+    return (folder / "run.trec").read_text()
+
+
+def test_killed_between_commits_it_goes_on_and_finds_the_same(flat, corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(lucene_index, "COMMIT", 1)
+    (tmp_path / "index").mkdir()
+    params, inputs = {"multifield": False}, {"corpus": corpus}
+    with pytest.raises(KeyboardInterrupt):
+        lucene_index.run(params, inputs, tmp_path / "index", Recorded(dies_at=3))  # in the second commit
+    progress = Recorded()
+    assert lucene_index.run(params, inputs, tmp_path / "index", progress) == flat[1]
+    assert progress.steps[0] == sum(progress.steps[1:]) == 4
+    note = json.loads((tmp_path / "index/blocks/commit.json").read_text())
+    assert len(progress.steps) == 6 - progress.steps[1] and note["counts"]["documents"] == 4
+    found = hits(tmp_path / "index", tmp_path / "again")
+    assert found == hits(flat[0], tmp_path / "at once") and "d2" in found

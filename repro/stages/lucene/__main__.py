@@ -16,6 +16,8 @@ import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from repro.stages.lucene.commits import Commits
+
 DOCUMENTS_PER_BATCH = 2000
 QUERIES_PER_BATCH = 256
 # Default heaps are a quarter of the memory: this leaves room for a Lucene buffer on a machine with 4 GB.
@@ -30,29 +32,44 @@ def index(arguments: dict, report: Report) -> dict:
     """Index a corpus with Anserini's default English analysis, without positions or stored text.
 
     Arguments: ``corpus`` (folder of datasets.Dataset.save_to_disk), ``index`` (folder to be made),
-    ``multifield``, ``threads``. Documents without contents are left out, as Anserini does; with
-    ``multifield`` these are all that have a title alone.
+    ``multifield``, ``threads``, ``commit`` (documents after which what is there is committed), ``note`` and
+    ``origin`` (of ``Commits``). Documents without contents are left out, as Anserini does; with
+    ``multifield`` these are all that have a title alone. An interrupted attempt goes on behind the last
+    commit.
     """
     from datasets import load_from_disk
+
+    commits = Commits(Path(arguments["index"]), Path(arguments["note"]), arguments["origin"])
+    counts = commits.resume() or {"documents": 0, "without_contents": 0}
+    if counts["documents"]:
+        report(counts["documents"])
+    corpus = load_from_disk(arguments["corpus"])
+    for first in range(counts["documents"], max(len(corpus), 1), arguments["commit"]):
+        rows = corpus.select(range(first, min(first + arguments["commit"], len(corpus))))
+        _add(rows, counts, arguments, report)
+        commits.add(counts)
+    return counts
+
+
+def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> None:
+    """Add documents to what is indexed, commit them, and count them in ``counts``."""
     from pyserini.index.lucene import LuceneIndexer, LuceneIndexReader
 
     options = ["-index", arguments["index"], "-memoryBuffer", str(BUFFER_MB)]
     if arguments["multifield"]:
         options += ["-fields", "title"]
-    indexer = LuceneIndexer(args=options, threads=arguments["threads"])
-    documents = empty = 0
-    for batch in load_from_disk(arguments["corpus"]).iter(batch_size=DOCUMENTS_PER_BATCH):
+    indexer = LuceneIndexer(args=options, append=counts["documents"] > 0, threads=arguments["threads"])
+    for batch in corpus.iter(batch_size=DOCUMENTS_PER_BATCH):
         rows = [json_document(row, multifield=arguments["multifield"]) for row in _rows(batch)]
-        empty += sum(not row["contents"].strip(TRIMMED) for row in rows)
-        documents += len(rows)
+        counts["without_contents"] += sum(not row["contents"].strip(TRIMMED) for row in rows)
+        counts["documents"] += len(rows)
         indexer.add_batch_raw([json.dumps(row) for row in rows])
         report(len(rows))
     indexer.close()
     # Anserini logs what it could not write and goes on; an index with holes must not pass for a whole one.
     count = LuceneIndexReader(arguments["index"]).stats()["documents"]
-    if count != documents - empty:
-        raise RuntimeError(f"the index holds {count} documents, not the {documents - empty} with contents")
-    return {"documents": documents, "without_contents": empty}
+    if count != (wanted := counts["documents"] - counts["without_contents"]):
+        raise RuntimeError(f"the index holds {count} documents, not the {wanted} with contents")
 
 
 def json_document(row: dict, *, multifield: bool) -> dict:
