@@ -38,7 +38,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     Within ``search_memory``, and on a GPU within what is free there, lie the rankings of a block of queries,
     40 bytes a rank; half of the rest is for queries and candidates, and half, but no more than 1 GiB, for a
-    block of passages with its scores. On top come 32 bytes and the id for every passage.
+    block of passages with its scores. On top come 32 bytes and the id for every passage, and libraries with
+    their buffers, some 50 MB.
 
     Among equal scores the greater id comes first, at the depth's edge too. ``mode`` ``exact`` ranks all
     passages, ``union`` those only that are among the ``list_depth`` best by one of the views alone.

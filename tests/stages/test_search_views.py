@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse  # noqa: F401 - loaded here, so that it is no part of what a search holds
+import torch
 
 from repro.errors import DataError, StageError, UsageError
 from repro.evaluation.runs import read_run
@@ -10,6 +12,7 @@ from repro.stages.vectors import view_products, view_search, view_sizes
 from repro.stages.vectors.view_files import Views
 from repro.stages.vectors.view_products import Tile
 from repro.stages.vectors.view_scores import ViewScorer
+from tests.bounded_memory import peak_growth
 from tests.stages.views_made_up import save_views
 
 BOTH = ["dense", "sparse"]
@@ -390,3 +393,21 @@ def test_an_interrupted_search_takes_over_the_queries_that_are_done(tmp_path, pr
     assert done == ([4, 8, 12] if damaged else [8, 12])
     assert again == facts | {"resumed_at": done[0]}
     assert run_bytes(out) == run_bytes(tmp_path / "straight")
+
+
+def test_a_search_holds_no_more_than_its_memory(tmp_path, progress, monkeypatch):
+    made = sides(np.random.default_rng(0), whole=False, passages=4000, queries=1500, h=64, v=800, density=0.1)
+    inputs = {name: save_views(tmp_path / name, name[0], **made[name]) for name in made}
+    how = {"depth": 20, "terms": BOTH, "mode": "exact", "list_depth": None}
+
+    def search(out):
+        out.mkdir()
+        torch.set_num_threads(1)  # the threads of a process are not those of its fork
+        search_views.run(how, inputs, out, progress)
+
+    grown = {}
+    for memory in ("20MB", "2GB"):
+        monkeypatch.setenv("REPRO_SEARCH_MEMORY", memory)
+        grown[memory] = peak_growth(lambda out=tmp_path / memory: search(out))
+    assert grown["20MB"] < 20e6 + 50e6 < 100e6 < grown["2GB"]  # 50 MB are libraries and their buffers
+    assert run_bytes(tmp_path / "20MB") == run_bytes(tmp_path / "2GB")

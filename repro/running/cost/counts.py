@@ -94,6 +94,7 @@ _COUNTS: dict[str, Callable[[Node], float | None]] = {
     "official_negatives": _triples,
     "mine": _negatives,
     "mine_answers": _ranked,
+    "search_views": _ranked,
     "pretrain": _weights,
     "finetune": _weights,
 }

@@ -25,27 +25,33 @@ class Best:
         Args:
             scores: (n, t), of the passages from row ``first`` on.
         """
-        near = scores > self.scores[:, -1]  # (n, t)
-        counts = near.sum(dim=0)
-        most = int(counts.max())
-        if most > self.scores.shape[1]:  # so n is, too; after the first half, fewer of the second are greater
-            half = len(scores) // 2
+        near, (queries, depth) = scores > self.scores[:, -1], self.scores.shape  # (n, t)
+        total, counts = int(near.count_nonzero()), None
+        if 0 < total <= queries * depth:
+            rows, columns = near.nonzero(as_tuple=True)
+            counts = columns.bincount(minlength=queries)
+        if total and (counts is None or int(counts.max()) > depth):
+            half = (
+                len(scores) // 2
+            )  # n is beyond the depth; after the first half, fewer of the second are greater
             self.add(scores[:half], first)
             self.add(scores[half:], first + half)
-        elif most:
-            self._merge(scores, near, counts, first)
+        elif total:
+            self._merge(scores, rows, columns, counts, first)
 
-    def _merge(self, scores: torch.Tensor, near: torch.Tensor, counts: torch.Tensor, first: int) -> None:
-        queries, places = near.T.nonzero(as_tuple=True)  # by query
-        slots = torch.arange(len(queries), device=scores.device) - (counts.cumsum(0) - counts)[queries]
+    def _merge(self, scores, rows, columns, counts, first: int) -> None:
+        """Take over the scores at these places, of which each query has so many."""
+        order = columns.argsort(stable=True)
+        rows, queries, where = rows[order], columns[order], scores.device
+        slots = torch.arange(len(queries), device=where) - (counts.cumsum(0) - counts)[queries]
         wide = (len(counts), int(counts.max()))
-        theirs = torch.full(wide, -torch.inf, device=scores.device)
-        rows = torch.zeros(wide, dtype=torch.int64, device=scores.device)
-        theirs[queries, slots] = scores[places, queries]
-        rows[queries, slots] = places + first
+        theirs = torch.full(wide, -torch.inf, device=where)
+        passages = torch.zeros(wide, dtype=torch.int64, device=where)
+        theirs[queries, slots] = scores[rows, queries]
+        passages[queries, slots] = rows + first
         best = torch.cat((self.scores, theirs), dim=1).topk(self.scores.shape[1], dim=1)
         self.scores = best.values
-        self.rows = torch.cat((self.rows, rows), dim=1).gather(1, best.indices)
+        self.rows = torch.cat((self.rows, passages), dim=1).gather(1, best.indices)
 
 
 def read_ahead(

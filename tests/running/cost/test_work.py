@@ -96,6 +96,24 @@ def test_encoding_and_search_count_every_text_once_and_every_pair():
     assert work(found).search == work(found).operations == 2 * 8841823 * 6980 * 768
 
 
+@pytest.mark.parametrize(
+    ("terms", "top_k", "numbers"),
+    [
+        (["dense", "sparse"], 768, 768 + 5 * 768),
+        (["dense"], 768, 768),
+        (["sparse"], 100, 500),
+        (["sparse"], None, 3840),
+    ],
+)
+def test_a_search_over_views_counts_sparse_values_by_the_time_that_they_take(terms, top_k, numbers):
+    how = {"length": 144, "views": ["dense", "sparse"], "top_k": top_k}
+    sides = {"passages": Node("encode_views", {"kind": "passages", **how}, {"model": BERT, "texts": MARCO})}
+    sides["queries"] = Node("encode_views", {"kind": "queries", **how}, {"model": BERT, "texts": TRAINING})
+    found = work(Node("search_views", {"depth": 200, "terms": terms}, sides))
+    assert found.view_search == found.operations == 2 * 8841823 * 502939 * numbers
+    assert found.core_seconds == pytest.approx(502939 * 200 * 2.2e-5)
+
+
 def test_sizes_come_from_initialise_or_a_checkpoints_config(tmp_path):
     sizes = {"hidden_size": 64, "layers": 2, "heads": 2, "intermediate_size": 128}
     made = Node("initialise", sizes, {"tokenizer": Node("vocabulary", {"size": 2000})})
