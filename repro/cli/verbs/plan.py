@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from repro.cli.options import discarding, scale_words, selecting, selecting_words
+from repro.cli.options import OF_FILE, discarding, scale_words, selecting, selecting_words
 from repro.errors import UsageError
 from repro.store import make_writable
 
@@ -69,9 +69,11 @@ def _write_workflow(plan, store, image: str | None, volume: str | None, site: st
 
     if not (image and volume):
         raise UsageError("--to argo needs the containers' --image and the --volume that they share")
+    given = click.get_current_context()
+    if OF_FILE in given.meta:
+        raise UsageError("--to argo takes no --scale-file, which its containers do not see; name a --scale")
     plan.machine.leave()
     plan.look(store)
-    given = click.get_current_context()
     words = [*selecting_words(given), *scale_words(given)]
     words += ["--seeds", given.params["seeds"]] if given.params["seeds"] else []
     stated = {"image": image, "volume": volume, "site": read_site(site), "shards": shards}

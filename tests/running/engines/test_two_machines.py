@@ -21,10 +21,7 @@ from repro.store import Store
 from tests.stage_inputs import pretraining, texts_and_model
 from tests.tiny_models import tiny_masked_lm
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("REPRO_SLOW_TESTS") != "1", reason="starts torchrun twice: set REPRO_SLOW_TESTS=1"
-)
-
+pytestmark = pytest.mark.nightly  # starts torchrun twice
 SRUN = """#!/bin/bash
 while [[ $1 == --* ]]; do echo "$1" >> "$FAKE/srun"; shift; done
 "$@" & "$@" & wait -n && wait -n
