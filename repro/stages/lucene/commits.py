@@ -33,6 +33,7 @@ class Commits:
             whole = note["origin"] == self._origin and all(
                 sha256(self._index / name) == digest for name, digest in note["files"].items()
             )
+            whole &= {path.name for path in self._index.glob("segments_*")} <= note["files"].keys()
         except (OSError, ValueError, KeyError, TypeError):
             whole = False
         if whole:

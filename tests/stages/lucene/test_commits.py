@@ -42,3 +42,8 @@ def test_an_index_or_note_that_changed_is_begun_anew(index, file, content):
 
 def test_an_index_of_something_else_is_begun_anew(index):
     assert resumed(index, origin=("run", 2)) == {} and not index.exists()
+
+
+def test_an_index_with_a_commit_that_was_not_noted_is_begun_anew(index):
+    (index / "segments_2").touch()
+    assert resumed(index) == {} and not index.exists()
