@@ -171,7 +171,7 @@ def test_it_shows_how_far_it_has_come(repro, monkeypatch, folders):
 
 def test_an_index_that_a_run_let_go_of_leaves_the_cell_as_it_was_measured(repro, measured):
     line = ("--cell", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny")
-    before = repro("compare", *line, "--json").json
+    before = _judged(repro, *line)
     said = repro("run", *line, "--discard", "indexes", "--json")
     assert said.status == 0 and "discarded: lucene_index on tiny/passage" in said.err
     assert not list((measured / "store/lucene_index").iterdir())
@@ -180,11 +180,17 @@ def test_an_index_that_a_run_let_go_of_leaves_the_cell_as_it_was_measured(repro,
         (False, "missing"),
     }
     assert repro("run", *line).err.count("0 run now") == 1
-    assert repro("compare", *line, "--json").json == before
+    assert _judged(repro, *line) == before
     assert repro("verify").out.startswith("5 artefacts read, 0 damaged\n")
     for verb in (("audit", "costa"), ("status", *line), ("gc", *TINY)):
         said = repro(*verb)
         assert said.status == 0 and "damaged" not in said.out + said.err, said
+
+
+def _judged(repro, *line) -> list[dict]:
+    """What is said of cells, but for how many artefacts were made by other code: one less is there."""
+    cells = repro("compare", *line, "--json").json
+    return [{k: v for k, v in cell.items() if k not in ("other_code", "unknown_code")} for cell in cells]
 
 
 def test_vectors_of_finished_rows_could_go_whatever_their_age(repro, measured, monkeypatch):
