@@ -1,0 +1,234 @@
+"""Write docs/howto/one-gpu.md again, from a plan of everything and from rehearsals.
+
+``python docs/one_gpu.py`` plans for a machine with one H100 and nothing else: no data, no checkpoint.
+``python docs/one_gpu.py ROW.json...`` first takes over what ``repro rehearse --json`` printed of some rows.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/howto/one-gpu.md"
+MEASURED = ROOT / "docs/howto/rehearsals.csv"
+GPU, DISK = "h100", 2e12
+GB, DAY = 1e9, 24
+
+HEAD = """\
+# The whole suite on one GPU with 2 TB
+
+What `repro plan --all --gpu {gpu} --discard vectors` says on a machine that has nothing yet;
+`python docs/one_gpu.py` writes this page from the plan. Hours are estimates ({basis});
+`repro rehearse` puts what your machine takes in their place.
+
+## What it comes to
+
+{totals}
+
+The store is fullest at {peak:,.0f} GB, so a disk of {disk:,.0f} GB holds store, data and downloads.
+Without `--discard vectors` it would come to {whole:,.0f} GB.
+
+## First a rehearsal
+
+```bash
+repro rehearse costa --table 1
+```
+
+runs every stage of full scale on the first rows, in the real formats and with the real checkpoints,
+and tells what each takes in all ([scales](../explained/scales.md#the-rehearsal)). Every night the
+main row of each paper is rehearsed so on invented rows in the collections' formats and small
+models, on a CPU with two cores:
+
+{rehearsed}
+
+## What to fetch
+
+```bash
+repro data fetch --for costa --for cpdae --for cotmae_v2 --for simlm
+```
+
+{fetched}
+
+{by_hand}
+
+## In what order, and how long
+
+```bash
+repro run --all --discard vectors --max-disk 1700GB
+```
+
+runs what tables share once, and lets go of the vectors of a model as soon as the last table that
+ranks with it has done so. Killed anywhere, the same command goes on. A table can be compared when
+its last stage is done:
+
+{order}
+
+Hours of cores, for text, rankings and negatives, lie beside those of the GPU. One paper alone, or
+one table (`repro run simlm --table 2 --discard vectors`), takes:
+
+{alone}
+"""
+
+
+def page() -> str:
+    """The page in Markdown."""
+    import repro
+    from repro.running.cost.estimate import estimate
+    from repro.running.cost.throughput import assumed
+    from repro.running.discarding import discarded_stages
+
+    selection = repro.select(*repro.papers())
+    plan = selection.plan()
+    plan.machine.leave()
+    plan.look(selection.workspace.store)
+    cost, stages = estimate(plan, assumed(GPU)), discarded_stages(["vectors"])
+    course = cost.disk(stages)
+    peak = max(level.during for level in course) / GB
+    return HEAD.format(
+        gpu=GPU,
+        basis=cost.throughput.basis,
+        totals=_totals(cost),
+        peak=peak,
+        disk=DISK / GB,
+        whole=cost.stored / GB,
+        rehearsed=_rehearsed(),
+        fetched=_fetched(cost),
+        by_hand=_by_hand(plan),
+        order=_order(cost, course),
+        alone=_alone(cost, stages),
+    )
+
+
+def _totals(cost) -> str:
+    downloads = [size or 0 for size in cost.downloads.values()]
+    rows = [
+        ["cells measured", f"{len({m.cell.id for m in cost.plan.measurements}):,}"],
+        ["stages to run", f"{len(cost.nodes):,}"],
+        ["GPU hours", f"{cost.hours(cost.nodes):,.0f}, or {cost.hours(cost.nodes) / DAY:,.0f} days"],
+        ["hours of one core beside them", f"{cost.core_hours(cost.nodes):,.0f}"],
+        ["downloads of known size", f"{sum(downloads) / GB:,.1f} GB"],
+    ]
+    return _table(["", "in all"], rows)
+
+
+def _order(cost, course: Sequence) -> str:
+    """A line a table, by the hours after which its last stage is done."""
+    waiting = {
+        place: {node.fingerprint for node in part.nodes} for place, part in cost.plan.parts("table").items()
+    }
+    hours, rows, peak = 0.0, [], 0.0
+    for level in course:
+        hours += cost.hours_of(level.node) or 0.0
+        peak = max(peak, level.during)
+        for place, left in waiting.items():
+            if level.node.fingerprint in left:
+                left.discard(level.node.fingerprint)
+                if not left:
+                    rows.append([_title(place), f"{hours:,.0f}", f"{hours / DAY:,.1f}", f"{peak / GB:,.0f}"])
+                    peak = level.after
+    return _table(["table", "done after GPU hours", "days", "GB at most since the one above"], rows)
+
+
+def _alone(cost, stages: frozenset[str]) -> str:
+    from repro.running.cost.estimate import estimate
+
+    rows = []
+    for place, part in cost.plan.parts("table").items():
+        alone = estimate(part, cost.throughput)
+        peak, hours = alone.fullest(stages).during / GB, alone.hours(alone.nodes)
+        core = alone.core_hours(alone.nodes)
+        rows.append([_title(place), f"{len(alone.nodes):,}", f"{hours:,.1f}", f"{core:,.1f}", f"{peak:,.0f}"])
+    return _table(["table", "stages", "GPU hours", "core hours", "GB at most"], rows)
+
+
+def _fetched(cost) -> str:
+    from repro.datasets.catalog import catalog
+    from repro.datasets.offers import archives
+    from repro.running.requirements import PIECES
+
+    missing = [node for node in cost.nodes if node.fingerprint in cost.plan.machine.obstacles]
+    names = {node.params["dataset"]: None for node in missing if node.stage in PIECES}
+    sizes: dict[int | str, str] = {}
+    for name in names:
+        for key in archives([name]) if name in catalog() else ():
+            sizes.setdefault(key, name)
+    rows = [
+        [name, f"{key / GB:,.2f}" if isinstance(key, int) else "not known"] for key, name in sizes.items()
+    ]
+    checkpoints = ", ".join(f"`{name}`" for name in cost.checkpoints)
+    return f"{_table(['collection', 'GB'], rows)}\n\nand {len(cost.checkpoints)} checkpoints: {checkpoints}."
+
+
+def _by_hand(plan) -> str:
+    """A line for each thing that no command fetches."""
+    alone = [o for o in plan.machine.obstacles.values() if not o.fetch]
+    folder = os.environ["REPRO_DATA"]
+    remedies = {o.short: o.remedy.replace(folder, "$REPRO_DATA") for o in alone}
+    lines = [f"- {name}: {remedy}" for name, remedy in sorted(remedies.items())]
+    return "\n".join(["What no command fetches:", "", *lines]) if lines else "Nothing is to be got by hand."
+
+
+def take_over(files: Sequence[Path]) -> None:
+    """Write the table of rehearsals: a line for each row and stage, from files named by the rows."""
+    with MEASURED.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["row", "stage", "nodes", "seconds", "peak bytes", "disk bytes"])
+        for path in files:
+            nodes = json.loads(path.read_text(encoding="utf-8"))["nodes"]
+            for stage in dict.fromkeys(node["stage"] for node in nodes):
+                of_stage = [node for node in nodes if node["stage"] == stage]
+                seconds, peak = sum(n["seconds"] for n in of_stage), max(n["peak_bytes"] for n in of_stage)
+                disk = sum(node["disk_bytes"] for node in of_stage)
+                writer.writerow([path.stem, stage, len(of_stage), f"{seconds:.1f}", int(peak), int(disk)])
+
+
+def _rehearsed() -> str:
+    """A line a row, then a line a stage."""
+    with MEASURED.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    of_rows = [_summed(name, "row", lines) for name in dict.fromkeys(line["row"] for line in lines)]
+    of_stages = [_summed(name, "stage", lines) for name in dict.fromkeys(line["stage"] for line in lines)]
+    head = ["nodes", "seconds", "GB of memory at most", "MB of disk"]
+    return f"{_table(['row', *head], of_rows)}\n\n{_table(['stage', *head], of_stages)}"
+
+
+def _summed(name: str, by: str, lines: Sequence[dict]) -> list[str]:
+    some = [line for line in lines if line[by] == name]
+    nodes, seconds = sum(int(line["nodes"]) for line in some), sum(float(line["seconds"]) for line in some)
+    peak, disk = max(int(x["peak bytes"]) for x in some), sum(int(x["disk bytes"]) for x in some)
+    return [name, f"{nodes:,}", f"{seconds:,.0f}", f"{peak / GB:,.1f}", f"{disk / 1e6:,.0f}"]
+
+
+def _title(place: str) -> str:
+    paper, _, table = place.partition("/")
+    figure = table.startswith("figure-")
+    return f"{paper}, Figure {table.removeprefix('figure-')}" if figure else f"{paper}, Table {table}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    marks = ["---", *("---:" for _ in head[1:])]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, marks, *rows))
+
+
+def _on_an_empty_machine() -> tempfile.TemporaryDirectory:
+    """A folder in which data, models and artefacts are looked for; the page is the same on every machine."""
+    empty = tempfile.TemporaryDirectory()
+    for name in ("REPRO_DATA", "REPRO_STORE", "REPRO_RESULTS", "HF_HOME", "IR_DATASETS_HOME"):
+        os.environ[name] = os.path.join(empty.name, name.lower())
+        os.mkdir(os.environ[name])
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    return empty
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        take_over([Path(name) for name in sys.argv[1:]])
+    with _on_an_empty_machine():
+        sys.path.insert(0, str(ROOT))
+        PAGE.write_text(page(), encoding="utf-8")
