@@ -42,6 +42,7 @@ def offer(id: str, *, library: str = "") -> Offer:
     def load(data_root: Path, progress: Progress) -> list[Path]:
         if entry.source == "datasets":
             return [hub_texts.fetch(entry, data_root, progress)]
+        libraries.quiet_ir_datasets()
         with resumed(progress):
             return [path for one in wanted for path in _load(one, data_root, progress, library)]
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from repro.stage_table import STAGES
 from repro.store import Store, damage, lock_file, notes
@@ -150,13 +151,24 @@ def being_built(root: Path) -> set[str]:
         name = _LOCK.fullmatch(path.name)
         if not name:
             continue
-        alone = os.access(path, os.W_OK)  # a lock that several hold together stops only who wants it alone
-        with contextlib.suppress(FileNotFoundError), path.open("r+b" if alone else "rb") as stream:
+        with contextlib.suppress(FileNotFoundError), _opened(path) as stream:
+            # a lock that several hold together stops only who wants it alone, for which NFS asks to write
+            wanted = fcntl.LOCK_EX if stream.writable() else fcntl.LOCK_SH
             try:
-                fcntl.flock(stream, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+                fcntl.flock(stream, wanted | fcntl.LOCK_NB)
             except BlockingIOError:
                 held.add(name[2])
     return held
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """A lock's file, to be written where that is allowed."""
+    try:
+        return path.open("r+b")
+    except FileNotFoundError:
+        raise
+    except OSError:  # another user's, or a file system that is read-only
+        return path.open("rb")
 
 
 def _newest(path: Path) -> float:

@@ -155,9 +155,11 @@ def _two_collections():
     return [Node("corpus", {**named.params, "identity": "bytes", **more}) for more in ({}, {"dataset": "x"})]
 
 
-def test_what_waits_in_slurms_queue_stays(repro, measured, stray):
+@pytest.mark.parametrize("ids", [{"jobs": ["7_1", "7_2"], "log": "slurm.out"}, {"job": "7"}])
+def test_what_was_submitted_stays_where_slurm_cannot_be_asked(repro, measured, stray, monkeypatch, ids):
+    monkeypatch.setenv("PATH", "")
     (measured / "store/slurm").mkdir()
-    (measured / f"store/slurm/{stray.name}.json").write_text('{"job": "7"}')
+    (measured / f"store/slurm/{stray.name}.json").write_text(json.dumps(ids))
     assert repro("gc", *TINY, "--yes").status == 0
     assert stray.exists()
 

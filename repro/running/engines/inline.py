@@ -28,7 +28,6 @@ from repro.running.engines.torchrun import build
 from repro.running.plan import Plan
 from repro.running.provenance import made_by
 from repro.running.requirements import Machine, Obstacle
-from repro.running.room import Room
 from repro.running.runner import Options, Outcome, held_back, prepared
 from repro.store import Store, translated
 from repro.store.disk import created
@@ -131,17 +130,13 @@ def ensure(
         course = Course(needed, walk(ends), store=store, machine=machine, places=places, progress=shown)
         with progress.showing():
             for node in needed:
-                if held_back(node, machine, outcome) or not _fits(node, room, outcome):
+                if lacking := room.lacking(node):
+                    machine.obstacles[node.fingerprint] = lacking
+                if held_back(node, machine, outcome):
                     continue
                 if _carry_out(node, course, outcome, lambda node: run(node, store, progress)):
                     room.stored(node)
     return outcome
-
-
-def _fits(node: Node, room: Room, outcome: Outcome) -> bool:
-    if lacking := room.lacking(node):
-        outcome.blocked[node.fingerprint] = [lacking]
-    return lacking is None
 
 
 def _carry_out(node: Node, course: Course, outcome: Outcome, run: Callable[[Node], Path]) -> bool:

@@ -132,7 +132,8 @@ class _Run:
         if lacking and self.running:
             return False
         if lacking:
-            self.outcome.blocked[node.fingerprint] = [lacking]
+            self.machine.obstacles[node.fingerprint] = lacking
+            held_back(node, self.machine, self.outcome)
             self.unsettled.discard(node.fingerprint)
         else:
             self.course.begins(node)

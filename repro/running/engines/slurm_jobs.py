@@ -118,8 +118,9 @@ def _submitted(path: Path) -> _Note | None:
     """What a node was submitted as; None without a readable note of it."""
     try:
         noted = json.loads(path.read_text())
-        ids = tuple(map(str, noted["jobs"]))
-        return _Note(ids, path.with_name(Path(noted["log"]).name)) if ids else None
+        ids = tuple(map(str, noted["jobs"] if "jobs" in noted else [noted["job"]]))  # one, before arrays
+        log = Path(noted.get("log", f"{path.stem}.log"))
+        return _Note(ids, path.with_name(log.name)) if ids else None
     except (OSError, ValueError, LookupError, TypeError):
         return None
 
