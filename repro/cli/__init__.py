@@ -22,6 +22,7 @@ VERBS = {
         "list": "papers with their tables and how much of each can be run",
         "show": "a table as published, or everything known about one cell",
         "cells": "every numeric result cell, as text, JSON or CSV",
+        "reported": "what others measured of the same cells, and where they say so",
         "coverage": "what is measured, what could be and how, and what cannot be",
         "settings": "published and released settings, held against what would be run",
         "readings": "the silences, misprints and conflicts of a paper, and their choices",

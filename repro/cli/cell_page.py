@@ -10,6 +10,7 @@ from repro.cli.obstacles import together
 from repro.cli.row_settings import planned_for, row_lines
 from repro.judging.compared import Compared
 from repro.judging.released_code import Certificate, certificates, in_short
+from repro.judging.reported import reported
 from repro.judging.settings.parameter import Held, is_setting
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Reading
@@ -82,6 +83,8 @@ class CellPage:
         facts["readings under other choices"] = [reading.id for reading in self.more]
         facts["settings"] = [item.as_json() for item in self.settings]
         facts["released code"] = [item.as_json() for item in self.certified]
+        others = reported(self.cell)
+        facts["reported"] = others.as_json() if others else []
         facts["note"] = self._note
         return facts | self._judged
 
@@ -141,6 +144,7 @@ class CellPage:
             yield stand.scale, _standing(stand)
             for run in stand.imported:
                 yield "run of others", f"{run.measured:.4g} ({run.maker}), {run.verdict.name}"
+        yield "reported", str(reported(cell) or "")
         for command in self.commands:
             yield "measure it" if command == self.commands[0] else "rehearse it", command
         yield "recipe", _call(cell)

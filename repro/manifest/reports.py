@@ -167,8 +167,8 @@ class CellReport:
     @property
     def value(self) -> Decimal:
         """The reported value in the unit of the published one."""
-        factor = {("percent", "fraction"): Decimal("0.01"), ("fraction", "percent"): Decimal(100)}
-        return Decimal(self.report.value) * factor.get((self.report.unit, self.cell.unit), 1)
+        digits = {("percent", "fraction"): -2, ("fraction", "percent"): 2}
+        return Decimal(self.report.value).scaleb(digits.get((self.report.unit, self.cell.unit), 0))
 
     @property
     def decimals(self) -> int:

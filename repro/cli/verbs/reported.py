@@ -1,0 +1,92 @@
+"""``repro reported``"""
+
+import click
+
+
+@click.command(
+    "reported",
+    epilog="\b\nExamples:\n  repro reported\n  repro reported PAPER\n  repro reported CELL --json",
+)
+@click.argument("names", metavar="[PAPER|CELL]...", nargs=-1)
+@click.option("--searches", is_flag=True, help="Where was looked for each system instead, and where in vain.")
+@click.option("--json", "as_json", is_flag=True, help="Every report with its place.")
+def command(names, searches, as_json):
+    """List what others measured: toolkits, authors elsewhere, later papers, whoever tried.
+
+    A line for every cell on which there are reports, then how near reports of each kind come to the
+    published numbers. A report is never a measurement of this suite, and decides no verdict.
+    """
+    from repro.cli.printing import emit_json, say, table
+    from repro.judging.reported import agreements, report_as_json
+    from repro.manifest.reports import reports
+
+    if searches:
+        return _show_searches(as_json)
+    known = {id: made for id, made in reports().items() if _chosen(id, names)}
+    if as_json:
+        emit_json([{"cell": id, **report_as_json(one)} for id, made in known.items() for one in made])
+        return 0
+    if not known:
+        say("nobody is known to report a value of these cells; --searches tells where was looked")
+        return 0
+    _cells(known)
+    rows = [
+        [a.of, str(a.reports), str(a.cells), str(a.equal), *map(str, a.within), f"{a.median:.2f}"]
+        for a in agreements(one for made in known.values() for one in made)
+    ]
+    head = ["made how", "reports", "cells", "equal", "within 0.1", "within 0.5", "median difference"]
+    table("how near they come, in percentage points", head, rows, right=range(1, len(head)))
+    return 0
+
+
+def _cells(known) -> None:
+    from repro.cli.printing import table
+    from repro.judging.reported import HOW, reported
+
+    rows = []
+    for made in known.values():
+        of_cell = reported(made[0].cell)
+        least, most = of_cell.span
+        near = of_cell.closest
+        told = f"{near.value} ({near.source.name}, {HOW[near.report.how.start]})"
+        published = of_cell.cell.printed.plain
+        rows.append([of_cell.cell.id, published, str(len(made)), str(least), str(most), told])
+    head = ["cell", "published", "reports", "least", "most", "closest in kind"]
+    table("", head, rows, right=range(1, 5))
+
+
+def _chosen(id: str, names) -> bool:
+    from repro.errors import check_known
+    from repro.manifest.cells import cell
+    from repro.manifest.papers import papers
+
+    for name in names:
+        if "/" in name:
+            cell(name)
+        else:
+            check_known("paper", name, valid=papers())
+    return not names or any(id == name or id.startswith(f"{name}/") for name in names)
+
+
+def _show_searches(as_json: bool) -> int:
+    from repro.cli.printing import emit_json, table
+    from repro.manifest.reports import reports, searches
+
+    made = [search for of_folder in searches().values() for search in of_folder]
+    if as_json:
+        emit_json([search.model_dump() for search in made])
+        return 0
+    counts = _counts(one for of_cell in reports().values() for one in of_cell)
+    rows = [
+        [s.id, str(counts.get(s.id, 0)), str(len(s.places)), "; ".join(s.in_vain), s.date]
+        for s in sorted(made, key=lambda search: search.id)
+    ]
+    table("", ["system", "reports", "places", "in vain", "last look"], rows, right=(1, 2))
+    return 0
+
+
+def _counts(made) -> dict[str, int]:
+    systems: dict[str, int] = {}
+    for one in made:
+        systems[one.cell.row.system] = systems.get(one.cell.row.system, 0) + 1
+    return systems

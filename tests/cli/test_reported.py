@@ -1,0 +1,35 @@
+"""``repro reported`` and the line of ``repro show``."""
+
+import pytest
+
+CELL = "simlm/2/dense.ance/dev.rr10"
+
+
+def test_cells_with_reports_are_listed_with_what_is_closest_and_how_near_they_come(repro):
+    said = repro("reported", "simlm")
+    line = next(line for line in said.out.splitlines() if line.startswith(CELL))
+    assert line.split("\t")[1] == "33.0"
+    assert "released checkpoint encoded again" in said.out
+    assert "median difference" in said.out
+
+
+def test_every_report_has_its_place_in_json(repro):
+    of_cell = repro("reported", CELL, "--json").json
+    assert {one["cell"] for one in of_cell} == {CELL}
+    assert all(one["address"].startswith("https://") or "Table" in one["place"] for one in of_cell)
+
+
+def test_show_tells_what_others_report_of_a_cell(repro):
+    assert "reported:" in repro("show", CELL).out
+    assert repro("show", CELL, "--json").json["reported"]
+
+
+def test_searches_say_where_was_looked_for_a_system(repro):
+    assert any(line.startswith("ance\t") for line in repro("reported", "--searches").out.splitlines())
+
+
+@pytest.mark.parametrize("name", ["nowhere", "simlm/2/nowhere/dev.rr10"])
+def test_a_name_that_there_is_not_is_one_sentence(repro, name):
+    said = repro("reported", name)
+    assert said.status == 2
+    assert said.err.startswith("repro: ")
