@@ -31,7 +31,7 @@ class Dense:
 
     normalize: bool
     precision: str | Mapping[str, str]
-    numbers: str
+    numbers: str = "float32"
 
     def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
         """The ranking of the passages for each query."""

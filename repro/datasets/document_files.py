@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from repro.datasets.lines import checked_id, lines, malformed
 from repro.datasets.records import Document
 from repro.errors import DataError
@@ -46,7 +44,7 @@ class SeenIds:
     def __init__(self, path: Path):
         self._path = path
         self._recent: dict[str, int] = {}
-        self._sorted: list[np.ndarray] = []  # each at least twice as long as the next
+        self._sorted: list = []  # arrays, each at least twice as long as the next
 
     def add(self, id: str, number: int) -> None:
         """Count in an id on a line. Raises DataError for one that is on a line before, at once or later."""
@@ -58,6 +56,8 @@ class SeenIds:
 
     def check(self) -> None:
         """Compare the ids that came last with all before. Raises DataError for one that came twice."""
+        import numpy as np  # the command line reads lists of collections without it
+
         ids = list(self._recent)
         hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
         repeated = np.zeros(len(ids), bool)

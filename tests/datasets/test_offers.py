@@ -12,8 +12,8 @@ from repro.datasets.offers import amount
         (["beir/cqadupstack/android", "beir/cqadupstack/gis"], "2 collections (5.34 GB)"),
         (["beir/cqadupstack"], "1 collection (5.34 GB)"),
         (["beir/scifact", "beir/scifact/test"], "2 collections (2.8 MB)"),
-        (["wikipedia"], "1 collection (11.60 GB)"),
-        (["wikipedia-bookcorpus"], "1 collection (11.60 GB)"),
+        (["wikipedia"], "1 collection (11.69 GB)"),
+        (["wikipedia-bookcorpus"], "1 collection (11.69 GB)"),
         (
             ["beir/scifact", "msmarco-passage/train/hard-negatives"],
             "2 collections (2.8 MB, and 1 of unknown size)",

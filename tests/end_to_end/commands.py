@@ -68,14 +68,14 @@ def repro(*arguments: str) -> Said:
 
 def forget(*, everything: bool = False) -> None:
     """Empty the suite's caches, as a new process has them; without ``everything`` not of what stays."""
-    for cached in _caches(len(sys.modules)):
+    for cached in _caches(frozenset(sys.modules)):
         if everything or cached.__name__ not in STAYS:
             cached.cache_clear()
 
 
 @functools.lru_cache(maxsize=1)
-def _caches(modules: int) -> list:
-    """The cached functions of the suite, looked for again when another number of modules is loaded."""
+def _caches(modules: frozenset[str]) -> list:
+    """The cached functions of the suite, looked for again when other modules are loaded."""
     suite = [module for name, module in sys.modules.items() if name.startswith("repro.") and module]
     found = {id(v): v for module in suite for v in vars(module).values() if hasattr(v, "cache_clear")}
     return list(found.values())

@@ -91,7 +91,7 @@ def _finished(plans, store, *, keep_days: float, yes: bool) -> list:
     queued = {read for job in slurm_jobs.waiting(store) for read in lineage.inputs(job)}
     going = []
     for node in finished(plans, store, keep_days=keep_days):
-        path = store.path(node)
+        path = store.root / node.stage / node.fingerprint
         item = Leftover("vectors", path, node.stage, node.fingerprint, size_on_disk(path))
         if yes:
             goes = underway.let_go(store, node, keep=queued)
