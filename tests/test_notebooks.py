@@ -7,6 +7,7 @@ import pytest
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "docs/notebooks").glob("*.ipynb"))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_from_nothing(path, tmp_path, monkeypatch):
     nbformat = pytest.importorskip("nbformat", reason="the extra `dev` has nbclient and ipykernel")

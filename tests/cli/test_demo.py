@@ -1,8 +1,11 @@
 """``repro demo``: what is measured at once, what only with consent, and where to go on."""
 
+import pytest
+
 from repro.cli.verbs import demo
 
 
+@pytest.mark.nightly
 def test_bm25_is_measured_the_rest_is_told_and_nothing_is_fetched_without_consent(repro, measured):
     said = repro("demo", "-o", measured / "r.html")
     assert said.status == 0, said.err

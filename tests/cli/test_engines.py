@@ -74,6 +74,7 @@ def test_a_plan_for_a_cluster_names_no_component_of_this_machine(repro, monkeypa
     assert said.status == 0 and not any(node["blocked"] for node in said.json)
 
 
+@pytest.mark.nightly
 def test_what_is_free_runs_within_any_budget(repro):
     said = repro("run", *LINE, "--max-gpu-hours", "0", "--gpu", "v100")
     assert said.status == 0 and "6 run now" in said.err

@@ -24,7 +24,7 @@ from tests.end_to_end.taken_out import GUARANTEES
 from tests.end_to_end.toy_world import FILES, RUNS, ToyWorld, patched
 
 NIGHTLY = os.environ.get("REPRO_SLOW_TESTS") == "1"
-EXAMPLES, STEPS = (1000, 40) if NIGHTLY else (3, 40)
+EXAMPLES, STEPS = (1000, 40) if NIGHTLY else (2, 30)
 FOUND_WITHIN = 150  # examples; 5 to 40 in trials
 
 KILLED = {  # what may be, beside a run

@@ -34,6 +34,7 @@ def _python(place, *arguments, **variables):
     return subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.nightly
 def test_its_tests_pass(scaffolded):
     where = ("--rootdir", scaffolded, "-c", scaffolded / "pyproject.toml")
     done = _python(scaffolded, "-m", "pytest", "-q", *where, scaffolded / "tests")

@@ -281,6 +281,7 @@ def sum_of_views(folder, views):
     return [np.load(folder / "vectors.npy") if view == "dense" else sparse_matrix(folder) for view in views]
 
 
+@pytest.mark.nightly
 def test_a_training_killed_at_step_7_ends_with_the_same_bytes(model, training_set, corpus, queries, tmp_path):
     data = {"model": model, "training_set": training_set, "corpus": corpus, "queries": queries}
     files = [f"model/{name}" for name in ("model.safetensors", "dense_projection.safetensors", "views.json")]

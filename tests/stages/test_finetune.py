@@ -42,6 +42,7 @@ def groups(inputs, **changes):
     return Groups(inputs["training_set"], inputs["corpus"], inputs["queries"], **options)
 
 
+@pytest.mark.nightly
 def test_a_fine_tuning_killed_at_step_7_ends_with_the_same_bytes(inputs, tmp_path):
     facts = check_killed_and_continued(finetune, params(), inputs, tmp_path)
     assert facts["steps"] == 9 and facts["queries_left_out"] == 0  # 3 epochs of 10 queries, 4 at a time

@@ -62,6 +62,7 @@ def losses(folder, name):
     return [json.loads(line)[name] for line in (folder / "train_log.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("objective", [COSINE, DISTIL, CROSS], ids=lambda objective: objective["name"])
 def test_a_training_killed_at_step_7_ends_with_the_same_bytes(inputs, tmp_path, objective):
     check_killed_and_continued(finetune, params(objective), inputs, tmp_path)

@@ -95,6 +95,7 @@ def hits(index, folder):
     return (folder / "run.trec").read_text()
 
 
+@pytest.mark.nightly
 def test_killed_between_commits_it_goes_on_and_finds_the_same(flat, corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(lucene_index, "COMMIT", 1)
     (tmp_path / "index").mkdir()

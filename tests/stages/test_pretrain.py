@@ -49,6 +49,7 @@ def weights(folder) -> bytes:
     return (folder / "model/model.safetensors").read_bytes()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("objective", "options"), [(MLM, params()["options"]), (COSTA, SPANS)])
 def test_a_pre_training_killed_at_step_7_ends_with_the_same_bytes(
     model, tokens, tmp_path, objective, options

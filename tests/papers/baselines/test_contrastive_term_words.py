@@ -171,6 +171,7 @@ def test_a_wrong_option_is_a_usage_error(statistics, changes, said):
         objective(statistics, **changes)
 
 
+@pytest.mark.nightly
 def test_killed_and_resumed_it_ends_in_the_stage_with_the_same_bytes(tmp_path):
     inputs = texts_and_model(tmp_path, [{"input_ids": text} for text in texts(60, seed=3)], layers=2)
     (tmp_path / "statistics").mkdir()

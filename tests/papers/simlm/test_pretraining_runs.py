@@ -70,6 +70,7 @@ def test_losses_fall_and_the_encoder_loads_again(name, inputs, tmp_path):
     assert weights(tmp_path) != weights(inputs["model"])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["simlm", "simlm-joint", "enc-dec-rtd"])
 def test_a_pre_training_killed_while_it_draws_ends_with_the_same_bytes(name, inputs, tmp_path):
     given = params(name.removesuffix("-joint"))

@@ -97,6 +97,7 @@ def test_an_exception_of_the_caller_ends_the_child(tmp_path, monkeypatch):
     assert started[0].returncode == -signal.SIGKILL
 
 
+@pytest.mark.nightly
 @needs_java
 @pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
 def test_the_child_ends_when_its_parent_is_killed(tmp_path):
