@@ -14,7 +14,7 @@ from tests.cli.conftest import CELL
 EVERY_VERB = [verb for group in VERBS.values() for verb in group]
 # command line: words of the sentence
 REFUSED = {
-    "frobnicate": r"there is no verb 'frobnicate'; known: demo, smoke, list, show, .*doctor",
+    "frobnicate": r"there is no verb 'frobnicate'; known: demo, smoke, list, show, .*calibrate",
     "statsu": r"there is no verb 'statsu' \(did you mean 'status'\?\)",
     "--frob": r"No such option '--frob'.*`repro --help` says what there is",
     "list extra": r"unexpected extra argument \(extra\); `repro list --help` says",
