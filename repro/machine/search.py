@@ -3,12 +3,16 @@
 from repro.machine import system, versions
 
 CORE = 50e9  # float32 operations a second of a core, a guess; `repro calibrate` measures
-REMEDY = "`pip uninstall faiss-cpu`, then `pip install 'repro-bench[gpu]'`"
+# Both lay their files into one folder: taking one away takes files of the other, so it comes again.
+REMEDY = (
+    "`pip install 'repro-bench[gpu]'`, then `pip uninstall faiss-cpu`, then"
+    " `pip install --force-reinstall --no-deps 'faiss-gpu>=1.15'`"
+)
 
 
 def leaves_gpu_idle() -> bool:
-    """Whether there is a GPU, and only a faiss that does not use it."""
-    return bool(system.gpu()) and versions.version("faiss-gpu") is None
+    """Whether there is a GPU, and the faiss that is imported does not use it."""
+    return bool(system.gpu()) and not versions.faiss_gpu()
 
 
 def assumed_rate() -> float:

@@ -58,6 +58,17 @@ def torch_cuda() -> str | None:
     return cuda[1] if cuda else None
 
 
+def faiss_gpu() -> bool:
+    """Whether the faiss that an import finds is a build for GPUs, read from its files.
+
+    What is installed does not tell: faiss-cpu and faiss-gpu put theirs into one folder, whichever came last.
+    """
+    found = importlib.util.find_spec("faiss")
+    folders = (found and found.submodule_search_locations) or ()
+    interfaces = [path for folder in folders for path in Path(folder).glob("swigfaiss*.py")]
+    return bool(interfaces) and all(b"class StandardGpuResources" in path.read_bytes() for path in interfaces)
+
+
 def commit(root: Path) -> str | None:
     """The commit checked out at ``root``, with ``-dirty`` where tracked files differ; None without one."""
     if not (root / ".git").exists():  # else git would answer for a checkout that merely surrounds a wheel

@@ -20,7 +20,7 @@ def notes(tmp_path, monkeypatch):
     def told(paper, table, row, *, gpu=None, here=None, faiss="faiss-cpu"):
         monkeypatch.setattr(system, "gpu", lambda: here)
         monkeypatch.setattr(system, "cores", lambda: 16)
-        monkeypatch.setattr(versions, "version", lambda name: "1.15" if name == faiss else None)
+        monkeypatch.setattr(versions, "faiss_gpu", lambda: faiss == "faiss-gpu")
         cells = select((paper,), tables=(table,), rows=(row,), cells=())
         planned = plan(cells, scale=scale("full"), machine=Machine())
         planned.look(Store(tmp_path))

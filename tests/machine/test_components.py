@@ -15,6 +15,7 @@ def a_full_machine(monkeypatch, tmp_path):
     monkeypatch.setattr(system, "disk_free", lambda path: 500 * system.GIB)
     monkeypatch.setattr(versions, "version", lambda name: None if name == "faiss-cpu" else "1.0")
     monkeypatch.setattr(versions, "torch_cuda", lambda: "12.6")
+    monkeypatch.setattr(versions, "faiss_gpu", lambda: True)
 
 
 def test_a_machine_with_everything_is_all_ok(tmp_path):
@@ -44,7 +45,7 @@ def test_every_part_that_is_not_ok_has_a_remedy(tmp_path, monkeypatch):
 
 
 def test_a_faiss_that_leaves_the_gpu_idle_is_noted_with_what_that_costs(tmp_path, monkeypatch):
-    monkeypatch.setattr(versions, "version", lambda name: None if name == "faiss-gpu" else "1.0")
+    monkeypatch.setattr(versions, "faiss_gpu", lambda: False)
     monkeypatch.setattr(system, "cores", lambda: 16)
     [note] = [one for one in components.survey(tmp_path, tmp_path) if one.name == "faiss"]
     assert note.state == "note" and "repro-bench[gpu]" in note.remedy

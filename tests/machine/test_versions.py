@@ -5,6 +5,8 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -87,3 +89,36 @@ def test_the_cuda_of_torch_is_read_from_its_files(line, cuda, tmp_path, monkeypa
     spec.submodule_search_locations = [str(tmp_path)]
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
     assert versions.torch_cuda() == cuda
+
+
+@pytest.mark.parametrize(
+    ("files", "uses"),
+    [
+        ({"swigfaiss.py": "class IndexFlat(Index):\n"}, False),
+        ({"swigfaiss.py": "class StandardGpuResources(GpuResourcesProvider):\n"}, True),
+        ({"swigfaiss.py": "class StandardGpuResources(object):\n", "swigfaiss_avx2.py": "pass\n"}, False),
+        ({}, False),
+    ],
+)
+def test_the_faiss_that_is_imported_tells_by_its_files_whether_it_uses_gpus(
+    files, uses, tmp_path, monkeypatch
+):
+    from repro.machine import search, system
+
+    (tmp_path / "faiss").mkdir()
+    for name, text in {"__init__.py": "", **files}.items():
+        (tmp_path / "faiss" / name).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "faiss", raising=False)
+    monkeypatch.setattr(versions, "version", lambda name: "1.15.1")  # both are installed
+    monkeypatch.setattr(system, "gpu", lambda: ["NVIDIA H100 80GB HBM3, 81559 MiB"])
+    assert versions.faiss_gpu() is uses and search.leaves_gpu_idle() is not uses
+
+
+def test_the_remedy_ends_with_the_faiss_that_the_extra_names_and_without_what_depends_on_the_other():
+    from repro.machine.search import REMEDY
+
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["gpu"]
+    last = f"pip install --force-reinstall --no-deps '{extra[0]}'`"
+    assert len(extra) == 1 and REMEDY.endswith(last)
+    assert REMEDY.index("[gpu]") < REMEDY.index("uninstall faiss-cpu") < REMEDY.index(last)

@@ -18,7 +18,7 @@ def beside_a_gpu(monkeypatch):
     """A machine with a GPU of 80 GB, 16 cores and the faiss of that name."""
 
     def with_faiss(name):
-        monkeypatch.setattr(versions, "version", lambda asked: "1.15" if asked == name else None)
+        monkeypatch.setattr(versions, "faiss_gpu", lambda: name == "faiss-gpu")
 
     monkeypatch.setattr(system, "gpu", lambda: ["NVIDIA H100 80GB HBM3, 81559 MiB", "NVIDIA L4, 23034 MiB"])
     monkeypatch.setattr(system, "cores", lambda: 16)
