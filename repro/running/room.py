@@ -3,7 +3,7 @@
 import contextlib
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from repro.graph import Node
@@ -11,7 +11,7 @@ from repro.machine.sizes import size_in_words
 from repro.progress import Progress
 from repro.running.cost.work import work
 from repro.running.description import describe
-from repro.running.discarding import Consumers
+from repro.running.discarding import DISCARDABLE, Consumers
 from repro.running.requirements import Obstacle
 from repro.store import Store, underway
 
@@ -23,6 +23,8 @@ class Room:
         consumers: of what may go.
         announcement: by which other processes know what this one waits for.
         most: bytes that the store may have; None for as many as its file system.
+        discard: kinds of artefacts that go after their use already.
+        may_discard: whether more kinds can be asked for.
         waiting: fingerprints of further artefacts that somebody is to read.
     """
 
@@ -34,10 +36,14 @@ class Room:
         *,
         announcement: Path,
         most: int | None = None,
+        discard: Sequence[str] = (),
+        may_discard: bool = True,
         waiting: Iterable[str] = (),
     ):
         self._consumers, self._store, self._progress = consumers, store, progress
         self._announcement, self._most, self._waiting = announcement, most, set(waiting)
+        self._discard = discard
+        self._others = [kind for kind in DISCARDABLE if may_discard and kind not in discard]
 
     def let_go(self) -> None:
         """Remove what nothing reads any more, but for what another process still waits for."""
@@ -85,8 +91,10 @@ class Room:
         return free, f"the file system of {self._store.root} has"
 
     def _remedy(self, lacking: float) -> str:
-        others = "free some (`repro gc --finished` says what could go), or name another store"
-        return f"{size_in_words(lacking)} more are needed: run with --discard vectors, {others}"
+        more = [",".join([*self._discard, kind]) for kind in self._others[:1]]
+        ways = [f"run with --discard {kinds}" for kinds in more]
+        ways += ["free some (`repro gc --finished` says what could go)", "or name another store"]
+        return f"{size_in_words(lacking)} more are needed: {', '.join(ways)}"
 
 
 def _size(path: Path) -> int:

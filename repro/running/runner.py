@@ -30,6 +30,7 @@ class Options:
         gpus_per_stage: of a training or an encoding of the engine local, which is then as many processes.
         site: what stages ask of Slurm.
         discard: kinds of artefacts that go when nothing of the plan reads them any more.
+        may_discard: whether the user can ask for more kinds.
         max_disk: bytes that the store may have; None for as many as its file system.
         shards: jobs of Slurm that share the blocks of one stage, an encoding or a search say.
         nodes: machines of a training in Slurm; None for what the site file says.
@@ -42,6 +43,7 @@ class Options:
     gpus_per_stage: int = 1
     site: Site = field(default_factory=Site)
     discard: tuple[str, ...] = ()
+    may_discard: bool = True
     max_disk: int | None = None
     shards: int = 1
     nodes: int | None = None
@@ -116,6 +118,7 @@ def prepared(
         stored = {n.fingerprint for n in nodes if n.stage in stages and store.state(n) == "stored"}
         consumers = Consumers(ends, nodes, needed, stored, stages)
         how = {"announcement": announcement, "most": options.max_disk}
+        how |= {"discard": options.discard, "may_discard": options.may_discard}
         room = Room(consumers, store, progress, **how, waiting=_queued(store) if stages else ())
         room.let_go()
         yield readers_first(needed, stages), room

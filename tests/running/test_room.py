@@ -12,9 +12,10 @@ from repro.machine.sizes import bytes_of, size_in_words
 from repro.progress import Progress
 from repro.running import room
 from repro.running.cost.work import Work
+from repro.running.discarding import DISCARDABLE
 from repro.running.engines import local
 from repro.running.engines.inline import ensure
-from repro.running.requirements import Machine
+from repro.running.requirements import Machine, Obstacle
 from repro.running.runner import Options
 from repro.store import Store
 
@@ -42,12 +43,13 @@ def store(tmp_path, monkeypatch) -> Store:
     return Store(tmp_path / "store")
 
 
-def _run(ends, store, **options):
-    def run(node, store, progress):
-        size = MB if node.stage == "encode" else 0
-        return store.build(node, lambda out: (out / "x").write_bytes(b"0" * size), waiting=lambda: None)
+def _built(node, store, progress):
+    size = MB if node.stage == "encode" else 0
+    return store.build(node, lambda out: (out / "x").write_bytes(b"0" * size), waiting=lambda: None)
 
-    return ensure(ends, store, Progress(), machine=Machine(), options=Options(**options), run=run)
+
+def _run(ends, store, **options):
+    return ensure(ends, store, Progress(), machine=Machine(), options=Options(**options), run=_built)
 
 
 def test_what_does_not_fit_is_held_back_with_all_below_it_and_the_rest_is_run(store):
@@ -57,6 +59,30 @@ def test_what_does_not_fit_is_held_back_with_all_below_it_and_the_rest_is_run(st
     [obstacle] = outcome.blocked[ends[1].fingerprint]
     assert "takes about 1.5 MB while it is made, and --max-disk 2.0 MB leaves " in obstacle.cause
     assert "more are needed: run with --discard vectors, free some (`repro gc --finished`" in obstacle.remedy
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        ({"discard": ("runs",)}, "needed: run with --discard runs,vectors, free some ("),
+        ({"discard": ("vectors",)}, "needed: run with --discard vectors,runs, free some ("),
+        ({"discard": tuple(DISCARDABLE)}, "needed: free some ("),
+        ({"may_discard": False}, "needed: free some ("),
+    ],
+)
+def test_nothing_is_advised_that_is_done_already_or_cannot_be_asked_for(store, options, advice):
+    outcome = _run(_chain("a"), store, max_disk=MB, **options)
+    [remedy] = {o.remedy for obstacles in outcome.blocked.values() for o in obstacles}
+    assert advice in remedy
+
+
+def test_what_waits_for_something_else_is_not_said_to_lack_room(store):
+    [end] = _chain("a")
+    nodes = {node.stage: node for node in walk([end])}
+    machine = Machine()
+    machine.obstacles[nodes["corpus"].fingerprint] = Obstacle("no such data", "fetch it", lacks="data")
+    ensure([end], store, Progress(), machine=machine, options=Options(max_disk=1), run=_built)
+    assert nodes["encode"].fingerprint not in machine.obstacles
 
 
 def test_with_what_may_go_gone_it_fits(store):

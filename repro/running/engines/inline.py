@@ -130,9 +130,11 @@ def ensure(
         course = Course(needed, walk(ends), store=store, machine=machine, places=places, progress=shown)
         with progress.showing():
             for node in needed:
+                if held_back(node, machine, outcome):
+                    continue
                 if lacking := room.lacking(node):
                     machine.obstacles[node.fingerprint] = lacking
-                if held_back(node, machine, outcome):
+                    held_back(node, machine, outcome)
                     continue
                 if _carry_out(node, course, outcome, lambda node: run(node, store, progress)):
                     room.stored(node)
