@@ -24,7 +24,7 @@ def bytes_beside(node: Node, stored: float | None) -> float:
     beside = 0.0
     for name, fact in facts_of(node).items():
         beside += (fact.copies - 1) * (stored or 0) + min(fact.further, stored or 0)
-        beside += fact.checkpoint * (_COUNTS[name](node) or 0) if fact.checkpoint else 0.0
+        beside += fact.beside * (_COUNTS[name](node) or 0) if fact.beside else 0.0
     return beside
 
 

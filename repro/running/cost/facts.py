@@ -17,7 +17,7 @@ class Fact(Strict):
         bytes: of the artefact, for each; None where a formula tells them.
         copies: of the artefact on the disk while it is written, itself among them.
         further: bytes that lie beside the artefact while it is written, or as many as it has if that is less.
-        checkpoint: bytes that lie beside the artefact while it is made, for each.
+        beside: bytes that lie beside the artefact while it is made, for each.
         source: where the numbers are from.
     """
 
@@ -26,7 +26,7 @@ class Fact(Strict):
     bytes: float | None = None
     copies: float = 1.0
     further: float = 0.0
-    checkpoint: float = 0.0
+    beside: float = 0.0
     source: str
 
 
