@@ -35,17 +35,24 @@ class Kept:
     plans: list[Plan]
 
 
-def kept(papers: list[Paper], scales: list[Scale], workspace: Workspace, progress: Progress) -> Kept:
+def kept(
+    papers: list[Paper],
+    scales: list[Scale],
+    workspace: Workspace,
+    progress: Progress,
+    *,
+    undescribed: Iterable[str] = (),
+) -> Kept:
     """Fingerprints to keep for these papers at these scales.
 
     Kept are the nodes of every cell and exhibit with the readings' defaults and the data at hand; what
     lies behind a record, with its own seed and readings; what was made from data or checkpoints that a
     manifest names and that are not at hand now, since their fingerprints cannot be computed without
-    them; and the significance tests between any of those.
+    them; and the significance tests between any of those. Of scales that are ``undescribed``, users' whose
+    files are not at hand, it is what lies behind their records alone.
     """
     plans: list[Plan] = []
-    recorded: set[str] = set()
-    notices = []
+    recorded, notices = _recorded(papers, undescribed, workspace)
     with progress.task("what the papers need", total=len(papers) * len(scales)) as advance:
         for paper, scale in product(papers, scales):
             how = {"scale": scale, "machine": workspace.machine}
@@ -88,6 +95,17 @@ def finished(plans: Iterable[Plan], store: Store, *, keep_days: float) -> list[N
     for note in notes.asked_since(store.root, days=keep_days):
         read.update(() if note in stored else lineage.inputs(note))
     return [node for fingerprint, node in vectors.items() if fingerprint not in read]
+
+
+def _recorded(papers, names: Iterable[str], workspace: Workspace) -> tuple[set[str], list[str]]:
+    """Fingerprints of the records of scales whose files are not at hand, and a sentence about each scale."""
+    recorded, notices = set(), []
+    for name, paper in product(sorted(names), papers):
+        recorded |= {record.fingerprint for record in workspace.results.read(name, paper.name)}
+    for name in sorted(names):
+        what = f"of the scale {name}, whose file was not given, only what lies behind records is kept"
+        notices.append(f"{what}; --scale-file keeps all that it needs")
+    return recorded, notices
 
 
 def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:

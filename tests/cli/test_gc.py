@@ -3,6 +3,7 @@
 import errno
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import Store
+from repro.store.record_lines import line_of, record_of
 from tests.noted import Noted
 
 STAGES = {"bm25", "corpus", "evaluate", "lucene_index", "qrels", "queries"}
@@ -75,6 +77,26 @@ def test_what_lies_behind_a_record_with_another_reading_is_needed(repro, measure
     records.write_text("\n".join(kept) + "\n")
     assert repro("gc", *TINY, "--yes").status == 0
     assert len(list((measured / "store/bm25").iterdir())) == 1
+
+
+def test_what_lies_behind_records_of_a_users_scale_stays_without_its_file(
+    repro, measured, stray, monkeypatch
+):
+    records = measured / "results/records"
+    (records / "fewer-steps").mkdir()
+    for line in (records / "tiny/costa.jsonl").read_text().splitlines():
+        record = record_of(line.encode())
+        with (records / "fewer-steps/costa.jsonl").open("ab") as file:
+            file.write(line_of(replace(record, scale="fewer-steps")))
+    (records / "tiny/costa.jsonl").unlink()
+    suites = {"full": scale("full")}
+    monkeypatch.setattr("repro.running.scale.scales", lambda: suites)
+    said = repro("gc", "costa", "--keep-days", "0", "--yes")
+    assert said.status == 0 and not stray.exists() and _stages(measured) == STAGES
+    assert "of the scale fewer-steps, whose file was not given, only what lies behind records is" in said.err
+    assert "--scale-file" in said.err
+    assert repro("gc", "costa", "--scale", "full", "--keep-days", "0", "--yes").status == 0
+    assert _stages(measured) == set()
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from repro.errors import UsageError
     "scales_",
     metavar="SCALE",
     multiple=True,
-    help="Keep what is needed at this scale; may be repeated. Without it, at any.",
+    help="Keep what is needed at this scale; may be repeated. Without it, at any of the suite's.",
 )
 @click.option(
     "--keep-days",
@@ -41,10 +41,13 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
 
     Kept is what a manifest's cells need (of the named papers and scales; of all without names), with the
     readings' defaults and the data at hand, and what lies behind a record of those: other seeds, other
-    readings, tests between kept runs. What was made from data or checkpoints that are not at hand now is
-    kept where a manifest names them, since its fingerprint cannot be told. Interrupted attempts, locks and
-    notes go by their age. What a run asked for within --keep-days, what waits in Slurm's queue, what a
-    running process builds, and what these read, stays.
+    readings, tests between kept runs. Of a scale of your own whose --scale-file is not given, only what lies
+    behind its records is kept: what has no record yet, trained weights too, goes by its age.
+
+    What was made from data or checkpoints that are not at hand now is kept where a manifest names them,
+    since its fingerprint cannot be told. Interrupted attempts, locks and notes go by their age. What a run
+    asked for within --keep-days, what waits in Slurm's queue, what a running process builds, and what these
+    read, stays.
 
     With --finished go the vectors of rows that are measured; they are made again when something asks for
     them.
@@ -61,7 +64,9 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
     workspace = Workspace.open(store, results)
     chosen = [paper(name) for name in names] or list(papers().values())
     progress = TerminalProgress()
-    known = kept(chosen, [scale(name) for name in scales_ or known_scales()], workspace, progress)
+    others = () if scales_ else workspace.results.scales("records") - known_scales().keys()
+    wanted = [scale(name) for name in scales_ or known_scales()]
+    known = kept(chosen, wanted, workspace, progress, undescribed=others)
     for notice in known.notices:
         print(notice, file=sys.stderr)
     with progress.task("what nothing needs"):
