@@ -33,6 +33,7 @@ def as_plain(rehearsal: Rehearsal) -> dict:
     largest = rehearsal.largest
     return {
         "hours": rehearsal.hours,
+        "not_in_hours": [node.fingerprint for node in rehearsal.uncounted],
         "disk_bytes": rehearsal.disk_bytes,
         "disk_peak_bytes": rehearsal.fullest(),
         "disk_peak_bytes_without_vectors": rehearsal.fullest(discarded_stages(["vectors"])),
@@ -114,8 +115,11 @@ def _sum(rehearsal: Rehearsal) -> str:
     if largest is None:
         return "nothing was rehearsed"
     seconds = sum(each.seconds for each in rehearsal.nodes)
-    memory = f"at most {(largest.whole_peak_bytes or 0) / GB:,.1f} GB of memory ({largest.node.stage})"
-    whole = f"{rehearsal.hours:,.1f} hours one stage after another on this machine"
+    memory = f"at least {(largest.whole_peak_bytes or 0) / GB:,.1f} GB of memory ({largest.node.stage})"
+    lacking = len(rehearsal.uncounted)
+    without = f", not counting {lacking} stage{'s' * (lacking != 1)} named below" if lacking else ""
+    whole = f"{rehearsal.hours:,.1f} hours one stage after another on this machine{without}"
     least = rehearsal.fullest(discarded_stages(["vectors"])) / GB
     disk = f"{rehearsal.fullest() / GB:,.1f} GB of disk at its fullest ({least:,.1f} with --discard vectors)"
-    return f"{count} stages took {seconds:,.0f} s; all of it, extrapolated: {whole}, {disk}, {memory}"
+    extent = "as far as it can be told" if lacking else "all of it"
+    return f"{count} stages took {seconds:,.0f} s; {extent}, extrapolated: {whole}; {disk}; {memory}"

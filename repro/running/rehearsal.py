@@ -17,8 +17,9 @@ from repro.running.engines.child import Child, stop
 from repro.running.engines.inline import ensure
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
-from repro.running.runner import Outcome
+from repro.running.runner import Options, Outcome
 from repro.store import Store
+from repro.store.leftovers import Leftover, remove_leftover
 
 LOOK = 0.05  # seconds between looks at the process
 
@@ -41,6 +42,12 @@ class Rehearsal:
     def hours(self) -> float:
         """Hours of all nodes one after another, as far as they can be told."""
         return sum(node.whole_seconds or 0 for node in self.nodes) / 3600
+
+    @property
+    def uncounted(self) -> list[Node]:
+        """Nodes that ``hours`` lacks: too little was done to tell, nobody counted, or not rehearsed."""
+        unknown = [node.node for node in self.nodes if node.whole_seconds is None]
+        return unknown + [node for node, _ in self.left_out]
 
     @property
     def disk_bytes(self) -> float:
@@ -82,7 +89,7 @@ def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehea
         own = f"the scale {plan.scale.name} has data and a backbone of its own"
         raise UsageError(f"{own}, from which nothing follows for full; name one that is like rehearsal")
     told = {"machine": plan.machine, "places": places(plan)}
-    outcome = ensure(plan.ends, store, progress, run=run_apart, **told)
+    outcome = ensure(plan.ends, store, progress, run=run_apart, options=Options(may_discard=False), **told)
     return extrapolated(whole, plan, store, outcome)
 
 
@@ -107,8 +114,12 @@ def _why_not(node: Node, outcome: Outcome) -> str:
 def run_apart(node: Node, store: Store, progress: Progress) -> Path:
     """Build the node in a process that ends with it, so that its memory is the stage's own.
 
+    What an interrupted attempt left goes before: resumed, the stage would take less time than it takes.
+
     Raises StageError or BlockedError as the stage would.
     """
+    if (begun := store.partial(node)).exists():
+        remove_leftover(store, Leftover("partial", begun, node.stage, node.fingerprint, 0))
     child = Child(node, store, threads=cores(), gpus=None)
     try:
         while not child.ended():

@@ -122,7 +122,13 @@ def test_every_stage_is_tried_and_the_whole_is_extrapolated(repro, papers_data, 
     assert told["disk_bytes"] > sum(node["disk_bytes"] for node in told["nodes"])
     assert told["disk_peak_bytes"] >= told["disk_peak_bytes_without_vectors"] > 0
     lines = repro("rehearse", "toy", "--table", "1", *scale)
-    assert "17 stages took " in lines.out and "all of it, extrapolated: " in lines.out
+    assert "17 stages took " in lines.out
+    uncounted = {node["fingerprint"] for node in told["nodes"] if node["whole_hours"] is None}
+    assert set(told["not_in_hours"]) == uncounted and uncounted
+    whole = f"as far as it can be told, extrapolated: {told['hours']:,.1f} hours one stage after another"
+    assert "all of it" not in lines.out and whole.split("extrapolated")[0] in lines.out
+    assert f" on this machine, not counting {len(uncounted)} stage" in lines.out
+    assert " named below; " in lines.out and "; at least " in lines.out
     assert "20 documents" in lines.out and "kept for `repro plan` in " in lines.err
 
 
@@ -160,6 +166,7 @@ def test_what_is_missing_is_named_and_holds_back_only_what_needs_it(repro, paper
     said = repro("rehearse", "toy", "--all", "--scale-file", papers_data / "scale.yaml")
     assert said.status == 4
     assert "not rehearsed: official_negatives on msmarco-passage/train/triples-v2" in said.out
+    assert "not counting " in said.out
     assert (
         "repro data fetch msmarco-passage/train/triples-v2" in said.out
         and "corpus on msmarco-passage" in said.out
@@ -187,7 +194,10 @@ def test_a_stage_of_a_rehearsal_is_a_process_of_its_own_whose_failure_is_told(
     plan = select("toy", scale=user_scale(papers_data / "scale.yaml")).plan()
     store, node = Store(papers_data / "store"), plan.nodes[0]
     store.remember(plan.nodes)
+    store.partial(node).mkdir(parents=True)
+    (store.partial(node) / "of-before").write_text("what was killed, with which its time would be too short")
     assert run_apart(node, store, Progress()) == store.path(node)
+    assert not (store.path(node) / "of-before").exists()
     assert store.record(node)["facts"]["peak_memory_kib"] > 1000
     last = plan.nodes[-1]
     with pytest.raises(StageError, match="the store must hold it"):

@@ -24,7 +24,7 @@ def command(selection, as_json):
     Each stage of full scale is carried out with its own settings, data formats and checkpoints, in a process
     of its own. A table says what each took and, extrapolated by what its cost grows with, hours, memory and
     disk at full. What was measured is kept in the store, where `repro plan` takes hours from. Killed
-    anywhere, the same command goes on.
+    anywhere, the same command goes on with the stage that it was at, from that stage's beginning.
     """
     from repro.cli.printing import emit_json
     from repro.cli.rehearsals import as_plain, show_rehearsal

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 from repro.errors import UsageError
@@ -11,6 +11,7 @@ from repro.graph import Node, canonical
 from repro.machine.system import hardware
 from repro.running.cost.amounts import Planned, amount
 from repro.running.cost.extrapolation import Rehearsed
+from repro.running.cost.shapes import shape
 from repro.store import Store, make_writable, translated
 from repro.store.disk import created
 
@@ -53,22 +54,48 @@ class Rehearsals:
 
 
 def kind_of(node: Node) -> str:
-    """A digest of the stage and its parameters, without those that tell alike nodes apart."""
+    """A digest of what the pace follows from: the stage with its parameters, its data and its model.
+
+    Parameters that tell alike nodes apart are no part of it. Of a model that is trained here its sizes count.
+    """
     params = {name: value for name, value in node.params.items() if name not in ALIKE}
     model = node.inputs.get("model")
-    about = [node.stage, params, model.params.get("name", "") if isinstance(model, Node) else ""]
+    told = [model.params.get("name", ""), *astuple(shape(model))] if isinstance(model, Node) else []
+    about = [node.stage, params, _data(node), told]
     return hashlib.sha256(canonical(about).encode()).hexdigest()[:16]
 
 
+def _data(node: Node) -> list[str]:
+    """Collections and splits that a node reads through whatever, but not those its models were trained on."""
+    found, seen, waiting = set(), set(), [node]
+    while waiting:
+        one = waiting.pop()
+        if one.fingerprint in seen:
+            continue
+        seen.add(one.fingerprint)
+        found.add(one.params.get("dataset", ""))
+        for name, value in one.inputs.items():
+            if name != "model":
+                waiting += value if isinstance(value, tuple) else [value]
+    return sorted(map(str, found))
+
+
 def keep(nodes: Iterable[Rehearsed], store: Store) -> Path:
-    """Add what was measured to the store's file; returns its path. Raises StoreError where it cannot be."""
+    """Add what was measured to the store's file; returns its path. Raises StoreError where it cannot be.
+
+    Of several nodes of one kind it is the slowest. What an earlier rehearsal told of a kind goes.
+    """
     make_writable(store.root)
     path, kept = _file(store), _read(store)
     own = kept.setdefault(_machine(), {})
+    by_kind: dict[str, list[Rehearsed]] = {}
     for each in nodes:
-        own.pop(kind_of(each.node), None)  # of which too little was done to tell now
-        if each.whole_seconds is not None:
-            own[kind_of(each.node)] = asdict(_measured(each))
+        by_kind.setdefault(kind_of(each.node), []).append(each)
+    for kind, alike in by_kind.items():
+        own.pop(kind, None)
+        measured = [_measured(each) for each in alike if each.whole_seconds is not None]
+        if measured:  # else too little was done to tell
+            own[kind] = asdict(max(measured, key=lambda one: one.hours(alike[0].node) or 0.0))
     with translated(store.root):
         scratch = path.with_suffix(".new")
         with created(scratch) as file:

@@ -155,10 +155,8 @@ def test_measurements_are_kept_by_kind_and_machine_and_tell_the_hours_of_other_n
     kept.keep([told], store)
     known = kept.rehearsals(store)
     assert known.hours(ENCODED[0]) == pytest.approx((10 + PASSAGES * 0.001) / 3600)
-    fewer = Node(
-        "encode", ENCODED[0].params, {**ENCODED[0].inputs, "texts": Node("corpus", {"dataset": "beir/fiqa"})}
-    )
-    assert known.hours(fewer) == pytest.approx((10 + 57_638 * 0.001) / 3600)
+    again = replace(MODEL, params={**MODEL.params, "revision": "other"})
+    assert known.hours(_encoded(CORPUS, again)) == known.hours(ENCODED[0])
     kept.keep([replace(told, whole_seconds=None)], store)
     assert kept.rehearsals(store).hours(ENCODED[0]) is None
     kept.keep([told], store)
@@ -167,6 +165,38 @@ def test_measurements_are_kept_by_kind_and_machine_and_tell_the_hours_of_other_n
     assert known.hours(longer) is None and known.hours(TRAINED) is None
     monkeypatch.setattr(kept, "hardware", lambda: {**system.hardware(), "cores": 999})
     assert kept.rehearsals(store).by_kind == {}
+
+
+def _encoded(texts, model=MODEL):
+    return Node("encode", ENCODED[0].params, {"model": model, "texts": texts})
+
+
+def test_the_pace_of_one_collection_is_not_that_of_another_nor_of_a_model_of_other_sizes(done, store):
+    short = _encoded(Node("corpus", {"dataset": "beir/quora"}))
+    quick = {"seconds": 30.0, "tasks": {"encoding": {"done": 20000, "seconds": 2, "pace": 1e-4}}}
+    slow = {"seconds": 30.0, "tasks": {"encoding": {"done": 20000, "seconds": 21, "pace": 1e-3}}}
+    kept.keep([done(ENCODED[0], **slow), done(short, **quick)], store)
+    known = kept.rehearsals(store)
+    assert known.hours(ENCODED[0]) == pytest.approx((10 + PASSAGES * 1e-3) / 3600)
+    assert known.hours(short) == pytest.approx((28 + 522_931 * 1e-4) / 3600)
+    sizes = {"layers": 2, "hidden_size": 64, "intermediate_size": 128}
+    small, base = (
+        Node(
+            "pretrain",
+            {},
+            {"model": Node("initialise", about, {"tokenizer": Node("vocabulary", {"size": 9})})},
+        )
+        for about in (sizes, {"layers": 12, "hidden_size": 768, "intermediate_size": 3072})
+    )
+    assert kept.kind_of(_encoded(CORPUS, small)) != kept.kind_of(_encoded(CORPUS, base))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_several_nodes_of_a_kind_the_slowest_is_kept_though_another_told_nothing(done, store, order):
+    told = done(ENCODED[0], seconds=30.0, tasks={"encoding": {"done": 20000, "seconds": 21, "pace": 1e-3}})
+    alike = [told, replace(told, whole_seconds=told.whole_seconds / 5), replace(told, whole_seconds=None)]
+    kept.keep(alike[::order], store)
+    assert kept.rehearsals(store).hours(ENCODED[0]) == pytest.approx(told.whole_seconds / 3600)
 
 
 def test_a_broken_file_of_measurements_is_a_sentence(store):
