@@ -99,6 +99,15 @@ def test_what_lies_behind_records_of_a_users_scale_stays_without_its_file(
     assert _stages(measured) == set()
 
 
+def test_trainings_that_could_go_are_told_with_what_keeps_those_of_a_users_scale(repro, folders):
+    trained = Node("finetune", {"max_steps": 7}, {})
+    Store(folders / "store").build(trained, lambda out: None, waiting=lambda: None)
+    said = repro("gc", "costa", "--scale", "smoke", "--keep-days", "0")
+    assert "1 training that no scale described here needs; name the file " in said.err
+    assert "--scale-file to keep its" in said.err
+    assert "training" not in repro("gc", "costa", "--scale", "smoke").err  # too young to go
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

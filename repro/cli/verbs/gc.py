@@ -72,6 +72,7 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
     with progress.task("what nothing needs"):
         waiting = slurm_jobs.waiting(workspace.store)
         items = leftovers(workspace.store, known.fingerprints | waiting, keep_days=keep_days)
+    _tell_of_trainings(items)
     going = [item for item in items if _goes(item, not yes or remove_leftover(workspace.store, item))]
     if finished:
         vectors = _finished(known.plans, workspace.store, keep_days=keep_days, yes=yes)
@@ -81,6 +82,14 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
     if items and not yes:
         print("add --yes to remove them")
     return 0
+
+
+def _tell_of_trainings(items) -> None:
+    """Say on standard error how many trainings go, which may be of a scale that nobody described."""
+    number = sum(item.kind == "artefact" and item.stage in ("pretrain", "finetune") for item in items)
+    if number:
+        what = f"{number} training{'s' * (number != 1)} that no scale described here needs"
+        print(f"{what}; name the file of a scale of your own by --scale-file to keep its", file=sys.stderr)
 
 
 def _finished(plans, store, *, keep_days: float, yes: bool) -> list:
