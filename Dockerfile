@@ -4,9 +4,11 @@
 FROM python:3.11-slim
 
 # The builds of torch without CUDA have an index of their own; everything else is pinned by constraints.txt.
+# For GPUs: docker build --build-arg TORCH_INDEX=https://pypi.org/simple -t repro .
+ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 COPY constraints.txt /src/
 RUN version="$(sed -n 's/^torch==//p' /src/constraints.txt)" && \
-    pip install --no-cache-dir --index-url https://download.pytorch.org/whl/cpu "torch==${version}"
+    pip install --no-cache-dir --index-url "${TORCH_INDEX}" "torch==${version}"
 
 COPY . /src
 RUN pip install --no-cache-dir -c /src/constraints.txt /src && rm -r /src

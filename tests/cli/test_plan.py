@@ -50,6 +50,17 @@ def test_what_is_missing_blocks_with_its_remedy_and_status_4(repro):
     assert f"blocked: {corpus['cause']}; {corpus['remedy']}\n" in repro("plan", "--cell", CELL).out
 
 
+def test_nodes_are_noted_whatever_is_lacking_where_nothing_is_to_run(repro, folders, monkeypatch):
+    monkeypatch.setattr("repro.machine.system.gpu", lambda: None)
+    line = ("--cell", "costa/1/hardneg.costa/dev.rr10")
+    planned = repro("plan", *line, "--json")
+    assert planned.status == 4
+    said = repro("plan", *line, "--remember")
+    assert (said.status, said.out, said.err) == (0, "", "")
+    noted = {path.stem for path in (folders / "store/nodes").glob("*/*.json")}
+    assert noted == {node["fingerprint"] for node in planned.json}
+
+
 def test_a_cell_beside_its_paper_narrows_the_selection(repro):
     assert repro("plan", "costa", *LINE, "--json").json == repro("plan", *LINE, "--json").json
 

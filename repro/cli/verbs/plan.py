@@ -28,7 +28,9 @@ from repro.store import make_writable
 @click.option("--volume", metavar="CLAIM", help="The volume claim that all of them mount, at /work.")
 @click.option("--site", metavar="FILE", help="GPUs, cores and memory of its stages (REPRO_SITE).")
 @click.option("--shards", type=click.IntRange(1), default=1, help="Containers that share a long stage.")
-@click.option("--remember", is_flag=True, help="Note the nodes in the store, for `repro stage` to build.")
+@click.option(
+    "--remember", is_flag=True, help="Only note the nodes in the store, which `repro stage` builds."
+)
 def command(
     selection, gpu, by, summary, discard, max_disk, as_json, to, image, volume, site, shards, remember
 ):
@@ -53,6 +55,8 @@ def command(
         store.remember(plan.nodes)
     if to:
         return _write_workflow(plan, store, image, volume, site, shards)
+    if remember:
+        return 0  # whatever stands in the way here, where nothing is to run
     rates = throughput(store, gpu)
     plan.look(store)
     by = "stage" if summary else by
