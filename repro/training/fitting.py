@@ -35,6 +35,7 @@ class Fitting:
     def __init__(self, collate: Callable[[list[dict]], dict], execution: Execution, *, buckets: int):
         self.parts = Parts(collate, size=execution.micro_batch, buckets=buckets)
         self.origin, self.fixed = execution.origin, execution.parts_are_fixed
+        self._asked = execution.micro_batch is not None and not execution.origin
 
     def reduce(self, examples: int, *, step: int, why: str) -> None:
         """Halve the parts of a step, in which no process has more than so many examples.
@@ -67,5 +68,5 @@ class Fitting:
             kept = json.loads((checkpoint / FILE).read_text())
         except FileNotFoundError:
             return
-        if kept["origin"]:
+        if kept["origin"] and not self._asked:
             self.parts.size, self.origin = kept["size"], kept["origin"]

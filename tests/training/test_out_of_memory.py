@@ -91,6 +91,15 @@ def test_a_training_whose_parts_were_halved_goes_on_with_them_when_it_is_resumed
     assert same_bits(straight, resumed)
 
 
+def test_a_size_that_is_asked_for_wins_over_that_of_a_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPRO_SAVE_STEPS", "1")
+    with Capacity(6), pytest.raises(KeyboardInterrupt):
+        trained("in-batch", tmp_path, fails_at=12)
+    monkeypatch.setenv("REPRO_MICRO_BATCH", "1")
+    _, facts = trained("in-batch", tmp_path)
+    assert facts["resumed_at"] > 0 and facts["micro_batch"] == 1 and "micro_batch_origin" not in facts
+
+
 def test_a_single_example_that_does_not_fit_is_a_sentence_that_names_the_variable(tmp_path):
     with Capacity(0), pytest.raises(StageError) as failed:
         trained("mlm", tmp_path)
