@@ -42,6 +42,30 @@ def autocast(precision: str) -> contextlib.AbstractContextManager:
     return torch.autocast("cuda", dtype=torch.float16 if precision == "fp16" else torch.bfloat16)
 
 
+@contextlib.contextmanager
+def true_float32() -> Iterator[None]:
+    """Products of float32 matrices are made in float32 meanwhile, whatever torch or its environment says.
+
+    Else a GPU may make them in TF32, with ten bits (``TORCH_ALLOW_TF32_CUBLAS_OVERRIDE`` asks for that), and
+    a CPU in bfloat16. The old setting is set beside the new ones, since torch refuses that they differ.
+    """
+    places = torch.backends.cuda.matmul, torch.backends.mkldnn.matmul
+    before = [place.fp32_precision for place in places]
+    try:
+        old = torch.get_float32_matmul_precision()
+    except RuntimeError:  # the new ones were set without it, which is the old one's default
+        old = "highest"
+    torch.set_float32_matmul_precision("highest")
+    for place in places:
+        place.fp32_precision = "ieee"
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(old)
+        for place, precision in zip(places, before, strict=True):
+            place.fp32_precision = precision
+
+
 SMALL = 2_000_000  # parameters outside the embeddings
 
 

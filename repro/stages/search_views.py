@@ -30,7 +30,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     (``ViewScorer``, with the bound on the error of float32), and cut and ordered by that: the run has the
     same bytes on a GPU and a CPU, on any number of threads and in any memory. A query that may lack a
     passage, because more than those 100 are as good as the last one within the bound, is held against all
-    passages once more, in float64 where float32 leaves too many in doubt.
+    passages once more, in float64 where float32 leaves too many in doubt. Products are not made in TF32;
+    where a device makes them with less than float32 all the same, both scores of a candidate differ by more
+    than the bound, and all queries are held against all passages in float64.
 
     Queries come in blocks of 32,768, each of which reads all passages once, and once more for their second
     scoring. A finished block is kept with its digest in ``blocks/`` until the store seals the run, so that an
@@ -47,8 +49,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Raises:
         UsageError: an unknown mode or view, no ``list_depth`` for a union, or too little memory.
         DataError: a view is missing, of different widths, or not as long as the ids.
-        StageError: a score is not finite.
+        StageError: a score is not finite, or a ranking is shorter than it must be.
     """
+    from repro.nn.precision import true_float32
+
     check_known("mode of search", params["mode"], valid=MODES)
     passages, queries = Views.read(inputs["passages"]), Views.read(inputs["queries"])
     terms = params["terms"]
@@ -60,7 +64,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         lists = dict.fromkeys(terms, params["list_depth"])
     search = _search(passages, queries, terms, lists, params["depth"])
     blocks = RunBlocks(out, len(queries), BLOCK)
-    with progress.task("searching", total=share(len(queries), BLOCK)) as advance:
+    with true_float32(), progress.task("searching", total=share(len(queries), BLOCK)) as advance:
         resumed = blocks.fill(lambda first, end: search.block(first, end, advance), advance)
     if not shard().whole:
         return {}

@@ -355,6 +355,70 @@ def test_products_that_overflow_float32_and_cancel_are_made_in_float64(tmp_path,
         found(tmp_path / "greater", progress, made)
 
 
+def in_tf32(rows):
+    """Float32 numbers, rounded to the ten bits that products in TF32 take of them."""
+    if rows.dtype != torch.float32:
+        return rows
+    return ((rows.view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32)
+
+
+@pytest.mark.parametrize(("passages", "mode"), [(2000, "exact"), (2000, "union"), (110, "exact")])
+def test_products_of_ten_bits_find_the_same_passages(tmp_path, progress, monkeypatch, passages, mode):
+    made = sides(np.random.default_rng(0), whole=False, passages=passages, h=64)
+    for rows in made.values():
+        rows["dense"][:, 0] += 30  # as one dimension of BERT's vectors
+    how = {"terms": ["dense"], "mode": mode, "list_depth": 20}
+    (tmp_path / "float32").mkdir()
+    found(tmp_path / "float32", progress, made, **how)
+    products = view_products._products
+    rough = lambda rows, columns: products(in_tf32(rows), in_tf32(columns))  # noqa: E731
+    monkeypatch.setattr(view_products, "_products", rough)
+    monkeypatch.setattr(view_sizes, "BLOCK_BYTES", 100_000)
+    (tmp_path / "tf32").mkdir()
+    found(tmp_path / "tf32", progress, made, **how)
+    check_fixed(tmp_path / "tf32", ["dense"])
+    assert run_bytes(tmp_path / "float32") == run_bytes(tmp_path / "tf32")
+
+
+def test_a_ranking_that_is_too_short_is_an_error_and_no_run(tmp_path, progress, monkeypatch):
+    made, exact, scores = sides(np.random.default_rng(0), whole=True, queries=2), Tile.exact, Tile.scores
+
+    def low(sums):
+        return {name: scores - 100 for name, scores in sums.items()}
+
+    monkeypatch.setattr(Tile, "exact", lambda self, *given: low(exact(self, *given)))
+    monkeypatch.setattr(Tile, "scores", lambda self, *given: low(scores(self, *given)))
+    with pytest.raises(StageError, match="fewer than 20 passages"):
+        found(tmp_path, progress, made)
+    assert not (tmp_path / "run.trec").exists()
+
+
+@pytest.mark.parametrize("way_of_asking", ["old", "new", "for all"])
+def test_products_are_not_left_to_tf32_and_the_setting_comes_back(
+    tmp_path, progress, monkeypatch, way_of_asking
+):
+    cuda, seen, products = torch.backends.cuda.matmul, [], view_products._products
+
+    def noted(*given):
+        seen.append((cuda.fp32_precision, cuda.allow_tf32))
+        return products(*given)
+
+    monkeypatch.setattr(view_products, "_products", noted)
+    places = {"old": (cuda, "allow_tf32"), "new": (cuda, "fp32_precision")}
+    place, name = places.get(way_of_asking, (torch.backends, "fp32_precision"))
+    asked = True if name == "allow_tf32" else "tf32"
+    try:
+        setattr(place, name, asked)
+        before = cuda.fp32_precision
+        found(tmp_path, progress, sides(np.random.default_rng(0), whole=True))
+        assert (getattr(place, name), cuda.fp32_precision) == (asked, before) == (asked, "tf32")
+    finally:
+        torch.backends.fp32_precision = "none"
+        torch.set_float32_matmul_precision("highest")
+        cuda.fp32_precision = torch.backends.mkldnn.matmul.fp32_precision = "none"
+    assert set(seen) == {("ieee", False)}
+
+
 @pytest.mark.parametrize("damaged", [None, "changed", "cut", "without a digest"])
 def test_an_interrupted_search_takes_over_the_queries_that_are_done(tmp_path, progress, monkeypatch, damaged):
     monkeypatch.setattr(search_views, "BLOCK", 4)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from repro.errors import StageError
 from repro.stages.vectors.pairs import Pairs
 from repro.stages.vectors.run_blocks import Advance, in_shares
 from repro.stages.vectors.view_candidates import Best, read_ahead
@@ -103,8 +104,11 @@ class ViewSearch:
 
         A candidate that was found twice the error's bound below the one in place ``depth`` is not scored:
         as many are above it. What was left out was found to score no more than the last candidate; where
-        that much, and the error above it, may reach the place ``depth``, or where a candidate's two scores
-        differ by more than the bound, which products in float32 do not, all passages are looked at.
+        that much, and the error above it, may reach the place ``depth``, all passages are looked at. Where a
+        candidate's two scores differ by more than the bound, products were not made in float32 (in TF32,
+        say), and none of these conclusions holds: all queries are looked at, by products in float64.
+
+        Raises StageError where a query has fewer pairs than the list is deep.
         """
         depth, count = self.lists[name], found.shape[1]
         near, errors = np.ones(found.shape, bool), scorer.errors(name, self.longest, SINGLE)
@@ -112,26 +116,34 @@ class ViewSearch:
             near = found >= (found[:, depth - 1] - 2 * errors)[:, None]
         queries = near.nonzero()[0]
         pairs = Pairs(queries, rows[near], scorer.scores(queries, rows[near], name))
-        if count < len(self.passages):
+        rough = bool((np.abs(found[near] - pairs.scores) > errors[queries]).any())
+        if rough or count < len(self.passages):
             edges = pairs.edges(depth, len(scorer))
             with np.errstate(over="ignore"):
-                unsure = edges <= (found[:, -1] + errors).astype(np.float32)
-            unsure[queries[np.abs(found[near] - pairs.scores) > errors[queries]]] = True
+                unsure = rough | (edges <= (found[:, -1] + errors).astype(np.float32))
             if unsure.any():
-                wider = self._among_all(scorer, name, np.flatnonzero(unsure), edges)
+                wider = self._among_all(scorer, name, np.flatnonzero(unsure), edges, rough=rough)
                 pairs = Pairs.joined((pairs.of(~unsure[queries]), wider))
-        return pairs.cut(depth, self.places)
+        pairs = pairs.cut(depth, self.places)
+        if (np.bincount(pairs.queries, minlength=len(scorer)) < min(depth, len(self.passages))).any():
+            fault = f"a query has fewer than {min(depth, len(self.passages))} passages"
+            raise StageError(f"{fault}: products of this device are not what its number formats promise")
+        return pairs
 
-    def _among_all(self, scorer: ViewScorer, name: str, unsure: np.ndarray, edges: np.ndarray) -> Pairs:
+    def _among_all(
+        self, scorer: ViewScorer, name: str, unsure: np.ndarray, edges: np.ndarray, *, rough: bool
+    ) -> Pairs:
         """Pairs of the ``unsure`` queries, the ``depth`` best among them; all passages are read once more.
 
         Args:
             edges: (Q,) float32, scores that at least ``depth`` passages of each query are known to reach.
+            rough: whether products in float32 cannot be relied on.
         """
         some = ViewScorer(self.passages, self.queries, self.terms, scorer.rows[unsure])
-        reach = Reach(some, name, self.longest, edges[unsure])
+        reach = Reach(some, name, self.longest, edges[unsure], rough=rough)
         frequent = frequent_words(some.vectors, self.where)
-        tiles, kept = list(self._tiles(some, [name], frequent)), []
+        tiles = list(self._tiles(some, [name], frequent))
+        kept = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
         for block in self._read(scorer.named(name)):
             placed = block.on(self.where, frequent)
             for part, tile in tiles:
@@ -146,10 +158,12 @@ class ViewSearch:
 
 
 class Reach:
-    """Scores that pairs must reach to belong to a list."""
+    """Scores that pairs must reach to belong to a list; ``rough``: products in float32 do not tell which."""
 
-    def __init__(self, scorer: ViewScorer, name: str, longest: dict[str, float], edges: np.ndarray):
-        self.edges, self.name = edges, name
+    def __init__(
+        self, scorer: ViewScorer, name: str, longest: dict[str, float], edges: np.ndarray, *, rough: bool
+    ):
+        self.edges, self.name, self.rough = edges, name, rough
         self._errors = {
             torch.float32: scorer.errors(name, longest, SINGLE),
             torch.float64: scorer.errors(name, longest, DOUBLE),
@@ -165,9 +179,9 @@ class Reach:
 
         Where float32 leaves too many in doubt, the block's products are made in float64.
         """
-        scores = tile.scores(block, placed)[self.name]  # (n, t)
+        scores = (tile.exact(block) if self.rough else tile.scores(block, placed))[self.name]  # (n, t)
         near = scores >= self._bounds(part, scores)
-        if int(near.sum()) > NEAR * scores.shape[1]:
+        if not self.rough and int(near.sum()) > NEAR * scores.shape[1]:
             scores = tile.exact(block)[self.name]
             near = scores >= self._bounds(part, scores)
         step = max(1, SLAB // near.shape[1])
