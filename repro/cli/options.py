@@ -149,7 +149,9 @@ def discarding(function: Callable) -> Callable:
         default="",
         callback=lambda ctx, option, text: tuple(filter(None, (part.strip() for part in text.split(",")))),
         help="Remove what nothing selected reads any more: vectors, runs (of training queries), tokens,"
-        " indexes, separated by commas. It is made again when something asks for it.",
+        " indexes, separated by commas. It is made again when something asks for it. What other processes,"
+        " Slurm's queue or nodes noted since the run began are to read stays; of tasks that an Argo workflow"
+        " had waiting before, nothing is known.",
     )(function)
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from repro.graph import Node
@@ -25,7 +25,7 @@ class Room:
         most: bytes that the store may have; None for as many as its file system.
         discard: kinds of artefacts that go after their use already.
         may_discard: whether more kinds can be asked for.
-        waiting: fingerprints of further artefacts that somebody is to read.
+        waiting: gives fingerprints of further artefacts that somebody is to read, at that time.
     """
 
     def __init__(
@@ -38,10 +38,10 @@ class Room:
         most: int | None = None,
         discard: Sequence[str] = (),
         may_discard: bool = True,
-        waiting: Iterable[str] = (),
+        waiting: Callable[[], Iterable[str]] = tuple,
     ):
         self._consumers, self._store, self._progress = consumers, store, progress
-        self._announcement, self._most, self._waiting = announcement, most, set(waiting)
+        self._announcement, self._most, self._waiting = announcement, most, waiting
         self._discard = discard
         self._others = [kind for kind in DISCARDABLE if may_discard and kind not in discard]
 

@@ -13,7 +13,7 @@ from repro.running.engines.site import Site
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
 from repro.running.room import Room
-from repro.store import Store, damage, underway
+from repro.store import Store, damage, notes, underway
 from repro.store.lineage import Lineage
 
 # What these make costs little, and what they are made from is at hand when they are asked for.
@@ -119,15 +119,20 @@ def prepared(
         consumers = Consumers(ends, nodes, needed, stored, stages)
         how = {"announcement": announcement, "most": options.max_disk}
         how |= {"discard": options.discard, "may_discard": options.may_discard}
-        room = Room(consumers, store, progress, **how, waiting=_queued(store) if stages else ())
+        began = announcement.stat().st_mtime_ns
+        room = Room(consumers, store, progress, **how, waiting=lambda: _waiting(store, since=began))
         room.let_go()
         yield readers_first(needed, stages), room
 
 
-def _queued(store: Store) -> set[str]:
-    """Fingerprints of what jobs in Slurm's queue are to read."""
+def _waiting(store: Store, *, since: int) -> set[str]:
+    """Fingerprints of what jobs in Slurm's queue are to read, and what others noted after a time in ns.
+
+    Who notes nodes for others to build, `repro plan --remember` say, tells nobody when these end.
+    """
     lineage = Lineage(store.root)
-    return {read for job in slurm_jobs.waiting(store) for read in lineage.inputs(job)}
+    noted = notes.asked_after(store.root, since) - lineage.stored()
+    return {read for node in slurm_jobs.waiting(store) | noted for read in lineage.inputs(node)}
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome) -> bool:

@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -38,20 +38,25 @@ class Leftover:
     bytes: int
 
 
-def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Leftover]:
+def leftovers(
+    store: Store, needed: set[str], *, keep_days: float, waiting: Iterable[str] = ()
+) -> list[Leftover]:
     """Files and folders that may go: older than ``keep_days``, and needed by nothing that stays.
 
-    What stays is ``needed``, being built, or was planned within that time, and every input of those.
+    What stays is ``needed``, ``waiting`` in a queue, being built, or was planned within that time, and every
+    input of those.
 
-    A partial artefact goes by its age alone: what it was the beginning of is built from the start then.
+    A partial artefact that is only ``needed`` goes by its age: what it was the beginning of is built from the
+    start then. One that waits or was planned stays, since shards of it may have ended long before the last.
     Imported runs stay, since nothing here can make them again; so do logs that say something, and whatever
     is not the store's.
     """
     building = being_built(store.root)
     before = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
     planned = {path.stem for path in notes.files(store.root) if _newest(path) > before}
-    kept = Lineage(store.root).below(needed | building | planned)  # work on a plan may not have begun
-    items = [item for item in _artefacts(store, kept, building) if _newest(item.path) <= before]
+    asked = planned.union(waiting)  # work on it may not have begun
+    kept = Lineage(store.root).below(needed | building | asked)
+    items = [item for item in _artefacts(store, kept, building, asked) if _newest(item.path) <= before]
     gone = {item.path for item in items}
     small = [*_locks(store, gone, building), *_notes(store, kept, gone), *_logs(store, building)]
     return items + [item for item in small if _newest(item.path) <= before]
@@ -101,12 +106,13 @@ def hold(store: Store, item: Leftover) -> Iterator[bool]:
         lock.release()
 
 
-def _artefacts(store: Store, kept: set[str], building: set[str]) -> Iterator[Leftover]:
+def _artefacts(store: Store, kept: set[str], building: set[str], asked: set[str]) -> Iterator[Leftover]:
+    held = {".partial": building | asked}  # of what else is unfinished nothing goes on
     for stage in STAGES:
         for path in sorted(store.root.glob(f"{stage}/*")):
             name = _NAME.fullmatch(path.name)
             if name and (name[2] or name[3]):
-                if name[1] not in building:
+                if name[1] not in held.get(path.suffix, building):
                     yield Leftover("partial", path, stage, name[1], size_on_disk(path))
             elif name and name[1] not in kept and stage != "imported_run":
                 yield Leftover("artefact", path, stage, name[1], size_on_disk(path))

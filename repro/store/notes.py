@@ -37,11 +37,15 @@ def files(root: Path) -> Iterator[Path]:
 
 def asked_since(root: Path, *, days: float) -> set[str]:
     """Fingerprints of nodes that a run asked for within so many days."""
-    before = time.time() - days * DAY
+    return asked_after(root, int((time.time() - days * DAY) * 10**9))
+
+
+def asked_after(root: Path, time_ns: int) -> set[str]:
+    """Fingerprints of nodes whose notes were written after a time, in nanoseconds as files have it."""
     asked = set()
     for path in files(root):
         with contextlib.suppress(FileNotFoundError):
-            if path.lstat().st_mtime > before and FINGERPRINT.fullmatch(path.stem):
+            if path.lstat().st_mtime_ns > time_ns and FINGERPRINT.fullmatch(path.stem):
                 asked.add(path.stem)
     return asked
 

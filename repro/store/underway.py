@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -67,16 +67,19 @@ def awaited(root: Path, *, but: Path | None = None) -> set[str]:
     return inputs.union(*(lineage.inputs(fingerprint) for fingerprint in being_built(root)))
 
 
-def let_go(store: Store, node: Node, *, but: Path | None = None, keep: Iterable[str] = ()) -> bool:
+def let_go(
+    store: Store, node: Node, *, but: Path | None = None, keep: Callable[[], Iterable[str]] = tuple
+) -> bool:
     """Remove a stored artefact unless somebody makes it, reads it or is to read it; whether it went.
 
     Args:
         but: the caller's own announcement, whose nodes do not count.
-        keep: fingerprints of further artefacts that stay.
+        keep: gives fingerprints of further artefacts that stay; asked behind the announcements, since a
+            process that hands its nodes over to a queue announces them until then.
     """
     path = store.path(node)
     with one_at_a_time(store.root):
-        if node.fingerprint in awaited(store.root, but=but) or node.fingerprint in set(keep):
+        if node.fingerprint in awaited(store.root, but=but) or node.fingerprint in set(keep()):
             return False
         with hold(store, Leftover("artefact", path, node.stage, node.fingerprint, 0)) as held:
             if held and os.path.lexists(path):

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -181,6 +182,29 @@ def test_what_is_being_read_by_a_stage_alone_stays(world):
 
     store.build(other, meanwhile, waiting=lambda: None)
     assert underway.let_go(store, first)
+
+
+@pytest.mark.parametrize("way", ["queued", "noted"])
+def test_what_is_asked_for_while_a_run_goes_on_stays_until_it_is_stored(world, monkeypatch, way):
+    ends, first, second, store = world
+    other, queue = _searched(first, "q3"), set()
+    monkeypatch.setattr("repro.running.engines.slurm_jobs.waiting", lambda store: set(queue))
+    store.remember(walk([other]))
+    seen, build = [], _engine(store, [])
+
+    def run(node, store, progress):
+        if not seen:
+            time.sleep(0.02)  # a file's time is no finer than the kernel's tick
+            queue.update({other.fingerprint} if way == "queued" else ())
+            store.remember(walk([other]) if way == "noted" else ())
+        seen.append(node)
+        return build(node, store, progress)
+
+    ensure(ends, store, Progress(), machine=Machine(), options=Options(discard=("vectors",)), run=run)
+    assert store.state(first) == "stored" and store.state(second) == "missing"
+    queue.clear()
+    _run(ends, store, discard=("vectors",))
+    assert store.state(first) == "missing"
 
 
 def test_vectors_of_finished_rows_are_found_in_a_store(tmp_path):

@@ -46,8 +46,9 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
 
     What was made from data or checkpoints that are not at hand now is kept where a manifest names them,
     since its fingerprint cannot be told. Interrupted attempts, locks and notes go by their age. What a run
-    asked for within --keep-days, what waits in Slurm's queue, what a running process builds, and what these
-    read, stays.
+    or `plan --remember` asked for within --keep-days, what waits in Slurm's queue, what a running process
+    builds, what there is of these, and what they read, stays. Tasks of an Argo workflow that wait for longer
+    are not known.
 
     With --finished go the vectors of rows that are measured; they are made again when something asks for
     them.
@@ -71,7 +72,7 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
         print(notice, file=sys.stderr)
     with progress.task("what nothing needs"):
         waiting = slurm_jobs.waiting(workspace.store)
-        items = leftovers(workspace.store, known.fingerprints | waiting, keep_days=keep_days)
+        items = leftovers(workspace.store, known.fingerprints, keep_days=keep_days, waiting=waiting)
     _tell_of_trainings(items)
     going = [item for item in items if _goes(item, not yes or remove_leftover(workspace.store, item))]
     if finished:
@@ -101,8 +102,10 @@ def _finished(plans, store, *, keep_days: float, yes: bool) -> list:
     from repro.store.leftovers import Leftover
     from repro.store.lineage import Lineage
 
-    lineage = Lineage(store.root)
-    queued = {read for job in slurm_jobs.waiting(store) for read in lineage.inputs(job)}
+    def queued() -> set[str]:
+        lineage = Lineage(store.root)
+        return {read for job in slurm_jobs.waiting(store) for read in lineage.inputs(job)}
+
     going = []
     for node in finished(plans, store, keep_days=keep_days):
         path = store.root / node.stage / node.fingerprint
@@ -110,7 +113,7 @@ def _finished(plans, store, *, keep_days: float, yes: bool) -> list:
         if yes:
             goes = underway.let_go(store, node, keep=queued)
         else:
-            goes = node.fingerprint not in underway.awaited(store.root) | queued
+            goes = node.fingerprint not in underway.awaited(store.root) | queued()
         if _goes(item, goes):
             going.append(item)
     return going
