@@ -45,10 +45,7 @@ def command(
     from repro.running.cost.rehearsals import rehearsals
     from repro.running.cost.throughput import throughput
 
-    if (summary or by) and as_json:
-        raise UsageError("--by is for people and --json lists every node; give one of them")
-    if summary and by not in (None, "stage"):
-        raise UsageError(f"--summary is --by stage, and --by is {by}; give one of them")
+    _check(summary, by, as_json)
     plan, store = selection.plan(), selection.workspace.store
     if remember:
         make_writable(store.root)
@@ -64,6 +61,13 @@ def command(
     return show_plan(
         plan, rates, as_json, root=store.root, **how, rehearsals=None if gpu else rehearsals(store)
     )
+
+
+def _check(summary: bool, by: str | None, as_json: bool) -> None:
+    if (summary or by) and as_json:
+        raise UsageError("--by is for people and --json lists every node; give one of them")
+    if summary and by not in (None, "stage"):
+        raise UsageError(f"--summary is --by stage, and --by is {by}; give one of them")
 
 
 def _write_workflow(plan, store, image: str | None, volume: str | None, site: str | None, shards: int) -> int:
