@@ -31,8 +31,9 @@ What `repro plan --all --gpu {gpu} --discard vectors` says on a machine that has
 
 {totals}
 
-The store is fullest at {peak:,.0f} GB, so a disk of {disk:,.0f} GB holds store, data and downloads.
-Without `--discard vectors` it would come to {whole:,.0f} GB.
+The store is fullest at {peak:,.0f} GB, and downloads of known size are {downloads:,.0f} GB: a disk of
+{disk:,.0f} GB leaves {left:,.0f} GB for what is made of them. Without `--discard vectors` it would come
+to {whole:,.0f} GB.
 
 ## First a rehearsal
 
@@ -90,12 +91,15 @@ def page() -> str:
     cost, stages = estimate(plan, assumed(GPU)), discarded_stages(["vectors"])
     course = cost.disk(stages)
     peak = max(level.during for level in course) / GB
+    downloads = sum(size or 0 for size in cost.downloads.values()) / GB
     return HEAD.format(
         gpu=GPU,
         basis=cost.throughput.basis,
         totals=_totals(cost),
         peak=peak,
         disk=DISK / GB,
+        downloads=downloads,
+        left=DISK / GB - peak - downloads,
         whole=cost.stored / GB,
         rehearsed=_rehearsed(),
         fetched=_fetched(cost),
