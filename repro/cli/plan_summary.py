@@ -45,7 +45,7 @@ def show_summary(
 
 
 def downloads(cost: Estimate) -> str:
-    """What is to be downloaded, in words."""
+    """Say in words what is to be downloaded."""
     known = [size for size in cost.downloads.values() if size]
     unknown = len(cost.downloads) - len(known)
     parts = [f"{sum(known) / GB:,.1f} GB in {len(known)} archives"] if known else []

@@ -100,7 +100,7 @@ def _by_stage(cost: Estimate, rows: list[dict]) -> None:
 
 
 def _by_place(cost: Estimate, by: str, discard: Sequence[str]) -> None:
-    """What each table or row takes by itself; what they share is in each."""
+    """Print what each table or row takes by itself; what they share is in each."""
     lines, stages = [], discarded_stages(discard)
     for place, part in cost.plan.parts(by).items():
         alone = estimate(part, cost.throughput, cost.rehearsals)

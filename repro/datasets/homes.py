@@ -18,7 +18,7 @@ FILE = Path(__file__).with_name("homes.yaml")
 
 @functools.cache
 def layout() -> Mapping[str, Any]:
-    """What homes.yaml states: ``pieces`` by id, and the ``md5`` of downloads by their place."""
+    """The content of homes.yaml: ``pieces`` by id, and the ``md5`` of downloads by their place."""
     return yaml.safe_load(FILE.read_text(encoding="utf-8"))
 
 
@@ -48,7 +48,7 @@ def check_home(source: Source) -> None:
 
 
 def _of_beir(entry: Dataset) -> dict[str, dict[str, Any]]:
-    """Where BEIR's archives have their pieces; the twelve forums share one."""
+    """The places of the pieces in BEIR's archives; the twelve forums share one."""
     name = entry.corpus_id.removeprefix("beir/")
     top, _, rest = name.partition("/")
     forum = f"{top}/{rest}" if top == "cqadupstack" else top

@@ -83,7 +83,7 @@ def negatives(source: Source, *, scored: bool = False, first: int | None = None)
 
 
 def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
-    """What ``use`` makes of the triples, many lines at a time: the number of rows, by which they are counted.
+    """Give the triples to ``use``, many lines at a time; it returns the number of rows, which are counted.
 
     Raises DataError as ``documents`` does.
     """

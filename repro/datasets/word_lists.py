@@ -17,7 +17,7 @@ FILE = Path(__file__).with_name("word_lists.yaml")
 
 @functools.cache
 def known_lists() -> dict[str, Mapping[str, Any]]:
-    """What word_lists.yaml states of each list, by its place below REPRO_DATA."""
+    """Read what word_lists.yaml states of each list, by its place below REPRO_DATA."""
     return yaml.safe_load(FILE.read_text(encoding="utf-8"))
 
 
@@ -36,7 +36,7 @@ def at_hand(data: Path | None, name: str) -> list[str] | None:
 
 
 def fault(data: Path | None, name: str) -> str:
-    """Why the file ``name`` of the data folder is not the list of that name, in a sentence without its stop.
+    """The reason why the data folder's file ``name`` is not the list of that name, without a full stop.
 
     Empty where it is that list, where no such file lies there, and where ``name`` is none of ``known_lists``.
     """
@@ -55,7 +55,7 @@ def fault(data: Path | None, name: str) -> str:
 
 
 def how(name: str) -> str:
-    """What to do to get the file ``name``: an imperative."""
+    """The way to get the file ``name``: an imperative."""
     if name not in known_lists():
         return "lay it there"
     parts = " and ".join(f"{part['title']} ({part['from']})" for part in known_lists()[name]["parts"])

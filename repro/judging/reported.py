@@ -75,7 +75,7 @@ def report_as_json(made: CellReport) -> dict:
 
 
 def reported(cell: Cell) -> Reported | None:
-    """What others report of a cell; None where nothing is known. Raises ManifestError for a bad file."""
+    """Sum up others' reports on a cell; None where there is none. Raises ManifestError for a bad file."""
     known = reports().get(cell.id, ())
     return Reported(cell, tuple(sorted(known, key=_kind))) if known else None
 
@@ -87,7 +87,7 @@ def _kind(made: CellReport) -> tuple:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How near the reports of one kind come to published numbers.
+    """The nearness of the reports of one kind to published numbers.
 
     Attributes:
         of: the kind.

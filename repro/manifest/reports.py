@@ -27,7 +27,7 @@ DAY = r"^\d{4}-\d{2}-\d{2}$"
 
 
 class Source(Strict):
-    """Who reports, and where that can be read.
+    """A place where something is reported, and who reports it.
 
     Attributes:
         who: ``authors`` of the system, elsewhere than in the paper; a ``toolkit``; somebody ``independent``
@@ -88,7 +88,7 @@ class Source(Strict):
 
 
 class How(Strict):
-    """How a reported value was made; what is not stated stays empty.
+    """The making of a reported value; what is not stated stays empty.
 
     Attributes:
         start: a released ``checkpoint`` encoded again, a released ``run`` scored again, ``fine-tuned`` from

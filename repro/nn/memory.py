@@ -75,7 +75,7 @@ class Halved:
         return {} if self.tokens is None else {"tokens_at_once": self.tokens}
 
     def _attempt(self, inputs: Inputs, size: int, length: int) -> Output | None:
-        """What is encoded of so many texts; None where they do not fit, and fewer shall be tried."""
+        """Encode so many texts; None where they do not fit, and fewer shall be tried."""
         try:
             return self.encode(inputs)
         except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""What a run lets go of: large artefacts that nothing reads any more, and an order that makes this soon."""
+"""Chooses what a run lets go of, large artefacts that nothing reads any more, and an order for it."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -24,7 +24,7 @@ def discarded_stages(kinds: Iterable[str]) -> frozenset[str]:
 
 
 class Consumers:
-    """Who is still to read each artefact that may go.
+    """The nodes that are still to read each artefact that may go.
 
     Args:
         ends: nodes that are asked for themselves, which stay.

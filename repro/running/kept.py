@@ -22,7 +22,7 @@ from repro.store.results import Record
 
 @dataclass(frozen=True)
 class Kept:
-    """What papers need at some scales.
+    """The artefacts that papers need at some scales.
 
     Attributes:
         fingerprints: to be kept.

@@ -26,7 +26,7 @@ LOOK = 0.05  # seconds between looks at the process
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What came of a rehearsal.
+    """The outcome of a rehearsal.
 
     Attributes:
         nodes: those of full scale whose rehearsal is stored, inputs first.

@@ -17,7 +17,7 @@ from repro.store import Store, underway
 
 
 class Room:
-    """What a run may take of the disk.
+    """The share of the disk that a run may take.
 
     Args:
         consumers: of what may go.
@@ -59,7 +59,7 @@ class Room:
         self.let_go()
 
     def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
-        """Why an artefact does not fit on the disk, by its estimated size; None where it does, or is small.
+        """The reason why an artefact of its estimated size does not fit on the disk; None where it does.
 
         Args:
             beside: nodes that are being made, whose artefacts need room too.

@@ -9,7 +9,7 @@ from repro.running.scale_facts import First
 
 @dataclass(frozen=True)
 class RowLimits:
-    """How many rows the sources of one graph give.
+    """The numbers of rows that the sources of one graph give.
 
     Judgements and negatives name queries and documents that are not among the first. So these nodes get the
     first queries and documents as inputs, some of which stand for those (``repro.datasets.first_rows``).

@@ -63,7 +63,7 @@ class Scale:
 
     @property
     def digest(self) -> str:
-        """What tells a user's scale from another of its name; empty for the suite's own."""
+        """A digest that tells a user's scale from another of its name; empty for the suite's own."""
         return self.facts.digest if self.by_user else ""
 
     @property

@@ -36,7 +36,7 @@ class Rate(Strict):
 
 
 class OfObjective(Strict):
-    """What a scale says of one objective, in place of what it says of the objective's stage."""
+    """The settings of one objective at a scale, in place of those of the objective's stage."""
 
     steps: int | None = None
     replace: dict[str, int] = Field(default_factory=dict)
@@ -44,7 +44,7 @@ class OfObjective(Strict):
 
 
 class First(Strict):
-    """How many rows are taken from each source; None takes all.
+    """The number of rows that are taken from each source; None takes all.
 
     Attributes:
         documents: of each collection, and of each part of one.

@@ -57,15 +57,13 @@ def _shared(file: Path, waiting: Callable[[], None]) -> int:
     """A descriptor of the file with a lock that many may have; closed, it lets the lock go."""
     while True:
         held = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
-        try:
+        with contextlib.ExitStack() as left:
+            left.callback(os.close, held)
             try:
                 fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
                 waiting()
                 fcntl.flock(held, fcntl.LOCK_SH)
             if os.fstat(held).st_nlink:  # else its name was removed meanwhile, and guards nothing
+                left.pop_all()
                 return held
-        except BaseException:
-            os.close(held)
-            raise
-        os.close(held)

@@ -83,16 +83,17 @@ def train(
     ):
         trainer.run(advance)
     everybody_waits()
-    facts = {
-        "steps": steps,
-        "epochs": steps * optimisation.batch_size / len(examples),
-        "examples": len(examples),
-        "losses": _last_losses(log),
-        "seconds": round(time.monotonic() - started, 1),
-        **trainer.flops.facts(steps * processes()),
-    }
+    seconds = round(time.monotonic() - started, 1)
+    facts = _course(steps, len(examples), optimisation.batch_size, log) | {"seconds": seconds}
     everybody_waits()  # the first process may now hand the folder on
+    facts |= trainer.flops.facts(steps * processes())
     return facts | options_in_effect(execution, trainer, grouped=trainer.buckets > 1 or buckets.used)
+
+
+def _course(steps: int, examples: int, batch_size: int, log: Path) -> dict:
+    """The length of a training, and the losses at its end."""
+    epochs = steps * batch_size / examples
+    return {"steps": steps, "epochs": epochs, "examples": examples, "losses": _last_losses(log)}
 
 
 def keep(objective: nn.Module, out: Path) -> None:

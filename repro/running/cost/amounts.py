@@ -1,4 +1,4 @@
-"""How much a node works on: as it is planned, or as its stored artefact and those that it read tell."""
+"""The amounts that a node works on: as it is planned, or as its stored artefact and its inputs tell."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ PIECES = {"official_negatives": "triples", "listed_negatives": "negatives"}
 
 
 class Counts(Protocol):
-    """What amounts are made of."""
+    """The facts that amounts are made of."""
 
     def documents(self, node: Node) -> Number:
         """Documents of the collection that a node reads."""
@@ -97,7 +97,7 @@ def size_of(node: Node, store: Store) -> int:
 
 
 def amount(name: str, node: Node, counts: Counts) -> Number:
-    """How many of what ``growth.yaml`` calls by this name a node works on."""
+    """The amount of what ``growth.yaml`` calls by this name that a node works on."""
     return AMOUNTS[name](node, counts)
 
 

@@ -1,4 +1,4 @@
-"""How many of the things there are by which facts.yaml tells the seconds and bytes of a stage."""
+"""Counts the things by which facts.yaml tells the seconds and bytes of a stage."""
 
 from collections.abc import Callable
 

@@ -22,7 +22,7 @@ MOST = 10_000  # times that seconds are repeated where what is done once, loadin
 
 
 class Growth(Strict):
-    """What the cost of a stage grows with; ``growth.yaml`` tells what each entry is."""
+    """The amounts that the cost of a stage grows with; ``growth.yaml`` tells what each entry is."""
 
     time: str | None = None
     disk: str | None = None
@@ -31,7 +31,7 @@ class Growth(Strict):
 
 @dataclass(frozen=True)
 class Share:
-    """How much of something was done in a rehearsal, and how much there is in all.
+    """The amount of something that a rehearsal did, and how much there is in all.
 
     Attributes:
         of: its name in ``growth.yaml``.
@@ -43,7 +43,7 @@ class Share:
 
     @property
     def times(self) -> float:
-        """How often what was done is in the whole."""
+        """The whole amount over that which was done."""
         return self.whole / self.done
 
 

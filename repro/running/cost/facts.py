@@ -1,4 +1,4 @@
-"""What facts.yaml says of a stage: seconds and bytes for each thing it counts, and space while it writes."""
+"""Reads facts.yaml: seconds and bytes of a stage for each thing it counts, and space while it writes."""
 
 import functools
 from pathlib import Path

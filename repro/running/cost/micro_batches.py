@@ -38,7 +38,7 @@ def _part(node: Node, memory: float) -> InParts | None:
 
 
 def step_memory_of(node: Node) -> StepMemory:
-    """What a step of a planned training takes, as ``repro.training.memory.step_memory`` says of a model."""
+    """The memory of a step of a planned training, as ``repro.training.memory.step_memory`` has it."""
     model = shape(node)
     return StepMemory(
         parameters=model.all_weights,

@@ -1,4 +1,4 @@
-"""What was measured in rehearsals on this machine, kept beside the artefacts, for plans of full scale."""
+"""Measurements of rehearsals on this machine, kept beside the artefacts, for plans of full scale."""
 
 import hashlib
 import json
@@ -105,7 +105,7 @@ def keep(nodes: Iterable[Rehearsed], store: Store) -> Path:
 
 
 def rehearsals(store: Store) -> Rehearsals:
-    """What was measured on a machine like this one. Raises UsageError where the file cannot be read."""
+    """Read what a machine like this one measured. Raises UsageError where the file cannot be read."""
     own = _read(store).get(_machine(), {})
     try:
         return Rehearsals({kind: Measured(**measured) for kind, measured in own.items()})

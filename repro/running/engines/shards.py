@@ -51,7 +51,7 @@ def _size(node: Node) -> int | None:
 
 
 def _queries(node: Node) -> int | None:
-    """How many queries a node is about."""
+    """The number of queries that a node is about."""
     while node.stage != "queries":
         below = node.inputs.get("queries", node.inputs.get("texts"))
         if below is None:
@@ -123,7 +123,7 @@ def _filled(directory: Path, work: Work, part: Shard) -> None:
 
 
 def _notes(directory: Path) -> list[dict]:
-    """What the shards noted, in their order."""
+    """The notes of the shards, in their order."""
     paths = sorted(_folder(directory).glob("*.json"), key=lambda path: int(path.name.partition("-")[0]))
     return [json.loads(path.read_text()) for path in paths]
 

@@ -10,7 +10,7 @@ LONGEST = 1000  # where a cluster says nothing else, the number of an array's ta
 
 @dataclass(frozen=True)
 class Batch:
-    """What one call of sbatch submits.
+    """The tasks that one call of sbatch submits.
 
     Attributes:
         tasks: number in the array -> node; of a single job 0.

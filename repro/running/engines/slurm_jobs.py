@@ -115,7 +115,7 @@ def _path(store: Store, node: Node) -> Path:
 
 
 def _submitted(path: Path) -> _Note | None:
-    """What a node was submitted as; None without a readable note of it."""
+    """Read the note of what a node was submitted as; None without a readable one."""
     try:
         noted = json.loads(path.read_text())
         ids = tuple(map(str, noted["jobs"] if "jobs" in noted else [noted["job"]]))  # one, before arrays

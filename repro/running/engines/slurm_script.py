@@ -20,7 +20,7 @@ class _Open(str):
 
 
 def resources_of(stage: str, site: Site, nodes: int | None) -> Resources:
-    """What the site file says of a stage; a training takes ``nodes`` machines where that says so."""
+    """The resources that the site file states for a stage; a training takes its ``nodes`` machines."""
     stated = site.of(stage)
     machines = nodes if nodes and stage in TRAININGS else stated.nodes or 1
     return stated.model_copy(update={"nodes": machines if stage in SHARED else 1})

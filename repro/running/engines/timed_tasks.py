@@ -1,4 +1,4 @@
-"""How far the tasks of a stage came and how fast, apart from what it loads before and seals after."""
+"""Measures how far and how fast the tasks of a stage come, without what it loads before and seals after."""
 
 import contextlib
 import time

@@ -1,4 +1,4 @@
-"""How many queries and passages a search over views holds at a time, within its memory."""
+"""Numbers of queries and passages that a search over views holds at a time, within its memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RANK = 40  # bytes of a rank of the run: query, passage and score, and again whi
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is held at a time.
+    """The parts of a search that are held at a time.
 
     Attributes:
         group: queries kept on the device for all passages.
@@ -41,7 +41,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a search needs to hold.
+    """The bytes that a search needs to hold.
 
     Attributes:
         terms: the views.
