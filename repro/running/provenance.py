@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -135,9 +136,16 @@ def _modules(params: Mapping[str, Any]) -> Iterator[str]:
                 yield module
 
 
-@functools.cache
 def _version(library: str) -> str | None:
-    if library == "java":
-        java = jvm.runtime()
-        return java.version if java else None
+    return _java(*map(os.environ.get, jvm.NAMED_BY)) if library == "java" else _installed(library)
+
+
+@functools.cache
+def _installed(library: str) -> str | None:
     return versions.version(library)
+
+
+@functools.cache  # by the variables that choose it, which are set and unset within one process
+def _java(*_: str | None) -> str | None:
+    java = jvm.runtime()
+    return java.version if java else None

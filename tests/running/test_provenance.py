@@ -35,6 +35,14 @@ def test_a_lucene_index_rests_on_java_and_pyserini():
     assert {"java", "pyserini"} <= made_by(Node("lucene_index"))["libraries"].keys()
 
 
+def test_the_java_is_the_one_that_is_named_now(monkeypatch, tmp_path):
+    facts = made_by(Node("lucene_index"))
+    monkeypatch.setenv("REPRO_JAVA_HOME", str(tmp_path))  # there is none
+    assert differences(facts) == ["java"]
+    monkeypatch.delenv("REPRO_JAVA_HOME")
+    assert differences(facts) == []
+
+
 def test_what_differs_is_named_and_what_is_not_recorded_is_unknown():
     facts = made_by(Node("search", {"depth": 10}))
     older = facts | {"modules": facts["modules"] | {"repro.stages.search": "0" * 16, "repro.gone": "1" * 16}}
