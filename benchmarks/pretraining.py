@@ -55,7 +55,7 @@ class Timed(Progress):
         self.ended: list[float] = []
 
     @contextlib.contextmanager
-    def task(self, name: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    def task(self, name: str, total: int | None = None, **_: object) -> Iterator[Callable[[int], None]]:
         yield self._advance
 
     def _advance(self, n: int = 1) -> None:

@@ -53,14 +53,16 @@ def _circumstances() -> str:
     loaded = [name for name, module in PEERS.items() if module in sys.modules]
     versions = [f"Python {sys.version.split()[0]}", *(f"{name} {metadata.version(name)}" for name in loaded)]
     busy = f"load {Path('/proc/loadavg').read_text().split()[0]}" if Path("/proc/loadavg").exists() else ""
-    return f"{where}; {', '.join(versions)}; commit {_commit()}; {datetime.now(UTC):%Y-%m-%d}; {busy}"
+    return f"{where}; {', '.join(versions)}; commit {commit()}; {datetime.now(UTC):%Y-%m-%d}; {busy}"
 
 
-def _commit() -> str:
+def commit() -> str:
+    """The short commit of the checkout, with `` with changes`` where files but RESULTS.md differ."""
+
     def git(*words: str) -> str:
         told = subprocess.run(["git", *words], cwd=RESULTS.parent, capture_output=True, text=True)
         return told.stdout.strip()
 
-    commit = git("rev-parse", "--short", "HEAD") or "unknown"
+    here = git("rev-parse", "--short", "HEAD") or "unknown"
     changed = git("status", "-s", "--", ":/", f":(exclude){RESULTS.name}")
-    return f"{commit} with changes" if changed else commit
+    return f"{here} with changes" if changed else here
