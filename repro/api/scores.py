@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
@@ -12,7 +12,9 @@ from repro.api.listing import Listing
 from repro.errors import UsageError
 from repro.exchange.user_encoder import UserEncoder
 from repro.exchange.user_encoder_scores import ColumnScore, scores_on_table
-from repro.exchange.user_run_scores import scored_run
+from repro.exchange.user_run_scores import common_dataset, scored_run
+from repro.judging.among_reports import AmongReports, among_reports_of_share
+from repro.manifest.cells import Cell, cell
 from repro.nn.encoder_conventions import Conventions, stated_or_chosen
 from repro.progress import Progress
 from repro.running.scale import scale as scale_of
@@ -32,6 +34,7 @@ class RunScores:
         foreign: queries of the run that are not judged and count nowhere.
         depth: documents of the judged query that has most.
         left_out: usual measures that look deeper than that.
+        among_reports: the place of the means among what others report, of the cells that were named.
     """
 
     measures: dict[str, float]
@@ -40,10 +43,11 @@ class RunScores:
     foreign: int
     depth: int
     left_out: list[str]
+    among_reports: list[AmongReports] = field(default_factory=list)
 
     def as_json(self) -> dict:
         """The object that ``repro evaluate RUN --json`` prints."""
-        return asdict(self)
+        return vars(self) | {"among_reports": [among.as_json() for among in self.among_reports]}
 
     def to_frame(self) -> pandas.DataFrame:
         """A line per measure with its mean in column ``value``."""
@@ -63,13 +67,18 @@ class EncoderScores(Listing[ColumnScore]):
     def __init__(
         self, scores: Sequence[ColumnScore], left_out: Sequence[str], conventions: Conventions, origin: str
     ):
-        super().__init__(scores, line=ColumnScore.as_json, index="column")
+        super().__init__(scores, line=ColumnScore.as_line, index="column")
         self.left_out, self.conventions, self.origin = list(left_out), conventions, origin
 
 
 @overload
 def evaluate(
-    source: str | Path, *, dataset: str, measures: Sequence[str] = (), workspace: Workspace | None = None
+    source: str | Path,
+    *,
+    dataset: str | None = None,
+    measures: Sequence[str] = (),
+    cells: Sequence[str] = (),
+    workspace: Workspace | None = None,
 ) -> RunScores: ...
 @overload
 def evaluate(
@@ -77,6 +86,7 @@ def evaluate(
     *,
     table: str,
     columns: Sequence[str] = (),
+    row: str | None = None,
     query_model: str | Path | None = None,
     conventions: Mapping[str, Any] = MappingProxyType({}),
     scale: str = "full",
@@ -88,8 +98,10 @@ def evaluate(
     *,
     dataset: str | None = None,
     measures: Sequence[str] = (),
+    cells: Sequence[str] = (),
     table: str | None = None,
     columns: Sequence[str] = (),
+    row: str | None = None,
     query_model: str | Path | None = None,
     conventions: Mapping[str, Any] = MappingProxyType({}),
     scale: str = "full",
@@ -104,26 +116,32 @@ def evaluate(
     Args:
         source: a TREC run, plain or gzipped; or an encoder: a directory, or a name in the hub's cache.
         dataset: of the catalogue; then ``source`` is a run.
-        measures: ir_measures names; none means those that the suite scores the dataset by.
+        measures: ir_measures names; none means those of the cells or, without cells, those that the suite
+            scores the dataset by.
+        cells: ids of cells whose system the run is meant to be, all of one dataset, which need not be named
+            then; its means are placed among what others report of them.
         table: ``PAPER/NUMBER``; then ``source`` is an encoder.
         columns: ids; none means all that an encoder can be scored in.
+        row: id of the row that the encoder is meant to be; its scores are placed among what others report of
+            it or, where no row is named, of the best published one.
         query_model: the encoder of queries, where it is another one.
         conventions: how the encoder reads texts, above what its directory says: see ``Conventions``.
         scale: below ``full`` other collections take the place of the table's.
         progress: hears of stages that run; nothing does without one.
 
     Raises:
-        UsageError: no such file, dataset, measure, table, column or convention; a directory that is no model;
-            a run that is not as deep as a measure.
+        UsageError: no such file, dataset, measure, cell, table, column, row or convention; a directory that
+            is no model; a run that is not as deep as a measure.
         DataError: a malformed run, named with its line, or one that answers no judged query.
         BlockedError: judgements, collections or the encoder are not at hand; says how to get them.
         StageError: encoding or search failed.
     """
     workspace = workspace or Workspace.open()
+    dataset = common_dataset(named := [cell(name) for name in cells], dataset)
     if (dataset is None) == (table is None):
         raise UsageError("a run is scored on a dataset, an encoder on a table; give one of the two")
     if dataset is not None:
-        return _run(Path(source), dataset, measures, workspace)
+        return _run(Path(source), dataset, measures, named, workspace)
     models = tuple(UserEncoder.find(str(name), workspace.data) for name in (source, query_model or source))
     chosen, origin = stated_or_chosen(models[0].folder, conventions)
     scores, left_out = scores_on_table(
@@ -131,6 +149,7 @@ def evaluate(
         chosen,
         table=table,
         columns=columns,
+        row=row,
         scale=scale_of(scale),
         workspace=workspace,
         progress=progress or Progress(),
@@ -138,7 +157,12 @@ def evaluate(
     return EncoderScores(scores, left_out, chosen, origin)
 
 
-def _run(path: Path, dataset: str, measures: Sequence[str], workspace: Workspace) -> RunScores:
+def _run(
+    path: Path, dataset: str, measures: Sequence[str], cells: Sequence[Cell], workspace: Workspace
+) -> RunScores:
     if not path.is_file():  # before judgements are missed, or read
         raise UsageError(f"there is no file {str(path)!r}; give a TREC run, plain or gzipped")
-    return RunScores(**scored_run(path, dataset, list(measures), data=workspace.data))
+    wanted = [*measures, *(cell.column.measure for cell in cells)]
+    scored = scored_run(path, dataset, wanted, data=workspace.data)
+    places = [among_reports_of_share(cell, scored["measures"][cell.column.measure]) for cell in cells]
+    return RunScores(**scored, among_reports=[among for among in places if among])

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 
 from repro.datasets.catalog import dataset
@@ -13,6 +14,7 @@ from repro.evaluation.run_depth import check_depth
 from repro.exchange.public_runs import cells_of_run, present, scorable_cells
 from repro.exchange.run_origin import Origin, departures
 from repro.graph import Node, check_types
+from repro.judging.among_reports import AmongReports, among_reports
 from repro.judging.imported import SCALE, imported_verdict
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
@@ -57,6 +59,13 @@ class Imported:
         return imported_verdict(self.cell, self.record, self.made)
 
     @property
+    def among_reports(self) -> AmongReports | None:
+        """The score among what others report of the cell; None without reports, or by another measure."""
+        if self.record.measure != self.cell.column.measure:
+            return None
+        return among_reports(self.cell, Decimal(repr(self.record.measured)))
+
+    @property
     def described(self) -> str:
         """The facts of the file in one line."""
         f, r = self.facts, self.record
@@ -69,7 +78,7 @@ class Imported:
 
     def as_json(self) -> dict:
         """The object that ``import-run --json`` prints."""
-        judged, r = self.verdict, self.record
+        judged, r, among = self.verdict, self.record, self.among_reports
         return {
             "id": self.cell.id,
             "file": r.origin["file"],
@@ -79,6 +88,7 @@ class Imported:
             "difference": judged.difference,
             "verdict": judged.name,
             "why": judged.why,
+            "among_reports": among.as_json() if among else None,
             "readings": r.readings,
             "queries": r.queries,
             "missing": r.missing,

@@ -1,14 +1,15 @@
 """A user's encoder in the columns of a published table: the suite's texts, search and scoring, no record."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from repro.errors import UsageError, check_known
 from repro.evaluation.run_depth import looks_deeper
 from repro.exchange.user_encoder import UserEncoder
 from repro.graph import Node
-from repro.manifest.cells import Cell, cells_of, table_of
+from repro.judging.among_reports import AmongReports, among_reports
+from repro.manifest.cells import Cell, cell_of, cells_of, table_of
 from repro.manifest.papers import paper
 from repro.nn.encoder_conventions import Conventions
 from repro.progress import Progress
@@ -35,6 +36,8 @@ class ColumnScore:
         cut: whether the measure, or a member's, looks deeper than that, as scales below full may have it.
         score: in the paper's unit.
         best: the best published cell of the column.
+        among_reports: the score among what others report of the row named, or of the best; None below full
+            scale, where the measure is not the column's, and without reports.
     """
 
     id: str
@@ -47,6 +50,7 @@ class ColumnScore:
     queries: int
     missing: int
     best: Cell
+    among_reports: AmongReports | None = None
 
     def as_json(self) -> dict:
         """One flat object, as ``--json`` prints it."""
@@ -62,7 +66,13 @@ class ColumnScore:
             "unit": self.best.unit,
             "best_row": self.best.row.id,
             "best_printed": self.best.text,
+            "among_reports": self.among_reports.as_json() if self.among_reports else None,
         }
+
+    def as_line(self) -> dict:
+        """The same for a table, with the sentence in place of the object inside."""
+        among = str(self.among_reports) if self.among_reports else None
+        return self.as_json() | {"among_reports": among}
 
 
 def scores_on_table(
@@ -71,6 +81,7 @@ def scores_on_table(
     *,
     table: str,
     columns: Iterable[str],
+    row: str | None,
     scale: Scale,
     workspace: Workspace,
     progress: Progress,
@@ -83,13 +94,15 @@ def scores_on_table(
     Args:
         models: of passages and of queries, which may be one and the same.
         columns: ids; none means all.
+        row: id of the row among whose reports the scores are placed; None means the best published one.
 
     Raises:
-        UsageError: no such table or column, or none that an encoder can be scored in.
+        UsageError: no such table, column or row, or none that an encoder can be scored in.
         BlockedError: data or the checkpoint is missing.
         StageError: a stage failed; DataError where it refused its data.
     """
     cells, averages = _columns(table, tuple(columns))
+    _check_row(table, row)
     builder = workspace.builder(scale)
     retrievers = {column: _retriever(group, builder) for column, group in cells.items()}
     measurements, left_out = {}, []
@@ -107,7 +120,8 @@ def scores_on_table(
     scores = [
         _score(m, measured(m, scale.name, store), _best(cells[name])) for name, m in measurements.items()
     ]
-    return scores + _averages(averages, scores), left_out
+    scores += _averages(averages, scores)
+    return _placed(scores, row) if scale.compares_with_paper else scores, left_out
 
 
 def _columns(table: str, wanted: tuple[str, ...]) -> tuple[dict[str, list[Cell]], list[list[Cell]]]:
@@ -140,6 +154,27 @@ def _score(m: Measurement, record: Record, best: Cell) -> ColumnScore:
     head, depth = " ".join(column.head), min(run.params["depth"] for run in m.runs)
     measure = m.measure, depth, looks_deeper(m.measure, depth)
     return ColumnScore(column.id, head, column.dataset, *measure, record.measured, *counts, best)
+
+
+def _check_row(table: str, row: str | None) -> None:
+    if row is not None:
+        first = next(iter(_cells_by_column(table).values()))
+        check_known(f"row of {table}", row, valid={cell.row.id: cell for cell in first})
+
+
+def _placed(scores: Sequence[ColumnScore], row: str | None) -> list[ColumnScore]:
+    return [_among_reports(score, row, scores) for score in scores]
+
+
+def _among_reports(score: ColumnScore, row: str | None, scores: Iterable[ColumnScore]) -> ColumnScore:
+    """The score with its place among reports, where it is by the column's own measure, or averages such."""
+    table, averaged = score.best.table, score.best.column.mean_of or (score.id,)
+    of_row = next((named for named in table.rows if named.id == row), score.best.row)
+    cell = cell_of(score.best.paper, table, of_row.id, score.id)
+    alike = all(s.measure == s.best.column.measure and not s.cut for s in scores if s.id in averaged)
+    if not (alike and cell.is_numeric):
+        return score
+    return replace(score, among_reports=among_reports(cell, Decimal(repr(score.score))))
 
 
 def _averages(averages: list[list[Cell]], scores: list[ColumnScore]) -> list[ColumnScore]:

@@ -13,8 +13,9 @@ from repro.evaluation.qrels import Qrels
 from repro.evaluation.run_depth import check_depth, looks_deeper, run_depth
 from repro.evaluation.runs import read_run
 from repro.manifest import measures_per_dataset
-from repro.manifest.cells import numeric_cells
+from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.papers import papers
+from repro.running.measurement import COMPUTED
 from repro.store import check_where_stored
 
 
@@ -57,6 +58,21 @@ def scored_run(path: Path, identifier: str, measures: Sequence[str], *, data: Pa
         "depth": depth,
         "left_out": left_out,
     }
+
+
+def common_dataset(cells: Sequence[Cell], named: str | None) -> str | None:
+    """The dataset that all the cells are scored on, or the named one where there is no cell.
+
+    Raises UsageError for a cell that no single run gives, and where the datasets are not one and the same.
+    """
+    for cell in cells:
+        if cell.column.kind in COMPUTED or not (cell.column.dataset and cell.column.measure):
+            raise UsageError(f"{cell.id} is not scored from one run; name a cell of one dataset and measure")
+        named = named or cell.column.dataset
+        if cell.column.dataset != named:
+            remedy = "name cells of one dataset, and that --dataset or none"
+            raise UsageError(f"{cell.id} is scored on {cell.column.dataset} and not on {named}; {remedy}")
+    return named
 
 
 def judged_by_documents(identifier: str) -> Dataset:

@@ -12,6 +12,7 @@ import pytest
 
 from repro.cli import main
 from repro.manifest import papers as at_hand
+from repro.manifest.reports import reports
 from tests.once import made_once, take_what_is_finished
 
 CELL = "costa/1/sparse.bm25/dev.rr10"  # the cheapest cell that goes through every kind of stage but training
@@ -168,13 +169,16 @@ def papers_in(monkeypatch):
 
     def use(root: Path) -> None:
         monkeypatch.setattr(at_hand, "ROOT", root)
+        monkeypatch.setattr("repro.manifest.reports.ROOT", root)
         at_hand.papers.cache_clear()
+        reports.cache_clear()
 
     yield use
     for name in [name for name in sys.modules if name.split(".")[0] == "papers"]:
         del sys.modules[name]
     sys.modules.update(kept)
     at_hand.papers.cache_clear()
+    reports.cache_clear()
 
 
 @pytest.fixture
@@ -187,3 +191,30 @@ def toy(tmp_path, papers_in) -> Path:
     (root / "toy/cells.yaml").write_text(TOY)
     papers_in(root)
     return root / "toy/cells.yaml"
+
+
+@pytest.fixture
+def report(toy):
+    """``report(cell, *values)``: from now on somebody reports these fractions of a cell of the toy paper."""
+
+    def write(cell: str, *values: str) -> None:
+        source = {
+            "who": "toolkit",
+            "name": "A toolkit",
+            "repository": "a/b",
+            "issue": 1,
+            "date": "2024-01-01",
+        }
+        shared = {
+            "cells": [cell],
+            "unit": "fraction",
+            "measure": "a measure",
+            "dataset": "a set",
+            "source": "a",
+        }
+        entries = [shared | {"value": value, "how": {"start": "checkpoint"}} for value in values]
+        content = {"sources": {"a": source}, "reports": entries}
+        toy.with_name("reports.yaml").write_text(json.dumps(content))  # which is YAML
+        reports.cache_clear()
+
+    return write

@@ -5,6 +5,7 @@ import json
 import pytest
 from huggingface_hub import ModelCard
 
+from repro.manifest.papers import papers
 from tests.tiny_models import save_tiny_model
 
 MANIFEST = """\
@@ -62,7 +63,8 @@ def encoders(toy):
     return toy
 
 
-def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, folders):
+def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, folders, report):
+    report("toy/1/best/dev", "0.8")
     done = repro("run", "toy", "--table", "1", "--row", "random", "--scale", "tiny", "--json")
     assert done.status == 0, done.err
     measured = {cell["id"].rpartition("/")[2]: cell for cell in done.json if cell["measured"] is not None}
@@ -75,6 +77,7 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert told.status == 0, told.err
     assert {c["column"]: c["score"] for c in told.json} == {k: c["measured"] for k, c in measured.items()}
     assert [(c["depth"], c["cut"]) for c in told.json] == [(100, False), (100, True), (100, True)]
+    assert [c["among_reports"] for c in told.json] == [None] * 3  # scores are of other collections
     assert told.json[0]["best_row"] == "best" and told.json[0]["queries"] == measured["dev"]["queries"]
     assert "as its repro.json says" in told.err and "column size is left out" in told.err
     assert (folders / "results/records/tiny/toy.jsonl").read_text() == records  # evaluating is no record
@@ -119,6 +122,23 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert "this encoder" in shown.out and "0.9" in shown.out and "other collections" in shown.out
 
 
+def test_at_full_scale_a_score_is_told_among_what_others_report_of_the_row(encoders, repro, report, tmp_path):
+    """The cells' own set is the embedded one here, so that it is at hand at full scale."""
+    encoders.write_text(MANIFEST.replace("msmarco-passage/dev/small", "tiny/passage/dev"))
+    papers.cache_clear()
+    report("toy/1/random/dev", "0.01")
+    save_tiny_model(tmp_path / "m")
+    one = ("evaluate", "--model", tmp_path / "m/model", "--table", "toy/1", "--column", "dev")
+    one += ("--passage-length", "40", "--query-length", "12")
+    said = repro(*one, "--row", "random", "--json")
+    assert said.status == 0, said.err
+    [column] = said.json
+    assert column["among_reports"]["value"] == column["score"] and column["best_row"] == "best"
+    sentence = column["among_reports"]["sentence"]
+    assert repro(*one, "--row", "random").out.splitlines()[-1] == f"dev, Random: {sentence}"
+    assert repro(*one, "--json").json[0]["among_reports"] is None, "nobody reports of the best row"
+
+
 def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, repro):
     done = repro("run", "toy", "--table", "1", "--row", "theirs", "--scale", "tiny", "--json")
     assert done.status == 0, done.err
@@ -132,13 +152,14 @@ def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, rep
         ((), "give a RUN with --dataset, or --model"),
         (("my.run",), "needs the --dataset"),
         (("no/such.run", "--dataset", "msmarco-passage/dev/small"), "there is no file 'no/such.run'"),
-        (("my.run", "--dataset", "x", "--pooling", "cls"), "by --dataset and --measure alone"),
+        (("my.run", "--dataset", "x", "--pooling", "cls"), "by --dataset, --measure and --cell alone"),
         (("--model", "x"), "needs the --table"),
         (("--model", "x", "--table", "toy/1", "--measure", "RR"), "leave these options out"),
         (("--model", "{}", "--table", "toy/1"), "holds neither config.json"),
         (("--model", "{}/m/model", "--table", "toy"), "takes PAPER/NUMBER"),
         (("--model", "{}/m/model", "--table", "toy/2"), "no table of toy '2'"),
         (("--model", "{}/m/model", "--table", "toy/1", "--column", "x"), "no column of toy/1 'x'"),
+        (("--model", "{}/m/model", "--table", "toy/1", "--row", "x"), "no row of toy/1 'x'"),
         (("--model", "{}/m/model", "--table", "toy/1", "--query-length", "1"), "3 at least"),
         (("--model", "{}/m/model", "--table", "toy/1", "--scale", "huge"), "no scale 'huge'"),
     ],

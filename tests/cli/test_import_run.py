@@ -122,6 +122,51 @@ def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, fil
     assert repro("verify").status == 0 and stored.is_dir()
 
 
+def test_an_imported_run_is_told_among_what_others_report(repro, file, report):
+    report(NEAR, "0.01", "0.02")
+    [one] = repro("import-run", file, "--cell", NEAR, "--json").json
+    place = one["among_reports"]
+    assert (place["cell"], place["value"], place["published"]) == (NEAR, one["measured"], 0.1)
+    assert place["places"][0] | {"how": ["checkpoint"], "reports": 2, "above": 2} == place["places"][0]
+    assert place["sentence"].endswith("2 reports of released checkpoints 0.01 to 0.02 (yours is above all)")
+    assert f"{NEAR}: {place['sentence']}\n" in repro("import-run", file, "--cell", NEAR).out
+
+
+def test_an_imported_run_of_a_cell_that_nobody_reports_says_nothing_of_reports(repro, file):
+    assert repro("import-run", file, "--cell", NEAR, "--json").json[0]["among_reports"] is None
+    assert "report" not in repro("import-run", file, "--cell", NEAR).out
+
+
+def test_evaluate_tells_a_run_among_what_others_report_of_the_cell_that_it_is_meant_to_give(
+    repro, file, report, judged
+):
+    report(NEAR, "0.0001")
+    said = repro("evaluate", file, "--cell", NEAR, "--json")
+    assert said.status == 0, said.err
+    [place], value = said.json["among_reports"], said.json["measures"]["nDCG@10"]
+    assert (said.json["dataset"], place["value"]) == ("tiny/passage/dl19", value)
+    shown = repro("evaluate", file, "--cell", NEAR, "--dataset", "tiny/passage/dl19").out
+    assert shown.splitlines()[-1] == f"{NEAR}: {place['sentence']}"
+    without = repro("evaluate", file, "--dataset", "tiny/passage/dl19", "--json").json
+    assert without["among_reports"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--cell", "toy/1/bm25/deep"), "has 10 documents a query, R@1000 looks at 1000"),
+        (
+            ("--cell", NEAR, "--dataset", "tiny/passage/dev"),
+            f"{NEAR} is scored on tiny/passage/dl19 and not on",
+        ),
+        (("--cell", "toy/1/bm25/far"), "no column of toy/1 'far'"),
+    ],
+)
+def test_a_cell_that_a_run_cannot_be_scored_for_is_refused(repro, file, arguments, words):
+    said = repro("evaluate", file, *arguments)
+    assert said.status == 2 and words in said.sentence
+
+
 def test_topics_that_the_run_does_not_answer_are_counted_and_told(repro, file, judged):
     first = next(iter(judged))
     file.write_text("".join(line for line in file.open() if line.split()[0] != first))

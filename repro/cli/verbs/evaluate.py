@@ -14,6 +14,7 @@ from repro.nn.encoder_conventions import CHOICES
     epilog="""\b
 Examples:
   repro evaluate my.run --dataset msmarco-passage/dev/small
+  repro evaluate my.run --cell PAPER/1/ROW/dev.rr10           the run is meant to be this row's
   repro evaluate --model DIR --table PAPER/1
   repro evaluate --model OWNER/NAME --table PAPER/1 --column dev.rr10 --pooling mean --similarity cosine
   repro evaluate --model DIR --table PAPER/1 --scale tiny     on the embedded collection, in seconds""",
@@ -23,10 +24,20 @@ Examples:
 @click.option(
     "--measure", "measures", multiple=True, metavar="M", help="Only this measure of a RUN; may be repeated."
 )
+@click.option(
+    "--cell",
+    "cells",
+    multiple=True,
+    metavar="ID",
+    help="A cell that a RUN is meant to give: its place among others' reports is told; may be repeated.",
+)
 @click.option("--model", metavar="DIR|NAME", help="An encoder: a directory, or a name of the hub.")
 @click.option("--query-model", metavar="DIR|NAME", help="The encoder of queries, where it is another one.")
 @click.option("--table", metavar="PAPER/N", help="The table whose datasets and measures an encoder meets.")
 @click.option("--column", "columns", multiple=True, metavar="ID", help="Only this column; may be repeated.")
+@click.option(
+    "--row", metavar="ID", help="The row that an encoder is meant to be, not the best published one."
+)
 @click.option("--kind", type=click.Choice(CHOICES["kind"]), help="What kind of vectors it makes.")
 @click.option("--pooling", type=click.Choice(CHOICES["pooling"]), help="How tokens become a vector.")
 @click.option("--similarity", type=click.Choice(CHOICES["similarity"]), help="How vectors are compared.")
@@ -43,42 +54,64 @@ Examples:
 @scale_option(help="small and tiny take other collections in place of the table's.")
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
-def command(run, dataset, measures, model, query_model, table, columns, scale_name, store, as_json, **chosen):
+def command(
+    run,
+    dataset,
+    measures,
+    cells,
+    model,
+    query_model,
+    table,
+    columns,
+    row,
+    scale_name,
+    store,
+    as_json,
+    **chosen,
+):
     """Score a TREC run, or an encoder in the columns of a published table.
 
     An encoder goes through the suite's own encoding, search and scoring. How it reads texts is taken from its
     directory where that says so, and from the options above all. No record of the table's rows is written. A
     measure that looks deeper than a RUN goes is refused, or left out where none was named; scales below full
-    search an encoder's runs less deep, which is said beside the measure.
+    search an encoder's runs less deep, which is said beside the measure. At full scale the place of a score
+    among what others report is told: of the cell or row that is named, else of the best published row.
     """
     if (run is None) == (model is None):
         raise UsageError("give a RUN with --dataset, or --model with --table, and not both")
     if run is not None:
-        if table or columns or query_model or any(value is not None for value in chosen.values()):
-            raise UsageError("a RUN is scored by --dataset and --measure alone")
-        return _run(run, dataset, measures, as_json)
-    if dataset or measures:
+        if any((table, columns, row, query_model, set(chosen.values()) - {None})):
+            raise UsageError("a RUN is scored by --dataset, --measure and --cell alone")
+        return _run(run, dataset, measures, cells, as_json)
+    if any((dataset, measures, cells)):
         raise UsageError("an encoder is scored by a --table's datasets and measures; leave these options out")
     if not table:
         raise UsageError("an encoder needs the --table whose columns it is scored in, as PAPER/N")
-    _model((model, query_model or model), chosen, table, columns, scale_name, store, as_json)
+    _model((model, query_model or model), chosen, (table, columns, row), scale_name, store, as_json)
 
 
-def _run(run: str, dataset: str | None, measures: tuple[str, ...], as_json: bool) -> None:
+def _run(run: str, dataset: str | None, measures: tuple, cells: tuple, as_json: bool) -> None:
     from repro.api.scores import evaluate
     from repro.cli.printing import emit_json
+    from repro.exchange.user_run_scores import common_dataset
+    from repro.manifest.cells import cell
 
-    if not dataset:
-        raise UsageError("a RUN needs the --dataset whose judgements score it; `repro data` lists them")
-    scores = evaluate(run, dataset=dataset, measures=measures).as_json()
+    if not (dataset or cells):
+        needed = "the --dataset whose judgements score it, or the --cell that it is meant to give"
+        raise UsageError(f"a RUN needs {needed}; `repro data` lists datasets")
+    dataset = common_dataset([cell(name) for name in cells], dataset)
+    scores = evaluate(run, dataset=dataset, measures=measures, cells=cells).as_json()
     if as_json:
         return emit_json({"run": run, "dataset": dataset, **scores})
+    places = scores.pop("among_reports")
     print(f"{run} on {dataset}")
     for name in scores.pop("left_out"):
         reason = f"the run has {scores['depth']} documents a query"
         print(f"{name} is left out: {reason}, and it looks deeper", file=sys.stderr)
     for name, value in _flat(scores):
         print(f"  {name:16}{value:.4f}" if isinstance(value, float) else f"  {name:16}{value}")
+    for among in places:
+        print(f"{among['cell']}: {among['sentence']}")
 
 
 def _flat(scores: dict):
@@ -87,7 +120,7 @@ def _flat(scores: dict):
         yield from _flat(value) if isinstance(value, dict) else ((name, value),)
 
 
-def _model(names, chosen: dict, table: str, columns, scale_name: str, store: str | None, as_json: bool):
+def _model(names, chosen: dict, places: tuple, scale_name: str, store: str | None, as_json: bool):
     from repro.api.scores import evaluate
     from repro.cli.printing import emit_json
     from repro.cli.printing import table as printed
@@ -95,11 +128,13 @@ def _model(names, chosen: dict, table: str, columns, scale_name: str, store: str
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
 
+    table, columns, row = places
     scored = evaluate(
         names[0],
         query_model=names[1],
         table=table,
         columns=columns,
+        row=row,
         conventions=chosen,
         scale=scale_name,
         workspace=Workspace.open(store),
@@ -123,6 +158,8 @@ def _model(names, chosen: dict, table: str, columns, scale_name: str, store: str
     )
     head = ("column", "", "measure", "this encoder", "best published", "by")
     printed(f"{names[0]} on {table}{note}", head, rows, right=(3, 4))
+    for among in filter(None, (column.among_reports for column in scored)):
+        print(f"{among.cell.column.id}, {among.cell.row.label}: {among}")
 
 
 def _described(conventions) -> str:

@@ -38,6 +38,7 @@ def command(file, cells, source, toolkit, readings, public, store, results, page
     is read strictly against the topics of the cells; ties are broken by the suite's rule; a cell that looks
     deeper than the run goes is refused. The judgements are looked for in REPRO_DATA. The run is judged by
     itself, as no measurement of the suite's, and not compared where it follows another reading than the row.
+    Where others report values of a cell (`repro reported`), the place of the score among them is told.
     """
     from repro.cli.options import reading_choices
     from repro.cli.verdicts import show_contradicted
@@ -88,6 +89,9 @@ def _show(imported: list, as_json: bool) -> None:
     if as_json:
         return emit_json([one.as_json() for one in imported])
     table(f"{len(imported)} cells by imported runs", HEAD, _rows(imported), right=(2, 3, 4))
+    for one in imported:
+        if among := one.among_reports:
+            print(f"{one.cell.id}: {among}")
     for line in dict.fromkeys(one.described for one in imported):
         print(line)
     print(f"{sum(one.new for one in imported)} new records, {len(imported)} in all.")

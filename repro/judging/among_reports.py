@@ -1,0 +1,176 @@
+"""A user's value among what others report of the same cell: above, below, or the same to rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+
+from repro.judging.reported import reported
+from repro.judging.tolerance import UNITS
+from repro.manifest.cells import Cell
+from repro.manifest.reports import CellReport
+
+# kinds of making, nearest to a published number first: starts, one report of them, several
+KINDS = (
+    (("run",), "of a released run", "of released runs"),
+    (("checkpoint",), "of a released checkpoint", "of released checkpoints"),
+    (("index",), "indexed again", "indexed again"),
+    (("trained", "fine-tuned"), "trained again", "trained again"),
+    (("unknown",), "whose making is not said", "whose making is not said"),
+)
+NAMES = {-1: "below", 0: "equal to", 1: "above"}  # of the sides of a report on which a value lies
+LOOSE = "loose"  # where the name is all that ties a report to a cell, a value is not placed among such
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of a value among the reports of one kind, at least one.
+
+    Attributes:
+        starts: how these reports were made, as a report's ``how.start`` says it.
+        described: the same in words.
+        values: what they say, the least first, in the unit of the published number.
+        digits: after the point, at most, of values that are shown.
+        sides: for each of them 1 where the value is above it, 0 where equal, -1 where below.
+    """
+
+    starts: tuple[str, ...]
+    described: str
+    values: tuple[Decimal, ...]
+    digits: int
+    sides: tuple[int, ...]
+
+    @property
+    def position(self) -> str:
+        """The place in a few words, as "below all" or "equal to the highest"."""
+        lowest, highest = self.sides[0], self.sides[-1]
+        if len(set(self.sides)) == 1:
+            return f"{NAMES[lowest]} {'it' if len(self.sides) == 1 else 'all'}"
+        if lowest == 0 and 1 not in self.sides:
+            return "equal to the lowest"
+        if highest == 0 and -1 not in self.sides:
+            return "equal to the highest"
+        return ", ".join(f"{NAMES[side]} {self.sides.count(side)}" for side in sorted(set(self.sides)))
+
+    def __str__(self) -> str:
+        return f"{self.described} {span(self.values, self.digits)} (yours is {self.position})"
+
+    def as_json(self) -> dict:
+        """The place as plain values."""
+        return {
+            "how": list(self.starts),
+            "reports": len(self.values),
+            "least": float(self.values[0]),
+            "most": float(self.values[-1]),
+            "below": self.sides.count(-1),
+            "equal": self.sides.count(0),
+            "above": self.sides.count(1),
+        }
+
+
+@dataclass(frozen=True)
+class AmongReports:
+    """A user's value of a cell beside the published one and the reports of others.
+
+    Attributes:
+        value: exact, in the unit of the published number.
+        digits: after the point of what is shown, one or two more than is published.
+        places: one for each kind of making that is reported.
+        loose: values of reports whose match to the cell rests on a name alone, the least first.
+    """
+
+    cell: Cell
+    value: Decimal
+    digits: int
+    places: tuple[Place, ...]
+    loose: tuple[Decimal, ...]
+
+    def __str__(self) -> str:
+        told = [f"{_rounded(self.value, self.digits):f}", f"published {self.cell.printed.plain}"]
+        if self.places:
+            counts = [len(place.values) for place in self.places]
+            heads = [_reports(counts[0]), *map(str, counts[1:])]
+            told.append(", ".join(map(" ".join, zip(heads, map(str, self.places), strict=True))))
+        if self.loose:
+            values = span(self.loose, self.digits)
+            told.append(f"{_reports(len(self.loose))} of a loose match {values} left out")
+        return "; ".join(told)
+
+    def as_json(self) -> dict:
+        """The same as plain values, with the sentence that people read."""
+        return {
+            "cell": self.cell.id,
+            "value": float(self.value),
+            "published": float(self.cell.printed.value),
+            "unit": self.cell.unit,
+            "places": [place.as_json() for place in self.places],
+            "loose": [float(value) for value in self.loose],
+            "sentence": str(self),
+        }
+
+
+def among_reports(cell: Cell, value: Decimal) -> AmongReports | None:
+    """Place a value among the reports on a cell; None where there is no report.
+
+    Args:
+        value: exact, in the unit of the published number, measured on the cell's own set by its own measure.
+
+    Raises ManifestError for a bad reports.yaml.
+    """
+    known = reported(cell)
+    return placed(cell, value, known.reports) if known else None
+
+
+def among_reports_of_share(cell: Cell, share: float) -> AmongReports | None:
+    """Place a share of one among the reports on a cell; None where it has another unit, or no report."""
+    if cell.unit not in UNITS:
+        return None
+    return among_reports(cell, Decimal(repr(share)) * UNITS[cell.unit])
+
+
+def placed(cell: Cell, value: Decimal, known: Iterable[CellReport]) -> AmongReports:
+    """Place a value among the given reports on a cell, each kind of making by itself."""
+    ordered = sorted(known, key=lambda made: made.value)
+    sure, loose = (_of_match(ordered, loose=loose) for loose in (False, True))
+    published = cell.printed.decimals or 0
+    digits = min(max([published + 1, *(made.decimals for made in sure)]), published + 2)
+    kinds = [(kind, [made for made in sure if made.report.how.start in kind[0]]) for kind in KINDS]
+    places = tuple(_place(value, kind, of_kind, digits) for kind, of_kind in kinds if of_kind)
+    return AmongReports(cell, value, digits, places, tuple(made.value for made in loose))
+
+
+def _of_match(known: Iterable[CellReport], *, loose: bool) -> list[CellReport]:
+    return [made for made in known if (made.report.match == LOOSE) == loose]
+
+
+def _place(value: Decimal, kind: tuple, of_kind: Sequence[CellReport], digits: int) -> Place:
+    starts, one, several = kind
+    values, sides = [made.value for made in of_kind], [_side(value, made) for made in of_kind]
+    return Place(starts, one if len(of_kind) == 1 else several, tuple(values), digits, tuple(sides))
+
+
+def _side(value: Decimal, made: CellReport) -> int:
+    """1 where the value is above the report, -1 below, 0 where the report may be its rounding."""
+    if abs(value - made.value) <= Decimal(5).scaleb(-made.decimals - 1):
+        return 0
+    return 1 if value > made.value else -1
+
+
+def span(values: Sequence[Decimal], digits: int) -> str:
+    """The least and the greatest of sorted values, or the only one, of more digits rounded to these."""
+    ends = (values[0], values[-1])
+    least, most = (_rounded(value, min(digits, _decimals(value))) for value in ends)
+    return f"{least:f}" if least == most else f"{least:f} to {most:f}"
+
+
+def _rounded(value: Decimal, digits: int) -> Decimal:
+    return value.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
+
+
+def _reports(number: int) -> str:
+    return f"{number} report{'s' if number > 1 else ''}"
+
+
+def _decimals(value: Decimal) -> int:
+    return max(0, -value.as_tuple().exponent)
