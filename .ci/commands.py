@@ -14,9 +14,10 @@ BLOCK = re.compile(r"^<!-- ([a-z]+) -->\n```bash\n(.*?)^```$", re.MULTILINE | re
 
 
 def pages() -> list[Path]:
-    """README.md, then every page of the documentation by its path, but those that ``repro pages`` writes."""
+    """README.md, then every page of the documentation by its path, but those that ``repro`` writes."""
     written = sorted((ROOT / "docs").rglob("*.md"))
-    return [ROOT / "README.md", *(page for page in written if page.parent != ROOT / "docs/tables")]
+    made = (ROOT / "docs/tables", ROOT / "docs/reported")
+    return [ROOT / "README.md", *(page for page in written if page.parent not in made)]
 
 
 def commands(*marks: str) -> list[str]:

@@ -231,6 +231,8 @@ def _faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
             elif report.how.start == "unknown" and CellReport(known[cell], report, source).difference == 0:
                 reason = "repeats the published number and does not say how it was made"
                 yield (*place, "value"), f"{report.value} on {cell} {reason}"
+        if len(set(report.how.differs)) < len(report.how.differs):
+            yield (*place, "how", "differs"), "the same difference is told twice"
         key = (report.cells, report.source, report.value, report.measure, report.at)
         if key in seen:
             yield place, "the same report stands above"

@@ -33,3 +33,22 @@ def test_a_name_that_there_is_not_is_one_sentence(repro, name):
     said = repro("reported", name)
     assert said.status == 2
     assert said.err.startswith("repro: ")
+
+
+def test_the_page_is_written_with_its_pictures_and_their_numbers(repro, tmp_path):
+    said = repro("reported", "-o", tmp_path / "page")
+    assert said.status == 0 and str(tmp_path / "page" / "reported.html") in said.out
+    names = {path.name for path in (tmp_path / "page").iterdir()}
+    assert {"reported.html", "index.md", "nearness.svg", "nearness.csv", "forest-ance.svg"} <= names
+    assert {name.removesuffix(".svg") for name in names if name.endswith(".svg")} == {
+        name.removesuffix(".csv") for name in names if name.endswith(".csv")
+    }
+
+
+def test_the_page_is_of_all_papers(repro, tmp_path):
+    assert repro("reported", "simlm", "-o", tmp_path / "page").sentence.startswith("--out writes one page")
+
+
+def test_a_place_that_is_no_folder_is_one_sentence(repro, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "--out" in repro("reported", "-o", tmp_path / "file").sentence

@@ -49,6 +49,7 @@ def test_a_report_is_read_with_its_place(tmp_path):
         ({"value": "about 33"}, "String should match pattern"),
         ({"how": {"start": "cited"}}, "Input should be"),
         ({"who": "me"}, "Extra inputs are not permitted"),
+        ({"how": {"start": "run", "differs": ["fp16", "fp16"]}}, "the same difference is told twice"),
     ],
 )
 def test_a_report_that_is_none_is_refused_with_its_line(tmp_path, change, says):

@@ -5,21 +5,34 @@ import click
 
 @click.command(
     "reported",
-    epilog="\b\nExamples:\n  repro reported\n  repro reported PAPER\n  repro reported CELL --json",
+    epilog="""\b
+Examples:
+  repro reported
+  repro reported PAPER
+  repro reported CELL --json
+  repro reported -o DIR        a page with a forest plot for each system, as HTML and Markdown""",
 )
 @click.argument("names", metavar="[PAPER|CELL]...", nargs=-1)
 @click.option("--searches", is_flag=True, help="Where was looked for each system instead, and where in vain.")
+@click.option(
+    "-o", "--out", metavar="DIR", help="Write the page, its drawings and their numbers there instead."
+)
 @click.option("--json", "as_json", is_flag=True, help="Every report with its place.")
-def command(names, searches, as_json):
+def command(names, searches, out, as_json):
     """List what others measured: toolkits, authors elsewhere, later papers, whoever tried.
 
     A line for every cell on which there are reports, then how near reports of each kind come to the
     published numbers. A report is never a measurement of this suite, and decides no verdict.
+
+    The page is of all papers: in how many cells the number comes back, where toolkits disagree and why, which
+    systems nobody reproduced, and what was looked for. DIR holds it as reported.html and as index.md.
     """
     from repro.cli.printing import emit_json, say, table
     from repro.judging.reported import agreements, report_as_json
     from repro.manifest.reports import reports
 
+    if out:
+        return _write(out, alone=not (names or searches or as_json))
     if searches:
         return _show_searches(as_json)
     known = {id: made for id, made in reports().items() if _chosen(id, names)}
@@ -36,6 +49,22 @@ def command(names, searches, as_json):
     ]
     head = ["made how", "reports", "cells", "equal", "within 0.1", "within 0.5", "median difference"]
     table("how near they come, in percentage points", head, rows, right=range(1, len(head)))
+    return 0
+
+
+def _write(out: str, *, alone: bool) -> int:
+    from pathlib import Path
+
+    from repro.errors import UsageError
+    from repro.report.reproduction.content import document
+    from repro.report.reproduction.files import write
+    from repro.store import translated
+
+    if not alone:
+        raise UsageError("--out writes one page of all papers; give it without names, --searches and --json")
+    with translated(Path(out), "folder", "--out"):
+        files = write(document(), Path(out))
+    print(f"{len(files)} files in {out}; open {Path(out) / 'reported.html'}")
     return 0
 
 

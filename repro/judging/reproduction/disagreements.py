@@ -1,0 +1,109 @@
+"""Reports on one released model that differ among themselves, with the reasons that their entries state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from statistics import median
+
+from repro.judging.reproduction.quantities import RELEASED, Entry, Quantity
+
+SAME = {"a released model or run": RELEASED, "an index of the same texts": ("index",)}
+# A reason by the words of an entry that state it; the first that fits counts.
+REASONS = {
+    "the question among its own results": ("own rankings",),
+    "titles of the passages": ("title",),
+    "similarity: cosine or dot product": ("cosine", "dot product"),
+    "numerical precision": ("fp16", "half precision", "rounded to integers"),
+    "length of texts": ("cut at", "cut length", "cut into"),
+    "search: approximate, or of another depth": ("approximat", "hnsw", "fewer probes", "depth"),
+    "re-ranking in place of retrieval": ("re-rank",),
+    "another training of the model": (
+        "trained",
+        "of several sets",
+        "batches of 256",
+        "another submitted run",
+    ),
+    "another copy of the weights": ("weights converted", "copy of the weights", "encoded by", "checkpoint"),
+    "engine, parameters or texts of the index": (
+        *("k1 ", "parameters", "engine", "implementation", "toolkit", "stop words", "predicted queries"),
+        *("in place of the bm25", "topics", "index"),
+    ),
+}
+OTHER, SILENT = "another reason, as stated", "no reason stated"
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Reports on one quantity, by at least two parties from the same start, that rounding does not explain.
+
+    Attributes:
+        entries: the reports that are compared, from the least to the greatest.
+    """
+
+    quantity: Quantity
+    of: str
+    entries: tuple[Entry, ...]
+
+    @property
+    def spread(self) -> Decimal:
+        """The greatest report less the least, in points."""
+        return self.entries[-1].value - self.entries[0].value
+
+    @property
+    def reasons(self) -> list[str]:
+        """Every reason that entries state and that tells them apart, those of most entries first."""
+        stated = Counter(reason for entry in self.entries for reason in reasons(entry))
+        apart = [name for name, _ in stated.most_common() if self._differ_in(name)]
+        return apart or [SILENT]
+
+    def _differ_in(self, reason: str) -> bool:
+        return len({reasons(entry).get(reason) for entry in self.entries}) > 1
+
+
+def disagreements(known: Iterable[Quantity]) -> list[Disagreement]:
+    """Every disagreement, the widest first."""
+    found = []
+    for quantity in known:
+        for of, starts in SAME.items():
+            entries = [e for e in quantity.entries if e.counted and e.start in starts]
+            if len({e.made.source.name for e in entries}) > 1 and _apart(quantity, entries):
+                found.append(Disagreement(quantity, of, tuple(sorted(entries, key=lambda e: e.value))))
+    return sorted(found, key=lambda d: (-d.spread, d.quantity.system, d.quantity.name))
+
+
+def _apart(quantity: Quantity, entries: Sequence[Entry]) -> bool:
+    """Whether they differ by more than the rounding of the coarsest of them and of the published number."""
+    values = [entry.value for entry in entries]
+    printed = [max(0, -number.as_tuple().exponent) for number in quantity.published]
+    coarsest = min(*(entry.decimals for entry in entries), *printed, 1)
+    return max(values) - min(values) > Decimal(5).scaleb(-coarsest - 1)
+
+
+def reasons(entry: Entry) -> dict[str, tuple[str, ...]]:
+    """Reason -> the words with which an entry states it; none where nothing is said to differ."""
+    kinds: dict[str, tuple[str, ...]] = {}
+    for stated in entry.made.report.how.differs:
+        low = stated.lower()
+        kind = next((kind for kind, signs in REASONS.items() if any(sign in low for sign in signs)), OTHER)
+        kinds[kind] = (*kinds.get(kind, ()), stated)
+    return kinds
+
+
+def words(entry: Entry) -> str:
+    """What an entry says of its making: what differs, and its note; empty where it says nothing."""
+    stated = entry.made.report
+    parts = [*dict.fromkeys(stated.how.differs), *([stated.note] if stated.note else [])]
+    return "; ".join(parts)
+
+
+def by_reason(found: Sequence[Disagreement]) -> list[tuple[str, int, float]]:
+    """Reason, the number of disagreements of which an entry states it, and their median spread in points."""
+    spreads: dict[str, list[Decimal]] = {}
+    for one in found:
+        for reason in one.reasons:
+            spreads.setdefault(reason, []).append(one.spread)
+    rows = [(reason, len(of), float(median(of))) for reason, of in spreads.items()]
+    return sorted(rows, key=lambda row: (-row[1], row[0]))

@@ -1,0 +1,135 @@
+"""Cells in which reports of one kind give the published number, and the side on which the others lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from statistics import median
+
+from repro.judging.reported import HOW, WITHIN
+from repro.judging.reproduction.quantities import AGAIN, COUNTED, RELEASED, Quantity, percent
+from repro.manifest.cells import Cell
+from repro.manifest.reports import CellReport
+
+WHO = {
+    "authors": "the authors elsewhere",
+    "toolkit": "toolkits",
+    "independent": "independent",
+    "later-paper": "later papers",
+}
+OTHERS = "others than the authors"
+KINDS = {
+    "released model or run": RELEASED,
+    "training again": AGAIN,
+    "terms indexed again": ("index",),
+    "not said how": ("unknown",),
+}
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """How near reports of one kind come; cells that one number stands in for are counted one by one.
+
+    Attributes:
+        kind, by: how they were made, and the part of these that is counted (who reports, or all).
+        reports: entries; one that is on several cells is one.
+        cells: with at least one of these reports.
+        numbers: distinct ones among the cells.
+        equal: cells of which at least one report is the published number at the coarser rounding of both.
+        always: cells of which every report is.
+        within: cells of which the nearest report is no further away than 0.1, and 0.5, of a point, or equal.
+        lower, higher: cells of which the median report lies below, and above, beyond rounding.
+        signed, size: the medians over the distinct numbers of the median differences, with and without
+            their signs, in points.
+    """
+
+    kind: str
+    by: str
+    reports: int
+    cells: int
+    numbers: int
+    equal: int
+    always: int
+    within: tuple[int, ...]
+    lower: int
+    higher: int
+    signed: float
+    size: float
+
+
+@dataclass(frozen=True)
+class Held:
+    """One cell beside its reports of one kind.
+
+    Attributes:
+        differences: reported less published, in points of a percentage.
+        equal: of each report, whether it is the published number at the coarser rounding of both.
+    """
+
+    cell: Cell
+    differences: tuple[Decimal, ...]
+    equal: tuple[bool, ...]
+
+    @property
+    def typical(self) -> Decimal:
+        """The median difference."""
+        return median(self.differences)
+
+
+def nearnesses(known: Sequence[Quantity]) -> list[Nearness]:
+    """A line for each kind of making in all, then by how it was made, then by who reports."""
+    lines = []
+    for kind, starts in KINDS.items():
+        parts = [("all", starts, tuple(WHO))]
+        parts += [(HOW[start], (start,), tuple(WHO)) for start in starts if len(starts) > 1]
+        parts += [(OTHERS, starts, tuple(who for who in WHO if who != "authors"))]
+        parts += [(name, starts, (who,)) for who, name in WHO.items()]
+        lines += [nearness(kind, by, known, starts=of, who=who) for by, of, who in parts]
+    return [line for line in lines if line]
+
+
+def nearness(
+    kind: str, by: str, known: Iterable[Quantity], *, starts: Sequence[str], who: Sequence[str]
+) -> Nearness | None:
+    """Count the reports made and reported so whose match is more than a name; None where there is none."""
+    reports, held, typical = 0, [], []
+    for quantity in known:
+        entries = [e for e in quantity.entries if e.counted and e.start in starts]
+        made = [e.made for e in entries if e.made.source.who in who]
+        reports += len(made)
+        for cells in quantity.published.values():
+            own = [h for cell in cells if (h := beside(cell, made))]
+            held += own
+            typical += [h.typical for h in own[:1]]
+    if not held:
+        return None
+    near = [0 if any(h.equal) else min(map(abs, h.differences)) for h in held]
+    sides = [_side(h) for h in held]
+    return Nearness(
+        kind=kind,
+        by=by,
+        reports=reports,
+        cells=len(held),
+        numbers=len(typical),
+        equal=sum(any(h.equal) for h in held),
+        always=sum(all(h.equal) for h in held),
+        within=tuple(sum(least <= most for least in near) for most in WITHIN),
+        lower=sides.count(-1),
+        higher=sides.count(1),
+        signed=float(median(typical)),
+        size=float(median(map(abs, typical))),
+    )
+
+
+def beside(cell: Cell, made: Iterable[CellReport]) -> Held | None:
+    """A cell with those of the reports that name it; None where none does."""
+    own = [CellReport(cell, r.report, r.source) for r in made if cell.id in r.report.cells]
+    differences = tuple(percent(r.difference, cell.unit) for r in own if r.report.match in COUNTED)
+    return Held(cell, differences, tuple(r.equals_published for r in own)) if differences else None
+
+
+def _side(held: Held) -> int:
+    """-1 where the median lies below the published number by more than its rounding, 1 above, else 0."""
+    rounding = percent(Decimal(5).scaleb(-held.cell.printed.decimals - 1), held.cell.unit)
+    return 0 if abs(held.typical) <= rounding else (1 if held.typical > 0 else -1)

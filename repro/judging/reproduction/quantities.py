@@ -1,0 +1,174 @@
+"""Cells that mean one quantity, joined by the reports on them, so that no report is counted twice."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from repro.manifest.cells import Cell, numeric_cells
+from repro.manifest.papers import papers
+from repro.manifest.reports import CellReport, reports, searches
+
+RELEASED = ("checkpoint", "run")
+AGAIN = ("trained", "fine-tuned")
+COUNTED = ("exact", "close")  # a loose match rests on the name alone: it is shown, and counted nowhere
+
+
+def percent(value: Decimal, unit: str) -> Decimal:
+    """A number of a cell in percent; of another unit than a fraction or percent, as it is."""
+    return value.scaleb(2) if unit == "fraction" else value
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A report, once, however many cells it is on; values are in percent.
+
+    Attributes:
+        made: the report on the first of its cells.
+    """
+
+    made: CellReport
+
+    @property
+    def value(self) -> Decimal:
+        """The reported value."""
+        return percent(self.made.value, self.made.cell.unit)
+
+    @property
+    def decimals(self) -> int:
+        """Digits after the point to which the value is known."""
+        return max(0, -self.value.as_tuple().exponent)
+
+    @property
+    def start(self) -> str:
+        """How it was made."""
+        return self.made.report.how.start
+
+    @property
+    def counted(self) -> bool:
+        """Whether more than the name says that it is a report on the cell."""
+        return self.made.report.match in COUNTED
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One system on one set by one measure: all cells that print it and all reports on it.
+
+    Attributes:
+        cells: joined by reports that name several; papers may print different numbers of one quantity.
+        entries: each report once.
+    """
+
+    system: str
+    cells: tuple[Cell, ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def published(self) -> dict[Decimal, tuple[Cell, ...]]:
+        """Every number that papers print of it, in percent, with its cells; the one printed most first."""
+        numbers: dict[Decimal, tuple[Cell, ...]] = {}
+        for cell in self.cells:
+            value = percent(cell.printed.value, cell.unit)
+            numbers[value] = (*numbers.get(value, ()), cell)
+        return dict(sorted(numbers.items(), key=lambda item: -len(item[1])))
+
+    @property
+    def name(self) -> str:
+        """The set and the measure, as the fullest head of a column has them."""
+        heads = [" ".join(cell.column.head) or cell.column.id for cell in self.cells]
+        head, measure = max(heads, key=len), self.cells[0].column.measure
+        return head if "@" in head or not measure else f"{head} {measure}"
+
+    @property
+    def papers(self) -> frozenset[str]:
+        """The papers that print it."""
+        return frozenset(cell.paper.name for cell in self.cells)
+
+    @property
+    def setting(self) -> str:
+        """The shortest id of its rows without the system: the group or stage that tells it from others."""
+        rows = (cell.row.id.split(".") for cell in self.cells)
+        return min((" ".join(part for part in row if part != self.system) for row in rows), key=len)
+
+    @property
+    def span(self) -> tuple[Decimal, Decimal]:
+        """The least and the greatest report."""
+        values = [entry.value for entry in self.entries]
+        return min(values), max(values)
+
+
+@functools.cache
+def quantities() -> tuple[Quantity, ...]:
+    """Every quantity that somebody reports, by system. Raises ManifestError for a bad file."""
+    return tuple(joined(reports()))
+
+
+def joined(known: Mapping[str, Sequence[CellReport]]) -> list[Quantity]:
+    """The quantities of reports by cell: cells that share a report are of one."""
+    group = {cell: cell for cell in known}
+
+    def first(cell: str) -> str:
+        while group[cell] != cell:
+            cell = group[cell]
+        return cell
+
+    for cell, on in known.items():
+        for other in {other for made in on for other in made.report.cells if other in known}:
+            group[first(other)] = first(cell)
+    members: dict[str, list[str]] = {}
+    for cell in known:
+        members.setdefault(first(cell), []).append(cell)
+    made = [_quantity([known[cell] for cell in cells]) for cells in members.values()]
+    return sorted(made, key=lambda quantity: quantity.system)
+
+
+def _quantity(of_cells: Sequence[Sequence[CellReport]]) -> Quantity:
+    cells = tuple(on[0].cell for on in of_cells)
+    entries = {id(made.report): Entry(made) for on in reversed(of_cells) for made in reversed(on)}
+    systems = Counter(system_of(cell) for cell in cells)
+    system = max(systems, key=lambda name: (name in sought(), len(tables_of().get(name, ())), name))
+    return Quantity(system, cells, tuple(reversed(entries.values())))
+
+
+def system_of(cell: Cell) -> str:
+    """The system of a cell; of a row that is a stage or an ablation, that of its group, where it is one."""
+    own, group = cell.row.system, cell.row.group or ""
+    return group if own not in sought() and group in sought() else own
+
+
+@functools.cache
+def sought() -> frozenset[str]:
+    """The systems for which a search is written down."""
+    return frozenset(search.id for of_folder in searches().values() for search in of_folder)
+
+
+@functools.cache
+def tables_of() -> dict[str, frozenset[str]]:
+    """System -> the tables in which it stands."""
+    tables: dict[str, set[str]] = {}
+    for cell in published_cells():
+        tables.setdefault(system_of(cell), set()).add(f"{cell.paper.name}/{cell.table.id}")
+    return {system: frozenset(of_system) for system, of_system in tables.items()}
+
+
+@functools.cache
+def published_cells() -> tuple[Cell, ...]:
+    """Every cell of a paper's tables of results that has a published number."""
+    return tuple(
+        cell for source in papers().values() for cell in numeric_cells(source) if not cell.is_unpublished
+    )
+
+
+@functools.cache
+def label_of(system: str) -> str:
+    """The name of a system that most rows give it, without citations in brackets."""
+    rows = Counter(
+        re.sub(r"\s*(\[[^]]*\]|\(ours\))", "", cell.row.label)
+        for cell in published_cells()
+        if cell.row.system == system
+    )
+    return rows.most_common(1)[0][0] if rows else system

@@ -1,0 +1,65 @@
+"""Every system of the papers' tables, with the reports on it and the searches that were made for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from repro.judging.reproduction.quantities import label_of, published_cells, sought, system_of
+from repro.manifest.cells import Cell
+from repro.manifest.reports import CellReport, Search, reports, searches
+
+
+@dataclass(frozen=True)
+class System:
+    """A system and what is known of its reproduction.
+
+    Attributes:
+        search: None of a row that is a stage or an ablation of another system.
+    """
+
+    id: str
+    cells: tuple[Cell, ...]
+    reports: tuple[CellReport, ...]
+    search: Search | None
+
+    @property
+    def label(self) -> str:
+        """Its name in the tables."""
+        return label_of(self.id)
+
+    @property
+    def papers(self) -> list[str]:
+        """The papers whose tables it stands in."""
+        return list(dict.fromkeys(cell.paper.name for cell in self.cells))
+
+    @property
+    def reported(self) -> int:
+        """How many of its cells there is a report on."""
+        return len({made.cell.id for made in self.reports})
+
+    @property
+    def others(self) -> int:
+        """Entries by somebody other than the system's authors."""
+        return self._entries("toolkit", "independent", "later-paper")
+
+    @property
+    def authors(self) -> int:
+        """Entries by its authors, elsewhere than in the paper."""
+        return self._entries("authors")
+
+    def _entries(self, *who: str) -> int:
+        return len({id(made.report) for made in self.reports if made.source.who in who})
+
+
+def systems() -> list[System]:
+    """Every system of the tables of results, those with a search of their own first, by label."""
+    cells: dict[str, list[Cell]] = {}
+    for cell in published_cells():
+        cells.setdefault(system_of(cell), []).append(cell)
+    looked = {search.id: search for of_folder in searches().values() for search in of_folder}
+    known = reports()
+    made = [
+        System(name, tuple(own), tuple(r for cell in own for r in known.get(cell.id, ())), looked.get(name))
+        for name, own in cells.items()
+    ]
+    return sorted(made, key=lambda system: (system.id not in sought(), system.label.lower(), system.id))

@@ -1,0 +1,70 @@
+"""The part of the page on parties that start from the same thing and report different values."""
+
+from collections.abc import Sequence
+
+from repro.judging.reported import HOW
+from repro.judging.reproduction.disagreements import Disagreement, by_reason, words
+from repro.judging.reproduction.quantities import label_of
+from repro.report.reproduction.blocks import Fold, Grid, Link, Section, Words
+from repro.report.reproduction.pictures import plain
+
+
+def apart_section(found: Sequence[Disagreement]) -> Section:
+    """How many disagreements there are, what is said to differ, and every value."""
+    released = [one for one in found if one.of != "an index of the same texts"]
+    told = (
+        f"{len(found)} times parties that start from the same thing report values that rounding does not "
+        f"explain: {len(released)} times from a released model or run, {len(found) - len(released)} times "
+        "from the texts of an index. The reasons are what the entries say of their making, where they do "
+        "not all say the same; a reason that is stated need not be the cause."
+    )
+    reasons = [[reason, str(count), f"{spread:.2f}"] for reason, count, spread in by_reason(found)]
+    heads = [
+        "system",
+        "set and measure",
+        "published",
+        "least",
+        "by",
+        "greatest",
+        "by",
+        "points",
+        "what is said to differ",
+    ]
+    blocks = [
+        Words(told),
+        Grid(["what is said to differ", "disagreements", "median spread, points"], reasons, numbers=1),
+        Fold("Released models and runs", [Grid(heads, list(map(_difference, released)))]),
+        Fold("Indexes of terms", [Grid(heads, [_difference(one) for one in found if one not in released])]),
+        Fold(
+            "Every value, and what is said of it",
+            [Grid(_HEAD, [row for one in found for row in _values(one)])],
+        ),
+    ]
+    return Section("disagreements", "Where toolkits disagree", blocks)
+
+
+_HEAD = ["system", "set and measure", "reported", "by", "made how", "what is said of it"]
+
+
+def _difference(one: Disagreement) -> list:
+    least, most = one.entries[0], one.entries[-1]
+    row = [label_of(one.quantity.system), one.quantity.name, ", ".join(map(plain, one.quantity.published))]
+    for entry in (least, most):
+        row += [plain(entry.value), Link(entry.made.source.name, entry.made.source.address)]
+    return [*row, f"{one.spread:.2f}", "; ".join(one.reasons)]
+
+
+def _values(one: Disagreement) -> list[list]:
+    label, name = label_of(one.quantity.system), one.quantity.name
+    silent = "nothing"
+    return [
+        [
+            label,
+            name,
+            plain(e.value),
+            Link(e.made.source.name, e.made.source.address),
+            HOW[e.start],
+            words(e) or silent,
+        ]
+        for e in one.entries
+    ]

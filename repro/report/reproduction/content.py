@@ -1,0 +1,143 @@
+"""What the page says: every number of it is counted from the entries of reports.yaml."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from repro.judging.reproduction.disagreements import disagreements
+from repro.judging.reproduction.nearness import OTHERS, WHO, Nearness, nearnesses
+from repro.judging.reproduction.quantities import Quantity, published_cells, quantities
+from repro.judging.reproduction.systems import systems
+from repro.manifest.findings import Finding, Ground, cells, entries, findings
+from repro.report.reproduction.apart import apart_section
+from repro.report.reproduction.blocks import Document, Fold, Gallery, Grid, Link, Section, Words
+from repro.report.reproduction.pictures import forest_picture, nearness_picture
+from repro.report.reproduction.searched import never_section, searches_section
+
+COUNTING = (
+    "A cell is counted once, in the kind of making that is asked for, however many reports there are on "
+    "it; a report on a number that several papers print counts in each of their cells. Equal means: one "
+    "number at the coarser rounding of both. Points are of a percentage. A loose match, where the name is "
+    "all that says that a report is on the cell, is drawn hollow and counted nowhere."
+)
+MARKS = (
+    "Circles are released checkpoints encoded again, squares released runs scored again, diamonds models "
+    "trained from the start, triangles models fine-tuned from a released pre-training, crosses indexes of "
+    "terms, and slanted crosses values of which nobody says how they were made. The line at 0 is the "
+    "published number; a second line is what another paper prints of the same. Hollow marks are loose "
+    "matches."
+)
+
+
+def document() -> Document:
+    """The page. Raises ManifestError for a bad file."""
+    known, every = list(quantities()), systems()
+    lines = nearnesses(known)
+    sections = [
+        _nearness(lines),
+        _findings(findings()),
+        _forests(known),
+        apart_section(disagreements(known)),
+        never_section(every),
+        searches_section(every),
+    ]
+    return Document(
+        "what others measured", "Do the published numbers come back elsewhere?", _lead(known), sections
+    )
+
+
+def _lead(known: Sequence[Quantity]) -> list[Words]:
+    reports = sum(len(quantity.entries) for quantity in known)
+    sources = {e.made.source.place for quantity in known for e in quantity.entries}
+    with_any = sum(len(quantity.cells) for quantity in known)
+    every = len(published_cells())
+    told = (
+        f"{reports} values that toolkits, later papers, authors elsewhere and whoever tried report from "
+        f"{len(sources)} places, on {with_any} of the {every} published numbers of the four papers. None of "
+        "them is a measurement of this suite, and no verdict rests on them."
+    )
+    return [Words(told, "lead")]
+
+
+def _nearness(lines: Sequence[Nearness]) -> Section:
+    whole = {line.kind: line for line in lines if line.by == "all"}
+    released, again = whole["released model or run"], whole["training again"]
+    told = (
+        "Who takes the released model or run finds the published number to the last digit in "
+        f"{_of(released.equal, released)}, within 0.1 of a point in {released.within[0]} and within 0.5 in "
+        f"{released.within[1]}; who trains again in {_of(again.equal, again)}, {again.within[0]} and "
+        f"{again.within[1]}. The median difference, its sign left aside, is {released.size:.2f} and "
+        f"{again.size:.2f} points."
+    )
+    others = {line.kind: line for line in lines if line.by == OTHERS}
+    by_others, again_by_others = others["released model or run"], others["training again"]
+    strangers = (
+        "What authors state of their own systems elsewhere is left out here: others than they find it to "
+        f"the last digit in {_of(by_others.equal, by_others)} with a released model or run, and in "
+        f"{_of(again_by_others.equal, again_by_others)} by training again."
+    )
+    sides = (
+        "Where training was done again the median report of a cell is lower than published in "
+        f"{again.lower} cells and higher in {again.higher}; with a released model or run lower in "
+        f"{released.lower} and higher in {released.higher}."
+    )
+    shown = [
+        n for n in lines if n.by == "all" or (n.by in WHO.values() and whole[n.kind] in (released, again))
+    ]
+    blocks = [
+        Words(told),
+        Words(strangers),
+        Words(sides),
+        Gallery([nearness_picture(shown)]),
+        _counts(lines),
+        Words(COUNTING, "fine"),
+    ]
+    return Section("nearness", "How often the number comes back", blocks)
+
+
+def _of(count: int, line: Nearness) -> str:
+    return f"{count} of {line.cells} cells"
+
+
+def _counts(lines: Sequence[Nearness]) -> Fold:
+    head = [
+        "made how, reported by whom",
+        "reports",
+        "cells",
+        "distinct numbers",
+        "equal",
+        "equal in every report",
+    ]
+    head += ["within 0.1", "within 0.5", "median lower", "median higher", "median difference", "its size"]
+    rows = []
+    for n in lines:
+        counts = n.reports, n.cells, n.numbers, n.equal, n.always, *n.within, n.lower, n.higher
+        name = n.kind if n.by == "all" else f"– {n.by}"
+        rows.append([name, *map(str, counts), f"{n.signed:+.2f}", f"{n.size:.2f}"])
+    return Fold("By how it was made and who reports", [Grid(head, rows, numbers=1)])
+
+
+def _findings(stated: Sequence[Finding]) -> Section:
+    blocks = []
+    for number, finding in enumerate(stated, 1):
+        blocks.append(Words(f"{number}. {finding.title}.", "finding"))
+        blocks.append(Words(finding.says))
+        rows = [[ground.number, *_ground(ground)] for ground in finding.grounds if not ground.less]
+        blocks.append(Fold("What this rests on", [Grid(["number", "of", "stated by"], rows)]))
+    return Section("findings", "What one would not have guessed", blocks)
+
+
+def _ground(ground: Ground) -> list:
+    on = ground.cell if ground.take == "value" else f"{ground.take} of {ground.cell}"
+    if not ground.source:
+        return [on, f"published ({cells(ground)[0].paper.name})"]
+    made = entries(ground)
+    if ground.source == "any":
+        return [on, f"{len({id(r.report) for r in made})} reports"]
+    return [on, Link(made[0].source.place, made[0].source.address)]
+
+
+def _forests(known: Sequence[Quantity]) -> Section:
+    by_system = {name: list(of) for name, of in groupby(known, key=lambda quantity: quantity.system)}
+    order = sorted(by_system, key=lambda name: (-sum(len(q.entries) for q in by_system[name]), name))
+    pictures = [forest_picture(name, by_system[name]) for name in order]
+    return Section("systems", "System by system", [Words(MARKS), Gallery(pictures)])

@@ -1,0 +1,54 @@
+"""A document as Markdown for a documentation site, with its pictures beside it."""
+
+from collections.abc import Iterator
+
+from repro.report.markdown import table
+from repro.report.reproduction.blocks import Block, Document, Fold, Grid, Inline, Link, Picture, Words
+
+
+def page(document: Document, foot: str) -> str:
+    """The whole page; equal documents give equal text."""
+    lines = [f"# {_plain(document.title)}\n", *_all(document.lead)]
+    for section in document.sections:
+        lines += [f"## {_plain(section.title)} {{ #{section.place} }}\n", *_all(section.blocks)]
+    return "\n".join([*lines, f"*{_plain(foot)}*\n"])
+
+
+def _all(blocks) -> Iterator[str]:
+    for block in blocks:
+        yield from _block(block)
+
+
+def _block(block: Block) -> Iterator[str]:
+    if isinstance(block, Words):
+        yield f"{_inline(block.inline)}\n"
+    elif isinstance(block, Grid):
+        yield from table(block.head, [[_inline(cell) for cell in row] for row in block.rows])
+    elif isinstance(block, Fold):
+        yield f'<details markdown="1"><summary>{_plain(block.summary)}</summary>\n'
+        yield from _all(block.blocks)
+        yield "</details>\n"
+    else:
+        for picture in block.pictures:
+            yield from _picture(picture)
+
+
+def _picture(picture: Picture) -> Iterator[str]:
+    yield f"### {_plain(picture.title)} {{ #{picture.name}-picture }}\n"
+    yield f"![{_plain(picture.title)}]({picture.name}.svg)\n"
+    yield f"{_plain(picture.words)} [The numbers as CSV]({picture.name}.csv).\n".lstrip()
+    yield from _all(picture.below)
+
+
+def _inline(inline: Inline) -> str:
+    if isinstance(inline, Link):
+        words = _plain(inline.words)
+        return f"[{words}]({inline.address.replace(' ', '%20')})" if inline.address else words
+    return _plain(inline) if isinstance(inline, str) else "".join(map(_inline, inline))
+
+
+def _plain(words: str) -> str:
+    """Words in which nothing is Markdown."""
+    for sign in ("\\", "[", "]", "*", "_", "`"):
+        words = words.replace(sign, f"\\{sign}")
+    return words.replace("<", "&lt;")

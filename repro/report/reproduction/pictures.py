@@ -1,0 +1,130 @@
+"""The drawings of the page, with the numbers behind each."""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from itertools import pairwise
+
+from repro.judging.reported import HOW
+from repro.judging.reproduction.disagreements import words
+from repro.judging.reproduction.nearness import WHO, Nearness
+from repro.judging.reproduction.quantities import Entry, Quantity, label_of
+from repro.report.figures.forest import Mark, Strip, forest
+from repro.report.figures.shares import Bar, shares
+from repro.report.reproduction.blocks import Fold, Grid, Link, Picture
+
+SHARES = ("to the last digit", "within 0.1", "within 0.5", "farther")
+CSV = (
+    *("quantity", "cells", "published", "reported", "difference", "unit", "made", "match", "who", "name"),
+    *("measure", "dataset", "differs", "note", "place", "at", "address"),
+)
+
+
+def nearness_picture(lines: Sequence[Nearness]) -> Picture:
+    """The shares of cells by how near the nearest report comes, a bar for each kind and for who reports."""
+    bars = []
+    for line in lines:
+        steps = (0, line.equal, *line.within, line.cells)
+        counts = tuple(high - low for low, high in pairwise(steps))
+        told = ", ".join(f"{count} {name}" for count, name in zip(counts, SHARES, strict=True))
+        name = line.kind if line.by == "all" else f"{line.kind}: {line.by}"
+        bars.append(Bar(name, counts, f"{name}, {line.cells} cells: {told}."))
+    title = "Cells in which the nearest report gives the published number"
+    head = ["kind", "part", "reports", "cells", "numbers", "equal", "always", "within 0.1", "within 0.5"]
+    head += ["median lower", "median higher", "median difference", "median size of the difference"]
+    rows = []
+    for n in lines:
+        counts = n.reports, n.cells, n.numbers, n.equal, n.always, *n.within, n.lower, n.higher
+        rows.append([n.kind, n.by, *counts, f"{n.signed:.3f}", f"{n.size:.3f}"])
+    drawings = (shares(title, SHARES, bars, alone=alone) for alone in (False, True))
+    return Picture("nearness", title, *drawings, head, rows)
+
+
+def forest_picture(system: str, known: Sequence[Quantity]) -> Picture:
+    """The published and reported numbers of one system, and beneath a table of all of them with links."""
+    label = label_of(system)
+    names = _names(known)
+    strips = [_strip(quantity, name) for quantity, name in zip(known, names, strict=True)]
+    title = f"{label}: published and reported"
+    drawings = (forest(title, strips, alone=alone) for alone in (False, True))
+    rows = [row for quantity, name in zip(known, names, strict=True) for row in _csv(quantity, name)]
+    count = sum(len(quantity.entries) for quantity in known)
+    shown = Fold(f"All {count} reports" if count > 1 else "The report", [_table(known, names)])
+    return Picture(f"forest-{system}", label, *drawings, CSV, rows, below=[shown])
+
+
+def _names(known: Sequence[Quantity]) -> list[str]:
+    """The name of each quantity, with its paper or its setting where another has the same set and measure."""
+    names = []
+    for quantity in known:
+        column = quantity.cells[0].column
+        alike = [q for q in known if q is not quantity and _means(q) == (column.dataset, column.measure)]
+        apart = all(quantity.papers.isdisjoint(other.papers) for other in alike)
+        tail = " ".join(sorted(quantity.papers)) if apart else quantity.setting
+        names.append(f"{quantity.name}, {tail}" if alike and tail else quantity.name)
+    return names
+
+
+def _means(quantity: Quantity) -> tuple:
+    column = quantity.cells[0].column
+    return column.dataset, column.measure
+
+
+def _strip(quantity: Quantity, name: str) -> Strip:
+    published = list(quantity.published)
+    base, least, most = published[0], *quantity.span
+    number = ", ".join(map(plain, published))
+    between = plain(least) if least == most else f"{plain(least)} – {plain(most)}"
+    count = len(quantity.entries)
+    marks = tuple(
+        Mark(float(e.value - base), e.start, not e.counted, f"{plain(e.value)}: {maker(e)}")
+        for e in quantity.entries
+    )
+    told = f"{name}: published {number}, reported {between} ({count})."
+    offsets = tuple(float(value - base) for value in published)
+    return Strip(name, f"{number}: {between} ({count})", offsets, marks, told)
+
+
+def plain(value: Decimal) -> str:
+    """A number in percent to two decimals at most, with the zeros that it was stated with."""
+    return str(round(value, min(2, max(0, -value.as_tuple().exponent))))
+
+
+def maker(entry: Entry) -> str:
+    """Who reports and how it was made."""
+    return f"{entry.made.source.name} ({WHO[entry.made.source.who]}), {HOW[entry.start]}"
+
+
+def _csv(quantity: Quantity, name: str) -> Iterator[list]:
+    for entry in quantity.entries:
+        made, stated = entry.made, entry.made.report
+        for published, cells in quantity.published.items():
+            yield [
+                name,
+                " ".join(cell.id for cell in cells),
+                plain(published),
+                entry.value,
+                entry.value - published,
+                "percent",
+                stated.how.start,
+                stated.match,
+                made.source.who,
+                made.source.name,
+                stated.measure,
+                stated.dataset,
+                "; ".join(stated.how.differs),
+                stated.note,
+                made.source.place,
+                stated.at,
+                made.source.address,
+            ]
+
+
+def _table(known: Sequence[Quantity], names: Sequence[str]) -> Grid:
+    rows = []
+    for quantity, name in zip(known, names, strict=True):
+        published = ", ".join(map(plain, quantity.published))
+        for entry in sorted(quantity.entries, key=lambda e: e.value):
+            place = Link(entry.made.source.name, entry.made.source.address)
+            how = HOW[entry.start] + ("" if entry.counted else "; loose match")
+            rows.append([name, published, plain(entry.value), place, how, words(entry)])
+    return Grid(["set and measure", "published", "reported", "by", "made how", "what is said of it"], rows)

@@ -1,0 +1,107 @@
+"""The page of what others measured, as HTML and as Markdown."""
+
+import csv
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+import pytest
+
+from repro.judging.reproduction.quantities import quantities
+from repro.manifest.findings import findings
+from repro.report.reproduction import html, markdown
+from repro.report.reproduction.blocks import Document, Fold, Grid, Link, Section, Words
+from repro.report.reproduction.content import document
+from repro.report.reproduction.files import write
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("page")
+    write(document(), place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def text(folder):
+    return (folder / "reported.html").read_text(encoding="utf-8")
+
+
+def _small(*blocks):
+    return Document("above", "A <title>", [Words("lead", "lead")], [Section("one", "One [part]", blocks)])
+
+
+class Outline(HTMLParser):
+    """Ids, links and tags that were not closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.links, self.open = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.ids += [values["id"]] if "id" in values else []
+        self.links += [values["href"]] if tag == "a" else []
+        if tag not in ("meta", "link", "br", "hr", "img", "input"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_needs_nothing_but_itself(text):
+    outline = Outline(text)
+    assert outline.open == [] and len(set(outline.ids)) == len(outline.ids)
+    assert "<script" not in text and "<img" not in text and "@import" not in text
+    assert {link[1:] for link in outline.links if link.startswith("#")} <= set(outline.ids)
+
+
+def test_links_lead_to_files_beside_it_or_to_the_places_of_the_reports(text, folder):
+    for link in Outline(text).links:
+        assert link.startswith(("#", "https://")) or (folder / link).exists(), link
+
+
+def test_every_system_with_a_report_has_a_picture_and_every_finding_is_told(text):
+    systems = {quantity.system for quantity in quantities()}
+    assert systems <= set(re.findall(r'id="forest-([\w-]+).svg"', text))
+    assert all(finding.says in unescape(text) for finding in findings())
+
+
+def test_the_numbers_behind_a_picture_are_those_of_its_reports(folder):
+    with open(folder / "forest-ance.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    known = [q for q in quantities() if q.system == "ance"]
+    assert len(rows) == sum(len(q.entries) * len(q.published) for q in known)
+    for row in rows:
+        assert float(row["difference"]) == pytest.approx(float(row["reported"]) - float(row["published"]))
+        assert row["unit"] == "percent" and 0 <= float(row["reported"]) <= 100
+
+
+def test_equal_data_give_equal_bytes(folder, tmp_path):
+    write(document(), tmp_path)
+    assert all(path.read_bytes() == (tmp_path / path.name).read_bytes() for path in folder.iterdir())
+
+
+def test_words_are_no_markup():
+    blocks = [
+        Grid(["a|b", "c"], [["<b>", Link("[x]", "https://a/b c")]], numbers=1),
+        Fold("_x_", [Words("*y*")]),
+    ]
+    page = html.page(_small(*blocks), "foot")
+    assert "&lt;b&gt;" in page and "<b>" not in page and "A &lt;title&gt;" in page
+    lines = markdown.page(_small(*blocks), "foot").splitlines()
+    assert "## One \\[part\\] { #one }" in lines
+    assert "| a\\|b | c |" in lines and "| &lt;b> | [\\[x\\]](https://a/b%20c) |" in lines
+    assert '<details markdown="1"><summary>\\_x\\_</summary>' in lines and "\\*y\\*" in lines
+
+
+def test_the_markdown_has_every_picture_with_its_numbers(folder):
+    text = (folder / "index.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"!\[[^]]+\]\(([\w-]+\.svg)\)", text)
+    assert sorted(pictures) == sorted(path.name for path in folder.glob("*.svg"))
+    assert all((folder / name).exists() for name in re.findall(r"\(([\w-]+\.csv)\)", text))
+
+
+def test_a_source_without_an_address_is_told_in_words():
+    assert "somebody</td>" in html.page(_small(Grid(["", ""], [["a", Link("somebody", "")]])), "foot")
