@@ -5,12 +5,10 @@ python -m oracles.linear_schedule --checkout PROP
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
 from oracles.declaration import Compared, Declared, Mutation, main
@@ -19,18 +17,8 @@ from oracles.made_up import masked_lm
 from oracles.shims import imported
 from oracles.sides import Side
 from repro.manifest.oracles import Concerned, Released
-from repro.training.optimisation import WHOLE_BATCHES, Optimisation
-from repro.training.trainer import ObjectiveTrainer, arguments
-
-
-class _Examples(torch.utils.data.Dataset):
-    """One example; nothing is trained here."""
-
-    def __len__(self) -> int:
-        return 1
-
-    def __getitems__(self, places):
-        return [{} for _ in places]
+from repro.training.optimisation import Optimisation
+from repro.training.optimizer import Optimizer
 
 
 class _Objective(nn.Module):
@@ -38,13 +26,9 @@ class _Objective(nn.Module):
         super().__init__()
         self.encoder = model
 
-    def collate(self, examples: list[dict]) -> dict:
-        """Nothing."""
-        return {}
 
-
-def trainer(inputs: Mapping[str, Any], folder: Path) -> ObjectiveTrainer:
-    """Ours of a small BERT, with its optimizer and its course."""
+def optimizer(model: nn.Module, inputs: Mapping[str, Any]) -> Optimizer:
+    """Ours of a model, with the course of its rate."""
     optimisation = Optimisation(
         batch_size=1,
         max_steps=inputs["steps"],
@@ -56,30 +40,17 @@ def trainer(inputs: Mapping[str, Any], folder: Path) -> ObjectiveTrainer:
         precision="fp32",
         seed=1,
     )
-    made = ObjectiveTrainer(
-        _Objective(masked_lm(seed=1, layers=1)),
-        arguments(optimisation, folder, steps=inputs["steps"]),
-        _Examples(),
-        None,
-        log=folder / "log",
-        resumed=None,
-        schedule=optimisation.schedule,
-        execution=WHOLE_BATCHES,
-    )
-    made.create_optimizer_and_scheduler(inputs["steps"])
-    return made
+    return Optimizer(_Objective(model), optimisation, steps=inputs["steps"])
 
 
 def ours(inputs: Mapping[str, Any]) -> Side:
     """The rate of each step, and the decay of each parameter."""
-    with tempfile.TemporaryDirectory() as folder:
-        made = trainer(inputs, Path(folder))
-    rates = {}
+    model, rates = masked_lm(seed=1, layers=1), {}
+    made = optimizer(model, inputs)
     for step in range(inputs["steps"] + 1):
-        rates[f"step {step}"] = made.lr_scheduler.get_last_lr()[0] / inputs["rate"]
-        made.optimizer.step()
-        made.lr_scheduler.step()
-    return _side(rates, made.optimizer.param_groups, made.model.encoder)
+        rates[f"step {step}"] = made.rate / inputs["rate"]
+        made.step()
+    return _side(rates, made.adamw.param_groups, model)
 
 
 def official(checkout: Path, inputs: Mapping[str, Any]) -> Side:
@@ -124,14 +95,14 @@ ORACLE = Declared(
     },
     mutations=(
         Mutation(
-            "repro.training.trainer:arguments",
-            "weight_decay=optimisation.weight_decay",
-            "weight_decay=-optimisation.weight_decay",
+            "repro.training.optimizer:Optimizer.__init__",
+            "optimisation.weight_decay",
+            "-optimisation.weight_decay",
         ),
         Mutation(
-            "repro.training.trainer:arguments",
-            "warmup_steps=optimisation.warmup(steps)",
-            "warmup_steps=1 + optimisation.warmup(steps)",
+            "repro.training.optimizer:scheduled",
+            "warmup = optimisation.warmup(steps)",
+            "warmup = 1 + optimisation.warmup(steps)",
         ),
     ),
     shims=("an empty boto3",),

@@ -11,6 +11,7 @@ from repro.errors import DataError, unknown
 from repro.evaluation.text_lines import many_objects
 
 _FORM = re.compile(r"(?P<name>nDCG|RR|R|Success)(?:\(rel=(?P<rel>[1-9][0-9]*)\))?@(?P<cutoff>[1-9][0-9]*)")
+QUERIES = 64  # scored at a time: what the scorers keep of a ranking takes ten times its columns
 KNOWN = ("RR@10", "nDCG@10", "R@1000", "R(rel=2)@1000", "Success@20")
 
 
@@ -82,14 +83,17 @@ def score(
     """
     wanted = {text: parse_measure(text) for text in measures}
     missing, ignored = coverage(run, qrels)
-    judged = [qid for qid in qrels if qid in run]
-    documents = {qid: _documents(run[qid], qid if ignore_identical_ids else None) for qid in judged}
-    # pytrec_eval counts grades into an array: below zero they would be written outside it
-    grades = {qid: {d: max(grade, 0) for d, grade in graded.items()} for qid, graded in qrels.items()}
-    with many_objects():
-        scores = _trec_scores(set(wanted.values()), grades, documents)
     queries = sorted(qrels)
-    by_measure = {text: [scores[measure][qid] for qid in queries] for text, measure in wanted.items()}
+    by_measure: dict[str, list[float]] = {text: [] for text in wanted}
+    with many_objects():
+        for first in range(0, len(queries), QUERIES):
+            block = queries[first : first + QUERIES]
+            # pytrec_eval counts grades into an array: below zero they would be written outside it
+            grades = {q: {d: max(grade, 0) for d, grade in qrels[q].items()} for q in block}
+            listed = {q: _documents(run[q], q if ignore_identical_ids else None) for q in block if q in run}
+            scores = _trec_scores(set(wanted.values()), grades, listed)
+            for text, measure in wanted.items():
+                by_measure[text] += [scores[measure][q] for q in block]
     return Scores(queries, by_measure, missing, ignored)
 
 

@@ -4,38 +4,27 @@ A TREC run (``qid Q0 docid rank score tag``) is ranked by its scores, an MS MARC
 rank``) by its ranks.
 """
 
-import zlib
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from repro.errors import DataError
-from repro.evaluation.text_lines import (
-    LARGEST_SCORE,
-    columns,
-    many_objects,
-    numbered_lines,
-    opened,
-    read_score,
-)
+from repro.evaluation.run_columns import COLUMNS, Run, read_fast, trec_order
+from repro.evaluation.text_lines import columns, many_objects, numbered_lines, read_score
 
 TREC, MS_MARCO = "TREC", "MS MARCO"
-Run = dict[str, list[tuple[str, float]]]
-
-_COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
-_SIX = f"a TREC run has 6 ({' '.join(_COLUMNS)})"
+_SIX = f"a TREC run has 6 ({' '.join(COLUMNS)})"
 _EXPECTED = {TREC: _SIX, MS_MARCO: "an MS MARCO run has 3 (qid pid rank), parted by tabs"}
 _EXPECTED[None] = f"{_SIX}, an MS MARCO run 3 (qid pid rank) parted by tabs"
 AGAIN = "the last line looks cut off; get the file again"
-_PLAIN = bytes([10, *range(32, 127)])  # one space between columns, and nothing that only looks like one
 _LARGEST_RANK = 2**24  # up to here a rank is exact as a float32 score
 
 
 def read_run(path: Path) -> Run:
     """Read a TREC run, plain or gzipped, as ``{qid: [(docid, score), …]}``, best document first.
 
+    A file without a fault is kept as columns, some 20 bytes a line, whose pairs are made when looked at.
     The order is trec_eval's: score in float32 descending, then document id descending; ranks must be whole
     numbers but decide nothing, so files which count from 0 and from 1 are read alike. Tags may differ.
     Raises DataError ``file:line: reason`` at the first line that is not part of such a file.
@@ -50,9 +39,8 @@ def read_run(path: Path) -> Run:
 
 def ranked(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
     """Documents by score in float32, then by id, both descending: trec_eval's order."""
-    narrow = np.fromiter((score for _, score in pairs), np.float32, len(pairs))
-    order = sorted(zip(narrow.tolist(), pairs, strict=True), reverse=True)  # pairs begin with the id
-    return [pair for _, pair in order]
+    scores = np.fromiter((score for _, score in pairs), np.float64, len(pairs))
+    return [pairs[place] for place in trec_order([document for document, _ in pairs], scores)]
 
 
 @dataclass
@@ -134,59 +122,3 @@ def _ms_marco(
         raise DataError(f"{where}: rank {text} does not follow those before and the line has no end: {AGAIN}")
     before.add(rank)
     return qid, document, -float(rank)
-
-
-def read_fast(path: Path) -> Run | None:
-    """Read a TREC run with a CSV parser, as ``read_run`` returns it; None for a file with anything unusual.
-
-    ``read_lines`` then says what is wrong and where, or that nothing is.
-    """
-    import pyarrow as pa
-
-    try:
-        with opened(path) as file:
-            data = file.buffer.read()
-        if not data or data.translate(None, _PLAIN):
-            return None
-        columns = _columns(data)
-    except (OSError, EOFError, zlib.error, pa.ArrowInvalid):
-        return None
-    if columns is None:
-        return None
-    queries, documents, scores = columns
-    narrow = scores.astype(np.float32)
-    falls = np.append(narrow[1:] < narrow[:-1], True)  # (N,): whether the next line is below this one
-    codes = queries.indices.to_numpy()
-    starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
-    names, run = queries.dictionary.to_pylist(), {}
-    if len(starts) > len(names) + 1:
-        return None  # a query in several places
-    for start, end in pairwise(starts):
-        listed = documents[start:end].to_pylist()
-        if len(set(listed)) != len(listed):
-            return None  # a document twice
-        pairs = list(zip(listed, scores[start:end].tolist(), strict=True))
-        run[names[codes[start]]] = pairs if falls[start : end - 1].all() else ranked(pairs)
-    return run
-
-
-def _columns(data: bytes):
-    """Queries (dictionary array), documents (array) and scores (numpy); None for a value out of place."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from pyarrow import csv
-
-    types = {**dict.fromkeys(_COLUMNS, pa.string()), "score": pa.float64()}
-    read = csv.ReadOptions(column_names=_COLUMNS)
-    parse = csv.ParseOptions(delimiter=" ", quote_char=False, double_quote=False, ignore_empty_lines=False)
-    convert = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
-    table = csv.read_csv(pa.BufferReader(data), read, parse, convert)
-    scores = table["score"].to_numpy()
-    sound = (
-        (np.abs(scores) <= LARGEST_SCORE).all()  # nan is not
-        and pc.all(pc.ascii_is_decimal(table["rank"])).as_py()
-        and not any(pc.any(pc.equal(table[name], "")).as_py() for name in _COLUMNS if name != "score")
-    )
-    if not sound:
-        return None
-    return table["qid"].combine_chunks().dictionary_encode(), table["docid"].combine_chunks(), scores

@@ -1,6 +1,6 @@
 """Sealed checkpoints, so that an interrupted training goes on from one that is whole, and its log from there.
 
-The Trainer writes a checkpoint file by file. One counts only once its seal is there, written last and by
+A checkpoint is written file by file. One counts only once its seal is there, written last and by
 renaming: the digest of each file, and the length of the training it belongs to.
 """
 
@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from transformers import TrainerCallback
 
 from repro.training.process_group import decided_by_first, everybody_waits, rank
 
@@ -70,57 +69,38 @@ def _digest(path: Path) -> str:
 CHECKPOINT_SECONDS = 600
 
 
-class Checkpoints(TrainerCallback):
-    """Asks for a checkpoint when one is due, and seals it once it is written.
+class Checkpoints:
+    """Says when a checkpoint is due, and keeps the two last ones.
 
     One is due at the last step, else only where the log has a line: nothing is then left to be a mean of.
+
+    Args:
+        folder: that they lie in.
+        every: steps between them; None for ``CHECKPOINT_SECONDS``.
+        steps: of the training.
+        line: steps to a line of the log.
+        done: steps before this attempt.
     """
 
-    def __init__(self, save_steps: int | None):
-        self.save_steps = save_steps
-        self.saved_time, self.saved_step = time.monotonic(), 0
+    def __init__(self, folder: Path, every: int | None, *, steps: int, line: int, done: int):
+        self.folder, self.every, self.steps, self.line = folder, every, steps, line
+        self.saved_time, self.saved_step = time.monotonic(), done
 
-    def on_train_begin(self, args, state, control, **kwargs):
-        self.saved_step = state.global_step
-
-    def on_step_end(self, args, state, control, **kwargs):
-        step = state.global_step
-        control.should_save = step == state.max_steps or (
-            step % args.logging_steps == 0 and self._due(step, args.device)
-        )
-        return control
-
-    def _due(self, step: int, device: torch.device) -> bool:
-        if self.save_steps is None:
+    def due(self, step: int, device: torch.device) -> bool:
+        """Whether to save now; all processes ask."""
+        if step == self.steps or step % self.line:
+            return step == self.steps
+        if self.every is None:
             return decided_by_first(time.monotonic() - self.saved_time > CHECKPOINT_SECONDS, device)
-        return step - self.saved_step >= self.save_steps
+        return step - self.saved_step >= self.every
 
-    def on_save(self, args, state, control, **kwargs):
-        everybody_waits()  # each process has its own generator's state in the checkpoint
+    def save(self, step: int, write: Callable[[Path], None]) -> None:
+        """Have every process write its part of a checkpoint, seal it, and let go of all but the last two."""
+        checkpoint = self.folder / f"checkpoint-{step}"
+        write(checkpoint)
+        everybody_waits()
         if rank() == 0:
-            seal(Path(args.output_dir) / f"checkpoint-{state.global_step}", steps=state.max_steps)
-        self.saved_time, self.saved_step = time.monotonic(), state.global_step
-
-
-class Steps(TrainerCallback):
-    """Passes every step on."""
-
-    def __init__(self, advance: Callable[[int], None]):
-        self.advance = advance
-
-    def on_step_end(self, args, state, control, **kwargs):
-        self.advance(1)
-
-
-def cut_log(path: Path, step: int) -> None:
-    """Keep the log's lines up to a step; what an interrupted attempt wrote after it is written again."""
-    kept = []
-    if step and path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            try:
-                if json.loads(line)["step"] > step:
-                    break
-            except ValueError:  # the attempt was killed while it wrote this line
-                break
-            kept.append(line + "\n")
-    path.write_text("".join(kept), encoding="utf-8")
+            seal(checkpoint, steps=self.steps)
+            for older in sorted(self.folder.glob("checkpoint-*"), key=step_of)[:-2]:
+                shutil.rmtree(older)
+        self.saved_time, self.saved_step = time.monotonic(), step

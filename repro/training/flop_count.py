@@ -1,12 +1,15 @@
 """Floating-point operations of a step of training, counted by torch as the step is made."""
 
 import contextlib
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
+FILE = "flops.json"  # in a checkpoint
 STEPS = 3  # counted; texts differ in length, so one step alone may be off
 ATTENTION = "_scaled_dot_product_flash_attention"
 FORMULAS = dict(flop_registry)  # which lacks attention on a CPU; it takes as many operations as on a GPU
@@ -41,6 +44,15 @@ class Flops:
         if not self.counted:
             return {}
         return {"flops": round(sum(self.counted) / len(self.counted) * steps)}
+
+    def save(self, checkpoint: Path) -> None:
+        """Keep what was counted beside the weights."""
+        (checkpoint / FILE).write_text(json.dumps(self.counted))
+
+    def load(self, checkpoint: Path) -> None:
+        """Go on with what was counted before a checkpoint."""
+        if (counted := checkpoint / FILE).exists():
+            self.counted = json.loads(counted.read_text())
 
 
 class _Counter(TorchDispatchMode):

@@ -1,4 +1,4 @@
-"""Training of an objective: HF's Trainer with our order of examples, our log and our checkpoints.
+"""Training of an objective, with an order of examples, a log and checkpoints from which it can go on.
 
 Killed at any step and started again in the same folder, a training ends on a CPU with the same bits.
 """
@@ -19,8 +19,8 @@ from repro.training.checkpoints import last_complete
 from repro.training.fitting import estimated
 from repro.training.memory import StepMemory
 from repro.training.optimisation import WHOLE_BATCHES, Execution, Optimisation
-from repro.training.process_group import everybody_waits, processes, rank
-from repro.training.trainer import ObjectiveTrainer, arguments
+from repro.training.process_group import everybody_waits, join_others, processes, rank
+from repro.training.trainer import ObjectiveTrainer
 
 
 class Examples(Protocol):
@@ -61,18 +61,18 @@ def train(
     started, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / "train_log.jsonl"
     execution = execution.for_parts_of(getattr(objective, "part_size", None))
     checkpoints = out / "checkpoints"
-    hf = arguments(optimisation, checkpoints, steps=steps)  # joins the other processes, if there are any
+    join_others()
     share = {"rank": rank(), "processes": processes(), "seed": optimisation.seed}
     order = BatchOrder(len(examples), batch_size=optimisation.batch_size, steps=steps, **share)
     execution = estimated(execution, memory, share=max(order.shares(0)))
     trainer = ObjectiveTrainer(
         objective,
-        hf,
         examples,
+        optimisation,
         order,
         log=log,
+        checkpoints=checkpoints,
         resumed=_last_checkpoint(checkpoints, steps),
-        schedule=optimisation.schedule,
         execution=execution,
     )
     shown = progress if rank() == 0 else SILENT

@@ -13,6 +13,7 @@ import torch
 from torch import distributed, nn
 
 from repro.machine.system import launched_processes, launched_rank
+from repro.nn import precision
 from repro.nn.memory import first_line, is_out_of_memory
 
 T = TypeVar("T")
@@ -29,6 +30,16 @@ def rank() -> int:
     if distributed.is_initialized():
         return distributed.get_rank()
     return launched_rank()
+
+
+def join_others() -> None:
+    """Connect the processes that a launcher started for one training, each with a GPU of its own if there
+    are any; nothing where they are connected, or where there is one."""
+    if launched_processes() == 1 or distributed.is_initialized():
+        return
+    if torch.cuda.is_available():
+        torch.cuda.set_device(precision.device())
+    distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
 
 
 @contextlib.contextmanager

@@ -1,10 +1,12 @@
 import gzip
+from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repro.errors import DataError
+from repro.evaluation import run_columns
 from repro.evaluation.run_writer import write_run
 from repro.evaluation.runs import TREC, ranked, read_fast, read_lines, read_run
 
@@ -88,13 +90,14 @@ def line_by_line(path):
 
 
 @QUICK
-@given(made=FILES, last=st.booleans(), packed=st.booleans())
-def test_whatever_is_read_fast_is_read_the_same_line_by_line(tmp_path, made, last, packed):
+@given(made=FILES, last=st.booleans(), packed=st.booleans(), block=st.sampled_from([1, 9, 60, 1 << 20]))
+def test_whatever_is_read_fast_is_read_the_same_line_by_line(tmp_path, made, last, packed, block):
     lines, end = made
     text = (end.join(lines) + end * last).encode()
     path = tmp_path / "run"
     path.write_bytes(gzip.compress(text) if packed else text)
-    fast = read_fast(path)
+    with mock.patch.object(run_columns, "BLOCK", block):
+        fast = read_fast(path)
     if fast is not None:
         slow = line_by_line(path)
         assert [(q, fast[q]) for q in fast] == [(q, ranked(list(slow[q].items()))) for q in slow]

@@ -34,13 +34,13 @@ def kill(patch, step: int, moment: str) -> None:
     compute_loss, training_step = ObjectiveTrainer.compute_loss, ObjectiveTrainer.training_step
 
     def dies_before(self, *arguments, **named):
-        if self.state.global_step + 1 == step:
+        if self.step + 1 == step:
             raise KeyboardInterrupt
         return compute_loss(self, *arguments, **named)
 
     def dies_after(self, *arguments, **named):
         loss = training_step(self, *arguments, **named)
-        if self.state.global_step + 1 == step:
+        if self.step + 1 == step:
             raise KeyboardInterrupt
         return loss
 

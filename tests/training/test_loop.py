@@ -113,9 +113,9 @@ def test_a_training_killed_at_any_step_ends_with_the_same_bits(tmp_path, monkeyp
 def test_lines_of_the_log_are_means_of_the_same_steps_when_a_training_is_resumed_between_them(
     tmp_path, monkeypatch
 ):
-    from repro.training import trainer
+    from repro.training import training_log
 
-    monkeypatch.setattr(trainer, "LOG_LINES", 2)  # at steps 6 and 12
+    monkeypatch.setattr(training_log, "LINES", 2)  # at steps 6 and 12
     monkeypatch.setenv("REPRO_SAVE_STEPS", "4")
     straight, facts = trained(tmp_path / "straight")
     trained(tmp_path / "killed", fails_at=11)
@@ -155,7 +155,7 @@ def test_a_checkpoint_holds_no_pickled_arguments_and_a_forged_pickle_is_refused(
     trained(tmp_path, fails_at=5)
     checkpoint = tmp_path / "checkpoints/checkpoint-3"
     names = {path.name for path in checkpoint.iterdir()}
-    states = {"optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json", "flops.json"}
+    states = {"optimizer.pt", "scheduler.pt", "rng_state.pth", "flops.json"}
     assert names == {"model.safetensors", "seal.json", "micro_batch.json"} | states
 
     class Forged:

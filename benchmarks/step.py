@@ -1,0 +1,244 @@
+"""The cost of a training's step beside its mathematics: small models, on a CPU.
+
+Trainings of scale `smoke` (2 layers of 64), each with ``--steps`` steps instead of two, on inputs made anew.
+Beside the stage as it is stands the bare step: the same objective from the same start, forward, backward,
+clipping and torch's fused AdamW over batches that were collated before. What a step of the stage takes beyond
+that is its overhead: fetching and collating, random numbers, the schedule, the log, progress, checkpoints.
+Both end with the same weights, to the bit, or there is no table, where torch's generator is used by neither.
+
+CPU seconds of a process of its own, the least of ``--rounds``. *Start* is wall-clock time from the stage's
+beginning to its first forward pass, in a process that has run a training of one step before: libraries and
+modules are loaded. ``--beside`` is another checkout, whose training takes turns with this one's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parents[1]
+TRAININGS = ("mlm", "costa", "cpdae", "contextual-autoencoder", "simlm", "contrastive", "cross-encoder")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--trainings", default=",".join(TRAININGS), help="names of objectives")
+    options.add_argument("--steps", type=int, default=250)
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--beside", type=Path, help="a checkout of another version")
+    options.add_argument("--child", help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.child:
+        return print(json.dumps(measured(json.loads(chosen.child))))
+    trees = {"before": chosen.beside.resolve()} if chosen.beside else {}
+    trees["now"] = HERE
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, task in tasks(Path(folder) / "store", chosen.trainings.split(",")).items():
+            task["params"] |= {"max_steps": chosen.steps, "epochs": None}
+            told = {tree: [] for tree in trees}
+            for _ in range(chosen.rounds):  # by turns
+                for tree, path in trees.items():
+                    told[tree].append(child(task, path))
+            rows += [row(name, tree, runs, chosen) for tree, runs in told.items()]
+    from report import write
+
+    write("Overhead of a step", rows, " ".join(["python", "benchmarks/step.py", *sys.argv[1:]]))
+
+
+def row(name: str, tree: str, runs: list[dict], chosen) -> dict[str, object]:
+    digests = {run["weights"] for run in runs} | {run["bare weights"] for run in runs if run["tied"]}
+    assert len(digests) == 1, f"{name}: the weights of {tree} are not those of the bare steps"
+    step, bare = (min(run[key] for run in runs) / chosen.steps * 1e3 for key in ("cpu", "bare cpu"))
+    over = sorted((run["cpu"] - run["bare cpu"]) / chosen.steps * 1e3 for run in runs)
+    starts = sorted(run["start"] for run in runs)
+    return {
+        "objective": name,
+        "code": tree,
+        "a step, CPU ms": f"{step:.2f}",
+        "bare": f"{bare:.2f}",
+        "overhead": f"{step - bare:.2f}",
+        "of each run": ", ".join(f"{value:.2f}" for value in over),
+        "start, s": f"{starts[0]:.2f} to {starts[-1]:.2f}",
+        "weights": next(iter(digests))[:8],
+    }
+
+
+def tasks(store_at: Path, names: list[str]) -> dict[str, dict]:
+    """Objective -> stage, parameters and the folders of its inputs, which are made here."""
+    from repro.graph import walk
+    from repro.manifest.cells import cells_of, is_measured
+    from repro.manifest.papers import papers
+    from repro.progress import Progress
+    from repro.running.engines.inline import ensure
+    from repro.running.plan import plan
+    from repro.running.requirements import Machine
+    from repro.running.scale import scale
+    from repro.store import Store
+
+    machine, store, nodes = Machine(), Store(store_at), {}
+    for source in papers().values():
+        cells = [c for c in cells_of(source, source.manifest.tables) if c.recipe and is_measured(c)]
+        planned = plan(cells, scale=scale("smoke"), machine=machine)
+        for node in (n for m in planned.measurements for n in walk(m.parts)):
+            if node.stage in ("pretrain", "finetune"):
+                nodes.setdefault(node.params["objective"]["name"], node)
+    made = {}
+    for name in names:
+        node = nodes[name]
+        ensure(node.parents(), store, Progress(), machine=machine)
+        paths = {key: str(store.path(value)) for key, value in node.inputs.items()}
+        made[name] = {"stage": node.stage, "params": dict(node.params), "inputs": paths}
+    return made
+
+
+def child(task: dict, tree: Path) -> dict:
+    command = [sys.executable, str(Path(__file__).resolve()), "--child", json.dumps(task)]
+    environment = os.environ | {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    return json.loads(told.stdout.splitlines()[-1])
+
+
+def measured(task: dict) -> dict[str, object]:
+    """The stage and its bare steps, each once, after a training of one step."""
+    from importlib import import_module
+
+    stage, params = import_module(f"repro.stages.{task['stage']}"), task["params"]
+    inputs = {name: Path(path) for name, path in task["inputs"].items()}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, of in (("warm", params | {"max_steps": 1}), ("stage", params)):
+            (out := Path(folder) / name).mkdir()
+            with first_forward() as begun:
+                started = time.perf_counter()
+                run(stage, of, inputs, out)
+                cpu = time.process_time() - begun["cpu"]
+        weights = digest(out)
+        (out := Path(folder) / "bare").mkdir()
+        with bare_steps() as bare:
+            run(stage, params, inputs, out)
+        return {
+            "start": begun["wall"] - started,
+            "cpu": cpu,
+            "bare cpu": bare["cpu"],
+            "weights": weights,
+            "bare weights": digest(out),
+            "tied": bare["tied"],
+        }
+
+
+def run(stage, params: dict, inputs: dict[str, Path], out: Path) -> None:
+    from repro.progress import Progress
+
+    with contextlib.redirect_stdout(sys.stderr):
+        stage.run(dict(params), dict(inputs), out, Progress())
+
+
+def digest(out: Path) -> str:
+    return hashlib.sha256((out / "model/model.safetensors").read_bytes()).hexdigest()
+
+
+@contextlib.contextmanager
+def replaced(module, name: str, value):
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield before
+    finally:
+        setattr(module, name, before)
+
+
+@contextlib.contextmanager
+def first_forward():
+    """The clocks, as the objective built meanwhile is first called."""
+    from repro.training import objective
+
+    clocks: dict[str, float] = {}
+    build = objective.build
+
+    def watched(*arguments, **named):
+        made = build(*arguments, **named)
+        forward = made.forward
+
+        def first(*given, **more):
+            made.forward = forward
+            clocks.update(wall=time.perf_counter(), cpu=time.process_time())
+            return forward(*given, **more)
+
+        made.forward = first
+        return made
+
+    with replaced(objective, "build", watched):
+        yield clocks
+
+
+@contextlib.contextmanager
+def bare_steps():
+    """Trainings made here are bare steps over batches collated before."""
+    from repro.training import loop
+
+    facts: dict[str, object] = {}
+
+    def train(objective, examples, optimisation, *, out, **_):
+        facts.update(bare(objective, examples, optimisation))
+        return {}
+
+    with replaced(loop, "train", train):
+        yield facts
+
+
+def bare(objective, examples, optimisation) -> dict[str, object]:
+    import torch
+    from transformers import get_scheduler
+
+    from repro.nn.precision import threads_for
+    from repro.training.batch_order import BatchOrder
+
+    steps = optimisation.steps(len(examples))
+    how = {"batch_size": optimisation.batch_size, "steps": steps, "seed": optimisation.seed}
+    batches = [
+        objective.collate(examples.__getitems__(places)) for places in BatchOrder(len(examples), **how)
+    ]
+    parameters = [p for p in objective.parameters() if p.requires_grad]
+    optimiser = torch.optim.AdamW(
+        groups(objective, optimisation.weight_decay), lr=optimisation.learning_rate, fused=True
+    )
+    schedule = get_scheduler(
+        optimisation.schedule,
+        optimiser,
+        num_warmup_steps=optimisation.warmup(steps),
+        num_training_steps=steps,
+    )
+    objective.train()
+    before, cpu = torch.get_rng_state(), 0.0
+    with threads_for(objective):
+        for batch in batches:
+            started = time.process_time()
+            sum(objective(batch).values()).backward()
+            torch.nn.utils.clip_grad_norm_(parameters, optimisation.max_grad_norm)
+            optimiser.step()
+            optimiser.zero_grad()
+            cpu += time.process_time() - started
+            schedule.step()
+    return {"cpu": cpu, "tied": bool(torch.equal(before, torch.get_rng_state()))}
+
+
+def groups(objective, weight_decay: float) -> list[dict]:
+    """Biases and LayerNorms are not decayed."""
+    named = [(n, p) for n, p in objective.named_parameters() if p.requires_grad]
+    kept = [n.endswith("bias") or "norm" in n.lower() for n, _ in named]
+    return [
+        {"params": [p for (_, p), k in zip(named, kept, strict=True) if not k], "weight_decay": weight_decay},
+        {"params": [p for (_, p), k in zip(named, kept, strict=True) if k], "weight_decay": 0.0},
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""AdamW as transformers' Trainer sets it up, the course of its rate, clipping, and half precision."""
+
+import contextlib
+import functools
+import math
+
+import torch
+from torch import nn
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler
+from transformers import get_scheduler
+from transformers.trainer_pt_utils import get_parameter_names
+
+from repro.training.micro_batches import HALVES
+from repro.training.optimisation import Optimisation
+from repro.training.schedules import SCHEDULES
+
+UNDECAYED = ["bias", "layernorm", "rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:$|\.)"]  # in names
+AUTOCAST = {"fp16": torch.float16, "bf16": torch.bfloat16}
+
+
+class Optimizer:
+    """AdamW over the parameters of an objective that learn, one step of the schedule after each of its own.
+
+    Betas are 0.9 and 0.999, epsilon 1e-8; neither biases nor LayerNorms are decayed. With fp16 losses are
+    scaled, and a step whose gradient overflowed is skipped.
+
+    Attributes:
+        adamw, schedule, scaler: torch's own objects, of which a checkpoint keeps the states; no ``scaler``
+            but with fp16.
+        autocast: makes the context that a batch is encoded in.
+    """
+
+    def __init__(self, objective: nn.Module, optimisation: Optimisation, *, steps: int):
+        self.parameters = list(objective.parameters())
+        device = self.parameters[0].device.type
+        self.adamw = torch.optim.AdamW(
+            _groups(objective, optimisation.weight_decay), lr=optimisation.learning_rate, fused=True
+        )
+        self.schedule = scheduled(self.adamw, optimisation, steps=steps)
+        self.limit = optimisation.max_grad_norm or math.inf
+        self.scaler = torch.amp.GradScaler(device) if optimisation.precision == "fp16" else None
+        dtype = AUTOCAST.get(optimisation.precision)
+        self.autocast = functools.partial(torch.autocast, device, dtype) if dtype else contextlib.nullcontext
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the step that comes next."""
+        return self.adamw.param_groups[0]["lr"]
+
+    def backward(self, loss: torch.Tensor) -> None:
+        """Add the gradient of a loss to the parameters', scaled with fp16."""
+        (loss if self.scaler is None else self.scaler.scale(loss)).backward()
+
+    def step(self) -> torch.Tensor:
+        """Clip the gradients, move the parameters by them and forget them; the norm that there was before."""
+        if self.scaler is not None:
+            self.scaler.unscale_(self.adamw)
+        norm = nn.utils.clip_grad_norm_(self.parameters, self.limit)
+        if self.scaler is None:
+            self.adamw.step()
+        else:
+            self.scaler.step(self.adamw)
+            self.scaler.update()
+        if isinstance(self.schedule, LambdaLR):  # another one waits for measures of an evaluation
+            self.schedule.step()
+        self.forget()
+        return norm
+
+    def forget(self) -> None:
+        """Drop all gradients."""
+        for parameter in self.parameters:
+            parameter.grad = None
+
+
+def scheduled(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps: int) -> LRScheduler:
+    """The learning rate's course over so many steps: ours where transformers has none of that name."""
+    warmup = optimisation.warmup(steps)
+    if optimisation.schedule in SCHEDULES:
+        return SCHEDULES[optimisation.schedule](adamw, warmup=warmup, total=steps)
+    return get_scheduler(optimisation.schedule, adamw, num_warmup_steps=warmup, num_training_steps=steps)
+
+
+def in_single_precision(losses: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Losses as they are, but for those in half precision."""
+    return {name: loss.float() if loss.dtype in HALVES else loss for name, loss in losses.items()}
+
+
+def _groups(objective: nn.Module, weight_decay: float) -> list[dict]:
+    """What is decayed, and what is not, as transformers' Trainer tells them apart."""
+    decayed = set(get_parameter_names(objective, [nn.LayerNorm], UNDECAYED))
+    learning = [(name, some) for name, some in objective.named_parameters() if some.requires_grad]
+    return [
+        {"params": [some for name, some in learning if name in decayed], "weight_decay": weight_decay},
+        {"params": [some for name, some in learning if name not in decayed], "weight_decay": 0.0},
+    ]
