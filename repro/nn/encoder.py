@@ -28,7 +28,10 @@ class Encoder(nn.Module):
     def forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
         """Model inputs, (N, L) each, to (N, H); without segments every token is of the first."""
         hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
-        vectors = pooled(hidden, inputs["attention_mask"], pooling=self.pooling)  # (N, H)
+        return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
+
+    def finished(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Pooled vectors, (N, H), as the encoder gives them: through the projector if there is one."""
         return vectors if self.projector is None else self.projector(vectors)
 
 

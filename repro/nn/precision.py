@@ -69,6 +69,11 @@ def true_float32() -> Iterator[None]:
 SMALL = 2_000_000  # parameters outside the embeddings
 
 
+def is_small(model: nn.Module) -> bool:
+    """Whether a model has fewer than ``SMALL`` parameters outside its embeddings."""
+    return sum(p.numel() for name, p in model.named_parameters() if "embedding" not in name) < SMALL
+
+
 @contextlib.contextmanager
 def threads_for(model: nn.Module) -> Iterator[None]:
     """Run a small model on one thread, a large one on as many as torch would take.
@@ -77,9 +82,8 @@ def threads_for(model: nn.Module) -> Iterator[None]:
     waiting for it costs ten times the work. One thread also gives the same bits on machines with other
     numbers of cores.
     """
-    size = sum(p.numel() for name, p in model.named_parameters() if "embedding" not in name)
     before = torch.get_num_threads()
-    torch.set_num_threads(1 if size < SMALL else before)
+    torch.set_num_threads(1 if is_small(model) else before)
     try:
         yield
     finally:

@@ -39,8 +39,13 @@ class ReleasedEncoder(nn.Module):
         """Model inputs, (N, L) each, to (N, ``size``)."""
         output = self.model(**inputs)
         if self.pooling == "pooler":
-            return self.heads(output.pooler_output)
-        return self.heads(pooled(output.last_hidden_state, inputs["attention_mask"], pooling=self.pooling))
+            return self.finished(output.pooler_output)
+        mask = inputs["attention_mask"]
+        return self.finished(pooled(output.last_hidden_state, mask, pooling=self.pooling))
+
+    def finished(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Pooled vectors, (N, H), through the heads, to (N, ``size``)."""
+        return self.heads(vectors)
 
 
 class _UnitLength(nn.Module):

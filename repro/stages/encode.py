@@ -35,6 +35,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     takes every so many-th block, all write into the same file, and its bytes are those of one process.
     Shards, which may be on machines that see each other's writing late, have a file for each block instead.
 
+    On a CPU a large model built as BERT reads the texts of a batch end to end, without padding.
+
     Title and text are joined by ``separator``, or two segments where that is ``pair``. Inputs are cut to
     ``length`` tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned with
     one, and brought to length 1 if ``normalize``. Of a released encoder, ``pooling`` may be ``pooler``, or
@@ -49,6 +51,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from repro.nn.checkpoint import check_length, load_tokenizer
     from repro.nn.memory import Halved
+    from repro.nn.packed_texts import without_padding
     from repro.nn.precision import check_precision, device, on_device, threads_for
     from repro.stages.vectors.token_groups import prepared
 
@@ -59,7 +62,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     folder = inputs["model"] / "model"
     encoder = _encoder(folder, params["pooling"]).eval().to(device())
     check_length(encoder.model, params["length"])
-    halved = Halved(lambda inputs: encoder(on_device(inputs)))
+    read = without_padding(encoder)
+    halved = Halved(lambda inputs: read(on_device(inputs)))
     how = params | {"normalize": params["normalize"] or getattr(encoder, "normalizes", False)}
     prepare, encode = partial(prepared, load_tokenizer(folder), params=params), _encoding(halved, how)
     size = getattr(encoder, "size", encoder.model.config.hidden_size)

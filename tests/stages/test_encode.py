@@ -16,6 +16,8 @@ from torch import distributed
 
 from repro.errors import BlockedError, DataError, StageError, UsageError
 from repro.graph import Node
+from repro.nn import encoder as encoder_of_texts
+from repro.nn import packed_texts, precision
 from repro.nn.encoder import load_text_encoder
 from repro.nn.projector import Projector
 from repro.nn.text import passage_text, tokenised
@@ -50,8 +52,12 @@ def passages(corpus):
     return [passage_text(row["title"], row["text"], separator="[SEP]") for row in rows]
 
 
+@pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("changes", [{}, {"pooling": "mean"}, {"normalize": True}, {"length": 10}])
-def test_vectors_are_those_of_encoding_one_text_after_another(model, corpus, tmp_path, progress, changes):
+def test_vectors_are_those_of_encoding_one_text_after_another(
+    model, corpus, tmp_path, progress, monkeypatch, changes, large
+):
+    monkeypatch.setattr(precision, "SMALL", 0 if large else precision.SMALL)
     facts = encode.run(params(**changes), {"model": model, "texts": corpus}, tmp_path, progress)
     vectors = np.load(tmp_path / "vectors.npy", mmap_mode="r")
     assert vectors.shape == (40, 32) and vectors.dtype == np.float32
@@ -103,10 +109,32 @@ def test_a_projector_that_encodes_is_applied(corpus, tmp_path, progress):
     np.testing.assert_allclose(vectors, naive(tmp_path / "model", passages(corpus)), atol=2e-6)
 
 
+@pytest.mark.parametrize(("large", "reads"), [(False, "padded"), (True, "packed")])
+def test_a_large_model_reads_texts_end_to_end_and_a_small_one_as_the_library_has_it(
+    model, corpus, tmp_path, progress, monkeypatch, large, reads
+):
+    seen = set()
+
+    def noted(name, forward):
+        return lambda *given, **named: seen.add(name) or forward(*given, **named)
+
+    monkeypatch.setattr(precision, "SMALL", 0 if large else precision.SMALL)
+    monkeypatch.setattr(
+        packed_texts.PackedTexts, "forward", noted("packed", packed_texts.PackedTexts.forward)
+    )
+    monkeypatch.setattr(
+        encoder_of_texts.Encoder, "forward", noted("padded", encoder_of_texts.Encoder.forward)
+    )
+    encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
+    assert seen == {reads}
+
+
+@pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("damaged", [False, True])
 def test_an_interrupted_encoding_goes_on_behind_the_last_intact_block(
-    model, corpus, tmp_path, progress, monkeypatch, damaged
+    model, corpus, tmp_path, progress, monkeypatch, damaged, large
 ):
+    monkeypatch.setattr(precision, "SMALL", 0 if large else precision.SMALL)
     monkeypatch.setattr(encode, "BLOCK", 8)
     inputs = {"model": model, "texts": corpus}
     (tmp_path / "straight").mkdir()

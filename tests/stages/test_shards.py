@@ -7,7 +7,7 @@ import importlib
 import pytest
 
 from repro.machine.shard import WHOLE, Shard, only
-from repro.nn import pair_scores
+from repro.nn import pair_scores, precision
 from repro.nn.checkpoint import save_model
 from repro.progress import Progress
 from repro.running.engines.shards import DIVISIBLE
@@ -69,6 +69,13 @@ def test_shards_of_stages_with_weights_make_the_bytes_of_the_whole(
     save_model(strong_model(), tiny_tokenizer(), viewed / "model")
     runs.with_weights(model, viewed, reranker, corpus, queries, training_set)
     assert set(runs.made) == {"encode", "encode_views", "score_pairs", "rerank"}
+
+
+def test_shards_of_a_large_model_make_the_bytes_of_the_whole(runs, model, corpus, monkeypatch):
+    monkeypatch.setattr(precision, "SMALL", 0)
+    how = {"kind": "passages", "length": 32, "separator": "[SEP]", "pooling": "cls", "normalize": True}
+    runs.run("encode", how | {"precision": "fp32"}, model=model, texts=corpus)
+    assert set(runs.made) == {"encode"}
 
 
 def test_shards_of_searches_and_of_mining_make_the_bytes_of_the_whole(runs, corpus, queries, training_set):
