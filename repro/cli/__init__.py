@@ -62,7 +62,10 @@ VERBS = {
         "convert-records": "records of before they proved themselves, in place",
         "gc": "what of the store no manifest needs, and remove it",
     },
-    "extend": {"new-paper": "begin another paper: a folder of placeholders that runs"},
+    "extend": {
+        "new-paper": "begin another paper: a folder of placeholders that runs",
+        "new-report": "what somebody measured, from the form of an issue to an entry of reports.yaml",
+    },
 }
 
 

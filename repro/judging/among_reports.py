@@ -75,7 +75,7 @@ class AmongReports:
 
     Attributes:
         value: exact, in the unit of the published number.
-        digits: after the point of what is shown, one or two more than is published.
+        digits: after the point of what is shown at most, one or two more than are published.
         places: one for each kind of making that is reported.
         loose: values of reports whose match to the cell rests on a name alone, the least first.
     """
@@ -87,7 +87,7 @@ class AmongReports:
     loose: tuple[Decimal, ...]
 
     def __str__(self) -> str:
-        told = [f"{_rounded(self.value, self.digits):f}", f"published {self.cell.printed.plain}"]
+        told = [span([self.value], self.digits), f"published {self.cell.printed.plain}"]
         if self.places:
             counts = [len(place.values) for place in self.places]
             heads = [_reports(counts[0]), *map(str, counts[1:])]

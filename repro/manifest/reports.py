@@ -9,11 +9,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Literal
+from urllib.parse import quote
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
@@ -24,6 +26,9 @@ from repro.manifest.yaml_file import Fault, Strict
 FILE = "reports.yaml"
 DECIMAL = r"^\d+(\.\d+)?$"
 DAY = r"^\d{4}-\d{2}-\d{2}$"
+FIRST = date(2016, 11, 28)  # MS MARCO came out: nothing is reported of a cell before
+FAR = 20  # the lowest report that there is, of another checkpoint, is half of the published number
+MOST = {"percent": 100, "fraction": 1}  # of a share of one
 
 
 class Source(Strict):
@@ -41,7 +46,7 @@ class Source(Strict):
     who: Literal["authors", "toolkit", "independent", "later-paper"]
     name: str
     repository: str = Field("", pattern=r"^([\w.-]+/[\w.-]+)?$")
-    path: str = ""
+    path: str = Field("", pattern=r"^([^/\s]([^\n]*\S)?)?$")
     commit: str = Field("", pattern=r"^([0-9a-f]{40})?$")
     issue: int = 0
     pull: int = 0
@@ -62,17 +67,30 @@ class Source(Strict):
             raise ValueError(f"a source has one place: {ways}; or title and table")
         return self
 
+    @field_validator("date")
+    @classmethod
+    def _is_a_day(cls, text: str) -> str:
+        if text and (reason := _no_day(text)):
+            raise ValueError(reason)
+        return text
+
     @property
     def address(self) -> str:
         """The address at which the place can be opened; of a paper without an arXiv number, none."""
         if self.path:
-            return f"https://github.com/{self.repository}/blob/{self.commit}/{self.path}"
+            return f"https://github.com/{self.repository}/blob/{self.commit}/{quote(self.path)}"
         if self.repository:
             kind, number = ("issues", self.issue) if self.issue else ("pull", self.pull)
             return f"https://github.com/{self.repository}/{kind}/{number}"
         if self.card:
-            return f"https://huggingface.co/{self.card}"
+            at_commit = f"/tree/{self.commit}" if self.commit else ""
+            return f"https://huggingface.co/{self.card}{at_commit}"
         return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else ""
+
+    @property
+    def unnamed(self) -> Source:
+        """Who reports and where, whatever it is called."""
+        return self.model_copy(update={"name": ""})
 
     @property
     def place(self) -> str:
@@ -190,7 +208,7 @@ class CellReport:
 @functools.cache
 def reports() -> dict[str, tuple[CellReport, ...]]:
     """Every report by the id of the cell it is on. Raises ManifestError with file and line."""
-    known = {cell.id: cell for source in papers().values() for cell in cells_of(source)}
+    known = known_cells()
     on: dict[str, list[CellReport]] = {}
     for folder in folders():
         content = read_reports(folder, known)
@@ -199,6 +217,11 @@ def reports() -> dict[str, tuple[CellReport, ...]]:
                 made = CellReport(known[cell], report, content.sources[report.source])
                 on.setdefault(cell, []).append(made)
     return {cell: tuple(made) for cell, made in on.items()}
+
+
+def known_cells() -> dict[str, Cell]:
+    """Every cell of the papers by its id."""
+    return {cell.id: cell for source in papers().values() for cell in cells_of(source)}
 
 
 def folders() -> list[Path]:
@@ -212,12 +235,26 @@ def searches() -> dict[str, tuple[Search, ...]]:
     return {folder.name: yaml_file.read(folder / FILE, Reports).searches for folder in folders()}
 
 
+def _no_day(text: str) -> str:
+    """The reason why a date is none on which something was reported; empty where it may be one."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return f"{text!r} is no day of the calendar"
+    return f"{text} is before {FIRST}, when MS MARCO came out" if day < FIRST else ""
+
+
 def read_reports(folder: Path, known: dict[str, Cell]) -> Reports:
     """The reports.yaml of a folder. Raises ManifestError with file and line."""
-    return yaml_file.read(folder / FILE, Reports, faults=functools.partial(_faults, known=known))
+    return yaml_file.read(folder / FILE, Reports, faults=functools.partial(faults, known=known))
 
 
-def _faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
+def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
+    """Locations in a reports.yaml with what is wrong there, beyond its shape.
+
+    Args:
+        known: every cell by its id.
+    """
     seen: set[tuple] = set()
     for number, report in enumerate(content.reports):
         place = ("reports", number)
@@ -228,14 +265,34 @@ def _faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
         for cell in report.cells:
             if cell not in known or not known[cell].is_numeric:
                 yield (*place, "cells"), f"{cell!r} is no cell with a published number"
-            elif report.how.start == "unknown" and CellReport(known[cell], report, source).difference == 0:
-                reason = "repeats the published number and does not say how it was made"
+            elif reason := _unlikely(CellReport(known[cell], report, source)):
                 yield (*place, "value"), f"{report.value} on {cell} {reason}"
         if len(set(report.how.differs)) < len(report.how.differs):
             yield (*place, "how", "differs"), "the same difference is told twice"
-        key = (report.cells, report.source, report.value, report.measure, report.at)
-        if key in seen:
-            yield place, "the same report stands above"
-        seen.add(key)
+        keys = {(cell, report.source, report.value, report.measure, report.at) for cell in report.cells}
+        if keys & seen:
+            yield place, "the same report is there already"
+        seen |= keys
+    yield from _source_faults(content)
+
+
+def _unlikely(made: CellReport) -> str:
+    """The reason why a value is no report of the cell; empty where it may be one."""
+    most = MOST.get(made.cell.unit)
+    if most and not 0 < made.value <= most:
+        return f"is {made.value:f} by the cell's unit, {made.cell.unit}, which ends at {most}; mind the unit"
+    if most and made.value * FAR < made.cell.printed.value:
+        return f"is less than 1/{FAR} of the published {made.cell.printed.plain}; mind the unit"
+    if made.report.how.start == "unknown" and made.difference == 0:
+        return "repeats the published number and does not say how it was made"
+    return ""
+
+
+def _source_faults(content: Reports) -> Iterator[Fault]:
     for unused in content.sources.keys() - {report.source for report in content.reports}:
         yield ("sources", unused), "no report is of this source"
+    names: dict[Source, str] = {}
+    for name, source in content.sources.items():
+        first = names.setdefault(source.unnamed, name)
+        if first != name:
+            yield ("sources", name), f"the same people report at the same place as in source {first!r}"

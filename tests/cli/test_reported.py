@@ -1,5 +1,7 @@
 """``repro reported`` and the line of ``repro show``."""
 
+import json
+
 import pytest
 
 CELL = "simlm/2/dense.ance/dev.rr10"
@@ -52,3 +54,21 @@ def test_the_page_is_of_all_papers(repro, tmp_path):
 def test_a_place_that_is_no_folder_is_one_sentence(repro, tmp_path):
     (tmp_path / "file").write_text("")
     assert "--out" in repro("reported", "-o", tmp_path / "file").sentence
+
+
+def test_reports_are_drawn_by_a_seed_with_all_that_is_needed_to_follow_them(repro):
+    drawn = repro("reported", "--draw", "5", "--seed", "19", "--json").json
+    assert drawn == repro("reported", "--draw", "5", "--seed", "19", "--json").json
+    assert drawn[:3] == repro("reported", "--draw", "3", "--seed", "19", "--json").json
+    assert drawn != repro("reported", "--draw", "5", "--seed", "20", "--json").json
+    assert len({json.dumps(one) for one in drawn}) == 5
+    for one in drawn:
+        assert {"cells", "value", "measure", "dataset", "place", "at", "address"} <= one.keys()
+    shown = repro("reported", "--draw", "5", "--seed", "19").out
+    assert all(one["place"] in shown and one["address"] in shown for one in drawn)
+
+
+def test_a_draw_is_from_what_is_selected(repro):
+    drawn = repro("reported", CELL, "--draw", "1000", "--json").json
+    assert len(drawn) > 1 and all(CELL in one["cells"] for one in drawn)
+    assert repro("reported", CELL, "--draw", "0").status == 2

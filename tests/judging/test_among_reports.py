@@ -104,7 +104,7 @@ def test_loose_matches_are_left_out_and_told():
         "2 reports of a loose match 0.4 to 0.41 left out"
     )
     assert told.as_json()["loose"] == [0.4, 0.41]
-    assert _told("0.35", loose[1]) == "0.3500; published 0.330; 1 report of a loose match 0.4 left out"
+    assert _told("0.35", loose[1]) == "0.35; published 0.330; 1 report of a loose match 0.4 left out"
 
 
 def test_plain_values_say_the_same():

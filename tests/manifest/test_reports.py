@@ -1,5 +1,8 @@
 """reports.yaml: what is refused, and what becomes of a value."""
 
+import itertools
+import re
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -7,7 +10,16 @@ import yaml
 
 from repro.errors import ManifestError
 from repro.manifest.cells import cell
-from repro.manifest.reports import CellReport, Report, Source, read_reports, reports
+from repro.manifest.reports import (
+    CellReport,
+    Report,
+    Source,
+    folders,
+    known_cells,
+    read_reports,
+    reports,
+    searches,
+)
 
 CELL = "simlm/2/dense.ance/dev.rr10"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -28,10 +40,10 @@ REPORT = {
 }
 
 
-def _read(folder, *entries, sources=None):
+def _read(folder, *entries, sources=None, cells=(CELL,)):
     content = {"sources": {"anserini": FILE} if sources is None else sources, "reports": list(entries)}
     (folder / "reports.yaml").write_text(yaml.safe_dump(content))
-    return read_reports(folder, {CELL: cell(CELL)})
+    return read_reports(folder, {name: cell(name) for name in cells})
 
 
 def test_a_report_is_read_with_its_place(tmp_path):
@@ -47,6 +59,10 @@ def test_a_report_is_read_with_its_place(tmp_path):
         ({"source": "pyserini"}, "'pyserini' is not among the sources"),
         ({"value": "33.0", "how": {"start": "unknown"}}, "repeats the published number"),
         ({"value": "about 33"}, "String should match pattern"),
+        ({"value": "330"}, "330 on .* is 330 by the cell's unit, percent, which ends at 100; mind the unit"),
+        ({"value": "33.02", "unit": "fraction"}, "is 3302 by the cell's unit"),
+        ({"value": "0.0"}, "is 0.0 by the cell's unit"),
+        ({"value": "0.3302"}, "is less than 1/20 of the published 33.0; mind the unit"),
         ({"how": {"start": "cited"}}, "Input should be"),
         ({"who": "me"}, "Extra inputs are not permitted"),
         ({"how": {"start": "run", "differs": ["fp16", "fp16"]}}, "the same difference is told twice"),
@@ -58,8 +74,40 @@ def test_a_report_that_is_none_is_refused_with_its_line(tmp_path, change, says):
 
 
 def test_the_same_report_twice_is_refused(tmp_path):
-    with pytest.raises(ManifestError, match="the same report stands above"):
+    with pytest.raises(ManifestError, match="the same report is there already"):
         _read(tmp_path, REPORT, REPORT)
+
+
+def test_the_same_report_twice_is_refused_where_they_share_a_cell_of_several(tmp_path):
+    other = "simlm/2/dense.ance/dev.r1000"
+    with pytest.raises(ManifestError, match="the same report is there already"):
+        _read(tmp_path, REPORT, REPORT | {"cells": [other, CELL]}, cells=(CELL, other))
+
+
+def test_a_place_under_two_names_is_refused_unless_others_report_there(tmp_path):
+    other = REPORT | {"source": "other", "value": "33.1"}
+    sources = {"anserini": FILE, "other": FILE | {"name": "Anserini's page"}}
+    with pytest.raises(ManifestError, match=r"the same people .* as in source 'anserini'"):
+        _read(tmp_path, REPORT, other, sources=sources)
+    sources["other"]["who"] = "authors"
+    assert len(_read(tmp_path, REPORT, other, sources=sources).sources) == 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"date": "2024-02-30"}, "'2024-02-30' is no day of the calendar"),
+        ({"date": "2016-11-27"}, "2016-11-27 is before 2016-11-28, when MS MARCO came out"),
+        ({"date": "yesterday"}, "String should match pattern"),
+        ({"path": "/a.md"}, "String should match pattern"),
+        ({"commit": "main"}, "String should match pattern"),
+        ({"repository": "anserini"}, "String should match pattern"),
+        ({"arxiv": "https://arxiv.org/abs/2104.08663"}, "String should match pattern"),
+    ],
+)
+def test_a_place_that_cannot_be_opened_is_refused(tmp_path, changed, says):
+    with pytest.raises(ManifestError, match=says):
+        _read(tmp_path, REPORT, sources={"anserini": FILE | changed})
 
 
 def test_a_source_that_nothing_is_from_is_refused(tmp_path):
@@ -103,3 +151,54 @@ def test_a_reported_value_beside_the_published_one(value, unit, difference, equa
 
 def test_every_report_of_the_papers_is_on_the_cell_that_it_names():
     assert all(made.cell.id == name for name, on in reports().items() for made in on)
+
+
+def _every() -> list[CellReport]:
+    return list(itertools.chain(*reports().values()))
+
+
+ADDRESSES = (
+    r"https://github\.com/[\w.-]+/[\w.-]+/blob/[0-9a-f]{40}/[\w./%+~@,=-]+",
+    r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/[1-9]\d*",
+    r"https://huggingface\.co/[\w.-]+/[\w.-]+(/tree/[0-9a-f]{40})?",
+    r"https://arxiv\.org/abs/\d{2}(0[1-9]|1[0-2])\.\d{4,5}",
+)
+
+
+def test_every_place_has_an_address_that_can_be_opened_or_is_a_table_of_a_titled_paper():
+    sources = {made.source for made in _every()}
+    assert len(sources) > 100
+    for source in sources:
+        if source.address:
+            assert re.fullmatch("|".join(ADDRESSES), source.address), source.address
+        else:
+            assert len(source.title.split()) > 2 and source.table, source
+
+
+def test_nothing_was_reported_or_looked_for_in_the_future():
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
+    looked = [search.date for made in searches().values() for search in made]
+    assert max([made.source.date for made in _every()] + looked) <= tomorrow
+
+
+def test_a_report_of_a_checkpoint_beyond_doubt_is_of_the_size_of_the_published_number():
+    sure = [made for made in _every() if made.report.match == "exact"]
+    far = {
+        (made.cell.id, made.report.value)
+        for made in sure
+        if not Decimal("0.5") < made.value / made.cell.printed.value < 2
+    }
+    assert len(sure) > 300 and far == set()
+
+
+def test_no_value_of_a_cell_stands_in_two_files_or_under_two_sources_of_a_place():
+    named: dict[tuple, set[str]] = {}
+    for folder in folders():
+        content = read_reports(folder, known_cells())
+        for report in content.reports:
+            source = content.sources[report.source]
+            place = (source.address or source.title, source.table, source.date)
+            for name in report.cells:
+                key = (*place, name, report.value, report.measure, report.at)
+                named.setdefault(key, set()).add(f"{folder.name}/{report.source}")
+    assert {key: names for key, names in named.items() if len(names) > 1} == {}

@@ -10,15 +10,18 @@ Examples:
   repro reported
   repro reported PAPER
   repro reported CELL --json
-  repro reported -o DIR        a page with a forest plot for each system, as HTML and Markdown""",
+  repro reported --draw 10 --seed 19     to follow some to their places
+  repro reported -o DIR                  a page with a forest plot for each system, as HTML and Markdown""",
 )
 @click.argument("names", metavar="[PAPER|CELL]...", nargs=-1)
 @click.option("--searches", is_flag=True, help="Where was looked for each system instead, and where in vain.")
 @click.option(
     "-o", "--out", metavar="DIR", help="Write the page, its drawings and their numbers there instead."
 )
+@click.option("--draw", type=click.IntRange(min=1), metavar="N", help="Only N reports, drawn by --seed.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of --draw.")
 @click.option("--json", "as_json", is_flag=True, help="Every report with its place.")
-def command(names, searches, out, as_json):
+def command(names, searches, out, draw, seed, as_json):
     """List what others measured: toolkits, authors elsewhere, later papers, whoever tried.
 
     A line for every cell on which there are reports, then how near reports of each kind come to the
@@ -27,15 +30,22 @@ def command(names, searches, out, as_json):
     The page is of all papers: in how many cells the number comes back, where toolkits disagree and why, which
     systems nobody reproduced, and what was looked for. DIR holds it as reported.html and as index.md.
     """
-    from repro.cli.printing import emit_json, say, table
-    from repro.judging.reported import agreements, report_as_json
     from repro.manifest.reports import reports
 
     if out:
-        return _write(out, alone=not (names or searches or as_json))
+        return _write(out, alone=not any((names, searches, draw, as_json)))
     if searches:
         return _show_searches(as_json)
     known = {id: made for id, made in reports().items() if _chosen(id, names)}
+    if draw:
+        return _show_drawn(known, draw, seed, as_json)
+    return _show(known, as_json)
+
+
+def _show(known, as_json: bool) -> int:
+    from repro.cli.printing import emit_json, say, table
+    from repro.judging.reported import agreements, report_as_json
+
     if as_json:
         emit_json([{"cell": id, **report_as_json(one)} for id, made in known.items() for one in made])
         return 0
@@ -61,7 +71,7 @@ def _write(out: str, *, alone: bool) -> int:
     from repro.store import translated
 
     if not alone:
-        raise UsageError("--out writes one page of all papers; give it without names, --searches and --json")
+        raise UsageError("--out writes one page of all papers; give it without names and other options")
     with translated(Path(out), "folder", "--out"):
         files = write(document(), Path(out))
     print(f"{len(files)} files in {out}; open {Path(out) / 'reported.html'}")
@@ -82,6 +92,21 @@ def _cells(known) -> None:
         rows.append([of_cell.cell.id, published, str(len(made)), str(least), str(most), told])
     head = ["cell", "published", "reports", "least", "most", "closest in kind"]
     table("", head, rows, right=range(1, 5))
+
+
+def _show_drawn(known, draw: int, seed: int, as_json: bool) -> int:
+    from repro.cli.printing import emit_json, table
+    from repro.judging.report_draw import drawn
+
+    objects = [one.as_json() for one in drawn((one for made in known.values() for one in made), draw, seed)]
+    if as_json:
+        emit_json(objects)
+        return 0
+    head = ["cells", "value", "unit", "measure", "place", "at", "address"]
+    table(
+        "", head, [[" ".join(one["cells"]), *(one[name] for name in head[1:])] for one in objects], right=[1]
+    )
+    return 0
 
 
 def _chosen(id: str, names) -> bool:

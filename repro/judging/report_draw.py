@@ -1,0 +1,36 @@
+"""Reports drawn by a seed, for whoever follows some of them to their places."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from repro.manifest.reports import CellReport, Report, Source
+
+
+@dataclass(frozen=True)
+class DrawnReport:
+    """A report with its source and the cells that it is on, whether these were selected or not."""
+
+    report: Report
+    source: Source
+
+    def as_json(self) -> dict:
+        """What has to be found at the place, and the place, as plain values."""
+        stated = self.report.model_dump(mode="json", exclude={"source"})
+        place = {"who": self.source.who, "name": self.source.name, "place": self.source.place}
+        return stated | place | {"address": self.source.address}
+
+
+def drawn(known: Iterable[CellReport], count: int, seed: int) -> list[DrawnReport]:
+    """Some of the reports, of the same chance whether on one cell or on many; all where there are no more.
+
+    The order is that of digests of seed and report. So a draw does not depend on the order of files or on a
+    generator of numbers, and a report that is added changes it only where that is drawn itself.
+    """
+    every = {DrawnReport(made.report, made.source) for made in known}
+    return sorted(every, key=lambda one: _digest(one, seed))[:count]
+
+
+def _digest(one: DrawnReport, seed: int) -> bytes:
+    text = f"{seed}\n{one.source.model_dump_json()}\n{one.report.model_dump_json()}"
+    return hashlib.sha256(text.encode()).digest()

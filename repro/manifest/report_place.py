@@ -1,0 +1,98 @@
+"""The place of a report from the address at which it can be read."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from urllib.parse import unquote
+
+from repro.errors import UsageError
+
+NAME = r"[\w.-]+"
+FILE = re.compile(rf"https://github\.com/({NAME}/{NAME})/blob/([^/]+)/([^#?]+)(?:#.*)?")
+THREAD = re.compile(rf"https://github\.com/({NAME}/{NAME})/(issues|pull)/(\d+)/?(?:#.*)?")
+CARD = re.compile(
+    rf"https://huggingface\.co/({NAME}/{NAME})(?:/(?:blob|tree|commit)/([^/#?]+)(?:/[^#?]*)?)?/?"
+)
+PAPER = re.compile(r"https://arxiv\.org/(?:abs|pdf)/(\d{4}\.\d{4,5})(?:v\d+)?(?:\.pdf)?")
+ISSUE = re.compile(rf"({NAME}/{NAME})#(\d+)")
+COMMIT = re.compile(r"[0-9a-f]{40}")
+KINDS = (
+    "https://github.com/OWNER/NAME/blob/COMMIT/PATH, …/issues/NUMBER or …/pull/NUMBER, "
+    "https://huggingface.co/OWNER/NAME, https://arxiv.org/abs/NUMBER"
+)
+
+
+def place_of(given: dict[str, str], issue: str, day: str) -> tuple[dict, list[str]]:
+    """The fields of a ``Source`` that tell its place, and what is wrong with them.
+
+    Args:
+        given: the answers of the form; without an address, title and table the issue itself is the place.
+        issue: OWNER/NAME#NUMBER.
+        day: on which it was opened.
+    """
+    paper = {name: given[name] for name in ("title", "table") if given[name]}
+    if not (given["place"] or paper):
+        return _own_place(given, issue, day)
+    try:
+        place = (_place_at(given["place"], given["date"]) if given["place"] else {}) | paper
+    except UsageError as error:
+        return {}, [f"Place: {error}"]
+    wrong = _paper_faults(place)
+    if place.get("date") == "":
+        wrong.append("Date is empty, and a comment or a model card needs one")
+    return place, wrong + _later(place.get("date", ""))
+
+
+def _paper_faults(place: dict) -> list[str]:
+    stated = place.keys() & {"title", "table"}
+    if stated and place.keys() - {"arxiv", *stated}:
+        return ["Title and Table are filled in, but Place is no paper's"]
+    if len(stated) == 1 or ("arxiv" in place and not stated):
+        return ["a paper needs both Title and Table"]
+    return []
+
+
+def _own_place(given: dict[str, str], issue: str, day: str) -> tuple[dict, list[str]]:
+    wrong = [] if given["evidence"] else ["Evidence is empty, and without a Place this issue is the only one"]
+    if not (issue and day):
+        return {}, [*wrong, "Place is empty, and no --issue with its --date was named that could be it"]
+    return _issue(issue, day), wrong + _later(day)
+
+
+def _later(day: str) -> list[str]:
+    today = datetime.now(UTC).date().isoformat()
+    return [f"Date {day} is yet to come"] if day > today else []
+
+
+def _place_at(address: str, date: str) -> dict:
+    """The fields of a ``Source`` that an address gives; a paper's title and table are not among them.
+
+    Args:
+        date: of a comment, or on which a model card without a commit was read.
+
+    Raises UsageError for an address of another kind, or without what tells the place for good.
+    """
+    if match := FILE.fullmatch(address):
+        repository, commit, path = match.groups()
+        if not COMMIT.fullmatch(commit):
+            remedy = "press y on GitHub, which shows the address at a commit"
+            raise UsageError(f"{address!r} is a file at {commit!r}, which moves: {remedy}")
+        return {"repository": repository, "path": unquote(path), "commit": commit}
+    if match := THREAD.fullmatch(address):
+        repository, kind, number = match.groups()
+        return {"repository": repository, "issue" if kind == "issues" else "pull": int(number), "date": date}
+    if match := PAPER.fullmatch(address):
+        return {"arxiv": match[1]}
+    if match := CARD.fullmatch(address):
+        known_to_stay = COMMIT.fullmatch(match[2] or "")
+        return {"card": match[1]} | ({"commit": match[2]} if known_to_stay else {"date": date})
+    raise UsageError(f"{address!r} is no address that is known to stay; known are {KINDS}")
+
+
+def _issue(name: str, date: str) -> dict:
+    """The fields for an issue OWNER/NAME#NUMBER. Raises UsageError for another form."""
+    match = ISSUE.fullmatch(name)
+    if match is None:
+        raise UsageError(f"an issue is named OWNER/NAME#NUMBER, not {name!r}")
+    return {"repository": match[1], "issue": int(match[2]), "date": date}
