@@ -21,7 +21,7 @@ Inline = str | Link | Sequence["str | Link"]
 
 @dataclass(frozen=True)
 class Words:
-    """A paragraph; ``look`` is lead, fine, or nothing."""
+    """A paragraph; ``look`` is lead, fine, finding (the title of one), or nothing."""
 
     inline: Inline
     look: str = ""

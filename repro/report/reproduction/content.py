@@ -10,7 +10,7 @@ from repro.judging.reproduction.systems import systems
 from repro.manifest.findings import Finding, Ground, cells, entries, findings
 from repro.report.reproduction.apart import apart_section
 from repro.report.reproduction.blocks import Document, Fold, Gallery, Grid, Link, Section, Words
-from repro.report.reproduction.pictures import forest_picture, nearness_picture
+from repro.report.reproduction.pictures import forest_picture, nearness_picture, signed
 from repro.report.reproduction.searched import never_section, searches_section
 
 COUNTING = (
@@ -112,14 +112,14 @@ def _counts(lines: Sequence[Nearness]) -> Fold:
     for n in lines:
         counts = n.reports, n.cells, n.numbers, n.equal, n.always, *n.within, n.lower, n.higher
         name = n.kind if n.by == "all" else f"– {n.by}"
-        rows.append([name, *map(str, counts), f"{n.signed:+.2f}", f"{n.size:.2f}"])
+        rows.append([name, *map(str, counts), signed(n.signed), f"{n.size:.2f}"])
     return Fold("By how it was made and who reports", [Grid(head, rows, numbers=1)])
 
 
 def _findings(stated: Sequence[Finding]) -> Section:
     blocks = []
-    for number, finding in enumerate(stated, 1):
-        blocks.append(Words(f"{number}. {finding.title}.", "finding"))
+    for finding in stated:
+        blocks.append(Words(f"{finding.title}.", "finding"))
         blocks.append(Words(finding.says))
         rows = [[ground.number, *_ground(ground)] for ground in finding.grounds if not ground.less]
         blocks.append(Fold("What this rests on", [Grid(["number", "of", "stated by"], rows)]))

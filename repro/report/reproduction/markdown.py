@@ -21,7 +21,8 @@ def _all(blocks) -> Iterator[str]:
 
 def _block(block: Block) -> Iterator[str]:
     if isinstance(block, Words):
-        yield f"{_inline(block.inline)}\n"
+        strong = "**" if block.look == "finding" else ""
+        yield f"{strong}{_inline(block.inline)}{strong}\n"
     elif isinstance(block, Grid):
         yield from table(block.head, [[_inline(cell) for cell in row] for row in block.rows])
     elif isinstance(block, Fold):

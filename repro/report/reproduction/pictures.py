@@ -89,6 +89,12 @@ def plain(value: Decimal) -> str:
     return str(round(value, min(2, max(0, -value.as_tuple().exponent))))
 
 
+def signed(difference: float) -> str:
+    """A difference in points to two decimals, with its sign."""
+    words = f"{difference:+.2f}"
+    return "0.00" if words in ("+0.00", "-0.00") else words.replace("-", "−")
+
+
 def maker(entry: Entry) -> str:
     """Who reports and how it was made."""
     return f"{entry.made.source.name} ({WHO[entry.made.source.who]}), {HOW[entry.start]}"

@@ -98,6 +98,7 @@ def test_words_are_no_markup():
 
 def test_the_markdown_has_every_picture_with_its_numbers(folder):
     text = (folder / "index.md").read_text(encoding="utf-8")
+    assert all(f"\n**{finding.title}.**\n" in text for finding in findings())
     pictures = re.findall(r"!\[[^]]+\]\(([\w-]+\.svg)\)", text)
     assert sorted(pictures) == sorted(path.name for path in folder.glob("*.svg"))
     assert all((folder / name).exists() for name in re.findall(r"\(([\w-]+\.csv)\)", text))
