@@ -64,10 +64,7 @@ def _no_settings_of_the_user(tmp_path_factory):
 
 
 def pytest_collection_modifyitems(items):
-    """The longest come first; last comes what takes what REPRO_TEST_STORE has finished, when most is there.
-
-    Long proofs are for the night.
-    """
+    """Long proofs are for the night; of the others the longest come first."""
     nightly = os.environ.get("REPRO_SLOW_TESTS") == "1"
     for item in items:
         if item.get_closest_marker("nightly") and not nightly:
@@ -76,9 +73,13 @@ def pytest_collection_modifyitems(items):
 
 
 def _turn(item) -> int:
-    if item.path.parent.name != "end_to_end":
-        return 1
-    return 2 if item.path.stem == "test_table" else 0
+    """What takes from REPRO_TEST_STORE comes when most is there, and not last, as it is long."""
+    file = item.nodeid.partition("::")[0]
+    if file in _paired() or item.path.stem == "test_real_data":
+        return 0
+    if file.startswith("tests/end_to_end/"):
+        return 2
+    return 1 if file < "tests/q" else 3
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -24,7 +24,7 @@ from tests.end_to_end.taken_out import GUARANTEES
 from tests.end_to_end.toy_world import FILES, RUNS, ToyWorld, patched
 
 NIGHTLY = os.environ.get("REPRO_SLOW_TESTS") == "1"
-EXAMPLES, STEPS = (1000, 40) if NIGHTLY else (2, 30)
+EXAMPLES, STEPS = (1000, 40) if NIGHTLY else (6, 30)  # of which the first says `gc` 30 times
 FOUND_WITHIN = 150  # examples; 5 to 40 in trials
 
 KILLED = {  # what may be, beside a run
@@ -305,8 +305,11 @@ def budget(examples, **others):
     )
 
 
-def test_what_is_printed_as_current_is_what_a_fresh_computation_gives(machine):
+def test_what_is_printed_as_current_is_what_a_fresh_computation_gives(machine, monkeypatch):
+    verbs, command = set(), repro
+    monkeypatch.setitem(globals(), "repro", lambda *words: verbs.add(words[0]) or command(*words))
     run_state_machine_as_test(machine, settings=budget(EXAMPLES, derandomize=not NIGHTLY))
+    assert verbs == {"run", "stage", "import-run", "compare", "push", "pull", "gc", "verify"}  # no idle walk
 
 
 @pytest.mark.nightly

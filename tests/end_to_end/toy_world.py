@@ -1,6 +1,7 @@
 """A paper, a collection and a stage so small that a command takes milliseconds, to be changed and harmed."""
 
 import contextlib
+import functools
 import hashlib
 import importlib.metadata
 import itertools
@@ -289,6 +290,13 @@ class ToyWorld:
         return [node.fingerprint for node in nodes]
 
 
+def _source_of_now():
+    """What every command reads anew, of the one module that changes; the others are read once."""
+    read = source_code._source.__wrapped__
+    kept = functools.cache(read)
+    return lambda module: (read if module == "repro.stages.embed" else kept)(module)
+
+
 def _averages(values: list[set[float]]) -> set[float]:
     """The means of one value of each set."""
     return {sum(some) / len(some) for some in itertools.product(*values)}
@@ -308,6 +316,7 @@ def patched(root: Path) -> Iterator[Moments]:
             patch.setenv(name, str(root / "user"))
         patch.setattr(at_hand, "ROOT", root / "world/papers")
         patch.setitem(source_code.OURS, "papers", root / "world")
+        patch.setattr(source_code, "_source", _source_of_now())
         patch.setattr(digests, "SETTLED", 0)  # an edit waits for the next tick of the clock itself
         patch.setattr(catalog, "FILE", root / "catalog.yaml")
         patch.setattr(measures_per_dataset, "_by_dataset", lambda: LISTED)
