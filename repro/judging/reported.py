@@ -1,9 +1,7 @@
 """Values that others report of a cell, summed up: how many, their span, and which is nearest in kind."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from statistics import median
 
 from repro.manifest.cells import Cell
 from repro.manifest.reports import CellReport, reports
@@ -19,7 +17,6 @@ HOW = {
     "fine-tuned": "fine-tuned from a released pre-training",
     "unknown": "how is not said",
 }
-WITHIN = (Decimal("0.1"), Decimal("0.5"))  # of a percentage point
 
 
 @dataclass(frozen=True)
@@ -83,46 +80,3 @@ def reported(cell: Cell) -> Reported | None:
 def _kind(made: CellReport) -> tuple:
     stated = made.report
     return MATCHES.index(stated.match), STARTS.index(stated.how.start), abs(made.difference)
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """The nearness of the reports of one kind to published numbers.
-
-    Attributes:
-        of: the kind.
-        reports, cells: how many there are.
-        equal: cells of which a report is the published number, to the coarser rounding of both.
-        within: cells of which a report is no further away than 0.1, and 0.5, of a percentage point.
-        median: of the differences without their signs, in percentage points.
-    """
-
-    of: str
-    reports: int
-    cells: int
-    equal: int
-    within: tuple[int, ...]
-    median: float
-
-
-def agreements(known: Iterable[CellReport]) -> list[Agreement]:
-    """The agreement of each way to make a value, of shares of one alone, as far as there are reports."""
-    known = [made for made in known if made.cell.unit in ("percent", "fraction")]
-    groups = {start: [made for made in known if made.report.how.start == start] for start in STARTS}
-    return [_agreement(HOW[start], group) for start, group in groups.items() if group]
-
-
-def _agreement(of: str, group: Sequence[CellReport]) -> Agreement:
-    nearest: dict[str, Decimal] = {}
-    for made in group:
-        name = made.cell.id
-        nearest[name] = min(points(made), nearest.get(name, points(made)))
-    equal = {made.cell.id for made in group if made.equals_published}
-    within = tuple(sum(difference <= most for difference in nearest.values()) for most in WITHIN)
-    typical = float(median(points(made) for made in group))
-    return Agreement(of, len(group), len(nearest), len(equal), within, typical)
-
-
-def points(made: CellReport) -> Decimal:
-    """The difference from the published number without its sign, in percentage points."""
-    return abs(made.difference) * (100 if made.cell.unit == "fraction" else 1)

@@ -2,9 +2,7 @@
 
 from decimal import Decimal
 
-import pytest
-
-from repro.judging.reported import Reported, agreements, points, reported
+from repro.judging.reported import Reported, reported
 from repro.manifest.cells import cell
 from repro.manifest.reports import CellReport, Report, Source, reports
 
@@ -37,24 +35,6 @@ def test_a_single_report_is_told_in_the_singular():
 def test_a_cell_that_nobody_reports_on_has_none(monkeypatch):
     monkeypatch.setattr("repro.judging.reported.reports", dict)
     assert reported(CELL) is None
-
-
-def test_agreement_counts_cells_by_their_nearest_report():
-    known = [_made("33.0"), _made("33.6"), _made("33.4", "trained"), _made("34.0", "trained")]
-    checkpoint, trained = agreements(known)
-    assert (checkpoint.of, checkpoint.reports, checkpoint.cells) == (
-        "released checkpoint encoded again",
-        2,
-        1,
-    )
-    assert (checkpoint.equal, checkpoint.within, checkpoint.median) == (1, (1, 1), pytest.approx(0.3))
-    assert (trained.equal, trained.within, trained.median) == (0, (0, 1), pytest.approx(0.7))
-
-
-def test_points_are_of_a_percent_whatever_the_unit():
-    of_fraction = cell("costa/3/ance/dev.rr10")  # 0.330
-    assert points(_made("0.3302", unit="fraction", of=of_fraction)) == Decimal("0.02")
-    assert points(_made("33.02", of=of_fraction)) == Decimal("0.02")
 
 
 def test_every_report_of_the_papers_can_be_told():

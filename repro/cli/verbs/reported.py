@@ -44,7 +44,9 @@ def command(names, searches, out, draw, seed, as_json):
 
 def _show(known, as_json: bool) -> int:
     from repro.cli.printing import emit_json, say, table
-    from repro.judging.reported import agreements, report_as_json
+    from repro.judging.reported import HOW, report_as_json
+    from repro.judging.reproduction.nearness import COUNTS, nearnesses
+    from repro.judging.reproduction.quantities import joined
 
     if as_json:
         emit_json([{"cell": id, **report_as_json(one)} for id, made in known.items() for one in made])
@@ -53,12 +55,15 @@ def _show(known, as_json: bool) -> int:
         say("nobody is known to report a value of these cells; --searches tells where was looked")
         return 0
     _cells(known)
+    lines = [line for line in nearnesses(joined(known)) if line.by in ("all", *HOW.values())]
     rows = [
-        [a.of, str(a.reports), str(a.cells), str(a.equal), *map(str, a.within), f"{a.median:.2f}"]
-        for a in agreements(one for made in known.values() for one in made)
+        [line.kind if line.by == "all" else f"– {line.by}", *map(str, line.counts), f"{line.size:.2f}"]
+        for line in lines
     ]
-    head = ["made how", "reports", "cells", "equal", "within 0.1", "within 0.5", "median difference"]
-    table("how near they come, in percentage points", head, rows, right=range(1, len(head)))
+    head = ["made how", *COUNTS, "median difference"]
+    table(
+        "how near they come, in percentage points; loose matches aside", head, rows, right=range(1, len(head))
+    )
     return 0
 
 

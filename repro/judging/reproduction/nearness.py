@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
 
-from repro.judging.reported import HOW, WITHIN
+from repro.judging.reported import HOW
 from repro.judging.reproduction.quantities import AGAIN, COUNTED, RELEASED, Quantity, percent
 from repro.manifest.cells import Cell
 from repro.manifest.reports import CellReport
@@ -18,6 +18,7 @@ WHO = {
     "independent": "independent",
     "later-paper": "later papers",
 }
+WITHIN = (Decimal("0.1"), Decimal("0.5"))  # of a point
 OTHERS = "others than the authors"
 KINDS = {
     "released model or run": RELEASED,
@@ -25,6 +26,12 @@ KINDS = {
     "terms indexed again": ("index",),
     "not said how": ("unknown",),
 }
+
+
+COUNTS = (
+    *("reports", "cells", "distinct numbers", "one report only", "equal", "equal in every report"),
+    *(*(f"within {most}" for most in WITHIN), "median lower", "median higher"),
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,7 @@ class Nearness:
         reports: entries; one that is on several cells is one.
         cells: with at least one of these reports.
         numbers: distinct ones among the cells.
+        single: cells with one of these reports only.
         equal: cells of which at least one report is the published number at the coarser rounding of both.
         always: cells of which every report is.
         within: cells of which the nearest report is no further away than 0.1, and 0.5, of a point, or equal.
@@ -49,6 +57,7 @@ class Nearness:
     reports: int
     cells: int
     numbers: int
+    single: int
     equal: int
     always: int
     within: tuple[int, ...]
@@ -56,6 +65,12 @@ class Nearness:
     higher: int
     signed: float
     size: float
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """All that is counted, in the order of ``COUNTS``."""
+        first = self.reports, self.cells, self.numbers, self.single, self.equal, self.always
+        return (*first, *self.within, self.lower, self.higher)
 
 
 @dataclass(frozen=True)
@@ -112,6 +127,7 @@ def nearness(
         reports=reports,
         cells=len(held),
         numbers=len(typical),
+        single=sum(len(h.differences) == 1 for h in held),
         equal=sum(any(h.equal) for h in held),
         always=sum(all(h.equal) for h in held),
         within=tuple(sum(least <= most for least in near) for most in WITHIN),

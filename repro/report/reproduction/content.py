@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from repro.judging.reproduction.disagreements import disagreements
-from repro.judging.reproduction.nearness import OTHERS, WHO, Nearness, nearnesses
+from repro.judging.reproduction.nearness import COUNTS, OTHERS, WHO, Nearness, nearnesses
 from repro.judging.reproduction.quantities import Quantity, published_cells, quantities
 from repro.judging.reproduction.systems import systems
 from repro.manifest.findings import Finding, Ground, cells, entries, findings
@@ -66,7 +66,8 @@ def _nearness(lines: Sequence[Nearness]) -> Section:
         f"{_of(released.equal, released)}, within 0.1 of a point in {released.within[0]} and within 0.5 in "
         f"{released.within[1]}; who trains again in {_of(again.equal, again)}, {again.within[0]} and "
         f"{again.within[1]}. The median difference, its sign left aside, is {released.size:.2f} and "
-        f"{again.size:.2f} points."
+        f"{again.size:.2f} points. A single report is behind {released.single} and {again.single} of these "
+        "cells."
     )
     others = {line.kind: line for line in lines if line.by == OTHERS}
     by_others, again_by_others = others["released model or run"], others["training again"]
@@ -99,20 +100,11 @@ def _of(count: int, line: Nearness) -> str:
 
 
 def _counts(lines: Sequence[Nearness]) -> Fold:
-    head = [
-        "made how, reported by whom",
-        "reports",
-        "cells",
-        "distinct numbers",
-        "equal",
-        "equal in every report",
+    head = ["made how, reported by whom", *COUNTS, "median difference", "its size"]
+    rows = [
+        [n.kind if n.by == "all" else f"– {n.by}", *map(str, n.counts), signed(n.signed), f"{n.size:.2f}"]
+        for n in lines
     ]
-    head += ["within 0.1", "within 0.5", "median lower", "median higher", "median difference", "its size"]
-    rows = []
-    for n in lines:
-        counts = n.reports, n.cells, n.numbers, n.equal, n.always, *n.within, n.lower, n.higher
-        name = n.kind if n.by == "all" else f"– {n.by}"
-        rows.append([name, *map(str, counts), signed(n.signed), f"{n.size:.2f}"])
     return Fold("By how it was made and who reports", [Grid(head, rows, numbers=1)])
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from repro.judging.reported import HOW
 from repro.judging.reproduction.disagreements import words
-from repro.judging.reproduction.nearness import WHO, Nearness
+from repro.judging.reproduction.nearness import COUNTS, WHO, Nearness
 from repro.judging.reproduction.quantities import Entry, Quantity, label_of
 from repro.report.figures.forest import Mark, Strip, forest
 from repro.report.figures.shares import Bar, shares
@@ -29,12 +29,8 @@ def nearness_picture(lines: Sequence[Nearness]) -> Picture:
         name = line.kind if line.by == "all" else f"{line.kind}: {line.by}"
         bars.append(Bar(name, counts, f"{name}, {line.cells} cells: {told}."))
     title = "Cells in which the nearest report gives the published number"
-    head = ["kind", "part", "reports", "cells", "numbers", "equal", "always", "within 0.1", "within 0.5"]
-    head += ["median lower", "median higher", "median difference", "median size of the difference"]
-    rows = []
-    for n in lines:
-        counts = n.reports, n.cells, n.numbers, n.equal, n.always, *n.within, n.lower, n.higher
-        rows.append([n.kind, n.by, *counts, f"{n.signed:.3f}", f"{n.size:.3f}"])
+    head = ["kind", "part", *COUNTS, "median difference", "median size of the difference"]
+    rows = [[n.kind, n.by, *n.counts, f"{n.signed:.3f}", f"{n.size:.3f}"] for n in lines]
     drawings = (shares(title, SHARES, bars, alone=alone) for alone in (False, True))
     return Picture("nearness", title, *drawings, head, rows)
 

@@ -17,7 +17,7 @@ def test_a_cell_counts_once_by_its_nearest_and_its_median_report():
         report("32.4", FRACTION, PERCENT),
     )
     line = lines["released model or run", "all"]
-    assert (line.reports, line.cells, line.numbers) == (3, 2, 1)
+    assert (line.reports, line.cells, line.numbers, line.single) == (3, 2, 1, 0)
     assert (line.equal, line.always, line.within, line.lower, line.higher) == (2, 0, (2, 2), 2, 0)
     assert (line.signed, line.size) == (pytest.approx(-0.4), pytest.approx(0.4))
 
