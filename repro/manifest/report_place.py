@@ -10,16 +10,17 @@ from repro.errors import UsageError
 
 NAME = r"[\w.-]+"
 FILE = re.compile(rf"https://github\.com/({NAME}/{NAME})/blob/([^/]+)/([^#?]+)(?:#.*)?")
-THREAD = re.compile(rf"https://github\.com/({NAME}/{NAME})/(issues|pull)/(\d+)/?(?:#.*)?")
+THREAD = re.compile(rf"https://github\.com/({NAME}/{NAME})/(issues|pull)/(\d{{1,9}})/?(?:#.*)?")
 CARD = re.compile(
     rf"https://huggingface\.co/({NAME}/{NAME})(?:/(?:blob|tree|commit)/([^/#?]+)(?:/[^#?]*)?)?/?"
 )
 PAPER = re.compile(r"https://arxiv\.org/(?:abs|pdf)/(\d{4}\.\d{4,5})(?:v\d+)?(?:\.pdf)?")
-ISSUE = re.compile(rf"({NAME}/{NAME})#(\d+)")
+ARTICLE = re.compile(r"https://doi\.org/(10\.\d{4,9}/[^\s#?]+)")
+ISSUE = re.compile(rf"({NAME}/{NAME})#(\d{{1,9}})")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 KINDS = (
     "https://github.com/OWNER/NAME/blob/COMMIT/PATH, …/issues/NUMBER or …/pull/NUMBER, "
-    "https://huggingface.co/OWNER/NAME, https://arxiv.org/abs/NUMBER"
+    "https://huggingface.co/OWNER/NAME, https://arxiv.org/abs/NUMBER, https://doi.org/10.…"
 )
 
 
@@ -46,11 +47,12 @@ def place_of(given: dict[str, str], issue: str, day: str) -> tuple[dict, list[st
 
 def _paper_faults(place: dict) -> list[str]:
     stated = place.keys() & {"title", "table"}
-    if stated and place.keys() - {"arxiv", *stated}:
+    numbered = place.keys() & {"arxiv", "doi"}
+    if stated and place.keys() - {*numbered, *stated}:
         return ["Title and Table are filled in, but Place is no paper's"]
-    if len(stated) == 1 or ("arxiv" in place and not stated):
-        return ["a paper needs both Title and Table"]
-    return []
+    if stated and not numbered:
+        return ["a paper needs its address at arxiv.org or doi.org as its Place"]
+    return ["a paper needs both Title and Table"] if numbered and len(stated) < 2 else []
 
 
 def _own_place(given: dict[str, str], issue: str, day: str) -> tuple[dict, list[str]]:
@@ -84,6 +86,8 @@ def _place_at(address: str, date: str) -> dict:
         return {"repository": repository, "issue" if kind == "issues" else "pull": int(number), "date": date}
     if match := PAPER.fullmatch(address):
         return {"arxiv": match[1]}
+    if match := ARTICLE.fullmatch(address):
+        return {"doi": unquote(match[1])}
     if match := CARD.fullmatch(address):
         known_to_stay = COMMIT.fullmatch(match[2] or "")
         return {"card": match[1]} | ({"commit": match[2]} if known_to_stay else {"date": date})

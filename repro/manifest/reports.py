@@ -40,7 +40,7 @@ class Source(Strict):
         name: of the toolkit, repository or paper; never of a person.
         repository: ``owner/name`` with ``path`` and ``commit``, or with ``issue`` or ``pull`` and ``date``.
         card: a model card of the hub, ``owner/name``, with ``commit`` or the ``date`` on which it was read.
-        title: of a paper, with the ``table`` and, where there is one, its number at ``arxiv``.
+        title: of a paper, with the ``table`` and its number at ``arxiv``, or its ``doi`` without one.
     """
 
     who: Literal["authors", "toolkit", "independent", "later-paper"]
@@ -54,17 +54,20 @@ class Source(Strict):
     card: str = Field("", pattern=r"^([\w.-]+/[\w.-]+)?$")
     title: str = ""
     arxiv: str = Field("", pattern=r"^(\d{4}\.\d{4,5})?$")
+    doi: str = Field("", pattern=r"^(10\.\d{4,9}/\S+)?$")
     table: str = ""
 
     @model_validator(mode="after")
     def _has_a_place(self):
-        file = self.repository and self.path and self.commit
-        thread = self.repository and (self.issue or self.pull) and self.date
-        card = self.card and (self.commit or self.date)
-        paper = self.title and self.table
-        if sum(map(bool, (file, thread, card, paper))) != 1:
+        places = (
+            (self.repository, self.path, self.commit),
+            (self.repository, self.issue or self.pull, self.date),
+            (self.card, self.commit or self.date),
+            (self.title, self.table, self.arxiv or self.doi),
+        )
+        if sum(map(all, places)) != 1:
             ways = "repository, path and commit; repository, issue or pull, and date; card and commit or date"
-            raise ValueError(f"a source has one place: {ways}; or title and table")
+            raise ValueError(f"a source has one place: {ways}; or title, table and arxiv or doi")
         return self
 
     @field_validator("date")
@@ -76,7 +79,7 @@ class Source(Strict):
 
     @property
     def address(self) -> str:
-        """The address at which the place can be opened; of a paper without an arXiv number, none."""
+        """The address at which the place can be opened."""
         if self.path:
             return f"https://github.com/{self.repository}/blob/{self.commit}/{quote(self.path)}"
         if self.repository:
@@ -85,7 +88,7 @@ class Source(Strict):
         if self.card:
             at_commit = f"/tree/{self.commit}" if self.commit else ""
             return f"https://huggingface.co/{self.card}{at_commit}"
-        return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else ""
+        return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else f"https://doi.org/{quote(self.doi)}"
 
     @property
     def unnamed(self) -> Source:

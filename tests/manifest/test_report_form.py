@@ -43,7 +43,16 @@ def test_every_choice_of_the_form_begins_with_a_word_of_the_schema_and_none_is_m
 def test_the_form_asks_for_all_that_an_entry_can_hold():
     assert set(Report.model_fields) == {*IN_REPORT, "cells", "source", "how"}
     assert set(How.model_fields) == set(IN_HOW)
-    of_place = {"repository", "path", "commit", "issue", "pull", "card", "arxiv"}  # read from the address
+    of_place = {
+        "repository",
+        "path",
+        "commit",
+        "issue",
+        "pull",
+        "card",
+        "arxiv",
+        "doi",
+    }  # read from the address
     assert set(Source.model_fields) - of_place == {"who", "name", "date", "title", "table"}
     assert {"place", "evidence", *IN_REPORT, *IN_HOW} < set(FIELDS)
 
@@ -105,7 +114,10 @@ def _loaded(text: str) -> dict:
             {"place": "https://arxiv.org/abs/2104.08663v2", "title": "A paper", "table": "2"},
             "https://arxiv.org/abs/2104.08663",
         ),
-        ({"title": "A paper", "table": "2"}, ""),
+        (
+            {"place": "https://doi.org/10.1007/978-3-031-88708-6_7", "title": "A paper", "table": "2"},
+            "https://doi.org/10.1007/978-3-031-88708-6_7",
+        ),
     ],
 )
 def test_a_place_is_taken_from_its_address(changed, address):
@@ -153,7 +165,10 @@ def test_a_source_that_is_there_is_named_and_not_added():
             "Date 2999-01-01 is yet to come",
         ),
         ({"place": "https://arxiv.org/abs/2104.08663"}, "a paper needs both Title and Table"),
-        ({"title": "A paper"}, "a paper needs both Title and Table"),
+        (
+            {"title": "A paper", "table": "2"},
+            "a paper needs its address at arxiv.org or doi.org as its Place",
+        ),
         (
             {
                 "place": "https://github.com/a/b/pull/5",

@@ -123,8 +123,9 @@ def test_a_source_that_nothing_is_from_is_refused(tmp_path):
         {"repository": "a/b", "path": "c.md"},
         {"repository": "a/b", "issue": 5},
         {"title": "A paper"},
+        {"title": "A paper", "table": "2"},
         {"card": "a/b"},
-        {"title": "A paper", "table": "2", "card": "a/b", "date": "2024-01-01"},
+        {"title": "A paper", "table": "2", "doi": "10.1145/1", "card": "a/b", "date": "2024-01-01"},
     ],
 )
 def test_a_source_without_one_place_is_refused(tmp_path, place):
@@ -162,17 +163,14 @@ ADDRESSES = (
     r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/[1-9]\d*",
     r"https://huggingface\.co/[\w.-]+/[\w.-]+(/tree/[0-9a-f]{40})?",
     r"https://arxiv\.org/abs/\d{2}(0[1-9]|1[0-2])\.\d{4,5}",
+    r"https://doi\.org/10\.\d{4,9}/[\w./()-]+",
 )
 
 
-def test_every_place_has_an_address_that_can_be_opened_or_is_a_table_of_a_titled_paper():
-    sources = {made.source for made in _every()}
-    assert len(sources) > 100
-    for source in sources:
-        if source.address:
-            assert re.fullmatch("|".join(ADDRESSES), source.address), source.address
-        else:
-            assert len(source.title.split()) > 2 and source.table, source
+def test_every_place_has_an_address_of_a_kind_that_stays():
+    addresses = {made.source.address for made in _every()}
+    assert len(addresses) > 100
+    assert [address for address in addresses if not re.fullmatch("|".join(ADDRESSES), address)] == []
 
 
 def test_nothing_was_reported_or_looked_for_in_the_future():
@@ -197,7 +195,7 @@ def test_no_value_of_a_cell_stands_in_two_files_or_under_two_sources_of_a_place(
         content = read_reports(folder, known_cells())
         for report in content.reports:
             source = content.sources[report.source]
-            place = (source.address or source.title, source.table, source.date)
+            place = (source.address, source.table, source.date)
             for name in report.cells:
                 key = (*place, name, report.value, report.measure, report.at)
                 named.setdefault(key, set()).add(f"{folder.name}/{report.source}")
