@@ -20,8 +20,9 @@ def bm25(
     """BM25 by Lucene, with the k1, b and fields of the paper's own reading.
 
     Args:
-        parameters: id of the reading whose value is ``{k1, b, multifield}``.
-        document_parameters: the same for MS MARCO documents, whose value says it of ``dev`` and of ``trec``.
+        parameters: id of the reading whose value is ``{k1, b, multifield}``, or says it of ``dev`` and of
+            ``trec``.
+        document_parameters: the same for MS MARCO documents.
         recall: id of the reading that says which recall a column of R@k or Success@k holds in this row.
         identical_ids: id of the reading that says whether a hit with the query's own id is left out.
     """
@@ -30,10 +31,10 @@ def bm25(
     score_columns(request, recall)
     if identical_ids is not None:
         request.score_with(ignore_identical_ids=request.reading(identical_ids))
-    if document_parameters is not None and request.collection == "msmarco-document":
-        used = request.reading(document_parameters)["trec" if "trec" in request.dataset else "dev"]
-    else:
-        used = request.reading(parameters)
+    of_documents = document_parameters is not None and request.collection == "msmarco-document"
+    used = request.reading(document_parameters if of_documents else parameters)
+    if "dev" in used:
+        used = used["trec" if "trec" in request.dataset else "dev"]
     return recipe.bm25(documents, topics, **used, depth=DEPTH)
 
 

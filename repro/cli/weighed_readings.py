@@ -56,6 +56,18 @@ class OfPaper:
             lines = [_line(weight) for weight in members]
             table(f"{self.source.name}: {len(lines)} {group} (default in brackets)", head, lines)
 
+    def show_citations(self) -> None:
+        """Print what is cited from outside of the paper, and the choices that each speaks for."""
+        from repro.cli.printing import table
+
+        lines = [
+            [w.reading.id, w.reading.default, cited.who, cited.says, " | ".join(cited.choices), cited.place]
+            for w in self.weights
+            for cited in w.reading.citations
+        ]
+        head = ["id", "default", "who", "says", "speaks for", "place"]
+        table(f"{self.source.name}: {len(lines)} citations from outside of the paper", head, lines)
+
     def group(self, weight: Weight) -> str:
         """The one of ``GROUPS`` that a reading belongs to."""
         dormant = weight.reading.id in self.elsewhere

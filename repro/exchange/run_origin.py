@@ -1,11 +1,10 @@
 """The origin of a run that others made: its source, its toolkit, and the readings that it follows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from repro.errors import check_known
 from repro.manifest.cells import Cell
-from repro.manifest.schema import Reading
 from repro.running.cell_readings import CellReadings
 
 OTHER = "none of its choices"  # of a reading
@@ -37,17 +36,32 @@ def departures(
 ) -> dict[str, dict[str, str]]:
     """Cell -> the readings of its row that a run follows otherwise than by their default choice.
 
+    A choice by which the row's own ranking in this cell is made as by the default is no departure.
+
     Raises UsageError for a reading that none of the cells rests on, or a choice that it does not have.
     """
-    of_cells = {cell.id: readings.of(cell) for cell in cells}
-    known = {identifier: reading for of_cell in of_cells.values() for identifier, reading in of_cell.items()}
+    known = {identifier: reading for cell in cells for identifier, reading in readings.of(cell).items()}
     for identifier, choice in choices.items():
         check_known("reading of these cells", identifier, valid=known)
         valid = known[identifier].choices if choice is not None else [None]
         check_known(f"choice of reading {identifier}", choice, valid=valid)
-    return {cell: _departing(asked, choices) for cell, asked in of_cells.items()}
+    return {cell.id: dict(_departing(cell, choices, readings)) for cell in cells}
 
 
-def _departing(asked: Mapping[str, Reading], choices: Mapping[str, str | None]) -> dict[str, str]:
-    others = {r: choice or OTHER for r, choice in choices.items() if r in asked}
-    return {r: choice for r, choice in others.items() if choice != asked[r].default}
+def _departing(
+    cell: Cell, choices: Mapping[str, str | None], readings: CellReadings
+) -> Iterator[tuple[str, str]]:
+    asked = readings.of(cell)
+    for identifier in [identifier for identifier in choices if identifier in asked]:
+        choice = choices[identifier] or OTHER
+        same = choice == asked[identifier].default
+        if not (same or _makes_the_same(cell, identifier, choice, readings)):
+            yield identifier, choice
+
+
+def _makes_the_same(cell: Cell, identifier: str, choice: str, readings: CellReadings) -> bool:
+    default = readings.made(cell, {})
+    if default is None or identifier not in default.readings or choice == OTHER:
+        return False
+    measure, other = cell.column.measure, readings.made(cell, {identifier: choice})
+    return default.work(measure) == other.work(measure)

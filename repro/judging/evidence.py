@@ -93,7 +93,8 @@ class Evidence:
     def imported(self) -> list[Record]:
         """The newest record of each run that others made and that was scored as the cell is, in order.
 
-        Where the user chose a reading, those of runs that are known to follow it.
+        Those that follow the readings of the row come last, of which a table shows the last. Where the user
+        chose a reading, those of runs that are known to follow it.
         """
         chosen = self.departures.keys() - {reading for m in self.parts for reading in m.substitutes}
         kept: dict[tuple, Record] = {}
@@ -101,7 +102,7 @@ class Evidence:
             if r.origin and not r.assumed and self._scored_alike(r):
                 kept.pop(r.identity, None)
                 kept[r.identity] = r
-        runs = kept.values()
+        runs = sorted(kept.values(), key=lambda r: not r.readings)
         return [r for r in runs if all(r.readings.get(c) == self.departures[c] for c in chosen)]
 
     @cached_property

@@ -9,103 +9,41 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Literal
-from urllib.parse import quote
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field
 
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import ROOT, papers
+from repro.manifest.places import DAY, Place, Who
 from repro.manifest.schema import Identified
 from repro.manifest.yaml_file import Fault, Strict
 
 FILE = "reports.yaml"
 DECIMAL = r"^\d+(\.\d+)?$"
-DAY = r"^\d{4}-\d{2}-\d{2}$"
-FIRST = date(2016, 11, 28)  # MS MARCO came out: nothing is reported of a cell before
 FAR = 20  # the lowest report that there is, of another checkpoint, is half of the published number
 MOST = {"percent": 100, "fraction": 1}  # of a share of one
 
 
-class Source(Strict):
+class Source(Place):
     """A place where something is reported, and who reports it.
 
     Attributes:
         who: ``authors`` of the system, elsewhere than in the paper; a ``toolkit``; somebody ``independent``
             of both; or a ``later-paper``, whose authors ran the system themselves.
         name: of the toolkit, repository or paper; never of a person.
-        repository: ``owner/name`` with ``path`` and ``commit``, or with ``issue`` or ``pull`` and ``date``.
-        card: a model card of the hub, ``owner/name``, with ``commit`` or the ``date`` on which it was read.
-        title: of a paper, with the ``table`` and its number at ``arxiv``, or its ``doi`` without one.
     """
 
-    who: Literal["authors", "toolkit", "independent", "later-paper"]
+    who: Who
     name: str
-    repository: str = Field("", pattern=r"^([\w.-]+/[\w.-]+)?$")
-    path: str = Field("", pattern=r"^([^/\s]([^\n]*\S)?)?$")
-    commit: str = Field("", pattern=r"^([0-9a-f]{40})?$")
-    issue: int = 0
-    pull: int = 0
-    date: str = Field("", pattern=rf"^$|{DAY}")
-    card: str = Field("", pattern=r"^([\w.-]+/[\w.-]+)?$")
-    title: str = ""
-    arxiv: str = Field("", pattern=r"^(\d{4}\.\d{4,5})?$")
-    doi: str = Field("", pattern=r"^(10\.\d{4,9}/\S+)?$")
-    table: str = ""
-
-    @model_validator(mode="after")
-    def _has_a_place(self):
-        places = (
-            (self.repository, self.path, self.commit),
-            (self.repository, self.issue or self.pull, self.date),
-            (self.card, self.commit or self.date),
-            (self.title, self.table, self.arxiv or self.doi),
-        )
-        if sum(map(all, places)) != 1:
-            ways = "repository, path and commit; repository, issue or pull, and date; card and commit or date"
-            raise ValueError(f"a source has one place: {ways}; or title, table and arxiv or doi")
-        return self
-
-    @field_validator("date")
-    @classmethod
-    def _is_a_day(cls, text: str) -> str:
-        if text and (reason := _no_day(text)):
-            raise ValueError(reason)
-        return text
-
-    @property
-    def address(self) -> str:
-        """The address at which the place can be opened."""
-        if self.path:
-            return f"https://github.com/{self.repository}/blob/{self.commit}/{quote(self.path)}"
-        if self.repository:
-            kind, number = ("issues", self.issue) if self.issue else ("pull", self.pull)
-            return f"https://github.com/{self.repository}/{kind}/{number}"
-        if self.card:
-            at_commit = f"/tree/{self.commit}" if self.commit else ""
-            return f"https://huggingface.co/{self.card}{at_commit}"
-        return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else f"https://doi.org/{quote(self.doi)}"
 
     @property
     def unnamed(self) -> Source:
         """Who reports and where, whatever it is called."""
         return self.model_copy(update={"name": ""})
-
-    @property
-    def place(self) -> str:
-        """The place in a few words."""
-        if self.path:
-            return f"{self.repository}@{self.commit[:7]}, {self.path}"
-        if self.repository:
-            kind, number = ("issue", self.issue) if self.issue else ("pull request", self.pull)
-            return f"{self.repository}, {kind} {number}, {self.date}"
-        if self.card:
-            return f"model card {self.card}"
-        return f"{self.title}, Table {self.table}"
 
 
 class How(Strict):
@@ -236,15 +174,6 @@ def folders() -> list[Path]:
 def searches() -> dict[str, tuple[Search, ...]]:
     """The searches of every folder, by its name."""
     return {folder.name: yaml_file.read(folder / FILE, Reports).searches for folder in folders()}
-
-
-def _no_day(text: str) -> str:
-    """The reason why a date is none on which something was reported; empty where it may be one."""
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        return f"{text!r} is no day of the calendar"
-    return f"{text} is before {FIRST}, when MS MARCO came out" if day < FIRST else ""
 
 
 def read_reports(folder: Path, known: dict[str, Cell]) -> Reports:

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
+from repro.manifest.places import Citation
 from repro.manifest.printed import parse
 from repro.manifest.yaml_file import Strict
 
@@ -246,6 +247,8 @@ class Reading(Identified):
     where no recipe does, or the printed numbers that a misprint or conflict is about. ``against`` says what
     contradicts the paper in a misprint or conflict: itself, its released code, another paper, a third party.
     ``released`` are the choices by which a row is measured with the model that its own authors released.
+    ``citations`` are the places outside of the paper that ``evidence`` rests on; where authors speak for
+    other choices alone, ``note`` says why the default is not theirs.
     """
 
     kind: Literal["silence", "misprint", "conflict", "data"]
@@ -258,6 +261,7 @@ class Reading(Identified):
     cells: tuple[str, ...] = ()
     note: str = ""
     released: tuple[str, ...] = ()
+    citations: tuple[Citation, ...] = ()
 
     @model_validator(mode="after")
     def _a_contradiction_names_what_contradicts(self):
@@ -274,6 +278,16 @@ class Reading(Identified):
             raise ValueError(f"released {min(strange)!r} is not among the choices {', '.join(self.choices)}")
         if self.default not in self.choices:
             raise ValueError(f"default {self.default!r} is not among the choices {', '.join(self.choices)}")
+        return self
+
+    @model_validator(mode="after")
+    def _default_follows_authors_or_a_note_says_why_not(self):
+        spoken_for = {choice for c in self.citations for choice in c.choices}
+        if strange := spoken_for - self.choices.keys():
+            raise ValueError(f"a citation speaks for {min(strange)!r}, which is not among the choices")
+        authors = {choice for c in self.citations if c.who == "authors" for choice in c.choices}
+        if authors and self.default not in authors and not self.note:
+            raise ValueError(f"authors speak for {min(authors)!r}: let the default follow, or note why not")
         return self
 
 

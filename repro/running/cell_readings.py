@@ -135,8 +135,10 @@ class CellReadings:
             for identifier in dict.fromkeys(chain.from_iterable(asked.values())):
                 ids = [cell for cell, readings in asked.items() if identifier in readings]
                 places.setdefault(identifier, []).extend([place] if len(ids) == len(cells) else ids)
-        concerned = [k for k in source.readings if k in places or k not in source.shared_readings]
-        return {k: [*places.get(k, ()), *source.readings[k].cells] for k in concerned}
+        own = f"{source.name}/"
+        named = {k: [cell for cell in r.cells if cell.startswith(own)] for k, r in source.readings.items()}
+        concerned = [k for k in named if named[k] or k in places or k not in source.shared_readings]
+        return {k: [*places.get(k, ()), *named[k]] for k in concerned}
 
     def _asked(self, cell: Cell | Shown, overrides: Mapping[str, str]) -> dict[str, Reading]:
         """Ids that the recipe asks for, for every dataset behind the cell; none without a recipe."""

@@ -10,6 +10,7 @@ from repro.errors import DataError
 from repro.graph import canonical
 
 DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
+DESCRIPTION = ("source", "toolkit", "settings")  # of where somebody else's run is from, in words
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,11 @@ class Record:
         """Whether this record of the same result proves or says what the other does not."""
         if other.assumed or self.assumed:
             return other.assumed and not self.assumed
-        return bool(self.collections and not other.collections) or (
-            self.deviation is not None and other.deviation is None
+        described = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
+        return (
+            bool(self.collections and not other.collections)
+            or (self.deviation is not None and other.deviation is None)
+            or not described.items() <= other.origin.items()
         )
 
 

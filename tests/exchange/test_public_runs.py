@@ -1,5 +1,6 @@
 import gzip
 import hashlib
+import re
 
 import pytest
 import pytrec_eval
@@ -10,14 +11,14 @@ from repro.evaluation.measures import score
 from repro.evaluation.qrels import read_qrels
 from repro.evaluation.run_writer import write_run
 from repro.evaluation.runs import read_run
-from repro.exchange.public_runs import cells_of_run, public_runs, scorable_cells
+from repro.exchange.public_runs import cells_of_run, present, public_runs, scorable_cells
 from repro.exchange.run_origin import departures
 from repro.running.cell_readings import CellReadings
 
 
 def test_every_public_run_is_of_a_known_dataset_and_named_once():
     runs = public_runs()
-    assert len({run.file for run in runs}) == len({run.sha256 for run in runs}) == len(runs) == 10
+    assert len({run.file for run in runs}) == len({run.sha256 for run in runs}) == len(runs) == 15
     for run in runs:
         assert dataset(run.dataset).judgements == "qrels"
 
@@ -31,12 +32,21 @@ def test_public_runs_are_rows_of_papers_and_both_toolkits_of_bm25_are_there():
         "ance",
         "deepct",
         "doct5query",
+        "tas-b",
     }
-    assert {run.toolkit for run in public_runs() if run.system == "bm25"} == {"Anserini", "PyTerrier"}
+    toolkits = {run.toolkit for run in public_runs() if run.system == "bm25"}
+    assert toolkits == {"Anserini", "PyTerrier", "Pyserini"}
+
+
+def test_every_public_run_names_the_repository_the_commit_and_the_file_that_it_is_from():
+    for run in public_runs():
+        assert re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}, [^ ].*", run.source or ""), run.file
 
 
 def test_the_files_are_what_is_said_of_them(real_data):
-    for run in public_runs():
+    there, absent = present(real_data / "runs")
+    assert len(there) >= 10 and len(absent) <= 5
+    for run in there:
         path = real_data / "runs" / run.file
         assert hashlib.sha256(path.read_bytes()).hexdigest() == run.sha256
         assert read_foreign(path).depth == run.depth
@@ -68,5 +78,23 @@ def test_the_readings_of_a_public_run_are_those_of_the_rows_that_it_is_of():
     for run in public_runs():
         cells, _ = cells_of_run(run, every)
         followed = departures(cells, run.readings, CellReadings()) if cells else {}
-        assert all(of_cell.keys() == run.readings.keys() for of_cell in followed.values()), run.file
+        assert all(of_cell.keys() <= run.readings.keys() for of_cell in followed.values()), run.file
         assert bool(run.readings) == (run.system == "bm25")
+
+
+@pytest.mark.parametrize(
+    ("toolkit", "cell", "departs"),
+    [
+        ("Anserini", "costa/1/sparse.bm25/dl19.ndcg10", {"bm25-parameters": "anserini-default"}),
+        ("Anserini", "simlm/2/sparse.bm25/dl19.ndcg10", {"bm25-text": "as-distributed"}),
+        ("mended", "simlm/2/sparse.bm25/dl19.ndcg10", {}),
+        ("mended", "cotmae_v2/1/bm25/dl20.ndcg10", {}),
+        ("tilde", "costa/1/sparse.bm25/dl19.r1000", {}),
+    ],
+)
+def test_a_run_departs_from_a_row_only_by_what_changes_the_row_in_that_column(toolkit, cell, departs):
+    dataset = "2020" if "dl20" in cell else "2019"
+    named = [r for r in public_runs() if toolkit in (r.toolkit, *r.file.partition(".")[0].split("-"))]
+    [run] = [run for run in named if run.system == "bm25" and dataset in run.dataset]
+    cells, _ = cells_of_run(run, scorable_cells())
+    assert departures(cells, run.readings, CellReadings())[cell] == departs

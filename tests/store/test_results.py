@@ -37,6 +37,17 @@ def test_a_record_of_the_same_result_that_says_more_is_added_and_contradicts_not
     assert results.read("tiny", "p") == [ONE, fuller]
 
 
+def test_a_run_of_others_is_recorded_again_where_its_origin_is_described_otherwise(tmp_path):
+    results, theirs = Results(tmp_path), {"kind": "import", "sha256": "f" * 64}
+    unknown, known = (
+        replace(ONE, origin=theirs | more) for more in ({}, {"source": "o/n@1", "toolkit": "T"})
+    )
+    results.append([unknown])
+    [added] = results.append([known])
+    assert (added.record, added.contradicted) == (known, None)
+    assert results.append([known]) == results.append([unknown]) == []
+
+
 def test_the_records_of_a_release_are_read_first_and_never_written(tmp_path):
     Results(tmp_path / "release").append([ONE])
     before = Results(tmp_path / "release").path("tiny", "p").read_bytes()

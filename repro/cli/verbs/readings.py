@@ -10,7 +10,8 @@ MOST = 10  # of --decisive
 @click.command(
     "readings",
     epilog="\b\nExamples:\n  repro readings PAPER\n  repro readings PAPER --decisive\n"
-    "  repro readings --cell PAPER/1/ROW/COLUMN --kind conflict\n  repro readings PAPER --json",
+    "  repro readings --cell PAPER/1/ROW/COLUMN --kind conflict\n  repro readings PAPER --citations\n"
+    "  repro readings PAPER --json",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1)
 @click.option(
@@ -20,8 +21,9 @@ MOST = 10  # of --decisive
 @click.option("--kind", type=click.Choice(["silence", "conflict", "misprint", "data"]), help="Of this kind.")
 @click.option("--decisive", is_flag=True, help="The ten that could move a published number most.")
 @click.option("--gpu", metavar="NAME", default="h100", help="Tell hours of this GPU, v100 to h200.")
+@click.option("--citations", is_flag=True, help="What authors and others state outside of the paper.")
 @click.option("--json", "as_json", is_flag=True, help="One object per reading.")
-def command(names, cells, tables, kind, decisive, gpu, as_json):
+def command(names, cells, tables, kind, decisive, gpu, citations, as_json):
     """List what the papers leave open or contradict, the weightiest first, with the choices and the default.
 
     Switches come before notes, of which no choice changes anything that is planned. The order follows from
@@ -39,4 +41,7 @@ def command(names, cells, tables, kind, decisive, gpu, as_json):
     if as_json:
         return emit_json([item for of_paper in chosen for item in of_paper.as_json()])
     for of_paper in chosen:
-        of_paper.show(gpu if decisive else None)
+        if citations:
+            of_paper.show_citations()
+        else:
+            of_paper.show(gpu if decisive else None)

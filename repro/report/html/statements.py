@@ -8,6 +8,7 @@ from repro.judging.claims.judged import Judged
 from repro.judging.claims.measures import FAILS, HOLDS, UNTESTED
 from repro.judging.claims.statements import Judgement
 from repro.manifest.papers import Paper
+from repro.manifest.places import Citation
 from repro.manifest.schema import Reading
 from repro.report.html.elements import Content, Markup, by_scale, el, identifier, section
 from repro.report.html.sections import Part
@@ -147,4 +148,10 @@ def _reading(source: Paper, r: Reading) -> Markup:
     head = el("p", el("code", r.id), f" {r.kind}, {r.where}")
     evidence = el("p", r.evidence, class_="fine") if r.evidence else None
     place = identifier(source.name, "reading", r.id)
-    return el("li", head, el("p", r.paper), el("p", choices), evidence, id=place)
+    cited = [_place(citation) for citation in r.citations]
+    return el("li", head, el("p", r.paper), el("p", choices), evidence, cited, id=place)
+
+
+def _place(cited: Citation) -> Markup:
+    where = el("a", cited.place, href=cited.address)
+    return el("p", f"{cited.who}: {cited.says} (", where, ")", class_="fine")
