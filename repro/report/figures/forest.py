@@ -8,7 +8,8 @@ from math import asinh
 
 from repro.report.html.elements import Markup, el
 
-WIDTH, SIDE, HEAD, LINE, LANE, FOOT = 420, 10, 30, 17, 9, 34  # in units of the drawing
+WIDTH, SIDE, LINE, LANE, FOOT, ROW = 420, 10, 17, 9, 34, 16  # in units of the drawing
+TITLE = 18  # of a drawing in a file of its own; in a page the title stands above it
 LIMITS = (1, 2, 5, 10, 20, 30)
 TICKS = (0.5, 1, 2, 5, 10, 20)
 NEAR = 0.5  # of a point: the band about the published number
@@ -21,6 +22,15 @@ MARKS = {
     "fine-tuned": ("again", "M0 -4.8L4.6 3.6H-4.6z"),
     "unknown": ("unsaid", "M-4-2.6L-2.6-4L0-1.4L2.6-4L4-2.6L1.4 0L4 2.6L2.6 4L0 1.4L-2.6 4L-4 2.6L-1.4 0z"),
 }  # fmt: off
+NAMES = {
+    "checkpoint": "released checkpoint",
+    "run": "released run",
+    "index": "index of terms",
+    "trained": "trained",
+    "fine-tuned": "fine-tuned",
+    "unknown": "not said how",
+}
+LOOSE = "loose match"  # drawn hollow
 # What a drawing needs that stands in a file of its own; a page has the same rules in its stylesheet.
 STYLE = Markup(
     "svg{background:#fff;font-family:'DejaVu Sans',Verdana,sans-serif}"
@@ -78,30 +88,49 @@ def forest(title: str, strips: Sequence[Strip], *, alone: bool = False) -> Marku
         alone: for a file of its own, with the rules by which it is coloured, on white.
     """
     axis = _Axis.for_(strip.farthest for strip in strips)
-    parts, top = [], float(HEAD)
+    head = 26.0 + TITLE * alone
+    parts, top = [], head
     for strip in strips:
         lanes = _lanes([axis.at(mark.difference) for mark in strip.marks])
         height = LANE * (max(lanes, default=0) - min(lanes, default=0) + 1) + 6
         parts.append(_strip(strip, axis, lanes, top, height))
         top += LINE + height + 4
-    height = round(top + FOOT)
-    names = {"xmlns": "http://www.w3.org/2000/svg"} if alone else {}
+    legend, bottom = _legend(strips, top + FOOT + 8)
+    columns = {"x": WIDTH - SIDE, "y": head - 12, "text_anchor": "end", "class_": "soft"}
+    attributes = {"xmlns": "http://www.w3.org/2000/svg"} if alone else {}
     return el(
         "svg",
         el("title", title),
         el("desc", " ".join(strip.words for strip in strips)),
-        el("style", STYLE) if alone else None,
-        el("text", title if alone else "", x=SIDE, y=14),
-        el("text", "published: least – greatest report (number)", x=WIDTH - SIDE, y=14, text_anchor="end",
-           class_="soft"),
-        _scale(axis, top),
+        [el("style", STYLE), el("text", title, x=SIDE, y=16)] if alone else None,
+        el("text", "published: least – greatest report (number)", **columns),
+        _scale(axis, head, top),
         parts,
-        **names,
-        viewBox=f"0 0 {WIDTH} {height}",
+        legend,
+        **attributes,
+        viewBox=f"0 0 {WIDTH} {round(bottom)}",
         role="img",
         aria_label=title,
         class_="forest",
-    )  # fmt: off
+    )
+
+
+def _legend(strips: Sequence[Strip], top: float) -> tuple[list[Markup], float]:
+    """What the marks of these strips mean, in as many rows as it takes, and where it ends."""
+    marks = [mark for strip in strips for mark in strip.marks]
+    entries = [(NAMES[made], made, False) for made in MARKS if made in {mark.made for mark in marks}]
+    entries += [(LOOSE, entries[0][1], True)] if any(mark.loose for mark in marks) else []
+    drawn, x, y = [], float(SIDE), top
+    for name, made, loose in entries:
+        width = 24 + 6.2 * len(name)
+        if x + width > WIDTH:
+            x, y = float(SIDE), y + ROW
+        kind, path = MARKS[made]
+        look = f"{kind} loose" if loose else kind
+        drawn.append(el("path", d=path, transform=f"translate({x + 5:g} {y:g})", class_=look))
+        drawn.append(el("text", name, x=f"{x + 14:g}", y=f"{y + 3.5:g}", class_="soft"))
+        x += width
+    return drawn, y + ROW / 2
 
 
 @dataclass(frozen=True)
@@ -157,13 +186,13 @@ def _strip(strip: Strip, axis: _Axis, lanes: Sequence[int], top: float, height: 
     return drawn
 
 
-def _scale(axis: _Axis, bottom: float) -> list[Markup]:
+def _scale(axis: _Axis, top: float, bottom: float) -> list[Markup]:
     """The band of half a point, a line for each tick, and their numbers."""
     left, right = axis.at(-NEAR), axis.at(NEAR)
-    drawn = [el("rect", x=left, y=HEAD, width=right - left, height=bottom - HEAD, class_="near")]
+    drawn = [el("rect", x=left, y=top, width=right - left, height=bottom - top, class_="near")]
     for tick in (0, *(side * tick for tick in TICKS if tick <= axis.limit for side in (-1, 1))):
         x, look = axis.at(tick), "grid" if tick else "zero"
-        drawn.append(el("line", x1=x, x2=x, y1=HEAD, y2=bottom + 3, class_=look))
+        drawn.append(el("line", x1=x, x2=x, y1=top, y2=bottom + 3, class_=look))
         words = f"{tick:+g}".replace("-", "−") if tick else "0"
         if tick == 0 or abs(tick) != NEAR or axis.limit <= 5:
             drawn.append(el("text", words, x=x, y=bottom + 14, text_anchor="middle", class_="soft"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from repro.report.html.elements import Markup, el
 
-WIDTH, SIDE, HEAD, ROW, BAR = 420, 10, 46, 40, 16
+WIDTH, SIDE, HEAD, ROW, BAR, TITLE = 420, 10, 30, 40, 16, 18
 SHADES = ("equal", "tenth", "half", "farther")
 STYLE = Markup(
     "svg{background:#fff;font-family:'DejaVu Sans',Verdana,sans-serif}text{fill:#20242a;font-size:11px}"
@@ -32,16 +32,16 @@ def shares(title: str, names: Sequence[str], bars: Sequence[Bar], *, alone: bool
         names: of the shares, for the legend.
         alone: for a file of its own, with the rules by which it is coloured, on white.
     """
-    height = HEAD + ROW * len(bars) + 4
+    top = HEAD + TITLE * alone  # in a page the title stands above the drawing
+    height = top + ROW * len(bars) + 4
     head = {"xmlns": "http://www.w3.org/2000/svg"} if alone else {}
     return el(
         "svg",
         el("title", title),
         el("desc", " ".join(bar.words for bar in bars)),
-        el("style", STYLE) if alone else None,
-        el("text", title if alone else "", x=SIDE, y=14),
-        _legend(names),
-        [_bar(bar, HEAD + ROW * number) for number, bar in enumerate(bars)],
+        [el("style", STYLE), el("text", title, x=SIDE, y=16)] if alone else None,
+        _legend(names, top - 20),
+        [_bar(bar, top + ROW * number) for number, bar in enumerate(bars)],
         **head,
         viewBox=f"0 0 {WIDTH} {height}",
         role="img",
@@ -50,11 +50,11 @@ def shares(title: str, names: Sequence[str], bars: Sequence[Bar], *, alone: bool
     )
 
 
-def _legend(names: Sequence[str]) -> list[Markup]:
+def _legend(names: Sequence[str], top: int) -> list[Markup]:
     drawn, x = [], SIDE
     for name, shade in zip(names, SHADES, strict=True):
-        drawn.append(el("rect", x=x, y=24, width=10, height=10, class_=shade))
-        drawn.append(el("text", name, x=x + 14, y=33, class_="soft"))
+        drawn.append(el("rect", x=x, y=top, width=10, height=10, class_=shade))
+        drawn.append(el("text", name, x=x + 14, y=top + 9, class_="soft"))
         x += 24 + 6 * len(name)
     return drawn
 

@@ -20,8 +20,13 @@ def _drawn(*strips):
     return ElementTree.fromstring(forest("coCondenser", strips, alone=True))
 
 
+def _told(drawing):
+    """The marks with words of their own: those of the legend have none."""
+    return [path for path in drawing.iter(f"{SVG}path") if path.find(f"{SVG}title") is not None]
+
+
 def _places(drawing):
-    found = [path.get("transform") for path in drawing.iter(f"{SVG}path")]
+    found = [path.get("transform") for path in _told(drawing)]
     return [tuple(map(float, re.findall(r"[-\d.]+", place))) for place in found]
 
 
@@ -29,7 +34,7 @@ def test_a_drawing_has_a_title_a_description_and_a_word_for_every_mark():
     drawing = _drawn(_strip(-3.0, -0.1))
     assert drawing.get("role") == "img" and drawing.find(f"{SVG}title").text == "coCondenser"
     assert drawing.find(f"{SVG}desc").text == "dev: published 38.2."
-    assert [path.find(f"{SVG}title").text for path in drawing.iter(f"{SVG}path")] == ["by -3.0", "by -0.1"]
+    assert [path.find(f"{SVG}title").text for path in _told(drawing)] == ["by -3.0", "by -0.1"]
 
 
 def test_lower_is_left_of_the_published_number_and_higher_is_right():
@@ -51,7 +56,7 @@ def test_every_mark_lies_in_the_drawing(farthest):
 
 def test_each_way_of_making_has_a_shape_of_its_own_and_a_loose_match_is_hollow():
     assert len({path for _, path in MARKS.values()}) == len(MARKS)
-    [path] = _drawn(_strip(0.0, made="trained", loose=True)).iter(f"{SVG}path")
+    [path] = _told(_drawn(_strip(0.0, made="trained", loose=True)))
     assert path.get("class") == "again loose"
 
 
@@ -65,3 +70,14 @@ def test_a_bar_is_cut_by_its_counts_and_tells_them():
     bars = [rect for rect in drawing.iter(f"{SVG}rect") if rect.get("height") == "16"]
     assert [float(rect.get("width")) for rect in bars] == [300, 0, 100, 0]
     assert drawing.find(f"{SVG}desc").text == "3, 1"
+
+
+def test_the_legend_names_what_is_drawn_and_nothing_else():
+    drawing = _drawn(_strip(0.0, made="run"), _strip(1.0, made="fine-tuned", loose=True))
+    texts = [text.text for text in drawing.iter(f"{SVG}text")]
+    assert texts[-3:] == ["released run", "fine-tuned", "loose match"] and "trained" not in texts
+
+
+def test_a_drawing_in_a_page_has_no_title_of_its_own():
+    assert ">coCondenser</text>" in forest("coCondenser", [_strip(0.0)], alone=True)
+    assert ">coCondenser</text>" not in forest("coCondenser", [_strip(0.0)])

@@ -14,7 +14,8 @@ def _marks(*made):
     """The words of each mark -> its place from the left, and its class."""
     picture = forest_picture("ance", quantities(*made))
     marks = {}
-    for path in ElementTree.fromstring(picture.alone).iter(f"{SVG}path"):
+    paths = ElementTree.fromstring(picture.alone).iter(f"{SVG}path")
+    for path in (path for path in paths if path.find(f"{SVG}title") is not None):  # the legend's have none
         place = float(re.search(r"[-\d.]+", path.get("transform"))[0])
         marks[path.find(f"{SVG}title").text.partition(":")[0]] = place, path.get("class")
     return marks
