@@ -17,7 +17,7 @@ from repro.store.results import Record
 
 
 def claims(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Judged]:
-    """Sentences, marks of significance and bold numbers of papers, judged in the paper and as measured.
+    """Sentences, marks of significance and bold numbers of papers, judged as published, measured, reported.
 
     Nothing is run. ``[claim for claim in claims() if claim.fails]`` is what is contradicted.
 
@@ -90,4 +90,5 @@ def _sources(names: Iterable[str]) -> list[Paper]:
 def _statement(judged: Judged) -> dict:
     values = judged.as_json()
     states = {"published": judged.published.state, "measured": judged.ours.state}
+    states["reported"] = judged.reported.state
     return {key: value for key, value in values.items() if not isinstance(value, dict)} | states

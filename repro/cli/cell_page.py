@@ -10,7 +10,7 @@ from repro.cli.obstacles import together
 from repro.cli.row_settings import planned_for, row_lines
 from repro.judging.compared import Compared
 from repro.judging.released_code import Certificate, certificates, in_short
-from repro.judging.reported import reported
+from repro.judging.reported import in_a_line, reported
 from repro.judging.settings.parameter import Held, is_setting
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Reading
@@ -116,7 +116,7 @@ class CellPage:
 
     def show(self, *, verbose: bool) -> None:
         """Print it: what was measured first, then what it rests on."""
-        for name, value in self._lines():
+        for name, value in self._lines(verbose):
             if value:
                 _print(f"{name}:", value)
         told = (
@@ -128,7 +128,7 @@ class CellPage:
             _print(f"{name}:" if name == "settings" else name, value)
         self._show_readings(None if verbose else TOLD)
 
-    def _lines(self) -> Iterator[tuple[str, str]]:
+    def _lines(self, verbose: bool) -> Iterator[tuple[str, str]]:
         from repro.report.grid import label_in_full
 
         cell = self.cell
@@ -144,11 +144,23 @@ class CellPage:
             yield stand.scale, _standing(stand)
             for run in stand.imported:
                 yield "run of others", f"{run.measured:.4g} ({run.maker}), {run.verdict.name}"
-        yield "reported", str(reported(cell) or "")
+        yield from self._reported(None if verbose else TOLD)
         for command in self.commands:
             yield "measure it" if command == self.commands[0] else "rehearse it", command
         yield "recipe", _call(cell)
         yield "note", self._note
+
+    def _reported(self, told: int | None) -> Iterator[tuple[str, str]]:
+        """Others' reports, of several their sum and so many of them one by one; all for None."""
+        others = reported(self.cell)
+        if others is None:
+            return
+        several = len(others.reports) > 1
+        yield "reported", str(others) if several else f"1 report, {in_a_line(others.closest)}"
+        if several:
+            yield from (("report", in_a_line(made)) for made in others.reports[:told])
+        if told and len(others.reports) > told:
+            yield "reports", f"{len(others.reports) - told} more, which --verbose tells"
 
     def _show_readings(self, told: int | None) -> None:
         """The weightiest readings of each part of the work whole, the others by their names; all for None."""

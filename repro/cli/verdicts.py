@@ -46,6 +46,11 @@ LETTERS = (
     "after Holm's correction over the tests of each row"
 )
 
+REPORTED = (
+    "reported is what others measured, of several the closest in kind (~ where something else differs, "
+    "? where only the name matches); it decides no verdict, and `repro reported` tells where each stands"
+)
+
 
 def show(
     comparison: Comparison,
@@ -125,8 +130,14 @@ def show_cells(comparison: Comparison, cells: Sequence[Compared]) -> None:
     if not laid_out():
         return emit_lines(CELL_HEAD, [cell_line(comparison, c) for c in cells])
     for of_table in Comparison(list(cells)).by_table().values():
-        if any(c.measured is not None or c.verdict.name in ("failed", "blocked") for c in of_table):
+        if any(map(_has_something, of_table)):
             print_laid_out(compared_table(comparison, of_table))
+
+
+def _has_something(c: Compared) -> bool:
+    """Whether a table with this cell is worth showing."""
+    told = c.measured is not None or c.verdict.name in ("failed", "blocked")
+    return told or (c.scale == "full" and c.reported is not None)
 
 
 def show_contradicted(added: Sequence[Appended]) -> None:
@@ -159,6 +170,8 @@ def summary(comparison: Comparison) -> list[str]:
         lines.append(INTERVALS.format(**asdict(counted)))
     if comparison.tests:
         lines.append(LETTERS)
+    if any(c.reported and c.scale == "full" for c in comparison.cells):
+        lines.append(REPORTED)
     return [f"{line}." for line in lines]
 
 

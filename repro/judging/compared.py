@@ -7,6 +7,7 @@ from itertools import chain
 from repro.datasets.catalog import catalog, dataset
 from repro.judging.imported import ImportedRun
 from repro.judging.query_interval import QueryInterval, query_interval
+from repro.judging.reported import Reported
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Reading
@@ -30,6 +31,7 @@ class Compared:
         contradicted: which record the stored scores, shown in its place, contradict; empty where none.
         imported: runs that others made of the cell's system, each with a verdict of its own; no measurements.
         collections: ids of the data that the cell is measured on at this scale.
+        reported: what others measured of the cell, which no verdict rests on; None where nobody is known to.
     """
 
     cell: Cell
@@ -41,6 +43,7 @@ class Compared:
     contradicted: str = ""
     imported: tuple[ImportedRun, ...] = ()
     collections: tuple[str, ...] = ()
+    reported: Reported | None = None
 
     @property
     def current(self) -> bool:

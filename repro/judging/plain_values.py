@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 from repro.judging.compared import Compared, Comparison
 from repro.judging.effects import Effect, effects, orders
+from repro.judging.reported import Reported
 
 # of a record, and what stands in its place where nothing was measured
 RECORDED = {"fingerprint": None, "queries": None, "missing": None, "readings": {}, "substitutes": {}}
@@ -44,6 +45,7 @@ def cell_as_json(c: Compared) -> dict:
         "fingerprints": [r.fingerprint for r in c.records],
         "current": c.current,
         "imported": [run.as_json() for run in c.imported],
+        "reported": c.reported.as_json() if c.reported else [],
         "blocked": [{"cause": o.cause, "remedy": o.remedy} for o in c.obstacles],
     }
 
@@ -51,7 +53,7 @@ def cell_as_json(c: Compared) -> dict:
 def cell_as_row(c: Compared) -> dict:
     """The plain values of a cell, as a line of a CSV file or of a data frame; None where there is none.
 
-    Of several runs by others the last, as tables show it.
+    Of several runs by others the last, and of reports the closest in kind, as tables show them.
     """
     interval, last = c.interval, c.imported[-1] if c.imported else None
     by_others = last.verdict.name if last else None
@@ -76,6 +78,23 @@ def cell_as_row(c: Compared) -> dict:
         "imported": getattr(last, "measured", None),
         "imported_by": getattr(last, "maker", None),
         "imported_verdict": by_others,
+        **_reported(c.reported),
+    }
+
+
+def _reported(others: Reported | None) -> dict:
+    """The closest of the reports on a cell, how many there are, and their span."""
+    near = others.closest if others else None
+    least, most = map(float, others.span) if others else (None, None)
+    return {
+        "reported": float(near.value) if near else None,
+        "reports": len(others.reports) if others else 0,
+        "reported_least": least,
+        "reported_most": most,
+        "reported_how": near.report.how.start if near else None,
+        "reported_match": near.report.match if near else None,
+        "reported_by": near.source.name if near else None,
+        "reported_at": (near.source.address or near.source.place) if near else None,
     }
 
 

@@ -1,7 +1,7 @@
 """Values that others report of a cell, summed up: how many, their span, and which is nearest in kind."""
 
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 from repro.manifest.cells import Cell
 from repro.manifest.reports import CellReport, reports
@@ -37,17 +37,44 @@ class Reported:
         values = [report.value for report in self.reports]
         return min(values), max(values)
 
+    @property
+    def between(self) -> str:
+        """The span in words, one value where all are equal."""
+        least, most = (readable(value, self.cell) for value in self.span)
+        return least if least == most else f"{least} to {most}"
+
+    @property
+    def shown(self) -> str:
+        """The closest value as tables show it."""
+        return readable(self.closest.value, self.cell)
+
     def __str__(self) -> str:
-        least, most = self.span
-        between = f"{least}" if least == most else f"{least} to {most}"
         count = f"{len(self.reports)} report{'s' if len(self.reports) > 1 else ''}"
         near, how = self.closest, HOW[self.closest.report.how.start]
-        nearest = f"closest in kind {near.value} ({near.source.name}, {how}; {near.source.place})"
-        return f"{count}, {between}; {nearest}"
+        nearest = f"closest in kind {self.shown} ({near.source.name}, {how}; {near.source.place})"
+        return f"{count}, {self.between}; {nearest}"
 
     def as_json(self) -> list[dict]:
         """The reports as plain values."""
         return [report_as_json(report) for report in self.reports]
+
+
+def in_a_line(made: CellReport) -> str:
+    """One report in a line: the value, whose it is, how it was made, how sure the match is, and where."""
+    stated, source = made.report, made.source
+    where = f"{source.place}{f', {stated.at}' if stated.at else ''}"
+    told = [f"{made.value} {source.name} ({source.who}): {HOW[stated.how.start]}"]
+    told += [f"differs: {', '.join(stated.how.differs)}"] if stated.how.differs else []
+    told += [f"match {stated.match}", where, *filter(None, [stated.note])]
+    return "; ".join(told)
+
+
+def readable(value: Decimal, cell: Cell) -> str:
+    """A reported value with one decimal more than the published one at most, halves away from zero."""
+    most = (cell.printed.decimals or 0) + 1
+    if -value.as_tuple().exponent <= most:
+        return str(value)
+    return str(value.quantize(Decimal(1).scaleb(-most), rounding=ROUND_HALF_UP))
 
 
 def report_as_json(made: CellReport) -> dict:

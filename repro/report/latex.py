@@ -1,4 +1,4 @@
-r"""The paper's tables as LaTeX: published, ours and their difference beside each other.
+r"""The paper's tables as LaTeX: published, reported, ours and their difference beside each other.
 
 A number stands in a column of its own and what follows it in the next one: LaTeX itself finds the widths.
 """
@@ -18,6 +18,7 @@ from repro.report.latex_entries import (
     in_line,
     interval,
     published,
+    reported,
     visible,
 )
 from repro.report.latex_page import environment
@@ -28,7 +29,7 @@ ONE_COLUMN = 58  # characters of small type in a column of a two-column paper
 
 @dataclass(frozen=True)
 class _Column:
-    """The numbers below one head: published, measured, their differences, or those of others' runs."""
+    """The numbers below one head: published, reported, measured, their differences, or of others' runs."""
 
     kind: str
     entries: Sequence[Entry]
@@ -59,7 +60,7 @@ def latex(
 
     Args:
         comparison: for the tests between rows.
-        cells: the compared cells of one table.
+        cells: the compared cells of one table, with what others report of them where that is to be shown.
         command: what generates the file, written as a comment above it.
     """
     grid = compared_grid(cells)
@@ -164,6 +165,7 @@ class _Writer:
         """The columns below one head: those in which there is a number."""
         kinds = {
             "publ.": [published(c) for c in cells],
+            "rep.": [reported(c) for c in cells],
             "ours": [self._ours(c) for c in cells],
             r"$\Delta$": [difference(c) for c in cells],
             "others": [by_others(c) for c in cells],

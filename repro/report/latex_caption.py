@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from repro.judging.compared import Compared
+from repro.judging.reported import HOW, STARTS
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Mark, Table
+from repro.report.latex_entries import MAKINGS
 from repro.report.latex_text import SYMBOLS, escape
 
 LETTERED = (
@@ -38,17 +40,31 @@ def caption(cells: Sequence[Compared], *, lettered: bool, bold: bool) -> str:
     measured = [c for c in cells if c.measured is not None]
     unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
     parts = [f"{short_caption(first.paper, first.table)} {_whose(cells)}", escape(f"{unit}.")]
-    parts += [*_scale(measured), *_bold(cells, ours=bold), *_signs(cells)]
+    parts += [*_scale(measured), *_bold(cells, ours=bold), *_reports(cells), *_signs(cells)]
     if lettered:
         parts.append(LETTERED)
     return " ".join([*parts, *_outdated(measured), *_marks(first.table)])
 
 
 def _whose(cells: Sequence[Compared]) -> str:
+    reports = any(c.reported for c in cells)
     if any(c.measured is not None for c in cells):
-        return "as published (publ.) and measured by us (ours)."
+        others = ", as others report it (rep.)" if reports else ""
+        return f"as published (publ.){others} and measured by us (ours)."
+    if reports:
+        return "as published (publ.) and as others report it (rep.), not measured by us."
     others = any(c.imported for c in cells)
     return "as published (publ.), not measured by us." if others else "as published, not measured."
+
+
+def _reports(cells: Sequence[Compared]) -> Iterator[str]:
+    """The meaning of the letters at reported values, of those that the table has."""
+    closest = [c.reported.closest.report for c in cells if c.reported]
+    if closest:
+        made = {report.how.start for report in closest}
+        letters = ", ".join(f"{MAKINGS[start]} {HOW[start]}" for start in STARTS if start in made)
+        doubt = "; ? where only the name matches" if any(r.match == "loose" for r in closest) else ""
+        yield f"Reported: of several the closest in kind, with their number; raised: {letters}{doubt}."
 
 
 def _scale(measured: Sequence[Compared]) -> Iterator[str]:

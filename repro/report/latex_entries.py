@@ -6,9 +6,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from repro.judging.compared import Compared
+from repro.judging.reported import STARTS
 from repro.judging.verdict import prediction_half_width
 from repro.report.grid import rounded
 from repro.report.latex_text import SYMBOLS, escape, raised
+
+MAKINGS = {start: start[0] for start in STARTS}  # run, checkpoint, index, trained, fine-tuned, unknown
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,15 @@ def by_others(c: Compared | None) -> Entry:
     run = c.imported[-1]
     sign = SYMBOLS.get(run.verdict.name, "")
     return Entry(rounded(run.measured, c.cell), rf"\,{sign}" if sign else "")
+
+
+def reported(c: Compared | None) -> Entry:
+    """The report that is closest in kind, the letter of its making raised, and how many reports there are."""
+    if c is None or not c.reported:
+        return Entry()
+    stated, count = c.reported.closest.report, len(c.reported.reports)
+    letter = MAKINGS[stated.how.start] + ("?" if stated.match == "loose" else "")
+    return Entry(c.reported.shown, raised(letter) + (rf"{{\scriptsize\,({count})}}" if count > 1 else ""))
 
 
 def interval(c: Compared) -> str:

@@ -41,7 +41,7 @@ class Sheet:
         labels: how many of the first columns are repeated where other columns stand below.
     """
 
-    columns: Sequence[Column]
+    columns: list[Column]
     labels: int = 1
     rows: list[Sequence[Cell] | Text] = field(default_factory=list)
 

@@ -1,7 +1,7 @@
 """The LaTeX of compared tables as files; of a study, Markdown beside it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -24,13 +24,20 @@ class TableFile:
 
 
 def table_texts(
-    comparison: Comparison, plan: Plan, store: Store, *, seeds: tuple[int, ...], two_column: bool = False
+    comparison: Comparison,
+    plan: Plan,
+    store: Store,
+    *,
+    seeds: tuple[int, ...],
+    two_column: bool = False,
+    reported: bool = False,
 ) -> Iterator[TableFile]:
     """The files of all tables; figures are no tables.
 
     Args:
         seeds: those that were asked for, which the command in a study's files repeats.
         two_column: whether the LaTeX is for a paper of two columns.
+        reported: whether what others report has a column of its own.
     """
     for (paper, identifier), cells in comparison.by_table().items():
         table, title = cells[0].cell.table, cells[0].cell.paper.manifest.title
@@ -38,6 +45,7 @@ def table_texts(
             continue
         command = f"repro tables {paper} --table {identifier} --scale {plan.scale.name}"
         command += " --two-column" if two_column else ""
+        command += " --reported" if reported else ""
         name = f"{paper}-table{identifier}"
         if table.kind == "study":
             command += f" --seeds {','.join(map(str, seeds))}" if seeds else ""
@@ -49,7 +57,8 @@ def table_texts(
             text = study.latex(table, measured, spent, label=label, wide=two_column, **said)
             yield TableFile(f"{name}.tex", title, text)
         else:
-            text = latex(comparison, cells, command=command, two_column=two_column)
+            shown = cells if reported else [replace(c, reported=None) for c in cells]
+            text = latex(comparison, shown, command=command, two_column=two_column)
             yield TableFile(f"{name}.tex", title, text)
 
 

@@ -1,10 +1,11 @@
-"""A page for every table: row by row, the command that measures it, and what was published and measured."""
+"""A page for every table: row by row, the command that measures it; published, reported and measured."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from repro import __version__
 from repro.judging.compared import Compared, Comparison
+from repro.judging.reported import HOW
 from repro.judging.summary import summarised
 from repro.manifest.schema import Row
 from repro.report.grid import Grid, compared_grid, ours, rounded
@@ -138,14 +139,15 @@ def _command(cells: Sequence[Compared], command: str, smaller: str) -> str:
 
 def _numbers(cells: Sequence[Compared], small: dict[str, Compared]) -> Iterator[str]:
     head = ["column", "measure", "published", "measured", "verdict", f"at {_scale(small)}"]
-    others = any(c.imported for c in cells)
+    more = {"run by others": _by_others} if any(c.imported for c in cells) else {}
+    more |= {"reported": _reported} if any(c.reported for c in cells) else {}
     rows = []
     for c in cells:
         column, rehearsed = c.cell.column, small.get(c.cell.id)
         line = [" ".join(column.head) or column.id, _measure(c), _published(c), ours(c) or "–"]
         line += [c.verdict.name if c.records else "–", (rehearsed and ours(rehearsed)) or "–"]
-        rows.append(line + ([_by_others(c)] if others else []))
-    yield from markdown_table(head + (["run by others"] if others else []), rows)
+        rows.append(line + [show(c) for show in more.values()])
+    yield from markdown_table([*head, *more], rows)
     if outdated := dict.fromkeys(c.outdated for c in cells if c.outdated):
         yield f"Of the measured: {'; '.join(outdated)}.\n"
 
@@ -161,6 +163,18 @@ def _by_others(c: Compared) -> str:
     """Every run that others made, with whose it is and what is said of it."""
     runs = (f"{rounded(run.measured, c.cell)} {run.verdict.name} ({run.maker})" for run in c.imported)
     return "; ".join(runs) or "–"
+
+
+def _reported(c: Compared) -> str:
+    """The report that is closest in kind, a link to its place, and how many others lie where."""
+    if c.reported is None:
+        return "–"
+    near, number = c.reported.closest, len(c.reported.reports)
+    source = _text(near.source.name)
+    place = f"[{source}]({near.source.address})" if near.source.address else source
+    match = "" if near.report.match == "exact" else f", a {near.report.match} match"
+    several = f"; {number} reports, {c.reported.between}" if number > 1 else ""
+    return f"{c.reported.shown} ({HOW[near.report.how.start]}{match}, {place}{several})"
 
 
 def _text(words: str) -> str:

@@ -24,6 +24,7 @@ from repro.report.grid import (
 )
 from repro.report.sheet import Cell as Shown
 from repro.report.sheet import Column, Sheet, Value
+from repro.report.terminal_reports import HEAD_OF_REPORTS, fields_of_reports, lines_of_reports
 
 STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "red") | {"failed": "bold red"}
 STYLES |= {"inconclusive": "yellow", "modified": "yellow", "scaled": "cyan"}
@@ -101,19 +102,29 @@ class _Writer:
         if len(words) == 1 and not numbers:
             [word] = words
             beneath = [Text(f"  {word}", style=STYLES[word]), *(Text() for _ in cells)]
-        return [[label, *map(_published, cells)], beneath, *_differences(cells), *_line_by_others(cells)]
+        others = [*_line_by_others(cells), *lines_of_reports(cells)]
+        return [[label, *map(_published, cells)], beneath, *_differences(cells), *others]
 
     def across(self) -> Sheet:
         """Systems across, as the paper has a transposed table: published and ours side by side."""
         kinds = ["published", "measured"]
         compared = any(c.verdict.difference is not None for c in self.grid.cells.values())
         kinds += ["difference", "95 % over queries"] if compared else []
-        names = [self._label(head).plain for head in self.grid.across]
-        sheet = Sheet([Column("", right=False), *(Column(kind, name) for name in names for kind in kinds)])
-        for head in self.grid.down:
-            sides = [side for c in self.grid.line(head) for side in self._sides(c)[: len(kinds)]]
+        systems = [(head, self._reports(head)) for head in self.grid.across]
+        sheet = Sheet([Column("", right=False)])
+        for head, reports in systems:
+            named = [*kinds, *(line[0].plain.strip() for line in reports)]
+            sheet.columns += [Column(kind, self._label(head).plain) for kind in named]
+        for place, head in enumerate(self.grid.down, start=1):
+            sides: list[Shown] = []
+            for c, (_, reports) in zip(self.grid.line(head), systems, strict=True):
+                sides += [*self._sides(c)[: len(kinds)], *(line[place] for line in reports)]
             sheet.rows.append([Text(head.label), *sides])
         return sheet
+
+    def _reports(self, system: Head) -> list[Sequence[Shown]]:
+        """The lines of reports of a system that stands across, a cell for each head at the left."""
+        return lines_of_reports([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
 
     def _sides(self, c: Compared | None) -> list[Shown]:
         """The numbers of one cell side by side: published, measured, their difference, and the interval."""
@@ -184,7 +195,7 @@ def _by_others(c: Compared | None) -> Shown:
 
 
 CELL_HEAD = ("cell", "published", "measured", "difference", "verdict", "scale", "better than")
-CELL_HEAD += ("95 % over queries", "collections", "by others")
+CELL_HEAD += ("95 % over queries", "collections", "by others", *HEAD_OF_REPORTS)
 
 
 def cell_line(comparison: Comparison, c: Compared) -> tuple[str, ...]:
@@ -200,6 +211,7 @@ def cell_line(comparison: Comparison, c: Compared) -> tuple[str, ...]:
         _interval(c),
         ",".join(c.measured_on) if c.records else "",
         ", ".join(f"{rounded(run.measured, c.cell)} {run.verdict.name} ({run.maker})" for run in c.imported),
+        *fields_of_reports(c.reported),
     )
 
 

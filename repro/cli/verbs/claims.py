@@ -12,17 +12,20 @@ from repro.cli.options import scale_option
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1)
 @scale_option(help="Whose measurements.")
-@click.option("--failing", is_flag=True, help="Only what the paper itself or our measurements contradict.")
+@click.option(
+    "--failing", is_flag=True, help="Only what the paper, our measurements or others' reports contradict."
+)
 @click.option("--marks", is_flag=True, help="Every mark and bold number on a line of its own.")
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
 @click.option("--json", "as_json", is_flag=True, help="One object per statement, marks and bold included.")
 def command(names, scale_name, failing, marks, store, results, as_json):
-    """Judge what papers state by their own cells, then by ours: holds, fails or untested.
+    """Judge what papers state by their own cells, by ours, and by what others report of them.
 
     Sentences of the text, marks of significance and bold numbers; of several measures each is judged by
-    itself. Marks need the tests between rows that `repro compare` stores; an order without a test says
-    "means only". Nothing is run.
+    itself: it holds, fails or is untested. Marks need the tests between rows that `repro compare` stores; an
+    order without a test says "means only". Of reports (`repro reported`) the closest in kind on each cell
+    judges, unless it matches by name alone; how these were made is told. Nothing is run.
     """
     from repro.api.statements import claims
     from repro.cli.printing import emit_json
@@ -51,21 +54,23 @@ def _show(name: str, own, scale_name: str, *, each: bool) -> None:
     rows = []
     for j in shown:
         place = [j.statement.id.removeprefix(f"{name}/"), j.statement.where]
-        rows.append([*place, _says(j), _judgement(j.published), _judgement(j.ours)])
+        rows.append([*place, _says(j), _judgement(j.published), _judgement(j.ours), _by_reports(j.reported)])
     rows += _folded(name, [j for j in own if j not in shown])
     ours = "ours" if scale_name == "full" else f"ours, {scale_name}"
-    table(f"{name}: {_count(own, scale_name)}", ["claim", "where", "what is stated", "paper", ours], rows)
+    head = ["claim", "where", "what is stated", "paper", ours, "reports"]
+    table(f"{name}: {_count(own, scale_name)}", head, rows)
 
 
 def _folded(name: str, rest) -> list[list[str]]:
     """Marks and bold numbers that the paper does not contradict, a line for those of a table judged alike."""
     groups: dict[tuple, list] = {}
     for j in rest:
-        kind = j.statement.kind, j.statement.where, j.published.state, j.ours.state
-        groups.setdefault(kind, []).append(j)
+        others = j.reported.state if j.reported.speaks else ""
+        key = j.statement.kind, j.statement.where, j.published.state, j.ours.state, others
+        groups.setdefault(key, []).append(j)
     return [
-        [f"{members[0].statement.tables[0]}/{kind}/…", where, f"{len(members)} {_noun(kind, members)}", a, b]
-        for (kind, where, a, b), members in groups.items()
+        [f"{same[0].statement.tables[0]}/{kind}/…", where, f"{len(same)} {_noun(kind, same)}", *states]
+        for (kind, where, *states), same in groups.items()
     ]
 
 
@@ -79,6 +84,15 @@ def _says(judged) -> str:
     return "\n= ".join(filter(None, [s.says, assumed, s.note if judged.fails else ""]))
 
 
+def _by_reports(reported) -> str:
+    """The state, how many cells have a report, and how these were made; empty where none has one."""
+    cells = f"{len(reported.used)} of {reported.cells} cells"
+    if not reported.speaks:
+        return f"say nothing ({cells})" if reported.used else ""
+    made = ", ".join(f"{number} {start}" for start, number in reported.kinds.items())
+    return f"{_judgement(reported.judgement)}\n{cells}: {made}"
+
+
 def _judgement(judgement) -> str:
     test = f" ({judgement.test})" if judgement.test and judgement.state != "untested" else ""
     first, *more = judgement.why.split("; ")
@@ -90,7 +104,9 @@ def _judgement(judgement) -> str:
 
 def _count(own, scale_name: str) -> str:
     published, ours = _parts(j.published.state for j in own), _parts(j.ours.state for j in own)
-    return f"{len(own)} statements; in the paper: {published}; ours at {scale_name}: {ours}"
+    count = f"{len(own)} statements; in the paper: {published}; ours at {scale_name}: {ours}"
+    others = _parts(j.reported.state for j in own if j.reported.speaks)
+    return f"{count}; by reports: {others}" if others else count
 
 
 def _parts(states) -> str:

@@ -12,17 +12,20 @@ from repro.cli.options import selecting_everything
     epilog="""\b
 Examples:
   repro tables PAPER --table 1 --scale tiny
+  repro tables PAPER --table 2 --reported
   repro tables --out DIR --document report.tex""",
 )
 @selecting_everything
 @click.option("--out", metavar="DIR", help="Where to write them instead of RESULTS/tables/SCALE.")
 @click.option("--document", metavar="FILE", help="Also write a whole LaTeX document around the tables.")
 @click.option("--two-column", is_flag=True, help="For a paper of two columns: wide tables span both.")
-def command(selection, out, document, two_column):
+@click.option("--reported", is_flag=True, help="With what others report, between published and ours.")
+def command(selection, out, document, two_column, reported):
     """Write LaTeX of the selected tables, published and ours, below RESULTS/tables/SCALE.
 
     A file is a table environment that needs booktabs and graphicx (a study's also amssymb); its label is
-    tab:PAPER-TABLE, with the scale behind it where that is not full.
+    tab:PAPER-TABLE, with the scale behind it where that is not full. What others report (`repro reported`)
+    has columns of its own only where they are asked for.
     """
     from pathlib import Path
 
@@ -35,7 +38,8 @@ def command(selection, out, document, two_column):
     folder = Path(out) if out else results / "tables" / selection.scale
     with translated(*((folder, "folder", "--out") if out else (results, "results folder", "--results"))):
         store = workspace.store
-        files = list(table_texts(comparison, plan, store, seeds=selection.seeds, two_column=two_column))
+        options = {"seeds": selection.seeds, "two_column": two_column, "reported": reported}
+        files = list(table_texts(comparison, plan, store, **options))
         for path in write_tables(files, folder):
             print(path)
     if document:

@@ -39,7 +39,7 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 
 
 def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
-    """True where the number is above all it is marked over and, for our numbers, every test says so.
+    """True where the number is above all it is marked over and, but for published ones, every test says so.
 
     Raises NoNumber where a number, or a test of what is measured, is not there.
     """
@@ -51,7 +51,7 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
         return True
     level = (cell.table.test and cell.table.test.level) or LEVEL
     if None in language.tests:
-        raise NoNumber(f"no test between its rows is stored; `repro compare {cell.paper.name}` computes it")
+        raise NoNumber(language.values.why_untested(cell))
     weak = [p for p in language.tests if p > level]
     language.against.extend(f"p {p:.3g} is above {level}" for p in weak)
     return not weak

@@ -1,8 +1,9 @@
-"""Statements of papers, each judged by the paper's own numbers and by our measurements."""
+"""Statements of papers, each judged by the paper's own numbers, by ours and by what others report."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from repro.judging.claims.by_reports import ByReports, by_reports
 from repro.judging.claims.measures import FAILS
 from repro.judging.claims.places import Places
 from repro.judging.claims.statements import Judgement, Statement, statements
@@ -17,17 +18,24 @@ from repro.running.workspace import Workspace
 
 @dataclass(frozen=True)
 class Judged:
-    """A statement judged twice; ``scale`` is that of our measurements."""
+    """A statement judged by three sources of numbers.
+
+    Attributes:
+        published, ours: by the paper's own numbers, and by our measurements.
+        scale: of our measurements.
+        reported: by what others report, which changes nothing of the other two.
+    """
 
     statement: Statement
     published: Judgement
     ours: Judgement
     scale: str
+    reported: ByReports = field(default_factory=ByReports)
 
     @property
     def fails(self) -> bool:
-        """Whether the paper's own numbers or our measurements contradict it."""
-        return FAILS in (self.published.state, self.ours.state)
+        """Whether the paper's own numbers, our measurements or others' reports contradict it."""
+        return FAILS in (self.published.state, self.ours.state, self.reported.state)
 
     def as_json(self) -> dict:
         """The object that ``repro claims --json`` prints."""
@@ -53,18 +61,25 @@ class Judged:
                 "test": self.ours.test,
                 "measures": dict(self.ours.measures),
             },
+            "reports": self.reported.as_json(),
             "scale": self.scale,
             "says_of_print": self.scale == "full",
         }
 
 
 def judged(sources: list[Paper], ours: Values, *, scale: str) -> list[Judged]:
-    """Every statement of the papers, judged by their own numbers and by ours."""
+    """Every statement of the papers, judged by their own numbers, by ours and by what others report."""
     return [
-        Judged(statement, statement.judge(Published(), places), statement.judge(ours, places), scale)
+        _judged(statement, places, ours, scale)
         for places in map(Places, sources)
         for statement in statements(places.paper)
     ]
+
+
+def _judged(statement: Statement, places: Places, ours: Values, scale: str) -> Judged:
+    published = statement.judge(Published(), places)
+    others = by_reports(statement, places, published=published)
+    return Judged(statement, published, statement.judge(ours, places), scale, others)
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[Judged]:

@@ -28,7 +28,7 @@ class Language(Relations):
 
     def number(self, text: str) -> Decimal | float:
         """A written number in the values' kind."""
-        return Decimal(text) if self.values.is_published else float(text)
+        return Decimal(text) if self.values.is_stated else float(text)
 
     # numbers
 
@@ -69,7 +69,7 @@ class Language(Relations):
         """The number of a table's examples in which the passage shown for a system is marked relevant."""
         marked = self.places.examples(table, system)
         if not self.values.is_published:
-            raise NoNumber(f"table {table} shows passages; ours are exhibits, which nobody has judged")
+            raise NoNumber(f"table {table} shows passages; no others were ever judged")
         self.seen.append(f"{system} {sum(marked)} of {len(marked)}")
         return sum(marked)
 
@@ -78,10 +78,10 @@ class Language(Relations):
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
-        """Whether x at the text's decimals is the text, measured: x within half a unit."""
+        """Whether x at the text's decimals is the text; of what is measured, x within half a unit."""
         target = Decimal(text)
         decimals = max(0, -target.as_tuple().exponent)
-        if self.values.is_published:
+        if self.values.is_stated:
             holds = target in rounded(Decimal(x), decimals)
         else:
             holds = abs(x - float(target)) <= 0.5 * 10**-decimals

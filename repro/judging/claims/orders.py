@@ -7,7 +7,7 @@ from repro.judging.claims.measures import FAILS, HOLDS, UNTESTED, Outcomes
 from repro.judging.claims.places import Places
 from repro.judging.claims.values import Values
 from repro.manifest.cells import Cell
-from repro.manifest.claim_expressions import NoNumber, shown
+from repro.manifest.claim_expressions import NoNumber
 
 RELATIONS = {"above": lambda order: order > 0, "not_below": lambda order: order >= 0}
 Pair = tuple[Cell, Cell]
@@ -73,13 +73,13 @@ class Orders:
     def order(self, mine: Cell, theirs: Cell) -> int:
         """1 where mine is better, 0 where equal, -1 where worse; sizes are better when smaller."""
         one, other = (self._value(c) * (100 if c.unit == "fraction" else 1) for c in (mine, theirs))
+        self.values.check_order(mine, theirs)
         self.tests.append(self.values.p(mine, theirs))
         sign = (one > other) - (one < other)
         return -sign if mine.smaller_is_better else sign
 
     def _shown(self, cell: Cell) -> str:
-        number = cell.printed.plain if self.values.is_published else shown(self.values.number(cell))
-        return f"{cell.table.id}/{cell.row.id}/{cell.column.id} {number}"
+        return f"{cell.table.id}/{cell.row.id}/{cell.column.id} {self.values.told(cell)}"
 
 
 def has_number(cell: Cell) -> bool:

@@ -63,9 +63,7 @@ class Relations(Orders):
         if self.values.is_published:
             return is_marked_over(mine, theirs)
         if (p := self.tests[-1]) is None:
-            raise NoNumber(
-                f"no test between its rows is stored; `repro compare {mine.paper.name}` computes it"
-            )
+            raise NoNumber(self.values.why_untested(mine))
         return p <= ((mine.table.test and mine.table.test.level) or LEVEL)
 
 

@@ -24,14 +24,16 @@ class Judgement:
     Attributes:
         state: holds, fails or untested.
         why: the cells or numbers that decide it; empty where every comparison holds.
-        test: which tests between rows there are behind it; empty for published numbers.
+        test: which tests between rows there are behind it; empty for published and reported numbers.
         measures: (table/column, state) of a statement over several, each judged by itself; else none.
+        cells: those whose numbers were asked for, each once.
     """
 
     state: str
     why: str = ""
     test: str = ""
     measures: tuple[tuple[str, str], ...] = ()
+    cells: tuple[Cell, ...] = ()
 
     @property
     def differs_by_measure(self) -> str:
@@ -74,8 +76,9 @@ class Statement:
             why = _why(language, state)
         except NoNumber as reason:
             state, why = UNTESTED, str(reason)
-        test = "" if values.is_published else _test(language, values)
-        return Judgement(state, why, test, by_measure(language.outcomes.pairs))
+        test = "" if values.is_stated else _test(language, values)
+        cells = tuple({cell.id: cell for cell in language.outcomes.used}.values())
+        return Judgement(state, why, test, by_measure(language.outcomes.pairs), cells)
 
 
 def _why(language: Language, state: str) -> str:

@@ -1,4 +1,4 @@
-"""The numbers a claim is judged by: those that the paper published, or ours of one scale."""
+"""The numbers a claim is judged by: those that the paper published, others' reports, or ours of one scale."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,21 +7,37 @@ from typing import Protocol
 
 from repro.judging.compared import Comparison
 from repro.manifest.cells import Cell
-from repro.manifest.claim_expressions import NoNumber
+from repro.manifest.claim_expressions import NoNumber, shown
 from repro.running.plan import Plan
 from repro.store import Store
 
 
 class Values(Protocol):
-    """Numbers to judge by; ``is_published`` decides what equality with a rounded number means."""
+    """Numbers to judge by.
+
+    Attributes:
+        is_published: whether they are the paper's, whose marks of significance stand for tests.
+        is_stated: whether they are decimals as somebody states them, which decides what equality with a
+            rounded number means; what is measured here is known in full.
+    """
 
     is_published: bool
+    is_stated: bool
 
     def number(self, cell: Cell) -> Decimal | float:
         """The value of a cell in the paper's unit. Raises NoNumber."""
 
+    def told(self, cell: Cell) -> str:
+        """The number in a cell as it is shown beside another. Raises NoNumber."""
+
+    def check_order(self, one: Cell, other: Cell) -> None:
+        """Raise NoNumber where nothing tells which of two numbers is the greater."""
+
     def p(self, one: Cell, other: Cell) -> float | None:
         """p of the test between two rows in one column, None without one."""
+
+    def why_untested(self, cell: Cell) -> str:
+        """The reason why there is no test of a cell's row, and what makes one."""
 
     def over_seeds(self, cell: Cell) -> list[float]:
         """The values of a cell, one a seed. Raises NoNumber where there are fewer than two."""
@@ -33,7 +49,7 @@ class Values(Protocol):
 class Published:
     """The numbers that the paper published."""
 
-    is_published = True
+    is_published = is_stated = True
 
     def number(self, cell: Cell) -> Decimal:
         """The printed number, of a bound the bound. Raises NoNumber at a dash or words."""
@@ -42,9 +58,20 @@ class Published:
             raise NoNumber(f"{cell.id} {what} no number")
         return cell.printed.value
 
+    def told(self, cell: Cell) -> str:
+        """The number as the paper prints it, a bound with its sign."""
+        return cell.printed.plain
+
+    def check_order(self, one: Cell, other: Cell) -> None:
+        """Nothing: the order of printed numbers is what the paper shows."""
+
     def p(self, one: Cell, other: Cell) -> None:
         """None: papers publish no scores by query."""
         return None
+
+    def why_untested(self, cell: Cell) -> str:
+        """The reason why only marks of significance stand for tests."""
+        return f"{cell.paper.name} publishes no scores by query"
 
     def over_seeds(self, cell: Cell) -> list[float]:
         """Raise NoNumber: a cell holds one number."""
@@ -68,6 +95,7 @@ class Measured:
     comparison: Comparison
     exhibits: Mapping[str, Mapping] = field(default_factory=dict)
     is_published: bool = field(default=False, init=False)
+    is_stated: bool = field(default=False, init=False)
 
     def __post_init__(self):
         known = {c.cell.id: c for c in self.comparison.cells if c.current and c.records}
@@ -79,6 +107,13 @@ class Measured:
             raise NoNumber(f"{cell.id} is not measured")
         return self._known[cell.id].measured
 
+    def told(self, cell: Cell) -> str:
+        """The mean with four digits after the point at most."""
+        return shown(self.number(cell))
+
+    def check_order(self, one: Cell, other: Cell) -> None:
+        """Nothing: means are known in full."""
+
     def p(self, one: Cell, other: Cell) -> float | None:
         """Two-sided paired t-test over the queries, as stored beside the runs of one table."""
         if (one.table.id, one.column.id, one.paper) != (other.table.id, other.column.id, other.paper):
@@ -88,6 +123,10 @@ class Measured:
         if not found or not {one.row.id, other.row.id} <= set(found["names"]):
             return None
         return found["p"][found["names"].index(one.row.id)][found["names"].index(other.row.id)]
+
+    def why_untested(self, cell: Cell) -> str:
+        """The command that computes the tests between rows."""
+        return f"no test between its rows is stored; `repro compare {cell.paper.name}` computes it"
 
     def over_seeds(self, cell: Cell) -> list[float]:
         """The measured values, one a seed. Raises NoNumber where fewer than two are recorded."""

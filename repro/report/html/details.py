@@ -11,6 +11,7 @@ from repro.manifest.printed import Printed
 from repro.report.grid import label_in_full
 from repro.report.html.elements import Content, Markup, by_scale, copied, el, identifier, plain_table
 from repro.report.html.released_code import behind
+from repro.report.html.reports import on_card
 from repro.report.html.sections import Part
 from repro.report.html.verdicts import badge
 from repro.store.results import Record
@@ -49,6 +50,7 @@ def card(cells: Mapping[str, Compared], part: Part) -> Markup:
     of_scales = {scale: _at_scale(c, part.views[scale].comparison) for scale, c in cells.items()}
     shared = [*_definition(first), *_readings(cell, part), *_settings(cell, part)]
     shared += [_fact("released code", said, ": ", names) for said, names in behind(cell, part)]
+    shared += [_fact("reported", on_card(first.reported))] if first.reported else []
     link = el("p", el("a", "in its table", href=f"#{identifier(*cell.id.split('/'))}"), class_="fine")
     dialog = {"id": place, "popover": True, "class_": "card", "role": "dialog"}
     content = by_scale(of_scales), el("dl", shared) if shared else None, link

@@ -23,7 +23,8 @@ function filter() {
       || names.some((name, place) => wanted.has(name) && wanted.get(name) !== texts[place])
       || (only.includes("measured") && !texts[names.indexOf("measured")])
       || (only.includes("fails") && !has(line, "fail"))
-      || (only.includes("others") && !texts.at(-1));
+      || (only.includes("others") && !texts[names.indexOf("by others")])
+      || (only.includes("reported") && !texts[names.indexOf("reported")]);
   }
   const shown = lines.filter((line) => !line.hidden).length;
   form.querySelector("output").textContent = `${shown} of ${lines.length} cells`;

@@ -23,8 +23,10 @@ COLUMNS = {
     "difference": None,
     "verdict": "verdict",
     "by others": None,
+    "reported": None,
 }
 ONLY = {"measured": "only measured", "fails": "only what fails", "others": "only run by others"}
+ONLY |= {"reported": "only reported by others"}
 ABOUT = "The cells of all papers. Press a system to see how its number is defined, judged and made again."
 
 
@@ -69,7 +71,8 @@ def _line(part: Part, of_scales: Mapping[str, Compared]) -> Markup:
     texts = [cell.paper.name, cell.table.id, column, cell.column.dataset, _published(cell)]
     by_column = zip(*(_ours(c) for c in of_scales.values()), strict=True)
     measured = [by_scale(dict(zip(of_scales, contents, strict=True)), "span") for contents in by_column]
-    fields = [el("td", content) for content in (*texts, *measured)]
+    reported = next(iter(of_scales.values())).reported
+    fields = [el("td", content) for content in (*texts, *measured, reported.shown if reported else "")]
     return el("tr", el("th", system, scope="row"), fields, data_cell=cell.id)
 
 

@@ -15,7 +15,8 @@ from repro.report.html.verdicts import bar, bars, legend
 HOW_TO_READ = (
     "Above stands the published number, beneath what we measured, with a sign for the verdict. "
     "What is not measured as the manifest is now stands in round brackets; a run that others made, "
-    "which is no measurement of ours, in square ones. "
+    "which is no measurement of ours, in square ones. In quotation marks stands what others report, of "
+    "several the closest in kind with their number: no verdict rests on it. "
     "Press a number to see how it is defined, judged and made again; arrow keys go from one to the next."
 )
 
@@ -67,6 +68,8 @@ def _numbers(report: Report, scale: str) -> Content:
         tiles += [(counted.passing, "pass", None), (counted.failing, "fail", {"only": "fails"})]
     if counted.imported:
         tiles += [(counted.imported, "run by others", {"only": "others"})]
+    if reported := sum(c.reported is not None for c in cells):
+        tiles.append((reported, "reported by others", {"only": "reported"}))
     items = [
         el("div", el("dt", word), el("dd", to_list(str(number), chosen))) for number, word, chosen in tiles
     ]

@@ -1,9 +1,11 @@
 """A paper's claims, the findings of its audit, and its readings, as sections of the page."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from repro.judging.audit.findings import HELD_AGAINST, Finding
 from repro.judging.audit.references import listed
+from repro.judging.claims.by_reports import ByReports
 from repro.judging.claims.judged import Judged
 from repro.judging.claims.measures import FAILS, HOLDS, UNTESTED
 from repro.judging.claims.statements import Judgement
@@ -11,6 +13,7 @@ from repro.manifest.papers import Paper
 from repro.manifest.places import Citation
 from repro.manifest.schema import Reading
 from repro.report.html.elements import Content, Markup, by_scale, el, identifier, section
+from repro.report.html.reports import used
 from repro.report.html.sections import Part
 
 STATES = {"fails": ("fail", "✕"), "holds": ("pass", "✓"), "untested": ("none", "·")}
@@ -54,7 +57,15 @@ def _held(scale: str, statements: Sequence[Judged]) -> Markup:
     in_ours = sum(j.ours.state == HOLDS for j in statements)
     held = f"{in_paper} hold in the paper's own numbers, {in_ours} in ours"
     note = "." if scale == "full" else f" (scale {scale}: that says nothing of the paper)."
-    return el("p", f"Of {len(statements)} statements {held}", note)
+    return el("p", f"Of {len(statements)} statements {held}", note, _heard(statements))
+
+
+def _heard(statements: Sequence[Judged]) -> str:
+    """A sentence on what others' reports say of the statements; empty where they say nothing."""
+    counts = Counter(j.reported.state for j in statements if j.reported.speaks)
+    if not counts:
+        return ""
+    return f" What others report bears {counts[HOLDS]} of them out and contradicts {counts[FAILS]}."
 
 
 def _list(statements: Sequence[Mapping[str, Judged]]) -> Markup:
@@ -68,6 +79,7 @@ def _statement(of_scales: Mapping[str, Judged]) -> Markup:
         el("p", j.statement.says, " ", el("span", j.statement.where, class_="fine")),
         el("p", f"ours in it: {j.statement.assumed}", class_="fine") if j.statement.assumed else None,
         by_scale({scale: _judgements(scale, judged) for scale, judged in of_scales.items()}),
+        _by_reports(j.reported),
         id=identifier("statement", *j.statement.id.split("/")),
     )
 
@@ -78,6 +90,15 @@ def _judgements(scale: str, j: Judged) -> Content:
     whys = [(name, "; ".join(filter(None, _grounds(judged)))) for name, judged in judgements]
     states = el("p", _state("paper", j.published.state), _state("ours", j.ours.state, kind=kind))
     return states, [el("p", f"{name}: {_cut(why)}", class_="fine") for name, why in whys if why]
+
+
+def _by_reports(judged: ByReports) -> Content:
+    """The third judge, where it says something: its state, the reports it rests on, and what contradicts."""
+    if not judged.speaks:
+        return None
+    why = "; ".join(filter(None, _grounds(judged.judgement)))
+    state = el("p", _state("reports", judged.state, kind="none"), class_="by-reports")
+    return state, el("p", f"reports: {_cut(why)}", class_="fine") if why else None, used(judged)
 
 
 def _grounds(judged: Judgement) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
 from repro.report.grid import Grid, Head, column_heads, label_in_full, meaning, ours, rounded, spans
+from repro.report.html import reports
 from repro.report.html.details import about
 from repro.report.html.elements import Content, Markup, by_scale, el, identifier
 from repro.report.html.sections import Study
@@ -78,7 +79,7 @@ def _cell(cell: Cell, of_scales: Mapping[str, Compared] | None) -> Markup:
 
 def _button(cell: Cell, as_printed: Content, c: Compared) -> Markup:
     opens = {"type": "button", "popovertarget": about(cell.id), "class_": tone(c.verdict.name)}
-    return el("button", as_printed, _ours(c), _by_others(c), **opens)
+    return el("button", as_printed, _ours(c), _by_others(c), reports.line(c), **opens)
 
 
 def _as_printed(cell: Cell) -> Content:

@@ -1,12 +1,12 @@
 """Measurements made up for claims."""
 
-from repro.manifest.claim_expressions import NoNumber
+from repro.manifest.claim_expressions import NoNumber, shown
 
 
 class MadeUp:
     """Numbers by ``row/column``, tests by pair of rows, lists over seeds, numbers beside drawings."""
 
-    is_published = False
+    is_published = is_stated = False
 
     def __init__(self, numbers, tests=(), seeds=(), drawings=()):
         self.numbers, self.tests = numbers, dict(tests)
@@ -14,6 +14,15 @@ class MadeUp:
 
     def number(self, cell):
         return _known(self.numbers, f"{cell.row.id}/{cell.column.id}")
+
+    def told(self, cell):
+        return shown(self.number(cell))
+
+    def check_order(self, one, other):
+        pass
+
+    def why_untested(self, cell):
+        return "no test between its rows is stored"
 
     def p(self, one, other):
         return self.tests.get((one.row.id, other.row.id))

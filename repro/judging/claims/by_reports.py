@@ -1,0 +1,149 @@
+"""Statements judged by what others report: a third judge beside the paper and our measurements."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import partial
+
+from repro.judging.claims.measures import UNTESTED
+from repro.judging.claims.places import Places
+from repro.judging.claims.statements import Judgement, Statement
+from repro.judging.reported import HOW, STARTS, report_as_json, reported
+from repro.manifest.cells import Cell
+from repro.manifest.claim_expressions import NoNumber, shown
+from repro.manifest.reports import CellReport
+
+# Values made in these ways are of one system, which was trained by its authors.
+RELEASED = dict.fromkeys(("run", "checkpoint", "index"), "released") | {"fine-tuned": "trained"}
+
+
+@dataclass(frozen=True)
+class ClosestReports:
+    """The report on each cell that is closest in kind; one that matches by name alone judges nothing."""
+
+    is_published: bool = field(default=False, init=False)
+    is_stated: bool = field(default=True, init=False)
+
+    def of(self, cell: Cell) -> CellReport:
+        """The report that counts. Raises NoNumber where there is none."""
+        known = reported(cell)
+        if known is None:
+            raise NoNumber(f"nobody is known to report {cell.id}")
+        if known.closest.report.match == "loose":
+            raise NoNumber(f"no report is known to be of {cell.id} but by its name")
+        return known.closest
+
+    def number(self, cell: Cell) -> Decimal:
+        """The reported value in the cell's unit. Raises NoNumber."""
+        return self.of(cell).value
+
+    def told(self, cell: Cell) -> str:
+        """The value, four digits after the point at most, with how it was made. Raises NoNumber."""
+        made = self.of(cell)
+        return f"{shown(made.value)} ({made.report.how.start})"
+
+    def check_order(self, one: Cell, other: Cell) -> None:
+        """Raise NoNumber where two values of unlike decimals are one number at the coarser rounding."""
+        values = [(self.of(cell), 2 if cell.unit == "fraction" else 0) for cell in (one, other)]
+        first, second = (made.value.scaleb(digits) for made, digits in values)
+        decimals = [made.decimals - digits for made, digits in values]
+        if decimals[0] != decimals[1] and abs(first - second) <= Decimal(5).scaleb(-min(decimals) - 1):
+            raise NoNumber(
+                f"reports of {one.id} and {other.id} are one number at the coarser of their roundings"
+            )
+
+    def p(self, one: Cell, other: Cell) -> None:
+        """None: reports have no scores by query."""
+        return None
+
+    def why_untested(self, cell: Cell) -> str:
+        """The reason why there is no test."""
+        return "reports are means, without a test between them"
+
+    def over_seeds(self, cell: Cell) -> list[float]:
+        """Raise NoNumber: reports are of one number each."""
+        raise NoNumber(f"nothing says how reports of {cell.id} vary over seeds")
+
+    def drawn(self, shown: str, fact: str) -> float:
+        """Raise NoNumber: nobody reports what is drawn."""
+        raise NoNumber(f"nobody is known to report {shown}")
+
+
+@dataclass(frozen=True)
+class ByReports:
+    """The judgement that reports give on a statement, and what it rests on.
+
+    Attributes:
+        used: the closest report of each cell concerned, of cells that have one which judges.
+        cells: how many cells with a published number the statement is about.
+    """
+
+    judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
+    used: tuple[CellReport, ...] = ()
+    cells: int = 0
+
+    @property
+    def state(self) -> str:
+        """``holds``, ``fails`` or ``untested``."""
+        return self.judgement.state
+
+    @property
+    def speaks(self) -> bool:
+        """Whether the reports decide the statement, one way or the other."""
+        return self.state != UNTESTED
+
+    @property
+    def mixes(self) -> bool:
+        """Whether values of released systems and of systems trained again stand beside each other."""
+        return len({RELEASED.get(start, start) for start in self.kinds}) > 1
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How many of the reports used were made in each way, the nearest to the published number first."""
+        counts = Counter(made.report.how.start for made in self.used)
+        return {start: counts[start] for start in STARTS if counts[start]}
+
+    @property
+    def basis(self) -> str:
+        """The number of cells with a report, how these were made and by whom; empty where there is none."""
+        if not self.used:
+            return ""
+        made = ", ".join(f"{HOW[start]} ({number})" for start, number in self.kinds.items())
+        own = sum(made.source.who == "authors" for made in self.used)
+        told = [
+            f"{len(self.used)} of {self.cells} cells: {made}",
+            f"{own} by authors of the systems" if own else "",
+            "released systems stand beside systems trained again" if self.mixes else "",
+        ]
+        return "; ".join(filter(None, told))
+
+    def as_json(self) -> dict:
+        """The judgement as plain values, with every report that it rests on."""
+        return {
+            "state": self.state,
+            "why": self.judgement.why,
+            "measures": dict(self.judgement.measures),
+            "cells": self.cells,
+            "kinds": self.kinds,
+            "mixes": self.mixes,
+            "used": [{"cell": made.cell.id, **report_as_json(made)} for made in self.used],
+        }
+
+
+def by_reports(statement: Statement, places: Places, *, published: Judgement) -> ByReports:
+    """Judge a statement over the closest report of each cell that it is about.
+
+    Args:
+        published: the judgement on published numbers, which names these cells.
+    """
+    values = ClosestReports()
+    concerned = [cell for cell in published.cells if cell.is_numeric]
+    used = []
+    for cell in concerned:
+        try:
+            used.append(values.of(cell))
+        except NoNumber:
+            continue
+    if not used:
+        return ByReports(cells=len(concerned))
+    return ByReports(statement.judge(values, places), tuple(used), len(concerned))

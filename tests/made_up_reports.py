@@ -1,0 +1,20 @@
+"""Reports made up for tests."""
+
+from repro.judging.reported import Reported
+from repro.manifest.cells import Cell
+from repro.manifest.reports import CellReport, Report, Source
+
+SOURCE = Source(who="independent", name="somebody's repository", repository="a/b", issue=5, date="2024-01-01")
+
+
+def report_on(
+    cell: Cell, value: str, start: str = "checkpoint", *, source: Source = SOURCE, **stated
+) -> CellReport:
+    """A report on a cell: a value in the cell's unit, made in some way, with what else is stated of it."""
+    stated = {"unit": cell.unit, "measure": "m", "dataset": "d", "source": "x", **stated}
+    return CellReport(cell, Report(cells=(cell.id,), value=value, how={"start": start}, **stated), source)
+
+
+def reported_of(cell: Cell, *values: str, **stated) -> Reported:
+    """Reports of these values on a cell, all made alike."""
+    return Reported(cell, tuple(report_on(cell, value, **stated) for value in values))
