@@ -15,9 +15,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
-from repro.manifest.papers import ROOT, papers
+from repro.manifest.papers import Paper
 from repro.manifest.places import DAY, Place, Who
 from repro.manifest.schema import Identified
 from repro.manifest.yaml_file import Fault, Strict
@@ -146,10 +147,15 @@ class CellReport:
         return abs(self.difference) <= Decimal(5).scaleb(-coarser - 1)
 
 
-@functools.cache
 def reports() -> dict[str, tuple[CellReport, ...]]:
     """Every report by the id of the cell it is on. Raises ManifestError with file and line."""
-    known = known_cells()
+    return reports_of(tuple(at_hand.papers().values()))
+
+
+@functools.cache
+def reports_of(sources: tuple[Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
+    """Every report on cells of these papers, which are all that are at hand, as ``reports`` gives them."""
+    known = {cell.id: cell for source in sources for cell in cells_of(source)}
     on: dict[str, list[CellReport]] = {}
     for folder in folders():
         content = read_reports(folder, known)
@@ -162,12 +168,13 @@ def reports() -> dict[str, tuple[CellReport, ...]]:
 
 def known_cells() -> dict[str, Cell]:
     """Every cell of the papers by its id."""
-    return {cell.id: cell for source in papers().values() for cell in cells_of(source)}
+    return {cell.id: cell for source in at_hand.papers().values() for cell in cells_of(source)}
 
 
 def folders() -> list[Path]:
     """The folders of papers, and of what they share, that have a reports.yaml."""
-    places = {path.parent for path in ROOT.glob(f"*/{FILE}")} | {p.folder for p in papers().values()}
+    places = {path.parent for path in at_hand.ROOT.glob(f"*/{FILE}")}
+    places |= {source.folder for source in at_hand.papers().values()}
     return sorted(place for place in places if (place / FILE).exists())
 
 

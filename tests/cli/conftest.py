@@ -12,7 +12,7 @@ import pytest
 
 from repro.cli import main
 from repro.manifest import papers as at_hand
-from repro.manifest.reports import reports
+from repro.manifest.reports import reports_of
 from tests.once import made_once, take_what_is_finished
 
 CELL = "costa/1/sparse.bm25/dev.rr10"  # the cheapest cell that goes through every kind of stage but training
@@ -169,16 +169,13 @@ def papers_in(monkeypatch):
 
     def use(root: Path) -> None:
         monkeypatch.setattr(at_hand, "ROOT", root)
-        monkeypatch.setattr("repro.manifest.reports.ROOT", root)
         at_hand.papers.cache_clear()
-        reports.cache_clear()
 
     yield use
     for name in [name for name in sys.modules if name.split(".")[0] == "papers"]:
         del sys.modules[name]
     sys.modules.update(kept)
     at_hand.papers.cache_clear()
-    reports.cache_clear()
 
 
 @pytest.fixture
@@ -215,6 +212,6 @@ def report(toy):
         entries = [shared | {"value": value, "how": {"start": "checkpoint"}} for value in values]
         content = {"sources": {"a": source}, "reports": entries}
         toy.with_name("reports.yaml").write_text(json.dumps(content))  # which is YAML
-        reports.cache_clear()
+        reports_of.cache_clear()
 
     return write

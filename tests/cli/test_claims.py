@@ -65,3 +65,20 @@ def test_neither_verb_loads_torch(folders):
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert done.stderr.splitlines()[-1] == "[]", done.stderr
         assert done.stdout.startswith("[\n{")
+
+
+def test_what_others_report_judges_beside_the_paper_and_ours_and_changes_neither(repro, toy, report):
+    toy.with_name("claims.yaml").write_text(
+        CLAIMS.replace('bm25/dev", "1/other/dev', 'bm25/dl", "1/bm25/dev')
+    )
+    before = repro("claims", "--json").json
+    report("toy/1/bm25/dl", "0.05")
+    after = repro("claims", "--json").json
+    heard = after[0]["reports"]
+    assert (heard["state"], heard["cells"], [one["value"] for one in heard["used"]]) == (
+        "untested",
+        2,
+        [0.05],
+    )
+    assert "say nothing (1 of 2 cells)" in repro("claims").out
+    assert [row | {"reports": None} for row in after] == [row | {"reports": None} for row in before]

@@ -9,6 +9,7 @@ import pytest
 from repro.store.results import Record, Results
 from tests.cli.conftest import CELL
 
+NEAR = "toy/1/bm25/dl"
 DL, DEEP = (f"costa/1/sparse.bm25/{column}" for column in ("dl19.ndcg10", "dev.r1000"))
 
 
@@ -173,3 +174,31 @@ def test_sentences_beside_a_table_have_their_line_ends_between_words(repro, fold
     shown = repro(*selection)
     assert len(max(piped.err.splitlines(), key=len)) > 80 >= len(max(shown.err.splitlines(), key=len))
     assert shown.err.split() == piped.err.split()
+
+
+def test_what_others_report_is_in_every_form_and_changes_nothing_else(repro, toy, report):
+    def forms():
+        rows = csv.DictReader(io.StringIO(repro("compare", "--csv").out))
+        objects = repro("compare", "--json").json
+        return next(r for r in rows if r["cell"] == NEAR), next(one for one in objects if one["id"] == NEAR)
+
+    row, alone = forms()
+    assert (row["reports"], row["reported"], alone["reported"]) == ("0", "", [])
+    report(NEAR, "0.2012", "0.19")
+    row_beside, beside = forms()
+    assert [one["value"] for one in beside["reported"]] == [0.2012, 0.19]
+    assert beside | {"reported": []} == alone
+    told = {key: value for key, value in row_beside.items() if key.startswith("report")}
+    assert row_beside | {key: row[key] for key in told} == row
+    assert told == {
+        "reported": "0.2012",
+        "reports": "2",
+        "reported_least": "0.19",
+        "reported_most": "0.2012",
+        "reported_how": "checkpoint",
+        "reported_match": "exact",
+        "reported_by": "A toolkit",
+        "reported_at": "https://github.com/a/b/issues/1",
+    }
+    line = next(line for line in repro("compare").out.splitlines() if line.startswith(NEAR))
+    assert line.split("\t")[-4:] == ["0.20", "2", "0.19 to 0.20", "checkpoint"]

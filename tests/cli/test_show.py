@@ -132,3 +132,16 @@ def test_for_eyes_no_line_of_a_cell_is_wider_than_the_terminal(repro, monkeypatc
 @pytest.mark.parametrize("name", ["COSTA", "Costa", "costra"])
 def test_a_name_in_other_letters_is_recognised(repro, name):
     assert "(did you mean 'costa'?)" in repro("show", name).sentence
+
+
+def test_reports_of_a_cell_are_told_one_by_one_with_how_and_where(repro, toy, report):
+    report("toy/1/bm25/dl", *(f"0.2{n}" for n in range(6)))
+    said = repro("show", "toy/1/bm25/dl").out.splitlines()
+    told = [line.split(maxsplit=1) for line in said if line.startswith("report")]
+    assert [name for name, _ in told] == ["reported:", *["report:"] * 4, "reports:"]
+    assert told[0][1].startswith("6 reports, 0.20 to 0.25; closest in kind 0.20 (")
+    how = "released checkpoint encoded again; match exact; a/b, issue 1, 2024-01-01"
+    assert told[1][1] == f"0.20 A toolkit (toolkit): {how}"
+    assert told[-1][1] == "2 more, which --verbose tells"
+    verbose = repro("show", "toy/1/bm25/dl", "--verbose").out
+    assert verbose.count("report: ") == 6 and "which --verbose tells" not in verbose

@@ -8,6 +8,7 @@ import pytest
 
 from repro.judging.compared import Compared, Comparison
 from repro.judging.imported import ImportedRun
+from repro.judging.reported import reported
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, papers
@@ -18,6 +19,7 @@ from repro.report.latex_entries import Entry, in_line
 from repro.report.latex_page import document
 from repro.report.latex_text import SYMBOLS, escape
 from repro.store.results import Record
+from tests.made_up_reports import reported_of
 from tests.report.pdf_boxes import out_of_place, overprinted, tables_on_pages
 
 MANIFEST = Manifest.model_validate(
@@ -139,6 +141,22 @@ def test_a_run_that_others_made_stands_apart_from_ours():
     assert r"no measurements of ours (A\_toolkit). $\uparrow$ higher." in text
 
 
+def test_what_others_report_stands_between_published_and_ours_with_how_it_was_made():
+    first, second, third = CELLS
+    cells = [
+        replace(first, reported=reported_of(first.cell, "0.3162", "0.31")),
+        replace(second, reported=reported_of(second.cell, "0.33", start="trained", match="loose")),
+        third,
+    ]
+    text = latex(Comparison(cells), cells, command="c")
+    assert r"\multicolumn{2}{c}{publ.} & \multicolumn{2}{c}{rep.} & \multicolumn{2}{c}{ours}" in text
+    assert r"X & 0.316 &  & 0.3162 & \textsuperscript{c}{\scriptsize\,(2)} & 0.316 &" in text
+    assert r"& 0.33 & \phantom{00}\textsuperscript{t?} &" in text
+    assert "as published (publ.), as others report it (rep.) and measured by us (ours)." in text
+    letters = "c released checkpoint encoded again, t trained from the start; ? where only the name matches"
+    assert f"Reported: of several the closest in kind, with their number; raised: {letters}." in text
+
+
 def test_letters_are_raised_for_the_rows_that_ours_beats_by_the_stored_tests():
     text = latex(Comparison(CELLS, TESTS), CELLS, command="c")
     assert r"& {\scriptsize$\,\pm\,$0.220}\textsuperscript{a} & $+$0.008" in text
@@ -239,6 +257,7 @@ def test_every_table_with_every_sign_is_set_without_printing_over_anything(compi
                 _measured_as_published(c, verdicts[n % len(verdicts)], seeds=1 + n % 2)
                 for n, c in enumerate(numeric)
             ]
+            cells = [replace(c, reported=reported(c.cell)) for c in cells]
             if cells and table.kind == "results":
                 texts.append(latex(AllBeaten(cells), cells, command="c", two_column=two_column))
     pdf = compiled(texts, two_column=two_column)

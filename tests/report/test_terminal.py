@@ -11,13 +11,16 @@ from rich.console import Console
 from repro.judging.compared import Compared, Comparison
 from repro.judging.effects import Effect
 from repro.judging.imported import ImportedRun
+from repro.judging.reported import Reported
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest
 from repro.report.grid import Grid
-from repro.report.terminal import _gain, against_paper, compared_table, printed_table
+from repro.report.terminal import CELL_HEAD, _gain, against_paper, cell_line, compared_table, printed_table
+from repro.report.terminal_reports import HEAD_OF_REPORTS
 from repro.store.results import Record
+from tests.made_up_reports import report_on, reported_of
 
 FACTS = {
     "paper": "p",
@@ -205,3 +208,45 @@ def test_differences_intervals_and_runs_of_others_stand_with_what_they_are_of(tr
     assert "difference" in shown and "95 % over queries" in shown
     assert "-0.0" in shown and "25.4 to 37.7" in shown
     assert transposed or "by others 31.6 modified" in shown
+
+
+def _with_reports(cells):
+    first, second, third = cells
+    several = Reported(
+        first.cell, (report_on(first.cell, "31.58", match="close"), report_on(first.cell, "30"))
+    )
+    doubtful = reported_of(second.cell, "36.0487", start="trained", match="loose")
+    return [replace(first, reported=several), replace(second, reported=doubtful), third]
+
+
+def test_the_closest_report_stands_below_ours_and_the_span_where_there_are_several():
+    cells = _with_reports(_comparison(_paper()).cells)
+    lines = _squeezed(_shown(compared_table(Comparison(cells), cells)))
+    assert lines[4:] == [
+        "Group",
+        "a X 31.6 –",
+        "measured 31.6 exact",
+        "reported 31.58 ~checkpoint",
+        "all reports 2: 30 to 31.58",
+        "b Y 34.2* (+2.6) 94.1",
+        "measured 36.0 higher not run",
+        "reported 36.05 ?trained",  # one decimal more than is published
+    ]
+
+
+def test_in_a_transposed_table_reports_have_columns_of_the_systems_that_have_some():
+    cells = _with_reports(_comparison(_paper(transposed=True)).cells)
+    lines = _squeezed(_shown(compared_table(Comparison(cells), cells)))
+    assert [line for line in lines if line.startswith("published")] == [
+        "published measured reported all reports",
+        "published measured reported",
+    ]
+    assert "Dev MRR@10 31.6 31.6 exact 31.58 ~checkpoint 2: 30 to 31.58" in lines
+    assert "Dev MRR@10 34.2* (+2.6) 36.0 higher 36.05 ?trained" in lines
+
+
+def test_below_full_scale_where_nothing_is_compared_no_reports_are_shown():
+    cells = [replace(c, scale="tiny") for c in _with_reports(_comparison(_paper()).cells)]
+    assert "reported" not in _shown(compared_table(Comparison(cells), cells))
+    fields = dict(zip(CELL_HEAD, cell_line(Comparison(cells), cells[0]), strict=True))
+    assert [fields[name] for name in HEAD_OF_REPORTS] == ["31.58", "2", "30 to 31.58", "~checkpoint"]

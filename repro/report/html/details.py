@@ -48,9 +48,9 @@ def card(cells: Mapping[str, Compared], part: Part) -> Markup:
     hides = {"popovertarget": place, "popovertargetaction": "hide"}
     close = el("button", "×", type="button", class_="close", **hides, aria_label="close")
     of_scales = {scale: _at_scale(c, part.views[scale].comparison) for scale, c in cells.items()}
-    shared = [*_definition(first), *_readings(cell, part), *_settings(cell, part)]
+    shared = [_fact("reported", on_card(first.reported))] if first.reported else []
+    shared += [*_definition(first), *_readings(cell, part), *_settings(cell, part)]
     shared += [_fact("released code", said, ": ", names) for said, names in behind(cell, part)]
-    shared += [_fact("reported", on_card(first.reported))] if first.reported else []
     link = el("p", el("a", "in its table", href=f"#{identifier(*cell.id.split('/'))}"), class_="fine")
     dialog = {"id": place, "popover": True, "class_": "card", "role": "dialog"}
     content = by_scale(of_scales), el("dl", shared) if shared else None, link

@@ -97,7 +97,7 @@ def _by_reports(judged: ByReports) -> Content:
     if not judged.speaks:
         return None
     why = "; ".join(filter(None, _grounds(judged.judgement)))
-    state = el("p", _state("reports", judged.state, kind="none"), class_="by-reports")
+    state = el("p", _state("reports", judged.state, kind="none"))
     return state, el("p", f"reports: {_cut(why)}", class_="fine") if why else None, used(judged)
 
 

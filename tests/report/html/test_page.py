@@ -204,3 +204,24 @@ def test_data_that_stand_in_for_the_paper_s_are_named():
     assert "Measured on <code>tiny/passage/dev</code>, which stand in for the papers&#x27; data." in text
     assert text.count("<code>tiny/passage/dev</code>, which stands in for the paper&#x27;s data") == 4
     assert "stand in for the papers" not in page(report())
+
+
+def test_what_others_report_stands_below_ours_at_full_scale_and_on_the_card_with_its_places():
+    found = page(report(other="tiny"))
+    cell = re.search(r'<td id="toy/1/h\.x/a">.*?</td>', found, re.DOTALL)[0]
+    assert cell.count("“0.3352” ×2</span>") == 1 and "closest in kind: released checkpoint" in cell
+    told = re.search(r'<div id="about/toy/1/h\.x/a".*?in its table', found, re.DOTALL)[0]
+    address = f"https://github.com/a/b/blob/{0:040}/its%20results.md"
+    assert f'<b>0.3352</b> released checkpoint encoded again (<a href="{address}"' in told
+    assert "<b>0.339</b> trained from the start; match close; noted" in told
+    assert '<dt>reported by others</dt><dd><a href="#cells" data-filter="only=reported">1</a>' in found
+
+
+def test_a_claim_has_a_third_judge_with_the_reports_that_it_rests_on():
+    found = page(report())
+    claim = re.search(r'<li id="statement/toy/claim/better">.*?</details>', found, re.DOTALL)[0]
+    assert "</span> reports: fails</span>" in claim and "0.3352 (checkpoint) beside 0.339 (trained)" in claim
+    assert "2 of 3 cells: released checkpoint encoded again (1), trained from the start (1)" in claim
+    bold = re.search(r'<li id="statement/toy/1/bold/g\.y/a">.*?</li>', found, re.DOTALL)[0]
+    assert "reports" not in bold
+    assert "What others report bears 0 of them out and contradicts 1." in found

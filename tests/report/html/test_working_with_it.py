@@ -54,8 +54,10 @@ def test_the_list_is_searched_and_filtered_and_its_address_says_so(either, addre
     assert either.ask("document.querySelector('#chosen [value=fails]').checked")
     either.show(address + "#overview", width=1200)
     links = "[...document.querySelectorAll('.tiles a')].filter((link) => link.checkVisibility())"
-    either.ask(f"{links}.at(-2).click()")
+    either.ask(f"{links}.at(-3).click()")
     either.wait(f"location.hash === '#cells?only=fails' && {COUNT} === '1 of 6 cells'")
+    either.show(address + "#cells?only=reported", width=1200)
+    assert either.ask(CELLS) == "toy/1/h.x/a"
 
 
 def test_a_press_on_a_head_sorts_the_list_and_numbers_go_by_size(either, address):
@@ -131,8 +133,9 @@ def test_what_is_copied_is_what_stands_there(browser, address):
     browser.ask(keep)
     browser.ask("document.querySelector('#chosen .csv').click()")
     head, first, _ = browser.ask("kept").strip().split("\n")
-    assert head == "cell,system,paper,table,column,dataset,published,measured,difference,verdict,by others"
-    assert first.startswith("toy/1/g.x/a,") and first.endswith(",0.316,0.331,+0.01,= exact,")
+    by_others = "by others,reported"
+    assert head == f"cell,system,paper,table,column,dataset,published,measured,difference,verdict,{by_others}"
+    assert first.startswith("toy/1/g.x/a,") and first.endswith(",0.316,0.331,+0.01,= exact,,")
     browser.ask("document.querySelector('[id=\"toy/1\"] .csv').click()")
     assert len(browser.ask("kept").strip().split("\n")) == 7
     browser.ask("document.querySelector('[id=\"about/toy/1/g.y/b\"] .copy').click()")

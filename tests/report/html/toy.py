@@ -9,24 +9,29 @@ from decimal import Decimal
 from pathlib import Path
 
 from repro.judging.audit.findings import Finding
+from repro.judging.claims.by_reports import ByReports
 from repro.judging.claims.judged import Judged
 from repro.judging.claims.statements import Judgement, Statement
 from repro.judging.compared import Compared, Comparison, PairedTest
 from repro.judging.coverage import Covered
 from repro.judging.imported import ImportedRun
+from repro.judging.reported import Reported
 from repro.judging.studies import Against, Cost, Entry
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import cells_of
 from repro.manifest.papers import Paper
+from repro.manifest.reports import Source
 from repro.manifest.schema import Manifest, Reading
 from repro.report.figures import passages
 from repro.report.html.scatter import Scatter
 from repro.report.html.sections import Part, Report, Study, View
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
+from tests.made_up_reports import report_on
 
 VERDICTS = ("exact", "higher", "not run", "inconclusive", "blocked", "consistent")
 DEV = "msmarco-passage/dev/small"
+FILE = Source(who="toolkit", name="A toolkit", repository="a/b", path="its results.md", commit=f"{0:040}")
 
 
 def report(
@@ -79,6 +84,11 @@ def _view(source: Paper, scale: str, verdicts: Sequence[str], drawings: Path | N
             "y above x" + add,
             ("holds", "0.342 above 0.316" + add),
             ("fails", "p 0.2"),
+            ByReports(
+                Judgement("fails", "0.3352 (checkpoint) beside 0.339 (trained)" + add),
+                compared[4].reported.reports,
+                3,
+            ),
         ),
         _judged("1/bold/g.y/a", "Table 1", "best" + add, ("fails", ""), ("untested", "nothing measured")),
     ]
@@ -93,10 +103,12 @@ def _view(source: Paper, scale: str, verdicts: Sequence[str], drawings: Path | N
     )
 
 
-def _judged(place: str, where: str, says: str, printed: tuple, ours: tuple) -> Judged:
+def _judged(
+    place: str, where: str, says: str, printed: tuple, ours: tuple, others: ByReports | None = None
+) -> Judged:
     kind = "claim" if place.startswith("claim") else "bold"
     statement = Statement(f"toy/{place}", None, kind, where, says, decide=None)
-    return Judged(statement, Judgement(*printed), Judgement(*ours), "full")
+    return Judged(statement, Judgement(*printed), Judgement(*ours), "full", others or ByReports())
 
 
 def draw(folder: Path, *, add: str = "") -> Path:
@@ -232,7 +244,11 @@ def _compared(cell, name: str, scale: str, add: str) -> Compared:
     obstacles = (Obstacle("no data" + add, "fetch it" + add),) if name == "blocked" else ()
     verdict = Verdict(name, "because" + add, difference=0.01, half_width=float(Decimal("0.02")))
     outdated = "the recipe has changed since this was measured" if name == "consistent" else ""
-    imported = ()
+    imported, reported = (), None
+    if name == "blocked":
+        own = Source(who="authors", name="Its authors" + add, title="A title" + add, table="2")
+        made = report_on(cell, "0.339", "trained", source=own, match="close", note="noted" + add)
+        reported = Reported(cell, (report_on(cell, "0.3352", source=FILE, at="line 3" + add), made))
     if name == "not run":
         of_others = replace(
             records[0], origin={"file": "run.trec" + add, "sha256": "5e", "toolkit": "A toolkit" + add}
@@ -240,8 +256,9 @@ def _compared(cell, name: str, scale: str, add: str) -> Compared:
         imported = (
             ImportedRun(of_others, Verdict("higher", "run by others, a file" + add, difference=0.01)),
         )
+    own_records = tuple(records) if measured else ()
     return Compared(
-        cell, scale, tuple(records) if measured else (), verdict, obstacles, outdated, imported=imported
+        cell, scale, own_records, verdict, obstacles, outdated, imported=imported, reported=reported
     )
 
 
