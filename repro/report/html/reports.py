@@ -55,17 +55,22 @@ def _report(made: CellReport) -> Content:
 
 
 def _source(made: CellReport) -> Content:
-    """The maker, with a link to the place."""
+    """The maker, with a link to the place and, on hovering, the line or row within it."""
     source, at = made.source, made.report.at
-    place = f"{source.place}{f', {at}' if at else ''}"
     name = f"{source.name}, {WHO[source.who]}"
-    return el("a", name, href=source.address, title=place) if source.address else f"{name}: {place}"
+    if source.address:
+        return el("a", name, href=source.address, title=at or None)
+    return f"{name}: {source.place}{f', {at}' if at else ''}"
+
+
+def _making(made: CellReport) -> str:
+    return f"{made.report.how.start}, {made.source.name}"
 
 
 def used(judged: ByReports) -> Markup:
-    """The reports that a statement was judged by, folded."""
+    """The reports that a statement was judged by, folded; their places stand on the cells' cards."""
     items = [
-        el("li", el("code", made.cell.id), f" {readable(made.value, made.cell)} (", _source(made), ")")
+        el("li", el("code", made.cell.id), f" {readable(made.value, made.cell)} ({_making(made)})")
         for made in judged.used
     ]
     return el("details", el("summary", judged.basis), el("ul", items, class_="notes"), class_="fine")
