@@ -94,7 +94,7 @@ def _reported(others: Reported | None) -> dict:
         "reported_how": near.report.how.start if near else None,
         "reported_match": near.report.match if near else None,
         "reported_by": near.source.name if near else None,
-        "reported_at": (near.source.address or near.source.place) if near else None,
+        "reported_at": near.source.address if near else None,
     }
 
 

@@ -170,8 +170,7 @@ def _reported(c: Compared) -> str:
     if c.reported is None:
         return "–"
     near, number = c.reported.closest, len(c.reported.reports)
-    source = _text(near.source.name)
-    place = f"[{source}]({near.source.address})" if near.source.address else source
+    place = f"[{_text(near.source.name)}]({near.source.address})"
     match = "" if near.report.match == "exact" else f", a {near.report.match} match"
     several = f"; {number} reports, {c.reported.between}" if number > 1 else ""
     return f"{c.reported.shown} ({HOW[near.report.how.start]}{match}, {place}{several})"

@@ -57,10 +57,7 @@ def _report(made: CellReport) -> Content:
 def _source(made: CellReport) -> Content:
     """The maker, with a link to the place and, on hovering, the line or row within it."""
     source, at = made.source, made.report.at
-    name = f"{source.name}, {WHO[source.who]}"
-    if source.address:
-        return el("a", name, href=source.address, title=at or None)
-    return f"{name}: {source.place}{f', {at}' if at else ''}"
+    return el("a", f"{source.name}, {WHO[source.who]}", href=source.address, title=at or None)
 
 
 def _making(made: CellReport) -> str:

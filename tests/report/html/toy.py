@@ -246,7 +246,8 @@ def _compared(cell, name: str, scale: str, add: str) -> Compared:
     outdated = "the recipe has changed since this was measured" if name == "consistent" else ""
     imported, reported = (), None
     if name == "blocked":
-        own = Source(who="authors", name="Its authors" + add, title="A title" + add, table="2")
+        paper = {"title": "A title" + add, "table": "2" + add, "arxiv": "2401.00001"}
+        own = Source(who="authors", name="Its authors" + add, **paper)
         made = report_on(cell, "0.339", "trained", source=own, match="close", note="noted" + add)
         reported = Reported(cell, (report_on(cell, "0.3352", source=FILE, at="line 3" + add), made))
     if name == "not run":
