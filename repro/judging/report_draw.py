@@ -24,13 +24,16 @@ class DrawnReport:
 def drawn(known: Iterable[CellReport], count: int, seed: int) -> list[DrawnReport]:
     """Some of the reports, of the same chance whether on one cell or on many; all where there are no more.
 
-    The order is that of digests of seed and report. So a draw does not depend on the order of files or on a
-    generator of numbers, and a report that is added changes it only where that is drawn itself.
+    The order is that of digests of seed, place, cells, value and measure. So a draw does not depend on the
+    order of files or on a generator of numbers; a note that is mended leaves it as it is, and a report that
+    is added changes it only where that is drawn itself.
     """
     every = {DrawnReport(made.report, made.source) for made in known}
     return sorted(every, key=lambda one: _digest(one, seed))[:count]
 
 
 def _digest(one: DrawnReport, seed: int) -> bytes:
-    text = f"{seed}\n{one.source.model_dump_json()}\n{one.report.model_dump_json()}"
+    stated, source = one.report, one.source
+    names = (source.address, source.date, source.table, *stated.cells)
+    text = "\n".join([str(seed), *names, stated.value, stated.measure, stated.at])
     return hashlib.sha256(text.encode()).digest()
