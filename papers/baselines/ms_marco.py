@@ -7,6 +7,7 @@ passage model. Few queries: a sample of the training queries.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from papers.baselines.two_stage import Dense, TwoStage, cls_texts, marco_passages
 from repro import recipe
@@ -181,6 +182,11 @@ def score_as_read(request: Request) -> None:
     for cutoff in (100, 1000):
         for printed in (f"R@{cutoff}", f"R(rel=2)@{cutoff}"):
             request.measure_as(printed, f"R{level}@{cutoff}")
+
+
+def of_set(request: Request, value: Mapping[str, Any]) -> Any:
+    """The part of a reading's value that is about the request's queries, ``dev`` or ``trec``."""
+    return value["trec" if "trec" in request.dataset else "dev"]
 
 
 def recall_as_read(request: Request, reading: str) -> None:

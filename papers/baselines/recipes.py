@@ -1,6 +1,6 @@
 """Recipes of rows that belong to no paper under reproduction."""
 
-from papers.baselines.ms_marco import score_columns
+from papers.baselines.ms_marco import of_set, score_columns
 from repro import recipe
 from repro.graph import Node
 from repro.recipe.request import Request
@@ -33,8 +33,7 @@ def bm25(
         request.score_with(ignore_identical_ids=request.reading(identical_ids))
     of_documents = document_parameters is not None and request.collection == "msmarco-document"
     used = request.reading(document_parameters if of_documents else parameters)
-    if "dev" in used:
-        used = used["trec" if "trec" in request.dataset else "dev"]
+    used = of_set(request, used) if "dev" in used else used
     return recipe.bm25(documents, topics, **used, depth=DEPTH)
 
 

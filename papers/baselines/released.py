@@ -1,8 +1,9 @@
 """Rows of systems whose makers, or others, released the encoder: encoded and searched, never trained."""
 
+from dataclasses import replace
 from pathlib import Path
 
-from papers.baselines.ms_marco import score_columns
+from papers.baselines.ms_marco import of_set, score_columns
 from papers.baselines.two_stage import marco_passages
 from repro import recipe
 from repro.errors import check_known
@@ -18,12 +19,19 @@ DEPTH = 1000  # every recall in the four papers' tables is at 1,000 or less
 
 
 def retriever(
-    request: Request, *, system: str, recall: str | None = None, stand_in: Node | None = None
+    request: Request,
+    *,
+    system: str,
+    recall: str | None = None,
+    read: str | None = None,
+    stand_in: Node | None = None,
 ) -> Node:
     """The ranking by a released checkpoint, used as its own documentation says (released.yaml).
 
     Args:
         recall: id of the reading that says which recall a column of R@k or Success@k holds in this row.
+        read: id of the reading that says of ``dev`` and of ``trec`` how long passages are read, where the row's
+            authors ran the checkpoint otherwise than its makers.
         stand_in: the retriever trained here, in a row that is measured with its authors' own checkpoint only
             where a reading says so; it takes its place below full scale.
 
@@ -36,6 +44,8 @@ def retriever(
     if request.collection.startswith("beir/") and "dense-identical-ids" in request.choices.readings:
         request.score_with(ignore_identical_ids=request.reading("dense-identical-ids"))
     used = _conventions(entry)
+    if read is not None:
+        used = replace(used, passage_length=of_set(request, request.reading(read))["length"])
     models = tuple(
         checkpoint(
             weights.model, revision=weights.revision, kind=used.kind, pooling=used.pooling, stand_in=stand_in

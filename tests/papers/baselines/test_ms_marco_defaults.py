@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from papers.baselines.recipes import bm25
+from papers.baselines.recipes import bm25, deepct
+from papers.baselines.released import retriever
 from papers.baselines.two_stage import TITLED, marco_passages
 from repro.manifest.papers import paper as read_paper
 from repro.nn.text import passage_inputs
@@ -25,6 +26,27 @@ def choices(paper: str, **given) -> Choices:
 def test_bm25_on_documents_has_the_setting_that_gives_the_published_column(paper, dataset, k1, b):
     node = bm25(Request(dataset, choices(paper)), document_parameters="bm25-document-parameters")
     assert (node.params["k1"], node.params["b"]) == (k1, b)
+
+
+@pytest.mark.parametrize("paper", ["simlm", "cotmae_v2"])
+@pytest.mark.parametrize(
+    ("dataset", "k1", "b"), [("dev/small", 0.82, 0.68), ("trec-dl-2020/judged", 0.9, 0.4)]
+)
+def test_bm25_on_passages_is_tuned_for_dev_and_plain_for_trec(paper, dataset, k1, b):
+    node = bm25(Request(f"msmarco-passage/{dataset}", choices(paper)))
+    assert (node.params["k1"], node.params["b"]) == (k1, b)
+
+
+def test_deepct_is_searched_with_the_parameters_of_its_makers():
+    node = deepct(Request("msmarco-passage/dev/small", choices("simlm")))
+    assert (node.params["k1"], node.params["b"]) == (10.0, 0.9)
+
+
+@pytest.mark.parametrize(("dataset", "length"), [("dev/small", 128), ("trec-dl-2019/judged", 144)])
+def test_cocondenser_reads_passages_as_those_did_who_ran_it_for_the_column(dataset, length):
+    request = Request(f"msmarco-passage/{dataset}", choices("simlm", originals_only=True))
+    run = retriever(request, system="cocondenser", read="cocondenser-conventions")
+    assert run.inputs["passages"].params["length"] == length
 
 
 @pytest.mark.parametrize("paper", ["costa", "cpdae"])
