@@ -30,8 +30,8 @@ def retriever(
 
     Args:
         recall: id of the reading that says which recall a column of R@k or Success@k holds in this row.
-        read: id of the reading that says of ``dev`` and of ``trec`` how long passages are read, where the row's
-            authors ran the checkpoint otherwise than its makers.
+        read: id of the reading that says of ``dev`` and of ``trec`` how long passages are read, where the
+            authors of the row ran the checkpoint otherwise than its makers.
         stand_in: the retriever trained here, in a row that is measured with its authors' own checkpoint only
             where a reading says so; it takes its place below full scale.
 
