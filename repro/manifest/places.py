@@ -22,7 +22,8 @@ class Place(Strict):
     Attributes:
         repository: ``owner/name`` with ``path`` and ``commit``, or with ``issue`` or ``pull`` and ``date``.
         card: a model card of the hub, ``owner/name``, with ``commit`` or the ``date`` on which it was read.
-        title: of a paper, with the ``table`` and its number at ``arxiv``, or its ``doi`` without one.
+        title: of a paper, with the ``table`` and its number at ``arxiv``, or its ``doi`` without one; the
+            number ends in a version where versions number their tables otherwise.
     """
 
     repository: str = Field("", pattern=r"^([\w.-]+/[\w.-]+)?$")
@@ -33,7 +34,7 @@ class Place(Strict):
     date: str = Field("", pattern=rf"^$|{DAY}")
     card: str = Field("", pattern=r"^([\w.-]+/[\w.-]+)?$")
     title: str = ""
-    arxiv: str = Field("", pattern=r"^(\d{4}\.\d{4,5})?$")
+    arxiv: str = Field("", pattern=r"^(\d{4}\.\d{4,5}(v\d+)?)?$")
     doi: str = Field("", pattern=r"^(10\.\d{4,9}/\S+)?$")
     table: str = ""
 

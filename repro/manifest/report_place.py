@@ -14,7 +14,7 @@ THREAD = re.compile(rf"https://github\.com/({NAME}/{NAME})/(issues|pull)/(\d{{1,
 CARD = re.compile(
     rf"https://huggingface\.co/({NAME}/{NAME})(?:/(?:blob|tree|commit)/([^/#?]+)(?:/[^#?]*)?)?/?"
 )
-PAPER = re.compile(r"https://arxiv\.org/(?:abs|pdf)/(\d{4}\.\d{4,5})(?:v\d+)?(?:\.pdf)?")
+PAPER = re.compile(r"https://arxiv\.org/(?:abs|pdf)/(\d{4}\.\d{4,5}(?:v\d+)?)(?:\.pdf)?")
 ARTICLE = re.compile(r"https://doi\.org/(10\.\d{4,9}/[^\s#?]+)")
 ISSUE = re.compile(rf"({NAME}/{NAME})#(\d{{1,9}})")
 COMMIT = re.compile(r"[0-9a-f]{40}")

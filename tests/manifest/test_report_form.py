@@ -112,6 +112,10 @@ def _loaded(text: str) -> dict:
         ),
         (
             {"place": "https://arxiv.org/abs/2104.08663v2", "title": "A paper", "table": "2"},
+            "https://arxiv.org/abs/2104.08663v2",
+        ),
+        (
+            {"place": "https://arxiv.org/pdf/2104.08663.pdf", "title": "A paper", "table": "2"},
             "https://arxiv.org/abs/2104.08663",
         ),
         (

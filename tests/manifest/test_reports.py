@@ -162,7 +162,7 @@ ADDRESSES = (
     r"https://github\.com/[\w.-]+/[\w.-]+/blob/[0-9a-f]{40}/[\w./%+~@,=-]+",
     r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/[1-9]\d*",
     r"https://huggingface\.co/[\w.-]+/[\w.-]+(/tree/[0-9a-f]{40})?",
-    r"https://arxiv\.org/abs/\d{2}(0[1-9]|1[0-2])\.\d{4,5}",
+    r"https://arxiv\.org/abs/\d{2}(0[1-9]|1[0-2])\.\d{4,5}(v[1-9])?",
     r"https://doi\.org/10\.\d{4,9}/[\w./()-]+",
 )
 
