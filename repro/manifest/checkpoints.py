@@ -1,11 +1,10 @@
 """Known facts of checkpoints that are not here: their architecture, and where those lie that no hub has."""
 
-import functools
 from pathlib import Path
 
 from repro.errors import BlockedError
 from repro.manifest import yaml_file
-from repro.manifest.papers import load, papers
+from repro.manifest.papers import kept_with_papers, load, papers
 from repro.manifest.yaml_file import Strict
 
 
@@ -21,7 +20,7 @@ class Checkpoint(Strict):
     how: str = ""
 
 
-@functools.cache
+@kept_with_papers
 def known_checkpoints() -> dict[str, Checkpoint]:
     """The entries, by name, of the checkpoints.yaml beside the readings of every paper.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator
 from decimal import Decimal
@@ -12,9 +11,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
-from repro.manifest.papers import ROOT, papers
+from repro.manifest.papers import kept_with_papers, papers
 from repro.manifest.reports import CellReport, reports
 from repro.manifest.schema import Identified
 from repro.manifest.yaml_file import Fault, Strict
@@ -64,11 +64,11 @@ class Finding(Identified):
     grounds: tuple[Ground, ...] = Field(min_length=1)
 
 
-@functools.cache
+@kept_with_papers
 def findings() -> tuple[Finding, ...]:
     """Every finding, its numbers held against the entries. Raises ManifestError with file and line."""
     made: tuple[Finding, ...] = ()
-    for path in sorted(ROOT.glob(f"*/{FILE}")):
+    for path in sorted(at_hand.ROOT.glob(f"*/{FILE}")):
         made += yaml_file.read(path, tuple[Finding, ...], faults=faults)
     return made
 

@@ -4,7 +4,6 @@ A script of ``oracles/`` gives both sides the same weights, inputs, masks and dr
 of numbers; ``unreleased.yaml`` beside them names the objectives for which nothing was released, and why.
 """
 
-import functools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ from pydantic import Field, ValidationError
 
 from repro.errors import ManifestError
 from repro.graph import Node
+from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
-from repro.manifest.papers import ROOT, papers
+from repro.manifest.papers import kept_with_papers, papers
 from repro.manifest.yaml_file import Strict
 
 Number = int | float
@@ -191,14 +191,14 @@ def oracle(path: Path) -> Oracle:
         raise ManifestError(f"{path}: {where}: {reason['msg']}") from None
 
 
-@functools.cache
+@kept_with_papers
 def oracles() -> dict[str, Oracle]:
     """Every oracle of the papers at hand, and of what they share, by ``folder/name``."""
     paths = (path for folder in _folders() for path in sorted((folder / "oracles").glob("*.json")))
     return {f"{path.parent.parent.name}/{path.stem}": oracle(path) for path in paths}
 
 
-@functools.cache
+@kept_with_papers
 def unreleased() -> dict[str, Unreleased]:
     """The objectives for which nothing was released, by name."""
     entries: dict[str, Unreleased] = {}
@@ -211,7 +211,7 @@ def unreleased() -> dict[str, Unreleased]:
 
 def _folders() -> Iterator[Path]:
     """The folders of the papers, with those beside them that papers share."""
-    shared = (folder for folder in sorted(ROOT.iterdir()) if (folder / "oracles").is_dir())
+    shared = (folder for folder in sorted(at_hand.ROOT.iterdir()) if (folder / "oracles").is_dir())
     yield from dict.fromkeys([*shared, *(paper.folder for paper in papers().values())])
 
 

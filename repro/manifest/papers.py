@@ -4,8 +4,10 @@ import functools
 import importlib
 import importlib.util
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from repro.errors import UsageError, unknown
 from repro.locations import PAPERS
@@ -15,6 +17,7 @@ from repro.manifest.schema import Manifest, Reading, faults
 from repro.manifest.settings import FILE, Settings, Step, complete, read_settings
 
 ROOT = PAPERS
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,18 @@ def papers() -> dict[str, Paper]:
         if entry.name not in known:
             known[entry.name] = Paper(entry.name, _package_folder(entry), entry.value)
     return known
+
+
+def kept_with_papers(make: Callable[[], Made]) -> Callable[[], Made]:
+    """Call ``make`` once for the papers at hand, and again when others are."""
+    kept = functools.cache(lambda known: make())
+
+    @functools.wraps(make)
+    def made() -> Made:
+        return kept(tuple(papers().values()))
+
+    made.cache_clear = kept.cache_clear
+    return made
 
 
 def _package_folder(entry) -> Path:

@@ -6,7 +6,12 @@ import sys
 import pytest
 
 from repro.errors import UsageError
+from repro.manifest import papers as at_hand
+from repro.manifest.checkpoints import known_checkpoints
+from repro.manifest.findings import findings
+from repro.manifest.oracles import oracles, unreleased
 from repro.manifest.papers import load, paper, papers
+from repro.manifest.reports import reports
 
 
 def test_every_paper_has_a_manifest_of_its_own_name():
@@ -31,3 +36,16 @@ def test_a_package_called_papers_in_the_working_directory_does_not_shadow_ours(t
 
 def test_an_object_is_found_by_module_and_name():
     assert load("papers.baselines.recipes:bm25").__name__ == "bm25"
+
+
+@pytest.mark.parametrize("kept", [known_checkpoints, findings, oracles, reports, unreleased])
+def test_what_is_kept_of_the_papers_is_made_anew_where_the_papers_are_others(kept, monkeypatch, tmp_path):
+    before = kept()
+    try:
+        monkeypatch.setattr(at_hand, "ROOT", tmp_path)
+        at_hand.papers.cache_clear()
+        assert len(before) > 0 and len(kept()) == 0
+    finally:
+        monkeypatch.undo()
+        at_hand.papers.cache_clear()
+    assert kept() == before
