@@ -1,7 +1,9 @@
 """Looks up the rows of a corpus that document ids stand for, and the texts of queries."""
 
 import json
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +41,27 @@ class Lists:
     def lengths(self) -> np.ndarray:
         """The number of entries of each list, (L,)."""
         return self.offsets[1:] - self.offsets[:-1]
+
+
+class ColumnLists:
+    """The lists of whole numbers of an Arrow column, each read from its memory-mapped file when asked for.
+
+    Args:
+        column: a ChunkedArray of lists, of which none is missing.
+    """
+
+    def __init__(self, column):
+        self._chunks = column.chunks
+        self._firsts = list(accumulate((len(chunk) for chunk in self._chunks[:-1]), initial=0))
+        self._views: dict[int, Lists] = {}  # by chunk, of those that were asked for
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        """List ``index``, (n,) int64, which its caller may change."""
+        number = bisect_right(self._firsts, index) - 1
+        if number not in self._views:
+            chunk = self._chunks[number]
+            self._views[number] = Lists(chunk.values.to_numpy(), chunk.offsets.to_numpy())
+        return self._views[number][index - self._firsts[number]].astype(np.int64)
 
 
 def list_offsets(column) -> np.ndarray:

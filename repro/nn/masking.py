@@ -5,22 +5,22 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from repro.nn.text import padded
 from repro.nn.token_cross_entropy import IGNORED
 
 
 def masked_tokens(
     input_ids: np.ndarray,
+    lengths: Sequence[int],
     *,
-    special_ids: np.ndarray,
+    special_ids: Sequence[int],
     mask_id: int,
     vocabulary_size: int,
     rate: float,
     mask: float,
     random: float,
-    generator: np.random.Generator,
+    generators: Sequence[np.random.Generator],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One text with some tokens replaced, and what stood there.
+    """Texts with some tokens replaced, and what stood there.
 
     Each token that is not special is selected with probability ``rate``, independently of the others, as
     transformers' DataCollatorForLanguageModeling does; a short text may thus have none. A selected token
@@ -28,21 +28,26 @@ def masked_tokens(
     stays otherwise.
 
     Args:
-        input_ids: (n,), with its special tokens.
+        input_ids: (T,), N texts end to end, with their special tokens.
+        lengths: (N,), tokens of each.
         special_ids: ids that are never selected.
         mask_id: the id of [MASK].
         vocabulary_size: V; replacements are drawn from 0..V-1.
         rate, mask, random: BERT has 0.15, 0.8, 0.1; ``mask`` + ``random`` <= 1.
-        generator: the only source of randomness.
+        generators: one for each text, so that its mask does not depend on the texts beside it.
 
     Returns:
-        the ids to feed, (n,), and the labels, (n,): the token at selected positions, IGNORED elsewhere.
+        the ids to feed, (T,), and the labels, (T,): the token at selected positions, IGNORED elsewhere.
     """
     assert 0 <= rate <= 1 and 0 <= mask + random <= 1, (rate, mask, random)
-    selected = generator.random(len(input_ids)) < rate
-    selected &= ~np.isin(input_ids, special_ids)
-    fate = generator.random(len(input_ids))
-    others = generator.integers(0, vocabulary_size, len(input_ids))
+    chances, others = np.empty((2, len(input_ids))), np.empty(len(input_ids), dtype=np.int64)
+    end = 0
+    for generator, length in zip(generators, lengths, strict=True):
+        begin, end = end, end + length
+        chances[:, begin:end] = generator.random((2, length))
+        others[begin:end] = generator.integers(0, vocabulary_size, length)
+    selected = (chances[0] < rate) & ~np.isin(input_ids, special_ids)
+    fate = chances[1]
     replaced = np.where(fate < mask, mask_id, np.where(fate < mask + random, others, input_ids))
     return np.where(selected, replaced, input_ids), np.where(selected, input_ids, IGNORED)
 
@@ -67,24 +72,37 @@ def masked_texts(
     Returns:
         ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, all (N, L) int64.
     """
-    special_ids, size = np.array(tokenizer.all_special_ids), len(tokenizer)
-    clean = [np.concatenate(([tokenizer.cls_token_id], text, [tokenizer.sep_token_id])) for text in texts]
-    pairs = [
-        masked_tokens(
-            ids,
-            special_ids=special_ids,
-            mask_id=tokenizer.mask_token_id,
-            vocabulary_size=size,
-            rate=rate,
-            mask=mask,
-            random=random,
-            generator=generator,
-        )
-        for ids, generator in zip(clean, generators, strict=True)
-    ]
-    return {
-        "clean_ids": padded(clean, value=tokenizer.pad_token_id),
-        "masked_ids": padded([masked for masked, _ in pairs], value=tokenizer.pad_token_id),
-        "labels": padded([labels for _, labels in pairs], value=IGNORED),
-        "attention_mask": padded([np.ones_like(ids) for ids in clean], value=0),
-    }
+    lengths = np.array([len(text) + 2 for text in texts])
+    clean = _framed(texts, lengths, first=tokenizer.cls_token_id, last=tokenizer.sep_token_id)
+    masked, labels = masked_tokens(
+        clean,
+        lengths,
+        special_ids=tokenizer.all_special_ids,
+        mask_id=tokenizer.mask_token_id,
+        vocabulary_size=len(tokenizer),
+        rate=rate,
+        mask=mask,
+        random=random,
+        generators=generators,
+    )
+    there, pad = np.arange(lengths.max()) < lengths[:, None], tokenizer.pad_token_id  # (N, L)
+    filled = {"clean_ids": (clean, pad), "masked_ids": (masked, pad), "labels": (labels, IGNORED)}
+    arrays = {name: torch.from_numpy(_spread(*values, there)) for name, values in filled.items()}
+    return arrays | {"attention_mask": torch.from_numpy(there.astype(np.int64))}
+
+
+def _framed(texts: Sequence[np.ndarray], lengths: np.ndarray, *, first: int, last: int) -> np.ndarray:
+    """Texts end to end, (T,) int64, each between two tokens that ``lengths`` counts in."""
+    ends = np.cumsum(lengths)
+    tokens, inner = np.full(ends[-1], last), np.ones(ends[-1], dtype=bool)
+    tokens[ends - lengths] = first
+    inner[ends - lengths] = inner[ends - 1] = False
+    tokens[inner] = np.concatenate(texts)
+    return tokens
+
+
+def _spread(tokens: np.ndarray, padding: int, there: np.ndarray) -> np.ndarray:
+    """Tokens of texts end to end, (T,), in the places that there are, (N, L)."""
+    rows = np.full(there.shape, padding, dtype=np.int64)
+    rows[there] = tokens
+    return rows

@@ -1,6 +1,7 @@
 """Stage ``finetune``: a model trained on judged queries with negatives."""
 
 import os
+from itertools import islice
 from pathlib import Path
 
 from repro.datasets.arrow import read_rows
@@ -60,17 +61,21 @@ class Groups:
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
         """``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, the positive first; with
         ``"scores": [float, …]``, one a passage, where the training set has them."""
+        indices = [int(self.kept[place]) for _, place in places]
+        chosen = [self._chosen(index, epoch) for index, (epoch, _) in zip(indices, places, strict=True)]
+        rows = []
+        for index, (positive, *negatives) in zip(indices, chosen, strict=True):
+            rows += [self.positives[index][positive], *self.negatives[index][negatives]]
+        texts = self.corpus[rows]  # of all groups at once
+        passages = iter([{"title": a, "text": b} for a, b in zip(texts["title"], texts["text"], strict=True)])
         examples = []
-        for epoch, place in places:
-            index = int(self.kept[place])
-            positive, *negatives = self._chosen(index, epoch)
-            texts = self.corpus[[self.positives[index][positive], *self.negatives[index][negatives]]]
-            passages = [{"title": a, "text": b} for a, b in zip(texts["title"], texts["text"], strict=True)]
-            example = {"query": self.queries[index], "passages": passages, "epoch": epoch, "index": index}
+        for index, (epoch, _), group in zip(indices, places, chosen, strict=True):
+            example = {"query": self.queries[index], "passages": list(islice(passages, len(group)))}
+            examples.append(example | {"epoch": epoch, "index": index})
             if self.scores is not None:
                 of_positives, of_negatives = (scores[index] for scores in self.scores)
-                example["scores"] = [float(of_positives[positive]), *of_negatives[negatives].tolist()]
-            examples.append(example)
+                positive, *negatives = group
+                examples[-1]["scores"] = [float(of_positives[positive]), *of_negatives[negatives].tolist()]
         return examples
 
     def _chosen(self, index: int, epoch: int) -> list[int]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from repro.datasets.arrow import read_rows
+from repro.datasets.lookup import ColumnLists
 from repro.errors import UsageError, check_known
 from repro.progress import Progress
 
@@ -17,21 +18,21 @@ class TokenRows:
 
     def __init__(self, folder: Path):
         tokens = read_rows(folder)
-        self.columns = [name for name in TOKEN_COLUMNS if name in tokens.column_names]
-        self.tokens = tokens.select_columns(self.columns).with_format("numpy")
+        names = [name for name in TOKEN_COLUMNS if name in tokens.column_names]
+        self.table = tokens.data
+        self.columns = {name: ColumnLists(self.table.column(name)) for name in names}
 
     def __len__(self) -> int:
-        return len(self.tokens)
+        return len(self.table)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
         """Rows as ``{"input_ids": (n,) int64, "epoch", "index"}`` for places (epoch, index).
 
         Those of policy ``spans`` also have ``sentences`` and ``spans``, counts of tokens and of sentences.
         """
-        rows = self.tokens[[index for _, index in places]]
         return [
-            {name: rows[name][place] for name in self.columns} | {"epoch": epoch, "index": index}
-            for place, (epoch, index) in enumerate(places)
+            {name: lists[index] for name, lists in self.columns.items()} | {"epoch": epoch, "index": index}
+            for epoch, index in places
         ]
 
 
@@ -49,7 +50,7 @@ class SpanRows:
         self.rows = TokenRows(folder)
         if "spans" not in self.rows.columns:
             raise UsageError(f"{folder}: the tokens have no spans; tokenise the corpus with policy 'spans'")
-        counts = list_value_length(self.rows.tokens.data.column("spans")).to_numpy()
+        counts = list_value_length(self.rows.table.column("spans")).to_numpy()
         self.begins = np.concatenate(([0], np.cumsum(counts)))
 
     def __len__(self) -> int:

@@ -14,13 +14,14 @@ MASK = 4
 def masked(ids, *, seed=0, rate=0.15, mask=0.8, random=0.1):
     return masked_tokens(
         ids,
+        [len(ids)],
         special_ids=SPECIAL,
         mask_id=MASK,
         vocabulary_size=1000,
         rate=rate,
         mask=mask,
         random=random,
-        generator=np.random.default_rng(seed),
+        generators=[np.random.default_rng(seed)],
     )
 
 
