@@ -10,6 +10,8 @@ from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
+from repro.nn.recent_tokens import read_once
+
 CHARACTERS = 6  # of a text for each token that is wanted; one of English takes about five, with the blank
 
 
@@ -76,6 +78,14 @@ def token_ids(
     Args:
         length: in tokens, with [CLS] and [SEP] where ``add_special_tokens``.
     """
+
+    def reading(texts: Sequence[str]) -> list[list[int]]:
+        return _read(tokenizer, texts, length=length, add_special_tokens=add_special_tokens)
+
+    return read_once(texts, (tokenizer, length, add_special_tokens), reading)
+
+
+def _read(tokenizer, texts: Sequence[str], *, length: int, add_special_tokens: bool) -> list[list[int]]:
     backend = cutting(tokenizer, length)
     how = {"add_special_tokens": add_special_tokens}
     limit = CHARACTERS * length

@@ -13,6 +13,7 @@ from torch import nn
 
 from repro.nn.length_buckets import length_buckets
 from repro.nn.precision import threads_for
+from repro.nn.recent_tokens import tokens_remembered
 from repro.progress import SILENT, Progress
 from repro.training.batch_order import BatchOrder, Place
 from repro.training.checkpoints import last_complete
@@ -79,6 +80,7 @@ def train(
     with (
         shown.task("training", total=steps, log=log) as advance,
         threads_for(objective),
+        tokens_remembered(),
         length_buckets(execution.length_buckets) as buckets,
     ):
         trainer.run(advance)
