@@ -90,7 +90,8 @@ def _by_reports(reported) -> str:
     if not reported.speaks:
         return f"say nothing ({cells})" if reported.used else ""
     made = ", ".join(f"{number} {start}" for start, number in reported.kinds.items())
-    return f"{_judgement(reported.judgement)}\n{cells}: {made}"
+    lines = [_judgement(reported.judgement), f"{cells}: {made}", reported.like_beside_like]
+    return "\n".join(filter(None, lines))
 
 
 def _judgement(judgement) -> str:

@@ -1,6 +1,7 @@
 """Statements judged by what others report: a third judge beside the paper and our measurements."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
@@ -13,25 +14,33 @@ from repro.manifest.cells import Cell
 from repro.manifest.claim_expressions import NoNumber, shown
 from repro.manifest.reports import CellReport
 
-# Values made in these ways are of one system, which was trained by its authors.
-RELEASED = dict.fromkeys(("run", "checkpoint", "index"), "released") | {"fine-tuned": "trained"}
+# Values made in these ways are of one system, which its authors trained, or of systems that others did.
+RELEASED, TRAINED = ("run", "checkpoint", "index"), ("trained", "fine-tuned")
+SAID = {UNTESTED: "say nothing"}
+ALIKE = {"released": RELEASED, "trained again": TRAINED}
 
 
 @dataclass(frozen=True)
 class ClosestReports:
-    """The report on each cell that is closest in kind; one that matches by name alone judges nothing."""
+    """The report on each cell that is closest in kind; one that matches by name alone judges nothing.
 
+    Attributes:
+        starts: the ways of making that count.
+    """
+
+    starts: tuple[str, ...] = STARTS
     is_published: bool = field(default=False, init=False)
     is_stated: bool = field(default=True, init=False)
 
     def of(self, cell: Cell) -> CellReport:
         """The report that counts. Raises NoNumber where there is none."""
         known = reported(cell)
-        if known is None:
+        made = [one for one in known.reports if one.report.how.start in self.starts] if known else []
+        if not made:
             raise NoNumber(f"nobody is known to report {cell.id}")
-        if known.closest.report.match == "loose":
+        if made[0].report.match == "loose":
             raise NoNumber(f"no report is known to be of {cell.id} but by its name")
-        return known.closest
+        return made[0]
 
     def number(self, cell: Cell) -> Decimal:
         """The reported value in the cell's unit. Raises NoNumber."""
@@ -76,11 +85,14 @@ class ByReports:
     Attributes:
         used: the closest report of each cell concerned, of cells that have one which judges.
         cells: how many cells with a published number the statement is about.
+        alike: the states by reports of released systems alone, and of systems trained again alone, where
+            ``used`` sets the ones beside the others.
     """
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
     used: tuple[CellReport, ...] = ()
     cells: int = 0
+    alike: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def state(self) -> str:
@@ -91,11 +103,6 @@ class ByReports:
     def speaks(self) -> bool:
         """Whether the reports decide the statement, one way or the other."""
         return self.state != UNTESTED
-
-    @property
-    def mixes(self) -> bool:
-        """Whether values of released systems and of systems trained again stand beside each other."""
-        return len({RELEASED.get(start, start) for start in self.kinds}) > 1
 
     @property
     def kinds(self) -> dict[str, int]:
@@ -113,9 +120,17 @@ class ByReports:
         told = [
             f"{len(self.used)} of {self.cells} cells: {made}",
             f"{own} by authors of the systems" if own else "",
-            "released systems stand beside systems trained again" if self.mixes else "",
+            f"released systems stand beside systems trained again; {self.like_beside_like}"
+            if self.alike
+            else "",
         ]
         return "; ".join(filter(None, told))
+
+    @property
+    def like_beside_like(self) -> str:
+        """The states by reports of like making alone, in words; empty where all are of like making."""
+        said = ", ".join(f"{name}: {SAID.get(state, state)}" for name, state in self.alike.items())
+        return f"like beside like ({said})" if said else ""
 
     def as_json(self) -> dict:
         """The judgement as plain values, with every report that it rests on."""
@@ -125,7 +140,7 @@ class ByReports:
             "measures": dict(self.judgement.measures),
             "cells": self.cells,
             "kinds": self.kinds,
-            "mixes": self.mixes,
+            "alike": dict(self.alike),
             "used": [{"cell": made.cell.id, **report_as_json(made)} for made in self.used],
         }
 
@@ -146,4 +161,8 @@ def by_reports(statement: Statement, places: Places, *, published: Judgement) ->
             continue
     if not used:
         return ByReports(cells=len(concerned))
-    return ByReports(statement.judge(values, places), tuple(used), len(concerned))
+    judgement, starts = statement.judge(values, places), {made.report.how.start for made in used}
+    alike = {}
+    if starts & {*RELEASED} and starts & {*TRAINED}:
+        alike = {name: statement.judge(ClosestReports(kind), places).state for name, kind in ALIKE.items()}
+    return ByReports(judgement, tuple(used), len(concerned), alike)

@@ -87,10 +87,17 @@ def test_unlike_making_is_named_where_it_decides_and_in_all(judge):
     assert heard.kinds == {"checkpoint": 1, "trained": 1}
     assert heard.basis == (
         "2 of 2 cells: released checkpoint encoded again (1), trained from the start (1); "
-        "released systems stand beside systems trained again"
+        "released systems stand beside systems trained again; "
+        "like beside like (released: say nothing, trained again: say nothing)"
     )
     alike = judge('above("1/b/x", "1/a/x")', {"a/x": [("0.36", "run")], "b/x": [("0.35",)]})[0].reported
-    assert not alike.mixes and "trained again" not in alike.basis
+    assert alike.alike == {} and "trained again" not in alike.basis
+
+
+def test_where_unlike_stands_beside_unlike_each_making_judges_alone_too(judge):
+    reports = {"a/x": [("0.33",), ("0.37", "trained")], "b/x": [("0.36", "fine-tuned", "close")]}
+    heard = judge('above("1/b/x", "1/a/x")', reports)[0].reported
+    assert (heard.state, heard.alike) == ("holds", {"released": "untested", "trained again": "fails"})
 
 
 def test_a_mark_is_contradicted_by_an_order_and_never_borne_out_by_means(judge):

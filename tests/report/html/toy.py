@@ -88,6 +88,7 @@ def _view(source: Paper, scale: str, verdicts: Sequence[str], drawings: Path | N
                 Judgement("fails", "0.3352 (checkpoint) beside 0.339 (trained)" + add),
                 compared[4].reported.reports,
                 3,
+                {"released": "untested", "trained again": "fails"},
             ),
         ),
         _judged("1/bold/g.y/a", "Table 1", "best" + add, ("fails", ""), ("untested", "nothing measured")),
