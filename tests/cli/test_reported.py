@@ -72,3 +72,17 @@ def test_a_draw_is_from_what_is_selected(repro):
     drawn = repro("reported", CELL, "--draw", "1000", "--json").json
     assert len(drawn) > 1 and all(CELL in one["cells"] for one in drawn)
     assert repro("reported", CELL, "--draw", "0").status == 2
+
+
+def test_the_page_of_papers_with_one_report_is_about_that_report(repro, report, tmp_path):
+    report("toy/1/bm25/dev", "0.10")
+    assert "1 of 1 cells" in _page(repro, tmp_path)
+
+
+def test_the_page_of_papers_on_which_nobody_reports_says_so(repro, toy, tmp_path):
+    assert "0 values" in _page(repro, tmp_path)
+
+
+def _page(repro, folder):
+    assert repro("reported", "-o", folder / "page").status == 0
+    return (folder / "page" / "index.md").read_text(encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from repro.manifest.cells import Cell, numeric_cells
-from repro.manifest.papers import papers
+from repro.manifest.papers import kept_with_papers, papers
 from repro.manifest.reports import CellReport, reports, searches
 
 RELEASED = ("checkpoint", "run")
@@ -101,10 +100,9 @@ class Quantity:
         return min(values), max(values)
 
 
-@functools.cache
-def quantities() -> tuple[Quantity, ...]:
+def quantities() -> list[Quantity]:
     """Every quantity that somebody reports, by system. Raises ManifestError for a bad file."""
-    return tuple(joined(reports()))
+    return joined(reports())
 
 
 def joined(known: Mapping[str, Sequence[CellReport]]) -> list[Quantity]:
@@ -140,13 +138,13 @@ def system_of(cell: Cell) -> str:
     return group if own not in sought() and group in sought() else own
 
 
-@functools.cache
+@kept_with_papers
 def sought() -> frozenset[str]:
     """The systems for which a search is written down."""
     return frozenset(search.id for of_folder in searches().values() for search in of_folder)
 
 
-@functools.cache
+@kept_with_papers
 def tables_of() -> dict[str, frozenset[str]]:
     """System -> the tables in which it stands."""
     tables: dict[str, set[str]] = {}
@@ -155,7 +153,7 @@ def tables_of() -> dict[str, frozenset[str]]:
     return {system: frozenset(of_system) for system, of_system in tables.items()}
 
 
-@functools.cache
+@kept_with_papers
 def published_cells() -> tuple[Cell, ...]:
     """Every cell of a paper's tables of results that has a published number."""
     return tuple(
@@ -163,7 +161,6 @@ def published_cells() -> tuple[Cell, ...]:
     )
 
 
-@functools.cache
 def label_of(system: str) -> str:
     """The name of a system that most rows give it, without citations in brackets."""
     rows = Counter(

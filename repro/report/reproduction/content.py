@@ -13,6 +13,10 @@ from repro.report.reproduction.blocks import Document, Fold, Gallery, Grid, Link
 from repro.report.reproduction.pictures import forest_picture, nearness_picture, signed
 from repro.report.reproduction.searched import never_section, searches_section
 
+SPOKEN = {
+    "released model or run": "takes the released model or run",
+    "training again": "trains again",
+}
 COUNTING = (
     "A cell is counted once, in the kind of making that is asked for, however many reports there are on "
     "it; a report on a number that several papers print counts in each of their cells. Equal means: one "
@@ -49,50 +53,39 @@ def _lead(known: Sequence[Quantity]) -> list[Words]:
     reports = sum(len(quantity.entries) for quantity in known)
     sources = {e.made.source.place for quantity in known for e in quantity.entries}
     with_any = sum(len(quantity.cells) for quantity in known)
-    every = len(published_cells())
+    cells = published_cells()
     told = (
         f"{reports} values that toolkits, later papers, authors elsewhere and whoever tried report from "
-        f"{len(sources)} places, on {with_any} of the {every} published numbers of the four papers. None of "
-        "them is a measurement of this suite, and no verdict rests on them."
+        f"{len(sources)} places, on {with_any} of the {len(cells)} published numbers of "
+        f"{len({cell.paper.name for cell in cells})} papers. None of them is a measurement of this suite, "
+        "and no verdict rests on them."
     )
     return [Words(told, "lead")]
 
 
 def _nearness(lines: Sequence[Nearness]) -> Section:
-    whole = {line.kind: line for line in lines if line.by == "all"}
-    released, again = whole["released model or run"], whole["training again"]
-    told = (
-        "Who takes the released model or run finds the published number to the last digit in "
-        f"{_of(released.equal, released)}, within 0.1 of a point in {released.within[0]} and within 0.5 in "
-        f"{released.within[1]}; who trains again in {_of(again.equal, again)}, {again.within[0]} and "
-        f"{again.within[1]}. The median difference, its sign left aside, is {released.size:.2f} and "
-        f"{again.size:.2f} points. A single report is behind {released.single} and {again.single} of these "
-        "cells."
+    by = {(line.kind, line.by): line for line in lines}
+    wholes = {kind: by[kind, "all"] for kind in SPOKEN if (kind, "all") in by}
+    told = [_told(whole, by.get((kind, OTHERS)), SPOKEN[kind]) for kind, whole in wholes.items()]
+    shown = [n for n in lines if n.by == "all" or (n.by in WHO.values() and n.kind in SPOKEN)]
+    pictures = [Gallery([nearness_picture(shown)])] if shown else []
+    return Section(
+        "nearness",
+        "How often the number comes back",
+        [*map(Words, told), *pictures, _counts(lines), Words(COUNTING, "fine")],
     )
-    others = {line.kind: line for line in lines if line.by == OTHERS}
-    by_others, again_by_others = others["released model or run"], others["training again"]
-    strangers = (
-        "What authors state of their own systems elsewhere is left out here: others than they find it to "
-        f"the last digit in {_of(by_others.equal, by_others)} with a released model or run, and in "
-        f"{_of(again_by_others.equal, again_by_others)} by training again."
+
+
+def _told(whole: Nearness, others: Nearness | None, words: str) -> str:
+    """Say how near they come."""
+    strangers = f"; counting others than the authors, in {_of(others.equal, others)}" if others else ""
+    return (
+        f"Who {words} finds the published number to the last digit in {_of(whole.equal, whole)}, within 0.1 "
+        f"of a point in {whole.within[0]} and within 0.5 in {whole.within[1]}{strangers}. The median "
+        f"difference is {whole.size:.2f} points, its sign left aside; the median report of a cell is lower "
+        f"than published in {whole.lower} cells and higher in {whole.higher}. A single report is behind "
+        f"{whole.single} of the cells."
     )
-    sides = (
-        "Where training was done again the median report of a cell is lower than published in "
-        f"{again.lower} cells and higher in {again.higher}; with a released model or run lower in "
-        f"{released.lower} and higher in {released.higher}."
-    )
-    shown = [
-        n for n in lines if n.by == "all" or (n.by in WHO.values() and whole[n.kind] in (released, again))
-    ]
-    blocks = [
-        Words(told),
-        Words(strangers),
-        Words(sides),
-        Gallery([nearness_picture(shown)]),
-        _counts(lines),
-        Words(COUNTING, "fine"),
-    ]
-    return Section("nearness", "How often the number comes back", blocks)
 
 
 def _of(count: int, line: Nearness) -> str:
