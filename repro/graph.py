@@ -66,9 +66,12 @@ def _fingerprints(value: Node | tuple[Node, ...]) -> str | list[str]:
     return [n.fingerprint for n in value] if isinstance(value, tuple) else value.fingerprint
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
 def canonical(value: Any) -> str:
     """JSON with sorted keys and no spaces: equal values give equal text. NaN is refused."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def missing_file(file: str) -> dict[str, str]:
@@ -122,6 +125,16 @@ def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[No
         }
         done[id(node)] = node, change(Node(node.stage, node.params, inputs))
     return done[id(node)][1]
+
+
+def distinct(node: Node, known: dict[tuple, Node]) -> Node:
+    """The node of ``known`` with this stage, these parameters and these very input nodes, else this one.
+
+    As the ``change`` of ``rewrite`` it makes one object of all equal nodes of several graphs, so that what is
+    done next with each node is done once.
+    """
+    inputs = (tuple(map(id, v)) if isinstance(v, tuple) else id(v) for v in node.inputs.values())
+    return known.setdefault((node.stage, canonical(node.params), *node.inputs, *inputs), node)
 
 
 def check_types(node: Node) -> None:

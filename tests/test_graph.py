@@ -2,7 +2,7 @@
 
 import pytest
 
-from repro.graph import Node, canonical, check_types, rewrite, walk
+from repro.graph import Node, canonical, check_types, distinct, rewrite, walk
 from repro.stage_table import STAGES
 
 
@@ -64,6 +64,17 @@ def test_rewriting_keeps_shared_nodes_shared():
     new = rewrite(graph, lambda n: Node(n.stage, {**n.params, "seen": True}, n.inputs), done)
     assert new.inputs["passages"] is new.inputs["queries"]
     assert new.inputs["passages"].params["seen"]
+
+
+def test_of_equal_nodes_of_several_graphs_one_object_is_made():
+    graphs = [
+        Node("search", {"depth": d}, {"passages": _corpus("a"), "queries": _corpus("b")}) for d in (1, 1, 2)
+    ]
+    known, done = {}, {}
+    one, same, other = (rewrite(g, lambda node: distinct(node, known), done) for g in graphs)
+    assert one is same is not other
+    assert one.inputs["passages"] is other.inputs["passages"] is not one.inputs["queries"]
+    assert [n.fingerprint for n in (one, same, other)] == [g.fingerprint for g in graphs]
 
 
 def test_a_graph_that_cannot_run_is_refused_with_stage_and_input():

@@ -58,6 +58,6 @@ def _classes() -> dict[str, dict[str, dict]]:
     import yaml
 
     classes: dict[str, dict[str, dict]] = {}
-    for entry in yaml.safe_load(Path(__file__).with_name("tolerances.yaml").read_text(encoding="utf-8")):
+    for entry in yaml.load(Path(__file__).with_name("tolerances.yaml").read_bytes(), yaml.CSafeLoader):
         classes.setdefault(entry["class"], {}).update(dict.fromkeys(entry["measures"], entry))
     return classes

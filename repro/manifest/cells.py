@@ -146,7 +146,7 @@ def table_of(source: Paper, identifier: str) -> Table:
 
 def figure_tables(source: Paper) -> tuple[Table, ...]:
     """The figures that are measured point by point, each as a table named ``figure-N``."""
-    return tuple(figure.as_table() for figure in source.manifest.figures if figure.lines)
+    return tuple(figure.as_table for figure in source.manifest.figures if figure.lines)
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,7 +81,7 @@ def readings(path: Path) -> dict[str, Reading]:
     """The switches of one readings.yaml by id; empty without the file."""
     if not path.exists():
         return {}
-    return {reading.id: reading for reading in yaml_file.read(path, tuple[Reading, ...])}
+    return {reading.id: reading for reading in yaml_file.read_shared(path, tuple[Reading, ...])}
 
 
 @functools.cache

@@ -58,4 +58,4 @@ class Released(Strict):
 
 def released(path: Path) -> dict[str, Released]:
     """The entries of a released.yaml by system. Raises ManifestError with file and line."""
-    return yaml_file.read(path, dict[str, Released])
+    return yaml_file.read_shared(path, dict[str, Released])

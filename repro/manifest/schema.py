@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 from pydantic import Field, model_validator
@@ -196,6 +197,7 @@ class Figure(Identified):
         """Whether there are recipes behind it."""
         return bool(self.lines or self.exhibits)
 
+    @cached_property
     def as_table(self) -> Table:
         """Its points as cells of a table: a row for every line and place on the x-axis, unpublished."""
         rows = [

@@ -118,7 +118,7 @@ class Settings(Strict):
 def read_settings(folder: Path) -> Settings:
     """The settings.yaml of a folder, empty without one. Raises ManifestError with file and line."""
     path = folder / FILE
-    return yaml_file.read(path, Settings, faults=_faults) if path.exists() else Settings()
+    return yaml_file.read_shared(path, Settings, faults=_faults) if path.exists() else Settings()
 
 
 def complete(steps: Mapping[str, Mapping[str, Step]], home: str, step: Step) -> Step:

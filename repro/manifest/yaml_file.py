@@ -39,6 +39,11 @@ class _TextLoader(_Loader):
 Fault = tuple[tuple, str]
 
 
+def _none(content: Any) -> Iterable[Fault]:
+    """No fault beyond those that the shape tells."""
+    return ()
+
+
 class Strict(BaseModel):
     """A mapping of a YAML file: a key that is not known is an error, and what was read stays as it is."""
 
@@ -49,7 +54,7 @@ def read(
     path: Path,
     shape: type | Any,
     *,
-    faults: Callable[[Any], Iterable[Fault]] = lambda content: (),
+    faults: Callable[[Any], Iterable[Fault]] = _none,
     as_text: bool = False,
 ) -> Any:
     """The content of a YAML file as ``shape`` (a pydantic model or a type such as ``tuple[Reading, ...]``).
@@ -81,6 +86,19 @@ def read(
     for location, reason in faults(content):
         raise _at(path, text, location, reason)
     return content
+
+
+def read_shared(path: Path, shape: type | Any, *, faults: Callable[[Any], Iterable[Fault]] = _none) -> Any:
+    """The content as ``read`` gives it, which is one object for everybody as long as the file stays.
+
+    For what many ask for and nobody changes. Raises what ``read`` raises.
+    """
+    return _shared(path, _text(path), shape, faults)
+
+
+@functools.lru_cache(maxsize=64)
+def _shared(path: Path, text: str, shape: type | Any, faults: Callable[[Any], Iterable[Fault]]) -> Any:
+    return read(path, shape, faults=faults)
 
 
 @functools.lru_cache(maxsize=64)

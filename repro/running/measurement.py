@@ -11,7 +11,7 @@ from typing import Any
 from repro.datasets.catalog import Dataset, dataset
 from repro.errors import ManifestError, ReproError, UsageError, check_known
 from repro.evaluation.measures import parse_measure
-from repro.graph import Node, canonical, check_types, walk
+from repro.graph import Node, canonical, check_types, distinct, rewrite, walk
 from repro.manifest.cells import Cell, Shown
 from repro.manifest.measures_per_dataset import measures
 from repro.manifest.papers import Paper, home, load, readings
@@ -89,7 +89,9 @@ class Builder:
     _with_fewer: dict[str, "Builder"] = field(default_factory=dict)
 
     def __post_init__(self):
-        self._rewrite = self.scale.rewriter()
+        known, done = {}, {}
+        at_scale = self.scale.rewriter()
+        self._rewrite = lambda node: at_scale(rewrite(node, lambda each: distinct(each, known), done))
 
     def measure(self, cell: Cell, seed: int | None) -> Measurement:
         """How a cell is measured with one seed. Raises ManifestError for what the manifest has wrong."""

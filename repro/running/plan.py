@@ -84,11 +84,20 @@ class Plan:
 
     def obstacles(self, node: Node) -> list[Obstacle]:
         """The obstacles between the store as it is and this node; empty when there are none."""
-        if self.states.get(node.fingerprint) == "stored":
-            return []
-        obstacle = self.machine.obstacles.get(node.fingerprint)
-        above = [o for parent in node.parents() for o in self.obstacles(parent)]
-        return list(dict.fromkeys([obstacle, *above] if obstacle else above))
+        found: dict[Obstacle, None] = {}
+        seen: set[str] = set()
+
+        def visit(node: Node) -> None:
+            if node.fingerprint in seen or self.states.get(node.fingerprint) == "stored":
+                return
+            seen.add(node.fingerprint)  # what rows share is reached by many ways
+            if obstacle := self.machine.obstacles.get(node.fingerprint):
+                found.setdefault(obstacle)
+            for parent in node.parents():
+                visit(parent)
+
+        visit(node)
+        return list(found)
 
 
 def plan(

@@ -125,7 +125,8 @@ class Machine:
         obstacle = None
         if isinstance(source, Missing):
             obstacle = self._or_stand_in(_no_source(source), name)
-            source = locate(name, piece, None, allow_download=True)  # to plan with, until it is here
+            again = ("library", name, piece)  # to plan with, until it is here
+            source = self._once(again, lambda: locate(name, piece, None, allow_download=True))
         params = {**node.params}
         if isinstance(source, Source):
             key = (name, piece, source.kind)

@@ -16,6 +16,7 @@ class Lineage:
         self.root = root
         self._notes = notes.folders(root)
         self._described: dict[str, dict] = {}
+        self._folders: dict[str, list[Path]] | None = None
 
     def stored(self) -> set[str]:
         """The fingerprints of all artefacts in the store."""
@@ -25,9 +26,19 @@ class Lineage:
         """``stage``, ``params`` and ``inputs`` (name -> fingerprint or list of them); empty if unknown."""
         if fingerprint not in self._described:
             places = [folder / f"{fingerprint}.json" for folder in self._notes]
-            descriptions = map(_description, [*places, *self.root.glob(f"*/{fingerprint}/{RECORD}")])
+            records = (folder / RECORD for folder in self._artefacts().get(fingerprint, ()))
+            descriptions = map(_description, (*places, *records))
             self._described[fingerprint] = next(filter(None, descriptions), {})
         return self._described[fingerprint]
+
+    def _artefacts(self) -> dict[str, list[Path]]:
+        """Fingerprint -> the folders of that name; every folder of the store is listed once."""
+        if self._folders is None:
+            self._folders = {}
+            for path in self.root.glob("*/*"):
+                if notes.FINGERPRINT.fullmatch(path.name):
+                    self._folders.setdefault(path.name, []).append(path)
+        return self._folders
 
     def inputs(self, fingerprint: str) -> list[str]:
         """The fingerprints of an artefact's inputs; empty if they are unknown."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from repro.errors import UsageError, check_known
@@ -67,7 +67,8 @@ class Optimisation:
 
     def as_params(self) -> dict[str, Any]:
         """Parameters of a training node, without the batch size, which stages call by names of their own."""
-        return {name: value for name, value in asdict(self).items() if name != "batch_size"}
+        names = (field.name for field in fields(self) if field.name != "batch_size")
+        return {name: getattr(self, name) for name in names}
 
     def steps(self, examples: int) -> int:
         """Optimiser steps over so many examples; the last batch of an epoch may be smaller."""

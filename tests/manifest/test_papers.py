@@ -7,10 +7,11 @@ import pytest
 
 from repro.errors import UsageError
 from repro.manifest import papers as at_hand
+from repro.manifest.cells import figure_tables
 from repro.manifest.checkpoints import known_checkpoints
 from repro.manifest.findings import findings
 from repro.manifest.oracles import oracles, unreleased
-from repro.manifest.papers import load, paper, papers
+from repro.manifest.papers import load, paper, papers, readings
 from repro.manifest.reports import reports
 
 
@@ -49,3 +50,19 @@ def test_what_is_kept_of_the_papers_is_made_anew_where_the_papers_are_others(kep
         monkeypatch.undo()
         at_hand.papers.cache_clear()
     assert kept() == before
+
+
+def test_what_many_ask_for_is_made_once():
+    source = paper("cotmae_v2")
+    assert figure_tables(source)[0] is figure_tables(source)[0]
+    path = source.folder / "readings.yaml"
+    assert all(readings(path)[name] is reading for name, reading in readings(path).items())
+
+
+def test_readings_that_changed_are_read_again(tmp_path):
+    path = tmp_path / "readings.yaml"
+    for choice in ("b", "c"):
+        path.write_text(
+            f"- {{id: a, kind: silence, where: x, paper: y, choices: {{{choice}: 1}}, default: {choice}}}"
+        )
+        assert readings(path)["a"].default == choice

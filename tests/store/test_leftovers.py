@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
@@ -274,3 +275,18 @@ def test_two_that_wait_for_a_lock_whose_file_goes_do_not_both_get_it(store, tmp_
     for child in children:
         child.stdout.close()
     assert (tmp_path / "log").read_text() == "built "
+
+
+def test_a_lineage_lists_the_store_once_however_many_it_describes(store, monkeypatch):
+    listed, glob = [], Path.glob
+
+    def counted(self, pattern):
+        listed.append(pattern)
+        return glob(self, pattern)
+
+    monkeypatch.setattr(Path, "glob", counted)
+    lineage = Lineage(store.root)
+    before = len(listed)
+    assert lineage.below([CORPUS.fingerprint, *(f"{number:064x}" for number in range(50))])
+    assert lineage.describe(OTHER.fingerprint)["params"] == {"dataset": "y"}
+    assert len(listed) - before <= 1

@@ -28,7 +28,7 @@ class Concept:
 @functools.cache
 def slots() -> dict[str, tuple[Concept, ...]]:
     """Every concept by slot, in the order of words.yaml."""
-    raw = yaml.safe_load((Path(__file__).parent / "words.yaml").read_text(encoding="utf-8"))
+    raw = yaml.load((Path(__file__).parent / "words.yaml").read_bytes(), yaml.CSafeLoader)
     return {
         slot: tuple(Concept(slot, f"{slot}:{name}", tuple(forms)) for name, forms in concepts.items())
         for slot, concepts in raw.items()

@@ -86,7 +86,7 @@ def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[s
 
 def begins(identifier: str, places: Iterable[str]) -> bool:
     """Whether a cell, row or exhibit lies in one of the places: its table, its row, itself."""
-    return any(f"{identifier}/".startswith(f"{place}/") for place in places)
+    return not _beginnings(identifier, "/").isdisjoint(places)
 
 
 def matches(node: Node, wanted: Nodes | None) -> bool:
@@ -117,7 +117,12 @@ def parameters(node: Node) -> dict[str, Any]:
 
 def begins_path(path: str, beginnings: Iterable[str]) -> bool:
     """Whether a path is one of the beginnings or lies below it."""
-    return any(f"{path}.".startswith(f"{beginning}.") for beginning in beginnings)
+    return not _beginnings(path, ".").isdisjoint(beginnings)
+
+
+def _beginnings(path: str, sign: str) -> set[str]:
+    """The path, and what stands before each sign in it."""
+    return {path, *(path[:place] for place, letter in enumerate(path) if letter == sign)}
 
 
 def at_path(node: Node, path: str) -> Any:

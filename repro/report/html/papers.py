@@ -108,7 +108,7 @@ def _figure(part: Part, figure: Figure) -> Markup:
     points = None
     if cells:
         summary = el("summary", f"{len(cells)} points as numbers")
-        points = el("details", summary, table(part.paper, figure.as_table(), cells))
+        points = el("details", summary, table(part.paper, figure.as_table, cells))
     about = el("p", figure.about), el("p", "; ".join(axes), class_="fine") if axes else None
     drawings = _drawings(part, owner, figure.about)
     return section(f"Figure {figure.id}", about, drawings, points, place=place(part, owner))

@@ -63,7 +63,7 @@ def _configured(path: Path) -> Shape:
 
 @functools.cache
 def _lengths() -> dict:
-    return yaml.safe_load(Path(__file__).with_name("lengths.yaml").read_text(encoding="utf-8"))
+    return yaml.load(Path(__file__).with_name("lengths.yaml").read_bytes(), yaml.CSafeLoader)
 
 
 @functools.cache
