@@ -4,14 +4,14 @@ import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from repro.datasets.catalog import Dataset, dataset
 from repro.errors import ManifestError, ReproError, UsageError, check_known
 from repro.evaluation.measures import parse_measure
-from repro.graph import Node, canonical, check_types, distinct, rewrite, walk
+from repro.graph import Node, canonical, check_types, walk
 from repro.manifest.cells import Cell, Shown
 from repro.manifest.measures_per_dataset import measures
 from repro.manifest.papers import Paper, home, load, readings
@@ -89,9 +89,7 @@ class Builder:
     _with_fewer: dict[str, "Builder"] = field(default_factory=dict)
 
     def __post_init__(self):
-        known, done = {}, {}
-        at_scale = self.scale.rewriter()
-        self._rewrite = lambda node: at_scale(rewrite(node, lambda each: distinct(each, known), done))
+        self._rewrite = self.scale.rewriter()
 
     def measure(self, cell: Cell, seed: int | None) -> Measurement:
         """How a cell is measured with one seed. Raises ManifestError for what the manifest has wrong."""
@@ -187,7 +185,7 @@ class Builder:
         return {k: v for k, v in choices.departures().items() if k not in choices.substitutes}, {}
 
     def _finish(self, node: Node) -> Node:
-        node = self.machine.resolve(self._rewrite(node))
+        node = self.machine.resolve(self._rewrite(self.machine.shared(node)))
         for part in walk([node], until=lambda node: node.fingerprint in self._checked):
             check_types(part)
             check_options(part)
@@ -199,15 +197,18 @@ class Builder:
         path = recipe_path(cell)
         key = canonical([path, cell.paper.name, identifier, seed, cell.options])
         if key not in self._calls:
-            recipe = recipe_function(cell, path)
-            choices = Choices(
-                readings_for(cell.paper, path),
-                self.overrides,
-                self.machine.data,
-                originals_only=self.scale.has_originals,
-            )
-            self._calls[key] = recipe(Request(identifier, choices, seed), **cell.options), choices
-            self.machine.stand_ins.update(choices.missing)
+            originals_only = self.scale.has_originals
+            every = (key, canonical(self.overrides), originals_only)  # else no recipe knows of the scale
+
+            def made() -> tuple[Node | Runs, Choices]:
+                known, data = readings_for(cell.paper, path), self.machine.data
+                choices = Choices(known, self.overrides, data, originals_only=originals_only)
+                return recipe_function(cell, path)(
+                    Request(identifier, choices, seed), **cell.options
+                ), choices
+
+            self._calls[key] = self.machine.once(every, made)
+            self.machine.stand_ins.update(self._calls[key][1].missing)
         return self._calls[key]
 
 
@@ -255,10 +256,15 @@ def recipe_function(cell: Cell | Shown, path: str) -> Callable[..., Node | Runs]
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise _fault(cell, "recipe", f"recipe {path!r} does not exist: {error}") from None
     try:
-        inspect.signature(function).bind(None, **cell.options)
+        _signature(function).bind(None, **cell.options)
     except TypeError as error:
         raise _fault(cell, "recipe", f"recipe {path!r}: {error}") from None
     return function
+
+
+@cache
+def _signature(function: Callable) -> inspect.Signature:
+    return inspect.signature(function)
 
 
 def _catalogued(cell: Cell) -> Dataset:

@@ -13,7 +13,7 @@ from repro.datasets.sentence_splitting import check_splitter, splitter_model
 from repro.datasets.source import Missing, Source
 from repro.datasets.sources import locate
 from repro.errors import BlockedError
-from repro.graph import Node, missing_files, rewrite
+from repro.graph import Node, distinct, missing_files, rewrite
 from repro.locations import data_folder
 from repro.manifest.checkpoints import by_hand, known_checkpoints
 from repro.stage_table import STAGES
@@ -79,6 +79,8 @@ class Machine:
     stand_ins: dict[str, str] = field(default_factory=dict)
     _done: dict[int, tuple[Node, Node]] = field(default_factory=dict)
     _memory: dict[object, object] = field(default_factory=dict)
+    _known: dict[tuple, Node] = field(default_factory=dict)
+    _met: dict[int, tuple[Node, Node]] = field(default_factory=dict)
 
     def resolve(self, node: Node) -> Node:
         """The graph below ``node`` with every source named, and obstacles noted for what is missing."""
@@ -108,9 +110,9 @@ class Machine:
         if "splitter" in needs and "splitter" in node.params:
             node, obstacle = self._splitter(node)
         if "java" in needs:
-            obstacle = self._once("java", _java)
+            obstacle = self.once("java", _java)
         if "precision" in needs and node.params.get("precision") in ("fp16", "bf16"):
-            obstacle = self._once("gpu", _gpu)
+            obstacle = self.once("gpu", _gpu)
         if absent := missing_files(node.params):
             obstacle = self._no_file(absent[0])
         if obstacle:
@@ -120,26 +122,26 @@ class Machine:
     def _source(self, node: Node) -> tuple[Node, Obstacle | None]:
         name, piece = node.params["dataset"], PIECES[node.stage]
         if name not in catalog():
-            return node, self._once(("stand-in", name), lambda: _no_stand_in(name))
-        source = self._once((name, piece), lambda: locate(name, piece, self.data, home=self.home))
+            return node, self.once(("stand-in", name), lambda: _no_stand_in(name))
+        source = self.once((name, piece), lambda: locate(name, piece, self.data, home=self.home))
         obstacle = None
         if isinstance(source, Missing):
             obstacle = self._or_stand_in(_no_source(source), name)
             again = ("library", name, piece)  # to plan with, until it is here
-            source = self._once(again, lambda: locate(name, piece, None, allow_download=True))
+            source = self.once(again, lambda: locate(name, piece, None, allow_download=True))
         params = {**node.params}
         if isinstance(source, Source):
             key = (name, piece, source.kind)
-            params["identity"] = self._once(key, lambda: identity(source, cache=self.digests))
+            params["identity"] = self.once(key, lambda: identity(source, cache=self.digests))
             params["source"] = source.to_json()
         return Node(node.stage, params, node.inputs), obstacle
 
     def _checkpoint(self, node: Node) -> tuple[Node, Obstacle | None]:
         name, revision = node.params["name"], node.params["revision"]
-        source = node.params.get("source") or self._once(
+        source = node.params.get("source") or self.once(
             ("checkpoint", name, revision), lambda: checkpoint(name, revision, self.data)
         )
-        obstacle = self._once(
+        obstacle = self.once(
             ("readable", name, revision, node.stage), lambda: _no_checkpoint(name, source, node.stage)
         )
         if source is None:
@@ -148,7 +150,7 @@ class Machine:
         if source["kind"] == "folder":  # known by its bytes; one of the hub's cache by the hub's commit
             files = checkpoint_files(Path(source["path"]))
             key = (source["path"], "digest")
-            params["identity"] = self._once(key, lambda: digest(files, cache=self.digests))
+            params["identity"] = self.once(key, lambda: digest(files, cache=self.digests))
         else:
             params["identity"] = source["commit"]
         return Node(node.stage, params, node.inputs), obstacle
@@ -156,12 +158,12 @@ class Machine:
     def _splitter(self, node: Node) -> tuple[Node, Obstacle | None]:
         """A splitter with a model of its own is known by the model's bytes."""
         name = node.params["splitter"]
-        obstacle = self._once(("splitter", name), lambda: _no_splitter(name, self.data))
+        obstacle = self.once(("splitter", name), lambda: _no_splitter(name, self.data))
         model = None if obstacle else splitter_model(name, self.data)
         if model is None:
             return node, obstacle and self._or_stand_in(obstacle, name)
         files = sorted(path for path in model.iterdir() if path.is_file())
-        identity = self._once(("splitter", name, "digest"), lambda: digest(files, cache=self.digests))
+        identity = self.once(("splitter", name, "digest"), lambda: digest(files, cache=self.digests))
         return Node(node.stage, {**node.params, "identity": identity}, node.inputs), None
 
     def _no_file(self, file: str) -> Obstacle:
@@ -177,7 +179,12 @@ class Machine:
         otherwise = obstacle.otherwise and obstacle.otherwise + chosen
         return replace(obstacle, remedy=obstacle.remedy + chosen, otherwise=otherwise)
 
-    def _once(self, key: object, find: Callable[[], object]):
+    def shared(self, node: Node) -> Node:
+        """The graph below ``node``, as one object for all equal nodes that this machine was given so."""
+        return rewrite(node, lambda each: distinct(each, self._known), self._met)
+
+    def once(self, key: object, find: Callable[[], object]):
+        """What ``find`` gives, which is called for a key once: scales share the calls of recipes, too."""
         if key not in self._memory:
             self._memory[key] = find()
         return self._memory[key]
