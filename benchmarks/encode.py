@@ -1,13 +1,19 @@
-"""Passages per second of the stage ``encode`` beside sentence-transformers, same model and inputs.
+"""Passages per second of the stage ``encode`` beside sentence-transformers, same model and texts.
 
-Both encode on the same device, one after the other in every round, each in a process of its own; the vectors
-are compared before anything is printed.
+The texts are passages of SciFact and NFCorpus where the data folder has them, spread over each collection,
+with a vocabulary trained on both; the weights are invented, which speed does not depend on. Ours and the
+peer, with each of its batch sizes, take turns in every round, each in a process of its own; all vectors are
+compared before anything is printed. Seconds are those of the whole stage, which also loads its model and
+writes its vectors, and of the peer's ``encode`` alone. Memory is what either needs for its model and texts
+beyond the libraries that its process has loaded.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -22,65 +28,103 @@ from peak import peak
 from report import write
 
 from repro.datasets import tiny
-from repro.nn.encoder import load_text_encoder
+from repro.graph import Node
 from repro.progress import Progress
-from repro.stages import corpus, encode, initialise, vocabulary
+from repro.stages import encode, initialise, vocabulary
+
+OURS, PEER = "repro", "sentence-transformers"
+COLLECTIONS = ("beir/scifact", "beir/nfcorpus")
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--passages", type=int, default=1000)
+    options.add_argument(
+        "--data", type=Path, default=os.environ.get("REPRO_DATA"), help="else invented texts"
+    )
+    options.add_argument("--passages", type=int, default=200, help="of each collection")
     options.add_argument("--hidden", type=int, default=384)
     options.add_argument("--layers", type=int, default=6)
-    options.add_argument("--length", type=int, default=128)
+    options.add_argument("--length", type=int, default=512)
     options.add_argument("--precision", default="fp32", help="fp16 and bf16 need a GPU")
-    options.add_argument("--batch", type=int, default=32, help="the peer's batch size; 32 is its default")
-    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument(
+        "--batches", type=int, nargs="+", default=[32, 8], help="the peer's; 32 is its default"
+    )
+    options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.child:
-        name, *paths = chosen.child
-        return child(name, *map(Path, paths), chosen)
+        batch, *paths = chosen.child
+        return child(int(batch), *map(Path, paths), chosen)
+    rows = []
     with tempfile.TemporaryDirectory() as root:
-        folder, found = Path(root), {name: [] for name in WAYS}
-        model, texts = prepared(folder, chosen)
-        for n in range(chosen.rounds):
-            for name, told in found.items():
-                told.append(measured(name, model, texts, folder / f"{name}{n}"))
-        furthest = max(difference(folder, n, chosen.precision) for n in range(chosen.rounds))
-    rates = {name: [one["rate"] for one in told] for name, told in found.items()}
-    peaks = {name: max(one["peak"] for one in told) for name, told in found.items()}
-    quotients = [a / b for a, b in zip(*rates.values(), strict=True)]
-    row = {
-        "model": f"{chosen.layers} layers, {chosen.hidden} wide",
-        "passages": chosen.passages,
-        "up to": f"{chosen.length} tokens",
-        "precision": chosen.precision,
-        "ours, passages a second": round(statistics.median(rates["ours"])),
-        "sentence-transformers": round(statistics.median(rates["theirs"])),
-        "ratio, median": round(statistics.median(quotients), 2),
-        "ratios": ", ".join(f"{quotient:.2f}" for quotient in quotients),
-        "peak memory, ours with its model": f"{peaks['ours'] / 1e6:.0f} MB",
-        "theirs without": f"{peaks['theirs'] / 1e6:.0f} MB",
-        "largest difference": f"{furthest:.0e}",
-    }
-    title = f"Encoding, {chosen.layers} layers of {chosen.hidden}, {chosen.precision}"
-    write(title, [row], " ".join(["python", "benchmarks/encode.py", *sys.argv[1:]]))
+        for name, texts in collections(chosen).items():
+            folder = Path(root) / name.replace("/", "-")
+            rows += compared(name, texts, folder, chosen)
+    title = f"Encoding, {chosen.layers} layers of {chosen.hidden}, {chosen.precision}, {chosen.length} tokens"
+    write(title, rows, " ".join(["python", "benchmarks/encode.py", *sys.argv[1:]]))
 
 
-def prepared(folder: Path, chosen: argparse.Namespace) -> tuple[Path, Path]:
-    """A random model of the wanted size, and passages of mixed lengths as a corpus artefact."""
+def collections(chosen: argparse.Namespace) -> dict[str, list[dict[str, str]]]:
+    """Passages with title and text by collection, evenly spread over it."""
+    if chosen.data is None:
+        articles = [document.text.replace("\n", " ") for document in tiny.documents("tiny/text")]
+        cut = (articles[n % len(articles)][: 40 + 37 * n % 600] for n in range(chosen.passages))
+        return {"invented": [{"title": "", "text": text} for text in cut]}
+    found = {}
+    for name in COLLECTIONS:
+        with open(Path(chosen.data) / name / "corpus.jsonl", encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file]
+        places = np.linspace(0, len(rows) - 1, min(chosen.passages, len(rows))).astype(int)
+        found[name] = [{"title": rows[place]["title"], "text": rows[place]["text"]} for place in places]
+    return found
+
+
+def compared(name: str, texts: list[dict], folder: Path, chosen: argparse.Namespace) -> list[dict]:
+    """A line for ours and for each batch size of the peer, 0 being ours."""
+    model, corpus = prepared(texts, folder, chosen)
+    found = {batch: [] for batch in (0, *chosen.batches)}
+    for n in range(chosen.rounds):
+        for batch, told in found.items():
+            told.append(measured(batch, model, corpus, folder / f"{batch}-{n}"))
+        differences = [difference(folder, n, batch, chosen.precision) for batch in chosen.batches]
+    lines = []
+    for batch, told in found.items():
+        quotients = {
+            kind: sorted(one[kind] / our[kind] for one, our in zip(told, found[0], strict=True))
+            for kind in ("wall", "cpu")
+        }
+        lines.append(
+            {
+                "collection": f"{name}, {len(texts)} passages",
+                "encoder": f"{PEER}, batches of {batch}" if batch else OURS,
+                "threads": torch.get_num_threads(),
+                "seconds, median": f"{statistics.median(one['wall'] for one in told):.1f}",
+                "CPU seconds, median": f"{statistics.median(one['cpu'] for one in told):.1f}",
+                "seconds over ours, median (range)": spread(quotients["wall"]) if batch else "1",
+                "CPU over ours, median (range)": spread(quotients["cpu"]) if batch else "1",
+                "memory for model and texts": f"{max(one['peak'] for one in told) / 1e6:.0f} MB",
+                "whole process": f"{max(one['process'] for one in told) / 1e6:.0f} MB",
+                "largest difference of a number": f"{max(differences):.0e}" if batch else "",
+            }
+        )
+    return lines
+
+
+def spread(quotients: list[float]) -> str:
+    return f"{statistics.median(quotients):.2f} ({quotients[0]:.2f} to {quotients[-1]:.2f})"
+
+
+def prepared(texts: list[dict], folder: Path, chosen: argparse.Namespace) -> tuple[Path, Path]:
+    """A random model of the wanted size with a vocabulary of its texts, and these as a corpus artefact."""
     from datasets import Dataset
 
-    from repro.graph import Node
-    from repro.running.requirements import Machine
-
-    text, words, model, texts = (folder / name for name in ("text", "words", "model", "texts"))
-    for path in (text, words, model, texts):
-        path.mkdir()
-    planned = Machine().resolve(Node("corpus", {"dataset": "tiny/text"}))
-    corpus.run(dict(planned.params), {}, text, Progress())
-    vocabulary.run({"size": 2000}, {"corpus": text}, words, Progress())
+    words, model, corpus = (folder / name for name in ("words", "model", "texts"))
+    for path in (words, model, corpus):
+        path.mkdir(parents=True)
+    columns = {"id": [str(n) for n in range(len(texts))]}
+    columns |= {name: [row[name] for row in texts] for name in ("title", "text")}
+    Dataset.from_dict(columns).save_to_disk(str(corpus / "arrow"))
+    vocabulary.run({"size": 30_522}, {"corpus": corpus}, words, Progress())
     size = {
         "hidden_size": chosen.hidden,
         "layers": chosen.layers,
@@ -90,24 +134,28 @@ def prepared(folder: Path, chosen: argparse.Namespace) -> tuple[Path, Path]:
         "dropout": 0.1,
         "seed": 1,
     }
-    initialise.run(size, {"tokenizer": words}, model, Progress())
-    articles = [document.text.replace("\n", " ") for document in tiny.documents("tiny/text")]
-    rows = [articles[n % len(articles)][: 40 + 37 * n % 600] for n in range(chosen.passages)]
-    columns = {"id": [str(n) for n in range(len(rows))], "title": [""] * len(rows), "text": rows}
-    Dataset.from_dict(columns).save_to_disk(str(texts / "arrow"))
-    return model, texts
+    initialise.run(Node("initialise", size).params, {"tokenizer": words}, model, Progress())
+    return model, corpus
 
 
-def measured(name: str, model: Path, texts: Path, out: Path) -> dict[str, float]:
-    """Passages a second, and bytes that it took beyond what its process had; vectors lie in ``out``."""
-    command = [sys.executable, __file__, *sys.argv[1:], "--child", name, str(model), str(texts), str(out)]
+def measured(batch: int, model: Path, corpus: Path, out: Path) -> dict[str, float]:
+    """Seconds, and bytes beyond the libraries; vectors lie in ``out``."""
+    command = [
+        sys.executable,
+        __file__,
+        *sys.argv[1:],
+        "--child",
+        str(batch),
+        str(model),
+        str(corpus),
+        str(out),
+    ]
     told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return json.loads(told.splitlines()[-1])
 
 
-def ours(model: Path, texts: Path, rows: list[str], out: Path, chosen) -> Callable[[], None]:
-    """The stage, with loading its model and texts and writing its vectors; libraries are loaded before."""
-    load_text_encoder(model / "model", pooling="cls")
+def ours(model: Path, corpus: Path, out: Path, chosen) -> Callable[[], None]:
+    """The stage, with loading its model and texts and writing its vectors."""
     params = {
         "kind": "passages",
         "length": chosen.length,
@@ -116,50 +164,50 @@ def ours(model: Path, texts: Path, rows: list[str], out: Path, chosen) -> Callab
         "normalize": False,
         "precision": chosen.precision,
     }
-    out.mkdir()
-    return lambda: encode.run(params, {"model": model, "texts": texts}, out, Progress())
+    return lambda: encode.run(params, {"model": model, "texts": corpus}, out, Progress())
 
 
-def theirs(model: Path, texts: Path, rows: list[str], out: Path, chosen) -> Callable[[], None]:
+def theirs(model: Path, corpus: Path, out: Path, chosen, batch: int) -> Callable[[], np.ndarray]:
     """Encoding alone, without loading or writing."""
+    from datasets import load_from_disk
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import Pooling, Transformer
 
+    rows = [f"{row['title']} {row['text']}".lstrip() for row in load_from_disk(str(corpus / "arrow"))]
     transformer = Transformer(str(model / "model"), max_seq_length=chosen.length)
     peer = SentenceTransformer(modules=[transformer, Pooling(transformer.get_embedding_dimension(), "cls")])
     if chosen.precision != "fp32":
         peer = peer.to({"fp16": torch.float16, "bf16": torch.bfloat16}[chosen.precision])
-    found = []
+    return lambda: peer.encode(rows, batch_size=batch, convert_to_numpy=True, show_progress_bar=False)
+
+
+def child(batch: int, model: Path, corpus: Path, out: Path, chosen) -> None:
+    import datasets  # noqa: F401 - loaded before memory is looked at, as the library of either
+    import transformers.models.bert.modeling_bert  # noqa: F401
+
+    if batch:
+        import sentence_transformers  # noqa: F401
     out.mkdir()
-    how = {"batch_size": chosen.batch, "convert_to_numpy": True, "show_progress_bar": False}
-
-    def run() -> None:
-        found.append(peer.encode(rows, **how))
-
-    run.keep = lambda: np.save(out / "vectors.npy", found[-1])
-    return run
-
-
-WAYS = {"ours": ours, "theirs": theirs}
-
-
-def child(name: str, model: Path, texts: Path, out: Path, chosen) -> None:
-    from datasets import load_from_disk
-
-    rows = list(load_from_disk(str(texts / "arrow"))["text"])
-    run = WAYS[name](model, texts, rows, out, chosen)
     with peak() as held:
-        started = time.perf_counter()
-        run()
-        seconds = time.perf_counter() - started
-    if name == "theirs":
-        run.keep()
-    print(json.dumps({"rate": len(rows) / seconds, "peak": held["peak"] - held["before"]}))
+        run = theirs(model, corpus, out, chosen, batch) if batch else ours(model, corpus, out, chosen)
+        wall, cpu = time.perf_counter(), cpu_seconds()
+        vectors = run()
+        wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
+    if batch:
+        np.save(out / "vectors.npy", vectors)
+    process = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    told = {"wall": wall, "cpu": cpu, "peak": held["peak"] - held["before"], "process": process}
+    print(json.dumps(told))
 
 
-def difference(folder: Path, n: int, precision: str) -> float:
+def cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def difference(folder: Path, n: int, batch: int, precision: str) -> float:
     """The furthest of two vectors' components from each other, in a round."""
-    found = [np.load(folder / f"{name}{n}" / "vectors.npy") for name in WAYS]
+    found = [np.load(folder / f"{way}-{n}" / "vectors.npy") for way in (0, batch)]
     furthest = np.abs(found[0] - found[1]).max()
     bound = 1e-5 if precision == "fp32" else 0.1
     assert furthest < bound, f"the vectors differ by {furthest}"
