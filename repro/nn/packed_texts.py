@@ -1,21 +1,17 @@
 """Texts encoded end to end, without padding, each layer as far as the vectors asked for depend on it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
 
 import numpy as np
 import torch
 from torch import nn
-from torch.nn.functional import scaled_dot_product_attention
 
+from repro.nn.packed_layers import Inputs, can_be_packed, embedded, layer_output, stretches_of
 from repro.nn.precision import device, is_small
 
-KINDS = ("bert", "roberta", "xlm-roberta")  # architectures whose layers have BERT's parts under BERT's names
 TOKENS = (
     2048  # encoded at a time: what a layer makes of them, 1,536 numbers each, lies in a processor's cache
 )
-Inputs = dict[str, torch.Tensor]
-Stretch = tuple[int, int]  # texts that follow each other, and the tokens that each of them has
 
 
 def without_padding(encoder: nn.Module) -> Callable[[Inputs], torch.Tensor]:
@@ -30,12 +26,6 @@ def without_padding(encoder: nn.Module) -> Callable[[Inputs], torch.Tensor]:
         return encoder
     texts = PackedTexts(encoder.model, pooling=encoder.pooling)
     return lambda inputs: encoder.finished(texts(inputs))
-
-
-def can_be_packed(model: nn.Module) -> bool:
-    """Whether a transformers model is an encoder with BERT's layers, whose attention sees a whole text."""
-    config = model.config
-    return config.model_type in KINDS and not config.is_decoder and hasattr(model, "encoder")
 
 
 class PackedTexts(nn.Module):
@@ -57,7 +47,6 @@ class PackedTexts(nn.Module):
     def __init__(self, model: nn.Module, *, pooling: str, tokens: int = TOKENS):
         super().__init__()
         self.model, self.pooling, self.tokens = model.eval(), pooling, tokens
-        self.heads = model.config.num_attention_heads
 
     @torch.inference_mode()
     def forward(self, inputs: Inputs) -> torch.Tensor:
@@ -70,59 +59,17 @@ class PackedTexts(nn.Module):
         return torch.cat(parts)  # (N, H)
 
     def _piece(self, rows: Inputs, lengths: Sequence[int]) -> torch.Tensor:
-        stretches = [(len(list(texts)), length) for length, texts in groupby(lengths)]
-        hidden = self._embedded(rows)  # (T, H)
+        stretches = stretches_of(lengths)
+        hidden = embedded(self.model, rows, rows["attention_mask"].reshape(-1).nonzero().squeeze(1))  # (T, H)
         *layers, last = self.model.encoder.layer
         for layer in layers:
-            hidden = self._layer(layer, hidden, hidden, stretches)
+            hidden = layer_output(layer, hidden, hidden, stretches)
         if self.pooling == "mean":
-            hidden = self._layer(last, hidden, hidden, stretches)
+            hidden = layer_output(last, hidden, hidden, stretches)
             return torch.stack([text.mean(dim=0) for text in hidden.split(lengths)])  # (n, H)
         firsts = torch.from_numpy(np.cumsum([0, *lengths[:-1]])).to(hidden.device)
-        vectors = self._layer(last, hidden[firsts], hidden, stretches)  # (n, H)
+        vectors = layer_output(last, hidden[firsts], hidden, stretches)  # (n, H)
         return vectors if self.pooling == "cls" else self.model.pooler(vectors.unsqueeze(1))
-
-    def _embedded(self, rows: Inputs) -> torch.Tensor:
-        """The input of the first layer, (T, H), with positions that are counted in each text."""
-        ids, kept = rows["input_ids"], rows["attention_mask"].bool()
-        kinds, embeddings = rows.get("token_type_ids"), self.model.embeddings
-        if self.model.config.model_type == "bert":
-            positions = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
-        else:  # RoBERTa's begin behind its padding's, and pass over padding that a text itself names
-            positions = embeddings.create_position_ids_from_input_ids(ids, embeddings.padding_idx)
-        return embeddings(
-            input_ids=ids[kept].unsqueeze(0),
-            token_type_ids=None if kinds is None else kinds[kept].unsqueeze(0),
-            position_ids=positions[kept].unsqueeze(0),
-        ).squeeze(0)
-
-    def _layer(
-        self, layer: nn.Module, asking: torch.Tensor, hidden: torch.Tensor, stretches: Sequence[Stretch]
-    ) -> torch.Tensor:
-        """A layer's output at the tokens ``asking``, which are those of ``hidden`` or each text's first."""
-        attention = layer.attention.self
-        query, key, value = attention.query(asking), attention.key(hidden), attention.value(hidden)
-        context = self._attended(query, key, value, stretches)
-        return layer.feed_forward_chunk(layer.attention.output(context, asking))
-
-    def _attended(
-        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, stretches: Sequence[Stretch]
-    ) -> torch.Tensor:
-        """Attention of the queries, (T, H) or one of each text, (n, H), within their texts.
-
-        Texts of one length that follow each other are one call.
-        """
-        out, at, read = torch.empty_like(query), 0, 0
-        for count, length in stretches:
-            asked = length if len(query) == len(key) else 1
-            given = (
-                values[start : start + count * width].view(count, width, self.heads, -1).transpose(1, 2)
-                for values, start, width in ((query, at, asked), (key, read, length), (value, read, length))
-            )  # (count, heads, width, H / heads)
-            some = scaled_dot_product_attention(*given).transpose(1, 2)
-            out[at : at + count * asked] = some.reshape(count * asked, -1)
-            at, read = at + count * asked, read + count * length
-        return out
 
 
 def _pieces(lengths: Sequence[int], tokens: int) -> Iterator[tuple[int, int]]:

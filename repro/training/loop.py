@@ -12,6 +12,7 @@ from typing import Protocol
 from torch import nn
 
 from repro.nn.length_buckets import length_buckets
+from repro.nn.padding_free import padding_free
 from repro.nn.precision import threads_for
 from repro.nn.recent_tokens import tokens_remembered
 from repro.progress import SILENT, Progress
@@ -82,6 +83,7 @@ def train(
         threads_for(objective),
         tokens_remembered(),
         length_buckets(execution.length_buckets) as buckets,
+        padding_free(objective, bool(execution.padding_free)) as packed,
     ):
         trainer.run(advance)
     everybody_waits()
@@ -89,6 +91,7 @@ def train(
     facts = _course(steps, len(examples), optimisation.batch_size, log) | {"seconds": seconds}
     everybody_waits()  # the first process may now hand the folder on
     facts |= trainer.flops.facts(steps * processes())
+    facts |= {"padding_free": 1} if packed.used else {}
     return facts | options_in_effect(execution, trainer, grouped=trainer.buckets > 1 or buckets.used)
 
 

@@ -85,6 +85,7 @@ class Optimisation:
 VARIABLES = {
     "micro_batch": ("REPRO_MICRO_BATCH", "examples encoded at once, or unset it for all"),
     "length_buckets": ("REPRO_LENGTH_BUCKETS", "groups of a batch's texts, or unset it for one"),
+    "padding_free": ("REPRO_PADDING_FREE", "1 for batches without padding, or unset it for padded ones"),
     "save_steps": ("REPRO_SAVE_STEPS", "steps, or unset it for every ten minutes"),
 }
 
@@ -99,6 +100,7 @@ class Execution:
         micro_batch: examples encoded at a time where a process's share of a batch does not fit; None for all.
         length_buckets: groups of similar lengths that a batch is encoded in, in fine-tuning and where a
             pre-training's losses are sums over single texts (not where texts meet in a loss).
+        padding_free: 1 where models that are built as BERT read the texts of a batch end to end.
         save_steps: steps between checkpoints; None for one every ten minutes.
         origin: how the micro-batch came about, in a word or two; empty where it was asked for.
         parts_are_fixed: whether the objective's loss is a mean over parts of just that size.
@@ -106,6 +108,7 @@ class Execution:
 
     micro_batch: int | None = None
     length_buckets: int = 1
+    padding_free: int = 0
     save_steps: int | None = None
     origin: str = ""
     parts_are_fixed: bool = False

@@ -15,7 +15,8 @@ from transformers import (
 )
 
 from repro.nn.encoder import pooled
-from repro.nn.packed_texts import PackedTexts, can_be_packed
+from repro.nn.packed_layers import can_be_packed
+from repro.nn.packed_texts import PackedTexts
 
 SIZES = {
     "vocab_size": 50,

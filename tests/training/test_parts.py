@@ -222,6 +222,18 @@ def test_a_pretraining_in_length_buckets_ends_with_the_same_weights_from_fewer_o
     assert 0 < told["flops"] < facts["flops"]
 
 
+@pytest.mark.parametrize("name", ["in-batch", "mlm"])
+def test_a_training_without_padding_ends_with_the_weights_of_the_padded_one(tmp_path, monkeypatch, name):
+    made, facts = trained(name, tmp_path / "padded")
+    monkeypatch.setenv("REPRO_PADDING_FREE", "1")
+    again, told = trained(name, tmp_path / "packed")
+    for key, value in weights(made).items():
+        np.testing.assert_allclose(weights(again)[key], value, rtol=0, atol=1e-6, err_msg=key)
+    assert told["losses"] == pytest.approx(facts["losses"], rel=1e-5)
+    assert told["padding_free"] == 1 and "padding_free" not in facts
+    assert 0 < told["flops"] < facts["flops"]
+
+
 def test_parts_by_length_are_of_neighbouring_lengths():
     lengths = [5, 1, 9, 3, 7]
     given = [{"input_ids": np.zeros(length), "index": n} for n, length in enumerate(lengths)]

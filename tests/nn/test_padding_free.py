@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+from papers.simlm import generator
+from repro.nn import packed_layers
+from repro.nn.packed_texts import PackedTexts
+from repro.nn.padding_free import padding_free
+from repro.training.micro_batches import backward_in_parts
+from tests.nn import test_packed_texts as packed_texts
+from tests.nn.parted_objectives import COUNT, batch_in_parts, objective
+from tests.papers import pretraining_in_parts as pretraining
+
+NAMES = ("mlm", "neighbours", "costa", "in-batch", "four blocks", "views", "cross-encoder")
+PRETRAININGS = ("cpdae", "simlm", "contextual-autoencoder", "seed", "prop", "simcse", "ict", "condenser")
+LEFT_TO_THE_LIBRARY = ("condenser",)  # it asks for the states of an earlier layer
+
+
+def in_float64(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: v.double() if v.is_floating_point() else v for name, v in batch.items()}
+
+
+def trained(made: torch.nn.Module, batch: dict, wanted: bool) -> tuple[dict, dict, int, bool]:
+    """Losses, gradients, the tokens that the embeddings read, and whether anything was read end to end."""
+    read = []
+    names = [name for name, _ in made.named_modules() if name.endswith("word_embeddings")]
+    hook = made.get_submodule(names[0]).register_forward_hook(
+        lambda layer, given, out: read.append(given[0].numel())
+    )
+    made.zero_grad()
+    torch.manual_seed(1)
+    with padding_free(made, wanted) as packed:
+        losses = made(batch)
+        sum(losses.values()).backward()
+    hook.remove()
+    gradients = {name: p.grad.numpy().copy() for name, p in made.named_parameters() if p.grad is not None}
+    return {name: loss.item() for name, loss in losses.items()}, gradients, sum(read), packed.used
+
+
+def held_against_the_padded(made: torch.nn.Module, batch: dict, *, rtol: float, packs: bool = True) -> None:
+    losses, gradients, tokens, used = trained(made, batch, wanted=False)
+    assert not used
+    found, same, fewer, used = trained(made, batch, wanted=True)
+    assert found == pytest.approx(losses, rel=rtol) and same.keys() == gradients.keys()
+    largest = max(abs(value).max() for value in gradients.values())
+    for name, value in gradients.items():
+        np.testing.assert_allclose(same[name], value, rtol=rtol, atol=rtol * largest, err_msg=name)
+    assert used == packs and (fewer < tokens if packs else fewer == tokens)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_losses_and_gradient_are_those_of_the_padded_batch_from_fewer_tokens(name):
+    made = objective(name).double()
+    [batch] = batch_in_parts(made, name, COUNT)
+    rtol = 1e-5 if name == "cross-encoder" else 1e-8  # whose logits are float32
+    held_against_the_padded(made, in_float64(batch), rtol=rtol)
+
+
+@pytest.mark.parametrize("name", PRETRAININGS)
+def test_losses_and_gradient_of_a_papers_pretraining_are_those_of_the_padded_batch(
+    name, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(generator, "sampled", pretraining.likeliest)
+    made = pretraining.objective(name, tmp_path)
+    [batch] = pretraining.batches(made, ((0, pretraining.COUNT),))
+    held_against_the_padded(made, batch, rtol=1e-5, packs=name not in LEFT_TO_THE_LIBRARY)
+
+
+@pytest.mark.parametrize("name", ["in-batch", "views"])
+def test_a_cached_gradient_without_padding_is_the_uncached_one_of_the_same_dropout(name):
+    found = {}
+    for way in ("cached", "uncached", "padded"):
+        made = objective(name, dropout=0.3).double().train()
+        pieces = [in_float64(piece) for piece in batch_in_parts(made, name, 2)]
+        torch.manual_seed(7)
+        with padding_free(made, way != "padded"):
+            if way == "cached":
+                backward_in_parts(made, pieces, backward=torch.Tensor.backward)
+            else:
+                encoded = [made.represent(piece) for piece in pieces]
+                together = {key: torch.cat([some[key] for some in encoded]) for key in encoded[0]}
+                sum(made.losses(together).values()).backward()
+        found[way] = {key: p.grad.numpy() for key, p in made.named_parameters() if p.grad is not None}
+    for key, value in found["uncached"].items():
+        np.testing.assert_allclose(found["cached"][key], value, rtol=1e-5, atol=1e-6, err_msg=key)
+    other = found["padded"]
+    assert any(abs(value - other[key]).max() > 1e-4 for key, value in found["uncached"].items())
+
+
+@pytest.mark.parametrize("name", packed_texts.MODELS)
+def test_states_and_gradients_of_every_architecture_are_the_padded_ones_with_its_positions(name):
+    model, inputs = packed_texts.made(name), packed_texts.texts(name)
+    found = {}
+    for wanted in (False, True):
+        model.zero_grad()
+        with padding_free(model, wanted):
+            output = model(**inputs)
+        kept = inputs["attention_mask"].bool()
+        (output.last_hidden_state[kept].pow(3).sum() + output.pooler_output.pow(3).sum()).backward()
+        found[wanted] = [output.last_hidden_state[kept].detach(), *(p.grad for p in model.parameters())]
+    for ours, library in zip(found[True], found[False], strict=True):
+        torch.testing.assert_close(ours, library, rtol=1e-8, atol=1e-8)
+
+
+def test_the_library_is_back_behind_the_context_even_by_an_error():
+    model, inputs = packed_texts.made("bert"), packed_texts.texts("bert")
+    with pytest.raises(RuntimeError), padding_free(model, True) as packed:
+        model(input_ids=inputs["input_ids"], attention_mask=torch.ones_like(inputs["input_ids"]))
+        assert not packed.used  # there is no padding to spare
+        raise RuntimeError
+    assert "forward" not in vars(model)
+
+
+def kernel(query, key, value, starts, key_starts, longest, longest_key):
+    """What ``torch.nn.attention.varlen`` computes on a GPU, a text at a time."""
+    assert starts.dtype == key_starts.dtype == torch.int32 and key_starts.diff().max() == longest_key
+    assert starts.diff().max() == longest
+    ends, parts = zip(starts[1:], key_starts[1:], strict=True), []
+    for start, read, (end, to) in zip(starts, key_starts, ends, strict=False):
+        given = (query[start:end], key[read:to], value[read:to])
+        parts.append(scaled_dot_product_attention(*(rows.transpose(0, 1) for rows in given)).transpose(0, 1))
+    return torch.cat(parts)
+
+
+def test_one_kernel_is_given_the_bounds_of_texts_and_only_without_dropout(monkeypatch):
+    """What would run on a GPU, by a kernel of a CPU that keeps to its interface."""
+    from torch.nn.attention import varlen
+
+    model, inputs = packed_texts.made("bert"), packed_texts.texts("bert")
+    plain = {pooling: PackedTexts(model, pooling=pooling)(inputs) for pooling in ("cls", "mean")}
+    seen = []
+    monkeypatch.setattr(varlen, "varlen_attn", lambda *given: seen.append(1) or kernel(*given))
+    monkeypatch.setattr(packed_layers, "has_kernel", lambda query, dropout: dropout == 0)
+    for pooling, vectors in plain.items():
+        torch.testing.assert_close(
+            PackedTexts(model, pooling=pooling)(inputs), vectors, rtol=1e-9, atol=1e-12
+        )
+    assert len(seen) == 2 * len(model.encoder.layer)
+    with padding_free(model.train(), True):
+        model(**inputs)  # its attention has dropout, which the kernel would leave out
+    assert len(seen) == 2 * len(model.encoder.layer)
+
+
+def test_a_kernel_is_asked_for_on_a_gpu_in_half_precision_without_dropout_alone():
+    class OnGpu:
+        is_cuda = True
+
+        def __init__(self, dtype):
+            self.dtype = dtype
+
+    assert packed_layers.has_kernel(OnGpu(torch.bfloat16), 0.0)
+    assert not packed_layers.has_kernel(OnGpu(torch.bfloat16), 0.1)
+    assert not packed_layers.has_kernel(OnGpu(torch.float32), 0.0)
+    assert not packed_layers.has_kernel(torch.zeros(1, dtype=torch.bfloat16), 0.0)
