@@ -79,10 +79,11 @@ def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
     Args:
         planned: whole papers at full scale.
     """
+    old = path.read_text(encoding="utf-8")
+    between(path, old, "")  # refused before the work, where there are no markers
     sources = dict.fromkeys(cell.paper for cell in planned.cells)
     covered = {source.name: coverage(source, workspace.results) for source in sources}
     table = verdicts(judged_cells(planned, workspace.results, workspace.store), covered)
-    old = path.read_text(encoding="utf-8")
     new = between(path, old, table)
     if new != old:
         path.write_text(new, encoding="utf-8")

@@ -71,7 +71,10 @@ def test_a_readme_gets_its_table_and_keeps_the_rest(repro, folders):
 
 
 @pytest.mark.parametrize("text", ["", README + README, "<!-- verdicts:end --><!-- verdicts:begin -->"])
-def test_a_readme_without_one_pair_of_markers_is_left_alone(repro, folders, text):
+def test_a_readme_without_one_pair_of_markers_is_left_alone_before_anything_is_judged(
+    repro, folders, monkeypatch, text
+):
+    monkeypatch.setattr("repro.report.markdown.judged_cells", None)
     path = folders / "README.md"
     path.write_text(text, encoding="utf-8")
     said = repro("report", "costa", "--readme", path)
@@ -91,8 +94,12 @@ def test_a_readme_without_one_pair_of_markers_is_left_alone(repro, folders, text
         (["costa", "-o", "no/such/folder/r.html"], "No such file or directory"),
     ],
 )
-def test_mistakes_are_told_in_one_sentence(repro, folders, monkeypatch, arguments, sentence):
+def test_mistakes_are_told_in_one_sentence_before_anything_is_judged(
+    repro, folders, monkeypatch, arguments, sentence
+):
     monkeypatch.chdir(folders)
+    monkeypatch.setattr("repro.judging.comparison.judged_cells", None)
+    monkeypatch.setattr("repro.report.html.page", None)
     said = repro("report", *arguments)
     assert said.status == 2 and sentence in said.sentence
 

@@ -44,15 +44,32 @@ def command(names, scale_names, output, opened, markdown, readme, store, results
         raise UsageError("--readme says what full scale gave and rewrites its own file; give it alone")
     if markdown and any((opened, scale_names[1:])):
         raise UsageError("--markdown is a text of one scale; give it without --open and a second --scale")
+    path = (
+        _checked(readme or output or "report.html", is_there=bool(readme)) if output or not markdown else None
+    )
     workspace = Workspace.open(store, results)
     selected = select(names, tables=(), rows=(), cells=())
     if readme:
-        return _renew(readme, workspace, selected)
+        return _renew(path, workspace, selected)
     if markdown:
-        return _tell(_summary(workspace, selected, *(scale_names or ("full",))), output)
-    path = _write(_page(workspace, selected, scale_names), output or "report.html")
+        return _tell(_summary(workspace, selected, *(scale_names or ("full",))), path)
+    _write(_page(workspace, selected, scale_names), path)
     if opened:
         _open(path)
+
+
+def _checked(file: str, *, is_there: bool) -> Path:
+    """The path of what is to be written, looked at before the work that fills it.
+
+    Raises UsageError for a folder, for a new file in no folder, and for an old one that is not there.
+    """
+    path = Path(file)
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; name a file to write the report to")
+    needed = path if is_there else path.parent
+    if not needed.exists():
+        raise UsageError(f"{needed}: No such file or directory; make it, or name another")
+    return path
 
 
 def _open(path: Path) -> None:
@@ -60,20 +77,16 @@ def _open(path: Path) -> None:
         print(f"no browser could be started; open {path} in one", file=sys.stderr)
 
 
-def _tell(text: str, output: str | None) -> None:
-    if output:
-        _write(text, output)
+def _tell(text: str, path: Path | None) -> None:
+    if path:
+        _write(text, path)
     else:
         print(text, end="")
 
 
-def _write(text: str, output: str) -> Path:
-    path = Path(output)
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder; name a file to write the report to")
+def _write(text: str, path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     print(path)
-    return path
 
 
 def _planned(workspace, selected, name: str):
@@ -83,10 +96,10 @@ def _planned(workspace, selected, name: str):
     return plan(selected, scale=scale(name), machine=workspace.machine)
 
 
-def _renew(readme: str, workspace, selected) -> None:
+def _renew(readme: Path, workspace, selected) -> None:
     from repro.report.markdown import update_verdicts
 
-    changed = update_verdicts(Path(readme), _planned(workspace, selected, "full"), workspace)
+    changed = update_verdicts(readme, _planned(workspace, selected, "full"), workspace)
     print(f"{readme} {'was brought up to date' if changed else 'is up to date'}")
 
 
