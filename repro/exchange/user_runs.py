@@ -12,6 +12,7 @@ from repro.evaluation.runs import read_run
 from repro.evaluation.significance import compare_scores
 from repro.exchange.user_run_scores import judged_by_documents, judgements, scores_of
 from repro.graph import Node
+from repro.judging.among_reports import AmongReports, among_reports_of_share
 from repro.judging.tolerance import UNITS
 from repro.manifest.cells import Cell
 from repro.running.measurement import Measurement
@@ -28,6 +29,8 @@ class UserRun:
         scores: by query.
         pair: the tests of it against our own run of the cell, and how alike the two are; None without one.
         scale: of the cell's collections; only full is compared with the paper.
+        among_reports: the value among what others report of the cell; None below full scale, where a reading
+            has another measure than the cell, and without reports.
     """
 
     path: Path
@@ -36,6 +39,7 @@ class UserRun:
     scores: Scores
     pair: dict | None
     scale: str
+    among_reports: AmongReports | None
 
     def as_json(self) -> dict:
         """The object that ``repro compare RUN --json`` prints."""
@@ -53,6 +57,7 @@ class UserRun:
             "missing": len(self.scores.missing),
             "foreign": self.scores.ignored,
             "measured": self.pair,
+            "among_reports": self.among_reports.as_json() if self.among_reports else None,
         }
 
 
@@ -101,7 +106,10 @@ def _user_run(path: Path, cell: Cell, measure: str, node: Node | None, plan: Pla
         our_scores, _ = scores_of(ours, qrels, [measure], ignore_identical_ids=rule)
         pair = {"value": our_scores.means[measure] * unit, **_tests(scores, our_scores, measure)}
         pair |= _agreement(path, ours)
-    return UserRun(path, cell, scores.means[measure] * unit, scores, pair, plan.scale.name)
+    mean, among = scores.means[measure], None
+    if plan.scale.compares_with_paper and measure == cell.column.measure:
+        among = among_reports_of_share(cell, mean)
+    return UserRun(path, cell, mean * unit, scores, pair, plan.scale.name, among)
 
 
 def _tests(scores: Scores, ours: Scores, measure: str) -> dict:

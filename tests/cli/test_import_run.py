@@ -151,6 +151,14 @@ def test_evaluate_tells_a_run_among_what_others_report_of_the_cell_that_it_is_me
     assert without["among_reports"] == []
 
 
+def test_a_run_beside_a_cell_is_told_among_what_others_report(repro, file, report):
+    report(NEAR, "0.01")
+    [one] = repro("compare", file, "--cell", NEAR, "--json").json
+    assert one["among_reports"]["value"] == one["value"]
+    told = f"{NEAR}, theirs.trec: {one['among_reports']['sentence']}\n"
+    assert told in repro("compare", file, "--cell", NEAR).out
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

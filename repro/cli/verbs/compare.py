@@ -116,8 +116,14 @@ def _runs(selection, runs: tuple[str, ...], refused: list[str], as_json: bool) -
     rows = [[g.cell.id, g.path.name, g.cell.printed.plain, *_numbers(g)] for g in compared]
     table(f"runs given (scale {selection.scale})", head, rows, right=range(2, len(head)))
     for g in compared:
-        for sentence in _notices(g):
-            print(sentence, file=sys.stderr)
+        _print_sentences(g)
+
+
+def _print_sentences(scored) -> None:
+    if scored.among_reports:
+        print(f"{scored.cell.id}, {scored.path.name}: {scored.among_reports}")
+    for sentence in _notices(scored):
+        print(sentence, file=sys.stderr)
 
 
 def _notices(scored) -> list[str]:
