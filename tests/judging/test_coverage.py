@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from repro.cli.verbs.coverage import command
+from repro.cli import cli
 from repro.errors import ManifestError, UsageError
 from repro.judging.coverage import WAYS, _covered, coverage, tallies
 from repro.manifest.cells import cell, cells_of, exhibits, figure_tables, numeric_cells
@@ -106,7 +106,8 @@ def test_cells_that_share_an_evaluation_and_a_measure_are_one_measurement(tmp_pa
 
 
 def _said(results, *arguments):
-    done = CliRunner().invoke(command, [*arguments, "--results", str(results)], catch_exceptions=False)
+    given = ["coverage", *arguments, "--results", str(results)]
+    done = CliRunner().invoke(cli, given, catch_exceptions=False)
     assert done.exit_code == 0
     return done.output
 

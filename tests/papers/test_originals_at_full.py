@@ -80,10 +80,10 @@ def test_the_study_of_our_own_measures_with_originals_too():
 def test_doctor_names_what_has_to_be_got_by_hand(monkeypatch, tmp_path):
     from click.testing import CliRunner
 
-    from repro.cli.verbs.doctor import command
+    from repro.cli import cli
 
     monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    told = CliRunner().invoke(command, ["--store", str(tmp_path / "store")]).output
+    told = CliRunner().invoke(cli, ["doctor", "--store", str(tmp_path / "store")]).output
     by_hand = told.partition("to be got by hand (")[2].partition(")")[0].split(", ")
     assert {"msmarco-passage/rocketqa", "lists/stopwords.txt"} <= set(by_hand)
     assert "microsoft/seed-encoder-3-layer-decoder" in by_hand
