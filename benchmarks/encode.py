@@ -67,9 +67,7 @@ def main() -> None:
 def collections(chosen: argparse.Namespace) -> dict[str, list[dict[str, str]]]:
     """Passages with title and text by collection, evenly spread over it."""
     if chosen.data is None:
-        articles = [document.text.replace("\n", " ") for document in tiny.documents("tiny/text")]
-        cut = (articles[n % len(articles)][: 40 + 37 * n % 600] for n in range(chosen.passages))
-        return {"invented": [{"title": "", "text": text} for text in cut]}
+        return {"invented": invented(chosen.passages)}
     found = {}
     for name in COLLECTIONS:
         with open(Path(chosen.data) / name / "corpus.jsonl", encoding="utf-8") as file:
@@ -77,6 +75,13 @@ def collections(chosen: argparse.Namespace) -> dict[str, list[dict[str, str]]]:
         places = np.linspace(0, len(rows) - 1, min(chosen.passages, len(rows))).astype(int)
         found[name] = [{"title": rows[place]["title"], "text": rows[place]["text"]} for place in places]
     return found
+
+
+def invented(count: int) -> list[dict[str, str]]:
+    """Beginnings of the embedded articles, 40 to 640 characters long."""
+    articles = [document.text.replace("\n", " ") for document in tiny.documents("tiny/text")]
+    cut = (articles[n % len(articles)][: 40 + 37 * n % 600] for n in range(count))
+    return [{"title": "", "text": text} for text in cut]
 
 
 def compared(name: str, texts: list[dict], folder: Path, chosen: argparse.Namespace) -> list[dict]:

@@ -3,7 +3,8 @@
 Ours is ``BiEncoderContrastive``; theirs ``MultipleNegativesRankingLoss`` with cosines and scale 20. A
 step is tokenising, forward and backward, without dropout, which would fall otherwise in either; losses and
 gradients are compared before anything is told. Each runs in a process of its own. Ours a second time encodes
-the batch in groups of similar lengths, as REPRO_LENGTH_BUCKETS asks.
+the batch in groups of similar lengths, as REPRO_LENGTH_BUCKETS asks, and a third time without padding, as
+REPRO_PADDING_FREE does.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from encode import prepared
+from encode import invented, prepared
 from peak import anonymous, peak
 from report import write
 
@@ -40,7 +41,7 @@ def main() -> None:
         return child(name, Path(folder), Path(out), chosen)
     chosen.passages = chosen.queries * (2 + chosen.negatives)
     with tempfile.TemporaryDirectory() as folder:
-        prepared(Path(folder), chosen)
+        prepared(invented(chosen.passages), Path(folder), chosen)
         found = {name: measured(name, Path(folder)) for name in STEPS}
     theirs, expected = found[PEER]
     furthest = {name: difference(gradients, expected) for name, (_, gradients) in found.items()}
@@ -118,8 +119,22 @@ def in_groups(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torc
     return grouped
 
 
+def end_to_end(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Tensor, torch.nn.Module]]:
+    from repro.nn.padding_free import padding_free
+
+    step = ours(folder, texts, chosen)
+    _, model = step()
+
+    def packed() -> tuple[torch.Tensor, torch.nn.Module]:
+        with padding_free(model, True):
+            return step()
+
+    return packed
+
+
 GROUPS, PEER = 4, "sentence-transformers"
-STEPS = {"ours": ours, f"ours, {GROUPS} length buckets": in_groups, PEER: theirs}
+STEPS = {"ours": ours, f"ours, {GROUPS} length buckets": in_groups, "ours, without padding": end_to_end}
+STEPS |= {PEER: theirs}
 
 
 def difference(gradients: np.lib.npyio.NpzFile, expected: np.lib.npyio.NpzFile) -> float:
