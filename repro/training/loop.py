@@ -11,6 +11,7 @@ from typing import Protocol
 
 from torch import nn
 
+from repro.machine.heap import freed_memory_kept
 from repro.nn.length_buckets import length_buckets
 from repro.nn.padding_free import padding_free
 from repro.nn.precision import threads_for
@@ -82,6 +83,7 @@ def train(
         shown.task("training", total=steps, log=log) as advance,
         threads_for(objective),
         tokens_remembered(),
+        freed_memory_kept(),
         length_buckets(execution.length_buckets) as buckets,
         padding_free(objective, bool(execution.padding_free)) as packed,
     ):

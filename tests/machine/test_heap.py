@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import contextlib
+import resource
+
+import pytest
+import torch
+from torch import nn
+
+from repro.machine import heap
+from repro.machine.heap import freed_memory_kept
+from repro.progress import Progress
+from repro.training.loop import train
+from tests.stage_inputs import Rows, optimisation
+
+LARGE = 48 << 20  # bytes: more than glibc keeps by itself
+glibc = pytest.mark.skipif(heap._glibc() is None, reason="another C library")
+
+
+def faults() -> int:
+    """Pages that the system has cleared for this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
+def fill(_=None) -> torch.Tensor:
+    return torch.empty(LARGE // 4).fill_(1.0)
+
+
+def cleared(work, *, times: int) -> int:
+    """Pages that are cleared by the last of so many times that a work is done."""
+    for _ in range(times):
+        before = faults()
+        work()
+    return faults() - before
+
+
+@glibc
+def test_what_is_freed_serves_again_and_is_given_back_in_the_end():
+    usual = cleared(fill, times=3)
+    with freed_memory_kept():
+        assert cleared(fill, times=3) < usual / 10
+    assert cleared(fill, times=3) == pytest.approx(usual, rel=0.1)
+
+
+def test_with_another_c_library_nothing_happens(monkeypatch):
+    monkeypatch.setattr(heap, "_glibc", lambda: None)
+    with freed_memory_kept():
+        assert len(fill()) == LARGE // 4
+
+
+class Wide(nn.Module):
+    """A loss with large activations."""
+
+    name, version = "wide", 1
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(1))
+
+    def collate(self, examples):
+        return {"x": torch.ones(len(examples))}
+
+    def forward(self, batch):
+        return {"mean": (fill() * self.scale).mean()}
+
+    def denominators(self, batch):
+        return {"mean": 1}
+
+
+class Faults(Progress):
+    """Pages that are cleared in each step."""
+
+    def __init__(self):
+        self.so_far: list[int] = []
+
+    @contextlib.contextmanager
+    def task(self, name, total=None, *, log=None):
+        yield lambda n=1: self.so_far.append(faults())
+
+
+@glibc
+def test_the_steps_of_a_training_are_made_in_the_memory_of_the_first_ones(tmp_path):
+    told = Faults()
+    rows = Rows({"index": index} for index in range(4))
+    train(Wide(), rows, optimisation(max_steps=6), out=tmp_path, progress=told)
+    usual, first, last = (
+        cleared(fill, times=2),
+        told.so_far[1] - told.so_far[0],
+        told.so_far[-1] - told.so_far[-2],
+    )
+    assert first > 1.9 * usual and last < usual / 10  # three such arrays are alive at a time
