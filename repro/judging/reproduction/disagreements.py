@@ -85,17 +85,24 @@ def _apart(quantity: Quantity, entries: Sequence[Entry]) -> bool:
 def reasons(entry: Entry) -> dict[str, tuple[str, ...]]:
     """Reason -> the words with which an entry states it; none where nothing is said to differ."""
     kinds: dict[str, tuple[str, ...]] = {}
-    for stated in entry.made.report.how.differs:
+    for stated in _stated(entry):
         low = stated.lower()
         kind = next((kind for kind, signs in REASONS.items() if any(sign in low for sign in signs)), OTHER)
         kinds[kind] = (*kinds.get(kind, ()), stated)
     return kinds
 
 
+def _stated(entry: Entry) -> tuple[str, ...]:
+    """What is stated to differ, and the parameters that stand with the software of an index."""
+    how = entry.made.report.how
+    parameters = how.software.partition(", k1 ")[2]
+    return (*how.differs, *([f"k1 {parameters}"] if parameters else []))
+
+
 def words(entry: Entry) -> str:
     """What an entry says of its making: what differs, and its note; empty where it says nothing."""
     stated = entry.made.report
-    parts = [*dict.fromkeys(stated.how.differs), *([stated.note] if stated.note else [])]
+    parts = [*dict.fromkeys(_stated(entry)), *([stated.note] if stated.note else [])]
     return "; ".join(parts)
 
 
