@@ -1,0 +1,128 @@
+"""How cost grows with the size of the work: CPU seconds over sizes, and the exponents fitted to them.
+
+An exponent of 1 is a cost in proportion to the size. It is the slope of a line through the logarithms of
+size and seconds, over all sizes and between the last two, where what is done once counts least. Beside ours
+stands a peer where there is one. The section of RESULTS.md, growth.csv and growth.svg are written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gc
+import math
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import growth_works
+import numpy as np
+from report import RESULTS, write
+
+# the work -> what is counted, and how many of it
+SIZES = {
+    "encode": ("texts", (10_000, 30_000, 100_000)),
+    "search": ("vectors", (10_000, 100_000, 1_000_000)),
+    "scoring": ("lines", (100_000, 1_000_000, 10_000_000)),
+    "mining": ("lines", (10_000, 100_000, 1_000_000)),
+    "planning": ("rows", (10, 100, 1_000)),
+    "store": ("artefacts", (100, 1_000, 10_000)),
+}
+ROUNDS, PATIENCE = 3, 2.0  # what takes longer, in seconds, is measured once
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", nargs="*", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--sizes", nargs="*", type=_sizes, default=[], metavar="WORK=N,N,…")
+    parser.add_argument("--out", type=Path, default=RESULTS.parent, help="folder of the three files")
+    asked = parser.parse_args(words)
+    sizes = {work: ns for work, (_, ns) in SIZES.items()} | dict(asked.sizes)
+    points = [point for work in asked.work for size in sizes[work] for point in measured(work, size)]
+    with (asked.out / "growth.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, points[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(points)
+    draw(points, asked.out / "growth.svg")
+    command = " ".join(["python", "benchmarks/growth.py", *(sys.argv[1:] if words is None else words)])
+    write("Growth", table(points), command, path=asked.out / RESULTS.name)
+
+
+def _sizes(text: str) -> tuple[str, tuple[int, ...]]:
+    work, _, numbers = text.partition("=")
+    if work not in SIZES:
+        raise argparse.ArgumentTypeError(f"there is no work {work!r}; known: {', '.join(SIZES)}")
+    return work, tuple(int(number) for number in numbers.split(","))
+
+
+def measured(work: str, size: int) -> Iterator[dict]:
+    """A point for each tool: the least and the most CPU seconds of some rounds."""
+    with tempfile.TemporaryDirectory() as folder:
+        for tool, run in getattr(growth_works, work)(Path(folder), size).items():
+            taken = _rounds(run, once="removing" in tool)
+            counted = {"work": work, "tool": tool, "size": size, "of": SIZES[work][0], "rounds": len(taken)}
+            yield counted | {"seconds": round(min(taken), 6), "most": round(max(taken), 6)}
+
+
+def _rounds(run: Callable[[], object], *, once: bool) -> list[float]:
+    taken: list[float] = []
+    gc.collect()
+    while not taken or (len(taken) < ROUNDS and sum(taken) < PATIENCE and not once):
+        started = time.process_time()
+        run()
+        taken.append(time.process_time() - started)
+    return taken
+
+
+def exponent(points: Sequence[dict]) -> float:
+    """The slope of the line through the logarithms of sizes and seconds that is nearest to them."""
+    sizes, seconds = ([math.log(max(p[key], 1e-6)) for p in points] for key in ("size", "seconds"))
+    return float(np.polyfit(sizes, seconds, 1)[0])
+
+
+def table(points: Sequence[dict]) -> list[dict]:
+    """A row for each tool: its seconds at every size and both exponents."""
+    rows = []
+    for tool, of_tool in _by_tool(points).items():
+        spread = max(p["most"] / max(p["seconds"], 1e-6) for p in of_tool)
+        rows.append(
+            {
+                "work": tool,
+                "sizes": f"{of_tool[0]['size']:,} to {of_tool[-1]['size']:,} {of_tool[0]['of']}",
+                "CPU seconds, least": ", ".join(f"{p['seconds']:.3g}" for p in of_tool),
+                "most over least": f"{spread:.2f}",
+                "exponent": f"{exponent(of_tool):.2f}",
+                "between the last two": f"{exponent(of_tool[-2:]):.2f}",
+            }
+        )
+    return rows
+
+
+def _by_tool(points: Sequence[dict]) -> dict[str, list[dict]]:
+    tools: dict[str, list[dict]] = {}
+    for point in points:
+        tools.setdefault(point["tool"], []).append(point)
+    return tools
+
+
+def draw(points: Sequence[dict], path: Path) -> None:
+    """A panel for each work with a line for each tool, on logarithmic axes."""
+    from repro.report.figures.canvas import COLOURS, LINES, MARKERS, canvas
+
+    works = list(dict.fromkeys(p["work"] for p in points))
+    tools = dict(enumerate(_by_tool(points).items()))
+    with canvas(path, panels=len(works), panel_height=1.8) as (_, grid):
+        for work, axes in zip(works, grid, strict=True):
+            for number, (tool, of_tool) in tools.items():
+                if of_tool[0]["work"] == work:
+                    style = {"color": COLOURS[number % 7], "marker": MARKERS[number % 7], "ms": 3}
+                    line = [(p["size"], p["seconds"]) for p in of_tool]
+                    axes.loglog(*zip(*line, strict=True), LINES[number % 4], label=tool, **style)
+            axes.legend(fontsize=5, frameon=False)
+            axes.set(title=work, xlabel=SIZES[work][0], ylabel="CPU seconds")
+
+
+if __name__ == "__main__":
+    main()

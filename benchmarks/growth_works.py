@@ -1,0 +1,160 @@
+"""Works of any size, for ``growth.py``: each makes its inputs in a folder and gives what is measured."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+
+Tools = dict[str, Callable[[], object]]
+WIDTH, QUERIES, DEPTH = 64, 100, 100  # of a search
+CHAIN = 10  # artefacts that are made one from the other
+
+
+def encode(folder: Path, size: int) -> Tools:
+    """Short texts by a model of one layer, so that what is done for each text counts."""
+    from datasets import Dataset
+    from encode import prepared
+
+    from repro.progress import Progress
+    from repro.stages import encode as stage
+
+    model, _ = prepared(folder, argparse.Namespace(hidden=32, layers=1, passages=1))
+    words = ["red", "green", "blue", "large", "small", "old", "new", "first", "last", "other"]
+    drawn = np.random.default_rng(0).integers(len(words), size=(size, 6)).tolist()
+    texts = [" ".join(words[place] for place in row) for row in drawn]
+    columns = {"id": [str(n) for n in range(size)], "title": [""] * size, "text": texts}
+    Dataset.from_dict(columns).save_to_disk(str(folder / "passages/arrow"))
+    params = {"kind": "passages", "length": 16, "separator": " ", "pooling": "cls", "normalize": False}
+    inputs, out = {"model": model, "texts": folder / "passages"}, folder / "out"
+
+    def ours() -> None:
+        out.mkdir()
+        stage.run(params | {"precision": "fp32"}, inputs, out, Progress())
+        for file in sorted(out.rglob("*"), reverse=True):
+            file.rmdir() if file.is_dir() else file.unlink()
+        out.rmdir()
+
+    return {"encode": ours}
+
+
+def search(folder: Path, size: int) -> Tools:
+    """The first 100 of so many vectors of 64 numbers, for 100 queries."""
+    import faiss
+    from search import made
+
+    from repro.stages import search as stage
+    from repro.stages.vectors import final_scores
+    from repro.stages.vectors.vector_files import VectorFile
+
+    made(folder / "passages", "d", size, WIDTH)
+    made(folder / "queries", "q", QUERIES, WIDTH)
+    passages, queries = VectorFile(folder / "passages"), VectorFile(folder / "queries")
+    how = {"depth": min(DEPTH, size), "memory": 4 * 10**9, "advance": lambda done: None}
+
+    def ours() -> list:
+        best = stage.best(passages, queries, range(QUERIES), **how)
+        return [final_scores.rescored(passages, block, rows) for _, block, _, rows in best]
+
+    def flat() -> object:
+        index = faiss.IndexFlatIP(WIDTH)
+        index.add(np.load(passages.path))
+        return index.search(np.load(queries.path), how["depth"])
+
+    return {"search": ours, "faiss, flat index": flat}
+
+
+def scoring(folder: Path, size: int) -> Tools:
+    """Reading and scoring a run of so many lines, up to 1,000 a query."""
+    from scoring import made, ours, pytrec, read
+
+    made(folder, max(1, size // 1000), min(size, 1000))
+    path, qrels = read(folder)
+    return {"scoring": lambda: ours(path, qrels), "pytrec_eval": lambda: pytrec(path, qrels)}
+
+
+def mining(folder: Path, size: int) -> Tools:
+    """Negatives of the queries of a run of so many lines."""
+    from scoring import made
+
+    from repro.progress import Progress
+    from repro.stages import mine
+
+    made(folder, max(1, size // 1000), min(size, 1000))
+    qrels = json.loads((folder / "qrels.json").read_text())
+    lines = (f"{query} 0 {d} 1\n" for query, judged in qrels.items() for d in judged)
+    (folder / "qrels.trec").write_text("".join(lines))
+    params = {"depth": 200, "per_query": 30, "seed": 42}
+    inputs, folders = {"run": folder, "qrels": folder}, iter(range(10**6))
+
+    def ours() -> None:
+        out = folder / f"mined{next(folders)}"
+        out.mkdir()
+        mine.run(params, inputs, out, Progress())
+
+    return {"mining": ours}
+
+
+def planning(folder: Path, size: int) -> Tools:
+    """So many rows of an ablation, each of which pre-trains at a temperature of its own."""
+    from dataclasses import replace
+
+    from repro.manifest.cells import select
+    from repro.running.plan import plan
+    from repro.running.requirements import Machine
+    from repro.running.scale import scale
+
+    one = next(c for c in select(("costa",), tables=("7",), rows=(), cells=()) if "temperature" in c.options)
+    rows = [
+        one.row.model_copy(update={"id": f"row{n}", "with_": {**one.row.with_, "temperature": 1 + n / size}})
+        for n in range(size)
+    ]
+    cells = [replace(one, row=row) for row in rows]
+    return {"planning": lambda: len(plan(cells, scale=scale("full"), machine=Machine()).nodes)}
+
+
+def store(folder: Path, size: int) -> Tools:
+    """So many artefacts, ten made one from the other; half of them are needed by nothing."""
+    from repro.cli.verbs.verify import command as verify
+    from repro.graph import Node
+    from repro.store import Store
+    from repro.store.leftovers import leftovers, remove_leftover
+
+    nodes: list[Node] = []
+    opened = Store(folder / "store")
+
+    def write(directory: Path) -> None:
+        (directory / "file").write_text("made")
+
+    nothing = mock.Mock()
+    with mock.patch("repro.store.seal.sync", nothing), mock.patch("repro.store.sync", nothing):
+        for number in range(size):
+            below = (nodes[-1],) if number % CHAIN else ()
+            nodes.append(Node("union", {"number": number}, {"training_sets": below}))
+            opened.build(nodes[-1], write, waiting=lambda: None)
+    needed = {node.fingerprint for node in nodes[: size // 2]}
+    options = ["--store", str(folder / "store"), "--results", str(folder / "results"), "--json"]
+
+    def read() -> None:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            verify.main(options, standalone_mode=False)
+
+    def unneeded() -> list:
+        return leftovers(opened, needed, keep_days=-1)
+
+    def removed() -> None:
+        for item in unneeded()[: size // 10]:
+            remove_leftover(opened, item)
+
+    return {
+        "store: status": lambda: [opened.state(node) for node in nodes],
+        "store: gc, looking": unneeded,
+        "store: verify": read,
+        "store: gc, removing a tenth": removed,  # last, as it changes the store
+    }

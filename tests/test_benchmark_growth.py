@@ -1,0 +1,54 @@
+"""The benchmark of growth at small sizes: works run, and the exponents are those of the points."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+SIZES = {"scoring": 1000, "store": 12}
+
+
+@pytest.fixture
+def growth(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")  # its scripts find each other so
+    import growth
+
+    return growth
+
+
+def test_works_are_measured_at_the_sizes_asked_for_written_and_drawn(growth, tmp_path, monkeypatch):
+    sizes = [f"{work}={size},{2 * size}" for work, size in SIZES.items()]
+    monkeypatch.setattr(growth, "ROUNDS", 1)
+    growth.main(["--work", *SIZES, "--sizes", *sizes, "--out", str(tmp_path)])
+    points = list(csv.DictReader((tmp_path / "growth.csv").open()))
+    tools = list(dict.fromkeys(p["tool"] for p in points))
+    assert {"scoring", "pytrec_eval"} < set(tools)
+    assert {p["tool"] for p in points if p["work"] == "store"} >= {"store: status", "store: verify"}
+    assert all(
+        [float(p["size"]) for p in points if p["tool"] == tool] == _sizes(points, tool) for tool in tools
+    )
+    assert all(0 < float(p["seconds"]) <= float(p["most"]) for p in points)
+    section = (tmp_path / "RESULTS.md").read_text()
+    assert all(f"| {tool} |" in section for tool in tools) and "exponent" in section
+    assert (tmp_path / "growth.svg").read_text().count("<svg") == 1
+
+
+def _sizes(points, tool):
+    [work] = {p["work"] for p in points if p["tool"] == tool}
+    return [SIZES[work], 2 * SIZES[work]]
+
+
+def test_the_exponent_is_the_power_of_the_size_by_which_seconds_grow(growth):
+    points = [{"size": n, "seconds": 3e-5 * n**1.5} for n in (10, 100, 1000)]
+    assert growth.exponent(points) == pytest.approx(1.5)
+    assert growth.exponent(
+        [*points, {"size": 10_000, "seconds": points[-1]["seconds"]}][-2:]
+    ) == pytest.approx(0)
+
+
+def test_a_work_that_is_not_known_is_refused(growth, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        growth.main(["--sizes", "baking=3", "--out", str(tmp_path)])
+    assert "there is no work 'baking'; known: encode, search" in capsys.readouterr().err
