@@ -41,13 +41,13 @@ def main(words: Sequence[str] | None = None) -> None:
     asked = parser.parse_args(words)
     sizes = {work: ns for work, (_, ns) in SIZES.items()} | dict(asked.sizes)
     points = [point for work in asked.work for size in sizes[work] for point in measured(work, size)]
+    command = " ".join(["python", "benchmarks/growth.py", *(sys.argv[1:] if words is None else words)])
+    write("Growth", table(points), command, path=asked.out / RESULTS.name)
     with (asked.out / "growth.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, points[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(points)
     draw(points, asked.out / "growth.svg")
-    command = " ".join(["python", "benchmarks/growth.py", *(sys.argv[1:] if words is None else words)])
-    write("Growth", table(points), command, path=asked.out / RESULTS.name)
 
 
 def _sizes(text: str) -> tuple[str, tuple[int, ...]]:
@@ -113,7 +113,7 @@ def draw(points: Sequence[dict], path: Path) -> None:
 
     works = list(dict.fromkeys(p["work"] for p in points))
     tools = dict(enumerate(_by_tool(points).items()))
-    with canvas(path, panels=len(works), panel_height=1.8) as (_, grid):
+    with canvas(path, panels=len(works), panel_height=2.2) as (_, grid):
         for work, axes in zip(works, grid, strict=True):
             for number, (tool, of_tool) in tools.items():
                 if of_tool[0]["work"] == work:

@@ -124,7 +124,7 @@ def store(folder: Path, size: int) -> Tools:
     from repro.cli.verbs.verify import command as verify
     from repro.graph import Node
     from repro.store import Store
-    from repro.store.leftovers import leftovers, remove_leftover
+    from repro.store.leftovers import leftovers, remove_leftovers
 
     nodes: list[Node] = []
     opened = Store(folder / "store")
@@ -149,8 +149,9 @@ def store(folder: Path, size: int) -> Tools:
         return leftovers(opened, needed, keep_days=-1)
 
     def removed() -> None:
-        for item in unneeded()[: size // 10]:
-            remove_leftover(opened, item)
+        items = unneeded()
+        locks = [item for item in items if item.kind == "lock"]
+        remove_leftovers(opened, [*locks, *items[: size // 10]])
 
     return {
         "store: status": lambda: [opened.state(node) for node in nodes],

@@ -69,12 +69,25 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
             item.path.unlink()
             return True
         with hold(store, item) as held:
-            others = being_built(store.root) - {item.fingerprint}
-            free = held and item.fingerprint not in Lineage(store.root).below(others)
+            free = held and (item.kind == "lock" or not _is_read(store.root, item.fingerprint))
             if free:
                 remove(item.path)
             return free
     return False
+
+
+def remove_leftovers(store: Store, items: Iterable[Leftover]) -> set[Leftover]:
+    """Remove items as ``remove_leftover`` does; returns those that went.
+
+    Locks go first: before anything else goes, all locks there are have to be looked at.
+    """
+    ordered = sorted(items, key=lambda item: item.kind != "lock")
+    return {item for item in ordered if remove_leftover(store, item)}
+
+
+def _is_read(root: Path, fingerprint: str) -> bool:
+    """Whether something that is being built now is made from the artefact."""
+    return fingerprint in Lineage(root).below(being_built(root) - {fingerprint})
 
 
 def remove_damaged(store: Store, path: Path) -> bool:

@@ -12,7 +12,8 @@ import pytest
 
 from repro.graph import Node
 from repro.store import RECORD, Store, disk
-from repro.store.leftovers import DAY, leftovers, remove_damaged, remove_leftover
+from repro.store import leftovers as module
+from repro.store.leftovers import DAY, leftovers, remove_damaged, remove_leftover, remove_leftovers
 from repro.store.lineage import Lineage
 from repro.store.locks import alone
 from repro.store.notes import folders
@@ -290,3 +291,18 @@ def test_a_lineage_lists_the_store_once_however_many_it_describes(store, monkeyp
     assert lineage.below([CORPUS.fingerprint, *(f"{number:064x}" for number in range(50))])
     assert lineage.describe(OTHER.fingerprint)["params"] == {"dataset": "y"}
     assert len(listed) - before <= 1
+
+
+def test_locks_go_before_what_looks_at_all_of_them(store, monkeypatch):
+    looked, being_built = [], module.being_built
+
+    def counted(root):
+        looked.append(len(list(root.glob("locks/*"))))
+        return being_built(root)
+
+    monkeypatch.setattr(module, "being_built", counted)
+    items = leftovers(store, set(), keep_days=14)
+    looked.clear()
+    assert remove_leftovers(store, items) == set(items)
+    assert {item.kind for item in items} == {"artefact", "lock", "note"}
+    assert looked == [1, 1]  # for two artefacts; the lock is the artefact's own

@@ -59,7 +59,7 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
     from repro.running.kept import kept
     from repro.running.scale import known_scales, scale
     from repro.running.workspace import Workspace
-    from repro.store.leftovers import leftovers, remove_leftover
+    from repro.store.leftovers import leftovers, remove_leftovers
 
     _check(names, everything, keep_days, dry_run, yes)
     workspace = Workspace.open(store, results)
@@ -74,7 +74,8 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
         waiting = slurm_jobs.waiting(workspace.store)
         items = leftovers(workspace.store, known.fingerprints, keep_days=keep_days, waiting=waiting)
     _tell_of_trainings(items)
-    going = [item for item in items if _goes(item, not yes or remove_leftover(workspace.store, item))]
+    gone = remove_leftovers(workspace.store, items) if yes else set(items)
+    going = [item for item in items if _goes(item, item in gone)]
     if finished:
         vectors = _finished(known.plans, workspace.store, keep_days=keep_days, yes=yes)
         items, going = items + vectors, going + vectors
