@@ -113,14 +113,17 @@ def draw(points: Sequence[dict], path: Path) -> None:
 
     works = list(dict.fromkeys(p["work"] for p in points))
     tools = dict(enumerate(_by_tool(points).items()))
-    with canvas(path, panels=len(works), panel_height=2.2) as (_, grid):
+    with canvas(path, panels=len(works), panel_height=1.8) as (_, grid):
         for work, axes in zip(works, grid, strict=True):
             for number, (tool, of_tool) in tools.items():
                 if of_tool[0]["work"] == work:
                     style = {"color": COLOURS[number % 7], "marker": MARKERS[number % 7], "ms": 3}
                     line = [(p["size"], p["seconds"]) for p in of_tool]
                     axes.loglog(*zip(*line, strict=True), LINES[number % 4], label=tool, **style)
-            axes.legend(fontsize=5, frameon=False)
+            axes.legend(fontsize=5, frameon=False, loc="lower right")
+            for axis in (axes.xaxis, axes.yaxis):
+                axis.set_major_formatter("{x:g}")
+                axis.set_minor_formatter("")
             axes.set(title=work, xlabel=SIZES[work][0], ylabel="CPU seconds")
 
 
