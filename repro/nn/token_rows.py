@@ -1,6 +1,6 @@
 """Texts as token ids without padding; long texts are read as far as needed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -12,6 +12,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from repro.nn.recent_tokens import read_once
 
+TOGETHER = 250  # texts that the library reads in one call; of each token it keeps 100 bytes and more
 CHARACTERS = 6  # of a text for each token that is wanted; one of English takes about five, with the blank
 
 
@@ -90,17 +91,24 @@ def _read(tokenizer, texts: Sequence[str], *, length: int, add_special_tokens: b
     how = {"add_special_tokens": add_special_tokens}
     limit = CHARACTERS * length
     if max(map(len, texts), default=0) <= limit or not _reads_words(tokenizer):
-        return [row.ids for row in backend.encode_batch_fast(list(texts), **how)]
+        return list(_ids(backend, texts, how))
     rows: list[list[int]] = [[]] * len(texts)
     left = range(len(texts))
     while left:
         read = [_beginning(texts[place], limit) for place in left]
-        for place, row in zip(left, backend.encode_batch_fast(read, **how), strict=True):
-            rows[place] = row.ids
+        for place, row in zip(left, _ids(backend, read, how), strict=True):
+            rows[place] = row
         sizes = dict(zip(left, map(len, read), strict=True))
         left = [place for place in left if len(rows[place]) < length and sizes[place] < len(texts[place])]
         limit *= 2
     return rows
+
+
+def _ids(backend, texts: Sequence[str], how: dict[str, bool]) -> Iterator[list[int]]:
+    """Yield the ids of each text; the library's own records of some texts leave memory before the next."""
+    for first in range(0, len(texts), TOGETHER):
+        for row in backend.encode_batch_fast(list(texts[first : first + TOGETHER]), **how):
+            yield row.ids
 
 
 def _beginning(text: str, limit: int) -> str:

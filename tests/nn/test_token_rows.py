@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -116,3 +119,17 @@ def test_rows_are_padded_to_the_longest_of_those_asked_for():
     }
     assert rows.inputs()["token_type_ids"].tolist() == [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
     assert rows.inputs()["input_ids"].tolist() == [[5, 6, 7], [8, 4, 4], [9, 10, 4]]
+
+
+def test_the_library_holds_its_records_of_few_texts_at_a_time(monkeypatch):
+    class Library:
+        calls: ClassVar[list[int]] = []
+
+        def encode_batch_fast(self, texts, **how):
+            self.calls.append(len(texts))
+            return [SimpleNamespace(ids=[len(text)]) for text in texts]
+
+    monkeypatch.setattr(token_rows, "TOGETHER", 3)
+    texts = ["a" * length for length in range(1, 8)]
+    assert list(token_rows._ids(Library(), texts, {})) == [[length] for length in range(1, 8)]
+    assert Library.calls == [3, 3, 1]
