@@ -200,6 +200,7 @@ def bare(objective, examples, optimisation) -> dict[str, object]:
 
     from repro.nn.precision import threads_for
     from repro.training.batch_order import BatchOrder
+    from repro.training.schedules import SCHEDULES
 
     steps = optimisation.steps(len(examples))
     how = {"batch_size": optimisation.batch_size, "steps": steps, "seed": optimisation.seed}
@@ -210,12 +211,12 @@ def bare(objective, examples, optimisation) -> dict[str, object]:
     optimiser = torch.optim.AdamW(
         groups(objective, optimisation.weight_decay), lr=optimisation.learning_rate, fused=True
     )
-    schedule = get_scheduler(
-        optimisation.schedule,
-        optimiser,
-        num_warmup_steps=optimisation.warmup(steps),
-        num_training_steps=steps,
-    )
+    warmup = optimisation.warmup(steps)
+    if optimisation.schedule in SCHEDULES:
+        schedule = SCHEDULES[optimisation.schedule](optimiser, warmup=warmup, total=steps)
+    else:
+        how = {"num_warmup_steps": warmup, "num_training_steps": steps}
+        schedule = get_scheduler(optimisation.schedule, optimiser, **how)
     objective.train()
     before, cpu = torch.get_rng_state(), 0.0
     with threads_for(objective):
