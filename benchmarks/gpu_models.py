@@ -14,6 +14,7 @@ from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
 
 from papers.simlm import generator as simlm_generator
 from repro.training.micro_batches import backward_in_parts
+from repro.training.process_group import OutOfMemory
 
 DEVICE = torch.device("cuda" if GPU else "cpu")
 TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -123,7 +124,7 @@ def most_that_fits(attempt: Callable[[int], None], *, limit: int) -> tuple[int, 
     while size <= limit:
         try:
             attempt(size)
-        except torch.OutOfMemoryError:
+        except (torch.OutOfMemoryError, OutOfMemory):
             break
         finally:
             if GPU:

@@ -119,9 +119,14 @@ def pretraining_rate(paper: str):
         }
         mfu = "–" if sheet is None else f"{achieved / sheet:.0%}"
         yield rate(f"pre-training, {paper}", "ours", tokens, taken, mfu, **more)
-        taken, model = plain_trainer(length, folder / "plain", chosen)
-        mfu = share_of_peak(tokens / taken, model, passes=6)
-        yield rate(f"pre-training, MLM of {length}", "transformers.Trainer", tokens, taken, mfu)
+        what, tool = f"pre-training, MLM of {length}", "transformers.Trainer"
+        objective.to("cpu").zero_grad()
+
+        def theirs() -> dict:
+            taken, model = plain_trainer(length, folder / "plain", chosen)
+            return rate(what, tool, tokens, taken, share_of_peak(tokens / taken, model, passes=6))
+
+        yield beside(what, tool, theirs)
 
     return job
 
@@ -190,20 +195,26 @@ def fine_tuning(folder: Path, chosen: Namespace) -> Iterator[dict]:
 
     taken = seconds(ours, rounds=chosen.rounds)
     yield rate(what, "ours", tokens, taken, share_of_peak(tokens / taken, objective, passes=6))
-    peer = sentence_transformer(folder / "start", chosen)
+    objective.to("cpu").zero_grad()
+    yield beside(what, peer_name(), lambda: their_step(folder / "start", examples, chosen, what, tokens))
+
+
+def their_step(folder: Path, examples: list[dict], chosen: Namespace, what: str, tokens: int) -> dict:
+    """The same step by sentence-transformers, as a row."""
+    peer, size = sentence_transformer(folder, chosen), max(1, chosen.queries // 4)
     loss = CachedMultipleNegativesRankingLoss(peer, mini_batch_size=size * chosen.passages)
     columns = [[e["query"] for e in examples]]
     columns += [[e["passages"][k]["text"] for e in examples] for k in range(chosen.passages)]
 
-    def theirs() -> None:
+    def step() -> None:
         peer.zero_grad()
         told = [peer.tokenize(column) for column in columns]
         features = [{k: v.to(DEVICE) for k, v in one.items() if torch.is_tensor(v)} for one in told]
         with precision(HALF):
             loss(features, None).backward()
 
-    taken = seconds(theirs, rounds=chosen.rounds)
-    yield rate(what, peer_name(), tokens, taken, share_of_peak(tokens / taken, peer, passes=6))
+    taken = seconds(step, rounds=chosen.rounds)
+    return rate(what, peer_name(), tokens, taken, share_of_peak(tokens / taken, peer, passes=6))
 
 
 def count_tokens(tokenizer, examples: list[dict]) -> int:
@@ -212,6 +223,17 @@ def count_tokens(tokenizer, examples: list[dict]) -> int:
     read = [passage["text"] for e in examples for passage in e["passages"]]
     passages = tokenizer(read, truncation=True, max_length=144)
     return sum(map(len, asked["input_ids"])) + sum(map(len, passages["input_ids"]))
+
+
+def beside(what: str, tool: str, measure: Callable[[], dict]) -> dict:
+    """A peer's row, or one that says why there is none: its failure is none of ours."""
+    if GPU:
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    try:
+        return measure()
+    except (RuntimeError, ValueError, ImportError) as error:
+        return {"work": what, "tool": f"{tool}: {str(error).splitlines()[0]}"}
 
 
 def sentence_transformer(folder: Path, chosen: Namespace) -> SentenceTransformer:
@@ -263,12 +285,15 @@ def encoding(folder: Path, chosen: Namespace) -> Iterator[dict]:
     tokens = sum(map(len, tokenizer(read, truncation=True, max_length=144)["input_ids"]))
     what, numbers = f"encoding, {chosen.encoded:,} passages", iter(range(99))
     taken = seconds(lambda: encoded(start, read, folder / str(next(numbers)), name), rounds=2)
-    peer = sentence_transformer(start, chosen).to(TYPES[name])
     model = masked_lm(chosen).bert
     yield rate(what, "ours", tokens, taken, share_of_peak(tokens / taken, model, passes=2))
-    batch = 512 if GPU else 32
-    taken = seconds(lambda: peer.encode(read, batch_size=batch, show_progress_bar=False), rounds=2)
-    yield rate(what, peer_name(), tokens, taken, share_of_peak(tokens / taken, model, passes=2))
+
+    def theirs() -> dict:
+        peer, batch = sentence_transformer(start, chosen).to(TYPES[name]), 512 if GPU else 32
+        taken = seconds(lambda: peer.encode(read, batch_size=batch, show_progress_bar=False), rounds=2)
+        return rate(what, peer_name(), tokens, taken, share_of_peak(tokens / taken, model, passes=2))
+
+    yield beside(what, peer_name(), theirs)
 
 
 def search(folder: Path, chosen: Namespace) -> Iterator[dict]:

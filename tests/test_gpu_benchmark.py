@@ -67,6 +67,31 @@ def test_a_check_holds_on_a_cpu(gpu, chosen, tmp_path, name):
     assert rows and all(row["holds"] == "yes" for row in rows)
 
 
+def test_the_most_texts_are_found_where_memory_runs_out_in_either_way(gpu):
+    import torch
+    from gpu_models import most_that_fits
+
+    from repro.training.process_group import OutOfMemory
+
+    for error in (torch.OutOfMemoryError, OutOfMemory):
+
+        def attempt(size, error=error):
+            if size > 4:
+                raise error
+
+        assert most_that_fits(attempt, limit=64) == (4, False)
+        assert most_that_fits(attempt, limit=2) == (2, True)
+
+
+def test_a_peer_that_fails_is_a_row_of_its_own(gpu):
+    from gpu_rates import beside
+
+    def fails():
+        raise RuntimeError("no kernel\nfor this")
+
+    assert beside("encoding", "peer", fails) == {"work": "encoding", "tool": "peer: no kernel"}
+
+
 def test_a_distance_beyond_its_bound_does_not_hold(gpu):
     from gpu_checks import row
 

@@ -9,6 +9,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 KINDS = ("bert", "roberta", "xlm-roberta")  # architectures whose layers have BERT's parts under BERT's names
 HALVES = (torch.float16, torch.bfloat16)
+KERNEL_FROM = (8, 0)  # the compute capability of an A100
 Inputs = dict[str, torch.Tensor]
 Stretch = tuple[int, int]  # texts that follow each other, and the tokens that each of them has
 
@@ -62,9 +63,11 @@ def has_kernel(query: torch.Tensor, dropout: float) -> bool:
     """Whether one kernel attends within all texts: on a GPU, in half precision, and without dropout.
 
     ``torch.nn.attention.varlen`` leaves dropout out, whatever a model says, so that a training with dropout
-    of attention never gets there.
+    of attention never gets there. The operations of the kernel are not among those that
+    ``repro.training.flop_count`` counts.
     """
-    return query.is_cuda and query.dtype in HALVES and dropout == 0
+    fits = query.is_cuda and query.dtype in HALVES and dropout == 0
+    return fits and torch.cuda.get_device_capability(query.device) >= KERNEL_FROM
 
 
 def _by_kernel(

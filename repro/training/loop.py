@@ -55,7 +55,8 @@ def train(
 
     Returns:
         facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, floating-
-        point operations of the whole training (``flop_count``), and ``options_in_effect``.
+        point operations of the whole training (``flop_count``), ``options_in_effect``, and with fp16
+            ``skipped_steps``, whose gradient overflowed, if there were any.
 
     Raises:
         StageError: a loss is not finite, or memory does not suffice for a single example.
@@ -93,6 +94,8 @@ def train(
     facts = _course(steps, len(examples), optimisation.batch_size, log) | {"seconds": seconds}
     everybody_waits()  # the first process may now hand the folder on
     facts |= trainer.flops.facts(steps * processes())
+    if skipped := trainer.optimizer.skipped(steps):
+        facts["skipped_steps"] = skipped
     facts |= {"padding_free": 1} if packed.used else {}
     return facts | options_in_effect(execution, trainer, grouped=trainer.buckets > 1 or buckets.used)
 

@@ -21,6 +21,11 @@ Precision = Callable[[], contextlib.AbstractContextManager]
 HALVES = (torch.float16, torch.bfloat16)
 
 
+def in_single_precision(values: Batch) -> Batch:
+    """Losses or rows as they are, but for those in half precision."""
+    return {name: some.float() if some.dtype in HALVES else some for name, some in values.items()}
+
+
 def backward_in_parts(
     objective: SumObjective | BatchObjective,
     pieces: list[Batch],
@@ -75,7 +80,7 @@ def _sum_of_parts(
         sums = {name: torch.zeros((), dtype=torch.float64, device=device) for name in counts[0]}
         for piece, count in zip(pieces, counts, strict=True):
             with autocast():
-                losses = objective(piece)
+                losses = in_single_precision(objective(piece))
             for name in losses.keys() & totals.keys():
                 losses[name] = losses[name] * (count[name] / totals[name])
             _minimise(losses, backward)
@@ -140,7 +145,7 @@ def _backward_from(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
 def _represented(objective: nn.Module, piece: Batch, autocast: Precision) -> Batch:
     with autocast():  # left before the losses, which are taken in single precision
         rows = objective.represent(piece)
-    return {name: some.float() if some.dtype in HALVES else some for name, some in rows.items()}
+    return in_single_precision(rows)
 
 
 def _minimise(losses: Batch, backward: Backward) -> None:

@@ -10,7 +10,6 @@ from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 from transformers import get_scheduler
 from transformers.trainer_pt_utils import get_parameter_names
 
-from repro.training.micro_batches import HALVES
 from repro.training.optimisation import Optimisation
 from repro.training.schedules import SCHEDULES
 
@@ -22,7 +21,8 @@ class Optimizer:
     """AdamW over the parameters of an objective that learn, one step of the schedule after each of its own.
 
     Betas are 0.9 and 0.999, epsilon 1e-8; neither biases nor LayerNorms are decayed. With fp16 losses are
-    scaled, and a step whose gradient overflowed is skipped.
+    scaled; a step whose gradient overflowed is skipped, and the schedule waits, as in transformers' Trainer
+    (with an AdamW that is not fused: a fused one does not tell it).
 
     Attributes:
         adamw, schedule, scaler: torch's own objects, of which a checkpoint keeps the states; no ``scaler``
@@ -37,8 +37,10 @@ class Optimizer:
             _groups(objective, optimisation.weight_decay), lr=optimisation.learning_rate, fused=True
         )
         self.schedule = scheduled(self.adamw, optimisation, steps=steps)
-        self.limit = optimisation.max_grad_norm or math.inf
+        self.limit = optimisation.max_grad_norm if optimisation.max_grad_norm > 0 else math.inf
         self.scaler = torch.amp.GradScaler(device) if optimisation.precision == "fp16" else None
+        if self.scaler is not None:  # else a process whose first batch has no loss could not unscale
+            self.scaler.scale(torch.zeros((), device=device))
         dtype = AUTOCAST.get(optimisation.precision)
         self.autocast = functools.partial(torch.autocast, device, dtype) if dtype else contextlib.nullcontext
 
@@ -56,15 +58,24 @@ class Optimizer:
         if self.scaler is not None:
             self.scaler.unscale_(self.adamw)
         norm = nn.utils.clip_grad_norm_(self.parameters, self.limit)
-        if self.scaler is None:
-            self.adamw.step()
-        else:
-            self.scaler.step(self.adamw)
-            self.scaler.update()
-        if isinstance(self.schedule, LambdaLR):  # another one waits for measures of an evaluation
+        if self._moved() and isinstance(self.schedule, LambdaLR):  # others wait for measures of an evaluation
             self.schedule.step()
         self.forget()
         return norm
+
+    def _moved(self) -> bool:
+        """Move the parameters; false where their gradient overflowed, so that they stay."""
+        if self.scaler is None:
+            self.adamw.step()
+            return True
+        before = self.scaler.get_scale()
+        self.scaler.step(self.adamw)
+        self.scaler.update()
+        return self.scaler.get_scale() >= before
+
+    def skipped(self, steps: int) -> int:
+        """The number of those steps that were skipped."""
+        return steps - self.schedule.last_epoch if self.scaler and isinstance(self.schedule, LambdaLR) else 0
 
     def forget(self) -> None:
         """Drop all gradients."""
@@ -78,11 +89,6 @@ def scheduled(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps
     if optimisation.schedule in SCHEDULES:
         return SCHEDULES[optimisation.schedule](adamw, warmup=warmup, total=steps)
     return get_scheduler(optimisation.schedule, adamw, num_warmup_steps=warmup, num_training_steps=steps)
-
-
-def in_single_precision(losses: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Losses as they are, but for those in half precision."""
-    return {name: loss.float() if loss.dtype in HALVES else loss for name, loss in losses.items()}
 
 
 def _groups(objective: nn.Module, weight_decay: float) -> list[dict]:

@@ -39,7 +39,8 @@ def join_others() -> None:
         return
     if torch.cuda.is_available():
         torch.cuda.set_device(precision.device())
-    distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+    distributed.init_process_group(backend, timeout=LONGEST_WAIT)
 
 
 @contextlib.contextmanager

@@ -11,15 +11,20 @@ from torch.utils.data import DataLoader
 from transformers import set_seed
 
 from repro.nn.memory import free_memory
-from repro.nn.precision import device
+from repro.nn.precision import device, on_device
 from repro.training.checkpoints import Checkpoints, step_of
 from repro.training.collation import collating_processes
 from repro.training.fitting import Fitting
 from repro.training.flop_count import Flops
-from repro.training.micro_batches import backward_in_parts, random_state, restore_random_state
+from repro.training.micro_batches import (
+    backward_in_parts,
+    in_single_precision,
+    random_state,
+    restore_random_state,
+)
 from repro.training.objective import SumObjective
 from repro.training.optimisation import Execution, Optimisation
-from repro.training.optimizer import Optimizer, in_single_precision
+from repro.training.optimizer import Optimizer
 from repro.training.parts import are_texts
 from repro.training.process_group import OutOfMemory, in_memory, processes, rank, sum_gradients
 from repro.training.training_log import TrainingLog
@@ -134,14 +139,17 @@ class ObjectiveTrainer:
         """The parts of a batch, those that it came in unless these are too large by now."""
         if len(pieces) < self.fitting.parts.count(self.order.shares(self.step)[rank()]):
             pieces = self.fitting.parts(self.examples.__getitems__(self.order.at(self.step)))
-        if self.device.type == "cpu":
-            return pieces
-        return [{name: rows.to(self.device) for name, rows in piece.items()} for piece in pieces]
+        return pieces
 
     def _step(self, pieces: list[Batch]) -> torch.Tensor:
         if len(pieces) > 1 or processes() > 1:
             return self.step_in_parts(pieces)
-        return in_memory(lambda: self._whole(pieces[0]), self.device)
+        return in_memory(lambda: self._whole(*self._on_device(pieces)), self.device)
+
+    def _on_device(self, pieces: list[Batch]) -> list[Batch]:
+        if self.device.type == "cpu":
+            return pieces
+        return [on_device(piece) for piece in pieces]
 
     def _whole(self, batch: Batch) -> torch.Tensor:
         loss = self.compute_loss(batch)
@@ -151,6 +159,7 @@ class ObjectiveTrainer:
     def step_in_parts(self, pieces: list[Batch]) -> torch.Tensor:
         """The loss of the whole batch; its gradient is left with every process's parameters."""
         how = {"backward": self.optimizer.backward, "autocast": self.optimizer.autocast}
+        pieces = in_memory(lambda: self._on_device(pieces), self.device)
         self._losses = backward_in_parts(self.model, pieces, **how)
         if not self._losses:
             self.optimizer.backward(_nothing(self.model))

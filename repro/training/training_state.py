@@ -43,7 +43,7 @@ def restore_generators(folder: Path) -> None:
     random.setstate(drawn["python"])
     np.random.set_state(drawn["numpy"])
     torch.set_rng_state(drawn["cpu"])
-    if torch.cuda.is_available():
+    if torch.cuda.is_available() and torch.is_tensor(drawn.get("cuda")):  # not written without a GPU
         torch.cuda.set_rng_state(drawn["cuda"])
 
 

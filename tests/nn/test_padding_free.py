@@ -144,9 +144,12 @@ def test_one_kernel_is_given_the_bounds_of_texts_and_only_without_dropout(monkey
     assert len(seen) == 2 * len(model.encoder.layer)
 
 
-def test_a_kernel_is_asked_for_on_a_gpu_in_half_precision_without_dropout_alone():
+def test_a_kernel_is_asked_for_on_a_gpu_in_half_precision_without_dropout_alone(monkeypatch):
+    capability = {"a100": (8, 0), "v100": (7, 0)}
+    monkeypatch.setattr(torch.cuda, "get_device_capability", capability.get)
+
     class OnGpu:
-        is_cuda = True
+        is_cuda, device = True, "a100"
 
         def __init__(self, dtype):
             self.dtype = dtype
@@ -155,3 +158,5 @@ def test_a_kernel_is_asked_for_on_a_gpu_in_half_precision_without_dropout_alone(
     assert not packed_layers.has_kernel(OnGpu(torch.bfloat16), 0.1)
     assert not packed_layers.has_kernel(OnGpu(torch.float32), 0.0)
     assert not packed_layers.has_kernel(torch.zeros(1, dtype=torch.bfloat16), 0.0)
+    OnGpu.device = "v100"
+    assert not packed_layers.has_kernel(OnGpu(torch.bfloat16), 0.0)

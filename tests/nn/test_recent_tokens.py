@@ -53,6 +53,15 @@ def test_the_texts_read_longest_ago_are_forgotten(read, monkeypatch):
         assert len(token_ids(tokenizer, TEXTS, length=8)) == len(TEXTS)
 
 
+def test_as_many_texts_as_there_is_room_for_are_read_once(read, monkeypatch):
+    monkeypatch.setattr(recent_tokens, "MOST", 8)
+    tokenizer, texts = tiny_tokenizer(), [f"{word} bridge" for word in ["the", "of", "and", "a", "in", "to"]]
+    with tokens_remembered():
+        for text in 2 * texts:
+            token_ids(tokenizer, [text], length=8)
+    assert read == texts
+
+
 def test_a_training_tokenises_each_text_in_its_first_epoch_only(read, tmp_path):
     texts = Rows(Texts("in-batch", 4).__getitems__([(0, index) for index in range(4)]))
     how = {"out": tmp_path, "progress": Progress()}
