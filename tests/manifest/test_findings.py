@@ -59,6 +59,21 @@ def test_the_findings_of_the_papers_hold_and_each_rests_on_a_report():
     assert all(any(ground.source for ground in finding.grounds) for finding in findings())
 
 
-def test_everybody_else_on_arguana_lies_where_the_finding_says():
+def test_other_runs_on_arguana_lie_where_the_finding_says():
     on = [r for r in reports()["cotmae_v2/3/bm25/arguana"] if r.report.source != "beir-91"]
     assert len(on) > 5 and all(39.7 <= float(made.value) <= 49.5 for made in on)
+
+
+@pytest.mark.parametrize("cell", ["simlm/4/dpr/nq.top20", "simlm/4/dpr/nq.top100"])
+def test_no_report_on_dpr_itself_lies_below_what_is_published_for_natural_questions(cell):
+    below = {made.source.issue or made.source.pull: made for made in reports()[cell] if made.difference < 0}
+    assert 336 in below and set(below) <= {336, 657}
+    assert all(made.report.match == "loose" for made in below.values())
+
+
+def test_a_report_on_dpr_that_is_of_the_dev_questions_has_their_digits():
+    on = [made for cell in ("top20", "top100") for made in reports()[f"simlm/4/dpr/nq.{cell}"]]
+    of_dev = [float(made.report.value) * 8757 for made in on if made.source.issue == 336]
+    assert len(of_dev) == 4 and all(abs(hits - round(hits)) < 1e-6 for hits in of_dev)
+    of_test = [float(made.report.value) * 3610 for made in on if made.source.issue == 336]
+    assert all(abs(hits - round(hits)) > 1e-3 for hits in of_test)

@@ -186,7 +186,7 @@ def test_a_report_of_a_checkpoint_beyond_doubt_is_of_the_size_of_the_published_n
         for made in sure
         if not Decimal("0.5") < made.value / made.cell.printed.value < 2
     }
-    assert len(sure) > 300 and far == set()
+    assert len(sure) > 250 and far == set()
 
 
 def test_no_value_of_a_cell_stands_in_two_files_or_under_two_sources_of_a_place():
@@ -200,3 +200,34 @@ def test_no_value_of_a_cell_stands_in_two_files_or_under_two_sources_of_a_place(
                 key = (*place, name, report.value, report.measure, report.at)
                 named.setdefault(key, set()).add(f"{folder.name}/{report.source}")
     assert {key: names for key, names in named.items() if len(names) > 1} == {}
+
+
+def test_one_who_reports_states_a_number_once():
+    """Settings of one table may agree; the same number at two places of the same people is a copy."""
+    stated: dict[tuple, set[str]] = {}
+    for made in _every():
+        key = (made.source.name, made.cell.id, made.value, made.report.how.start, made.report.how.differs)
+        stated.setdefault(key, set()).add(made.report.source)
+    assert {key: places for key, places in stated.items() if len(places) > 1} == {}
+
+
+def test_one_paper_has_one_name():
+    names: dict[str, set[str]] = {}
+    for made in _every():
+        if made.source.title:
+            names.setdefault(made.source.title, set()).add(made.source.name)
+    titled = {title: found for title, found in names.items() if len(found) > 1}
+    given = {made.source.name for made in _every()}
+    apart = {title: found for title, found in names.items() if title in given and found != {title}}
+    assert (titled, apart) == ({}, {})
+
+
+def test_a_report_on_a_ranking_cut_elsewhere_is_loose():
+    apart = {
+        made.report.source: made.report.match
+        for made in _every()
+        if (cut := re.search(r"MRR@(\d+)", made.report.measure))
+        and made.cell.column.measure.startswith("RR@")
+        and cut[1] != made.cell.column.measure.removeprefix("RR@")
+    }
+    assert apart == {"coil-documents": "loose", "seed-readme": "loose"}
