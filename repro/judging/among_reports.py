@@ -110,16 +110,17 @@ class AmongReports:
         }
 
 
-def among_reports(cell: Cell, value: Decimal) -> AmongReports | None:
+def among_reports(cell: Cell, value: Decimal, *, decimals: int | None = None) -> AmongReports | None:
     """Place a value among the reports on a cell; None where there is no report.
 
     Args:
-        value: exact, in the unit of the published number, measured on the cell's own set by its own measure.
+        value: in the unit of the published number, measured on the cell's own set by its own measure.
+        decimals: digits after the point to which the value is known; None of an exact one.
 
     Raises ManifestError for a bad reports.yaml.
     """
     known = reported(cell)
-    return placed(cell, value, known.reports) if known else None
+    return placed(cell, value, known.reports, decimals=decimals) if known else None
 
 
 def among_reports_of_share(cell: Cell, share: float) -> AmongReports | None:
@@ -129,14 +130,20 @@ def among_reports_of_share(cell: Cell, share: float) -> AmongReports | None:
     return among_reports(cell, Decimal(repr(share)) * UNITS[cell.unit])
 
 
-def placed(cell: Cell, value: Decimal, known: Iterable[CellReport]) -> AmongReports:
+def placed(
+    cell: Cell, value: Decimal, known: Iterable[CellReport], *, decimals: int | None = None
+) -> AmongReports:
     """Place a value among the given reports on a cell, each kind of making by itself."""
     ordered = sorted(known, key=lambda made: made.value)
     sure, loose = (_of_match(ordered, loose=loose) for loose in (False, True))
     published = cell.printed.decimals or 0
     digits = min(max([published + 1, *(made.decimals for made in sure)]), published + 2)
     kinds = [(kind, [made for made in sure if made.report.how.start in kind[0]]) for kind in KINDS]
-    places = tuple(_place(value, kind, of_kind, digits) for kind, of_kind in kinds if of_kind)
+    places = tuple(
+        _place(kind, of_kind, digits, [_side(value, made, decimals) for made in of_kind])
+        for kind, of_kind in kinds
+        if of_kind
+    )
     return AmongReports(cell, value, digits, places, tuple(made.value for made in loose))
 
 
@@ -144,15 +151,20 @@ def _of_match(known: Iterable[CellReport], *, loose: bool) -> list[CellReport]:
     return [made for made in known if (made.report.match == LOOSE) == loose]
 
 
-def _place(value: Decimal, kind: tuple, of_kind: Sequence[CellReport], digits: int) -> Place:
+def _place(kind: tuple, of_kind: Sequence[CellReport], digits: int, sides: Sequence[int]) -> Place:
     starts, one, several = kind
-    values, sides = [made.value for made in of_kind], [_side(value, made) for made in of_kind]
+    values = [made.value for made in of_kind]
     return Place(starts, one if len(of_kind) == 1 else several, tuple(values), digits, tuple(sides))
 
 
-def _side(value: Decimal, made: CellReport) -> int:
-    """1 where the value is above the report, -1 below, 0 where the report may be its rounding."""
-    if abs(value - made.value) <= Decimal(5).scaleb(-made.decimals - 1):
+def _side(value: Decimal, made: CellReport, decimals: int | None) -> int:
+    """1 where the value is above the report, -1 below, 0 where one may be the rounding of the other.
+
+    Args:
+        decimals: digits after the point to which the value is known; None of an exact one.
+    """
+    coarser = made.decimals if decimals is None else min(decimals, made.decimals)
+    if abs(value - made.value) <= Decimal(5).scaleb(-coarser - 1):
         return 0
     return 1 if value > made.value else -1
 

@@ -1,12 +1,14 @@
-"""Values that others report of a cell, summed up: how many, their span, and which is nearest in kind."""
+"""Values that others report of a cell, summed up: how many, their span, and which is closest in kind."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import groupby
 
 from repro.manifest.cells import Cell
 from repro.manifest.reports import CellReport, reports
 
-# Of several reports the first by these is nearest to how a published number was made.
+# Of several reports the first by these is closest in kind to how a published number was made.
 MATCHES = ("exact", "close", "loose")
 STARTS = ("run", "checkpoint", "index", "trained", "fine-tuned", "unknown")
 HOW = {
@@ -21,14 +23,14 @@ HOW = {
 
 @dataclass(frozen=True)
 class Reported:
-    """All reports on one cell, at least one, the nearest in kind first."""
+    """All reports on one cell, at least one, by kind, and of those of one kind the median one first."""
 
     cell: Cell
     reports: tuple[CellReport, ...]
 
     @property
     def closest(self) -> CellReport:
-        """The report that is nearest to how the published number was made."""
+        """The report that is closest to how the published number was made, of several so the median one."""
         return self.reports[0]
 
     @property
@@ -63,7 +65,7 @@ def in_a_line(made: CellReport) -> str:
     """One report in a line: the value, whose it is, how it was made, how sure the match is, and where."""
     stated, source = made.report, made.source
     where = f"{source.place}{f', {stated.at}' if stated.at else ''}"
-    told = [f"{made.value} {source.name} ({source.who}): {HOW[stated.how.start]}"]
+    told = [f"{made.value:f} {source.name} ({source.who}): {HOW[stated.how.start]}"]
     told += [f"differs: {', '.join(stated.how.differs)}"] if stated.how.differs else []
     told += [f"match {stated.match}", where, *filter(None, [stated.note])]
     return "; ".join(told)
@@ -73,8 +75,8 @@ def readable(value: Decimal, cell: Cell) -> str:
     """A reported value with one decimal more than the published one at most, halves away from zero."""
     most = (cell.printed.decimals or 0) + 1
     if -value.as_tuple().exponent <= most:
-        return str(value)
-    return str(value.quantize(Decimal(1).scaleb(-most), rounding=ROUND_HALF_UP))
+        return f"{value:f}"
+    return f"{value.quantize(Decimal(1).scaleb(-most), rounding=ROUND_HALF_UP):f}"
 
 
 def report_as_json(made: CellReport) -> dict:
@@ -100,10 +102,23 @@ def report_as_json(made: CellReport) -> dict:
 
 def reported(cell: Cell) -> Reported | None:
     """Sum up others' reports on a cell; None where there is none. Raises ManifestError for a bad file."""
-    known = reports().get(cell.id, ())
-    return Reported(cell, tuple(sorted(known, key=_kind))) if known else None
+    known = sorted(reports().get(cell.id, ()), key=_kind)
+    by_kind = (_median_first(alike) for _, alike in groupby(known, key=_kind))
+    return Reported(cell, tuple(made for alike in by_kind for made in alike)) if known else None
 
 
 def _kind(made: CellReport) -> tuple:
     stated = made.report
-    return MATCHES.index(stated.match), STARTS.index(stated.how.start), abs(made.difference)
+    return MATCHES.index(stated.match), STARTS.index(stated.how.start)
+
+
+def _median_first(alike: Iterable[CellReport]) -> list[CellReport]:
+    """Reports of one kind from the least to the greatest, the median one before all.
+
+    Of an even number it is that of the two in the middle which lies further from the published number, the
+    lesser where both lie as far, so that no choice favours the paper.
+    """
+    ordered = sorted(alike, key=lambda made: made.value)
+    middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
+    median = max(middle, key=lambda made: abs(made.difference))
+    return [median, *(made for made in ordered if made is not median)]

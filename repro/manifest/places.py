@@ -54,7 +54,7 @@ class Place(Strict):
     @field_validator("date")
     @classmethod
     def _is_a_day(cls, text: str) -> str:
-        if text and (reason := _no_day(text)):
+        if text and (reason := no_day(text)):
             raise ValueError(reason)
         return text
 
@@ -99,10 +99,10 @@ class Citation(Place):
     choices: tuple[str, ...] = ()
 
 
-def _no_day(text: str) -> str:
+def no_day(text: str) -> str:
     """The reason why a date is none on which something was said; empty where it may be one."""
     try:
-        day = datetime.date.fromisoformat(text)
+        day = datetime.datetime.strptime(text, "%Y-%m-%d").date()
     except ValueError:
         return f"{text!r} is no day of the calendar"
     return f"{text} is before {FIRST}, when MS MARCO came out" if day < FIRST else ""

@@ -86,6 +86,8 @@ def _cells(text: str) -> tuple[list[Cell], list[str]]:
             cells += [cell(name.strip("`"))] if name else []
         except UsageError as error:
             wrong.append(f"Cells: {error}")
+    if text and not (cells or wrong):
+        wrong.append(f"Cells is {text!r} and names no cell; give at least one, as PAPER/TABLE/ROW/COLUMN")
     return cells, wrong
 
 
@@ -120,13 +122,19 @@ def _checked(cells: list[Cell], given: dict, place: dict, where: str) -> Entry:
         stated = {key: given[key] for key in IN_REPORT} | {"how": {key: given[key] for key in IN_HOW}}
         report = Report(cells=tuple(cell.id for cell in cells), source=name, **stated)
     except ValidationError as error:
-        wrong = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
-        raise _refusal(where, wrong) from None
+        raise _refusal(where, list(map(in_words, error.errors()))) from None
     sources = {name: source, **content.sources}
     together = Reports(sources=sources, reports=(*content.reports, report))
     if wrong := [reason for _, reason in faults(together, known)]:
         raise _refusal(where, wrong)
     return Entry(folder, sources[name], report, tuple(cells), known=name in content.sources)
+
+
+def in_words(error: dict) -> str:
+    """One of pydantic's errors: the field, where it is of one, and the reason."""
+    field = ".".join(map(str, error["loc"]))
+    reason = error["msg"].removeprefix("Value error, ")
+    return f"{field}: {reason}" if field else reason
 
 
 def _refusal(where: str, wrong: list[str]) -> DataError:

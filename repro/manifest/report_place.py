@@ -7,16 +7,17 @@ from datetime import UTC, datetime
 from urllib.parse import unquote
 
 from repro.errors import UsageError
+from repro.manifest.places import no_day
 
 NAME = r"[\w.-]+"
 FILE = re.compile(rf"https://github\.com/({NAME}/{NAME})/blob/([^/]+)/([^#?]+)(?:#.*)?")
-THREAD = re.compile(rf"https://github\.com/({NAME}/{NAME})/(issues|pull)/(\d{{1,9}})/?(?:#.*)?")
+THREAD = re.compile(rf"https://github\.com/({NAME}/{NAME})/(issues|pull)/([1-9]\d{{0,8}})/?(?:#.*)?")
 CARD = re.compile(
     rf"https://huggingface\.co/({NAME}/{NAME})(?:/(?:blob|tree|commit)/([^/#?]+)(?:/[^#?]*)?)?/?"
 )
 PAPER = re.compile(r"https://arxiv\.org/(?:abs|pdf)/(\d{4}\.\d{4,5}(?:v\d+)?)(?:\.pdf)?")
 ARTICLE = re.compile(r"https://doi\.org/(10\.\d{4,9}/[^\s#?]+)")
-ISSUE = re.compile(rf"({NAME}/{NAME})#(\d{{1,9}})")
+ISSUE = re.compile(rf"({NAME}/{NAME})#([1-9]\d{{0,8}})")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 KINDS = (
     "https://github.com/OWNER/NAME/blob/COMMIT/PATH, …/issues/NUMBER or …/pull/NUMBER, "
@@ -63,6 +64,9 @@ def _own_place(given: dict[str, str], issue: str, day: str) -> tuple[dict, list[
 
 
 def _later(day: str) -> list[str]:
+    """The reason why nothing can have been said on a day; none where something can, or where it is empty."""
+    if reason := day and no_day(day):
+        return [f"Date {reason}"]
     today = datetime.now(UTC).date().isoformat()
     return [f"Date {day} is yet to come"] if day > today else []
 

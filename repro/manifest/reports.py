@@ -128,7 +128,7 @@ class CellReport:
     def value(self) -> Decimal:
         """The reported value in the unit of the published one."""
         digits = {("percent", "fraction"): -2, ("fraction", "percent"): 2}
-        return Decimal(self.report.value).scaleb(digits.get((self.report.unit, self.cell.unit), 0))
+        return shifted(self.report.value, digits.get((self.report.unit, self.cell.unit), 0))
 
     @property
     def decimals(self) -> int:
@@ -145,6 +145,12 @@ class CellReport:
         """Whether both are one number at the coarser of their roundings, halves either way."""
         coarser = min(self.decimals, self.cell.printed.decimals)
         return abs(self.difference) <= Decimal(5).scaleb(-coarser - 1)
+
+
+def shifted(value: Decimal | str, digits: int) -> Decimal:
+    """A number with its point moved to the right, or left where negative, that no exponent is printed of."""
+    moved = Decimal(value).scaleb(digits)
+    return moved.quantize(Decimal(1)) if moved.as_tuple().exponent > 0 else moved
 
 
 def reports() -> dict[str, tuple[CellReport, ...]]:
@@ -206,13 +212,23 @@ def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
                 yield (*place, "cells"), f"{cell!r} is no cell with a published number"
             elif reason := _unlikely(CellReport(known[cell], report, source)):
                 yield (*place, "value"), f"{report.value} on {cell} {reason}"
-        if len(set(report.how.differs)) < len(report.how.differs):
-            yield (*place, "how", "differs"), "the same difference is told twice"
+        yield from (((*place, *field), reason) for field, reason in _alone(report, known))
         keys = {(cell, report.source, report.value, report.measure, report.at) for cell in report.cells}
         if keys & seen:
             yield place, "the same report is there already"
         seen |= keys
     yield from _source_faults(content)
+
+
+def _alone(report: Report, known: dict[str, Cell]) -> Iterator[Fault]:
+    """Fields of a report with what is wrong there, whatever else is in the file."""
+    if len(set(report.how.differs)) < len(report.how.differs):
+        yield ("how", "differs"), "the same difference is told twice"
+    if len(set(report.cells)) < len(report.cells):
+        yield ("cells",), "the same cell is named twice"
+    measures = sorted({str(known[cell].column.measure) for cell in report.cells if cell in known})
+    if len(measures) > 1:
+        yield ("cells",), f"one value is of one measure, and these cells are of {' and '.join(measures)}"
 
 
 def _unlikely(made: CellReport) -> str:

@@ -1,6 +1,7 @@
 """``repro new-report``, and the workflow that calls it on an issue."""
 
 import io
+import json
 import os
 import stat
 import subprocess
@@ -47,6 +48,12 @@ def test_what_is_wrong_with_a_form_is_one_sentence(repro, tmp_path):
     )
 
 
+def test_a_value_that_is_rounded_as_the_form_has_it_is_not_above_what_it_is_the_rounding_of(repro, tmp_path):
+    (tmp_path / "form.md").write_text(filled(cells="costa/1/hardneg.costa/dev.rr10", value="0.366"))
+    told = repro("new-report", tmp_path / "form.md", *ISSUE).out.splitlines()[-1]
+    assert "1 report of a released run 0.36564 (yours is equal to it)" in told
+
+
 @pytest.mark.parametrize(
     ("content", "says"), [(b"\xff", "not UTF-8 text"), (None, "cannot be read: No such file or directory")]
 )
@@ -70,13 +77,11 @@ def workflow(tmp_path):
     (programs / "python").symlink_to(sys.executable)
 
     def call(body: str) -> tuple[int, str]:
-        stated = {
-            "BODY": body,
-            "ISSUE": "owner/name#12",
-            "OPENED": "2026-11-01T10:00:00Z",
-            "GH_TOKEN": "none",
-        }
+        event = tmp_path / "event.json"
+        event.write_text(json.dumps({"issue": {"body": body}}))
+        stated = {"ISSUE": "owner/name#12", "OPENED": "2026-11-01T10:00:00Z", "GH_TOKEN": "none"}
         assert stated.keys() == step["env"].keys()
+        stated["GITHUB_EVENT_PATH"] = str(event)
         paths = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
         script = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]  # as GitHub calls it
         done = subprocess.run(script, cwd=tmp_path, env=os.environ | stated | paths, capture_output=True)
@@ -104,6 +109,13 @@ def test_the_workflow_fails_on_a_bad_form_and_runs_nothing_that_stands_in_it(wor
     assert "Value is '$(touch taken) `touch taken`" in code and code.startswith("    repro: the form: ")
     assert all(line.startswith("    ") for line in code.splitlines()), "a mention would call somebody"
     assert not (tmp_path / "taken").exists()
+
+
+def test_the_workflow_comments_on_a_body_that_is_longer_than_the_environment_can_hold(workflow):
+    body = filled(evidence="\U0001f600" * 65_536)
+    assert len(body.encode()) > 2 * 2**17  # of one string of the environment, on Linux
+    status, comment = workflow(body)
+    assert status == 0 and comment.startswith("The form gives this entry")
 
 
 def test_the_workflow_installs_all_that_the_verb_needs_and_no_more():

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from repro.judging.reproduction.systems import systems
+
 CELL = "simlm/2/dense.ance/dev.rr10"
 
 
@@ -45,6 +47,39 @@ def test_the_page_is_written_with_its_pictures_and_their_numbers(repro, tmp_path
     assert {name.removesuffix(".svg") for name in names if name.endswith(".svg")} == {
         name.removesuffix(".csv") for name in names if name.endswith(".csv")
     }
+
+
+def test_searches_count_a_report_once_for_its_system_however_many_cells_it_is_on(repro):
+    lines = [line.split("\t") for line in repro("reported", "--searches").out.splitlines()]
+    counted = {line[0]: line[1] for line in lines if len(line) > 1}
+    assert {name: counted[name] for name in ("bm25", "costa", "ance")} == {
+        system.id: str(system.authors + system.others)
+        for system in systems()
+        if system.id in ("bm25", "costa", "ance")
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["simlm", "--searches"], "--searches lists every system; give it without names"),
+        (["--searches", "--draw", "3"], "--searches lists every system"),
+        (["--searches", "--seed", "0"], "--searches lists every system"),
+        (["nope", "--searches"], "'nope'"),
+        (["--seed", "3"], "--seed is of --draw; say with --draw N how many"),
+        (["-o", ""], "--out names no folder"),
+        (["-o", "page", "--seed", "0"], "--out writes one page of all papers"),
+    ],
+)
+def test_options_of_which_one_would_go_unheard_are_refused(repro, given, says):
+    said = repro("reported", *given)
+    assert said.status == 2 and says in said.sentence
+
+
+def test_values_are_told_with_the_digits_of_the_published_one_and_no_exponent(repro, report):
+    report("toy/1/bm25/dev", "0.703027180819723")
+    line = next(line for line in repro("reported").out.splitlines() if line.startswith("toy/1/bm25/dev"))
+    assert "0.703027180819723" not in line and "E" not in line.split("\t")[3]
 
 
 def test_the_page_is_of_all_papers(repro, tmp_path):

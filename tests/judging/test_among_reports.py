@@ -69,6 +69,15 @@ def test_a_short_value_is_exact_and_no_rounding_of_finer_reports():
     assert "(yours is equal to all)" in _told("0.33", _made("0.330"), _made("0.33"))
 
 
+@pytest.mark.parametrize(
+    ("value", "position"),
+    [("0.457", "equal to"), ("0.46", "equal to"), ("0.5", "equal to"), ("0.47", "above")],
+)
+def test_a_value_that_is_rounded_is_compared_at_the_coarser_decimals(value, position):
+    told = placed(FRACTION, Decimal(value), [_made("0.457")], decimals=len(value) - 2)
+    assert str(told).endswith(f"(yours is {position} it)")
+
+
 def test_the_value_has_a_digit_more_than_is_published_or_two_where_reports_have():
     assert _told("0.33019999", _made("0.330")).startswith("0.3302; published 0.330; ")
     assert _told("0.33019999", _made("0.33017")).startswith("0.33020; published 0.330; ")

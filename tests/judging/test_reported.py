@@ -2,7 +2,9 @@
 
 from decimal import Decimal
 
-from repro.judging.reported import Reported, reported
+import pytest
+
+from repro.judging.reported import Reported, in_a_line, reported
 from repro.manifest.cells import cell
 from repro.manifest.reports import CellReport, Report, Source, reports
 
@@ -16,16 +18,43 @@ def _made(value, start="checkpoint", match="exact", unit="percent", of=CELL):
     return CellReport(of, report, SOURCE)
 
 
-def test_the_closest_in_kind_is_a_released_model_beyond_doubt_then_the_nearest(monkeypatch):
-    known = [_made("31.0", "trained"), _made("33.0", match="close"), _made("32.0"), _made("33.2")]
-    monkeypatch.setattr("repro.judging.reported.reports", lambda: {CELL.id: tuple(known)})
-    of_cell = reported(CELL)
+def _of(monkeypatch, *known):
+    monkeypatch.setattr("repro.judging.reported.reports", lambda: {CELL.id: known})
+    return reported(CELL)
+
+
+def test_the_closest_in_kind_is_a_released_model_beyond_doubt(monkeypatch):
+    made = [_made("31.0", "trained"), _made("33.0", match="close"), _made("33.2")]
+    of_cell = _of(monkeypatch, *made, _made("32.0", "fine-tuned"))
     assert of_cell.closest.report.value == "33.2"
     assert of_cell.span == (Decimal("31.0"), Decimal("33.2"))
     assert str(of_cell) == (
         "4 reports, 31.0 to 33.2; closest in kind 33.2 (somebody's repository, released checkpoint encoded"
         " again; a/b, issue 5, 2024-01-01)"
     )
+
+
+@pytest.mark.parametrize(
+    ("values", "closest"),
+    [
+        (("33.0", "31.0", "32.0"), "32.0"),
+        (("33.0", "31.0", "32.0", "35.0"), "32.0"),
+        (("33.0", "36.0"), "36.0"),
+        (("34.0", "32.0"), "32.0"),
+    ],
+)
+def test_of_several_of_one_kind_the_median_counts_and_not_the_nearest_to_the_published(
+    monkeypatch, values, closest
+):
+    of_cell = _of(monkeypatch, *map(_made, values), _made("33.0", "trained"))
+    assert of_cell.closest.report.value == closest
+    assert of_cell.reports[-1].report.how.start == "trained"
+
+
+def test_a_value_of_few_digits_is_told_without_an_exponent():
+    coarse = Reported(CELL, (_made("0.3", unit="fraction"),))
+    assert str(coarse).startswith("1 report, 30; closest in kind 30 (")
+    assert in_a_line(coarse.closest).startswith("30 ")
 
 
 def test_a_single_report_is_told_in_the_singular():

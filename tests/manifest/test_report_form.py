@@ -6,9 +6,10 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from repro.errors import DataError
-from repro.manifest.report_entry import CHOICES, IN_HOW, IN_REPORT, entry_of
+from repro.errors import DataError, UsageError
+from repro.manifest.report_entry import CHOICES, IN_HOW, IN_REPORT, entry_of, in_words
 from repro.manifest.report_form import FIELDS, LAST, answers
 from repro.manifest.reports import How, Report, Reports, Source, reports
 from tests.filled_form import ANSWERS, CELL, fields, filled
@@ -144,6 +145,11 @@ def test_a_source_that_is_there_is_named_and_not_added():
         ({"cells": "simlm/2/dense.ance/dev.rr11"}, "Cells: there is no column of simlm/2 'dev.rr11'"),
         ({"cells": f"{CELL}, ance"}, "Cells: 'ance' names no cell"),
         ({"cells": ""}, "Cells is empty"),
+        ({"cells": ","}, "Cells is ',' and names no cell; give at least one"),
+        ({"cells": f"{CELL}, {CELL}"}, "the same cell is named twice"),
+        ({"cells": f"{CELL}, simlm/2/dense.ance/dev.r1000"}, "these cells are of R@1000 and RR@10"),
+        ({"place": "https://github.com/a/b/issues/5", "date": "2026-13-40"}, "is no day of the calendar"),
+        ({"place": "https://github.com/a/b/issues/0", "date": "2024-02-03"}, "known to stay"),
         ({"value": "about 33"}, "Value is 'about 33' and no number such as 0.3412"),
         ({"value": "32.87"}, "mind the unit"),
         ({"value": "0.003287"}, "is less than 1/20 of the published 33.0; mind the unit"),
@@ -193,6 +199,20 @@ def test_all_that_is_wrong_is_told_at_once():
     assert all(
         word in said for word in ("Value is 'x'", "Seeds is 'y'", "Unit begins with 'z'", "Name is empty")
     )
+
+
+def test_a_reason_of_the_schema_is_told_without_the_words_of_its_library():
+    with pytest.raises(ValidationError) as caught:
+        Source(who="toolkit", name="x", title="A paper")
+    [error] = caught.value.errors()
+    assert in_words(error).startswith("a source has one place: repository")
+    assert in_words(error | {"loc": ("date",)}).startswith("date: a source has one place")
+
+
+def test_an_issue_has_a_number_and_a_day_of_the_calendar():
+    for issue, day, says in (("a/b#0", "2026-11-01", "OWNER/NAME#NUMBER"), ("a/b#1", "2026-13-40", "no day")):
+        with pytest.raises((DataError, UsageError), match=says):
+            entry_of(filled(), issue=issue, day=day)
 
 
 def test_the_same_report_again_is_refused():

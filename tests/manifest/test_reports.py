@@ -63,6 +63,11 @@ def test_a_report_is_read_with_its_place(tmp_path):
         ({"value": "33.02", "unit": "fraction"}, "is 3302 by the cell's unit"),
         ({"value": "0.0"}, "is 0.0 by the cell's unit"),
         ({"value": "0.3302"}, "is less than 1/20 of the published 33.0; mind the unit"),
+        ({"cells": [CELL, CELL]}, "the same cell is named twice"),
+        (
+            {"cells": [CELL, "simlm/2/dense.ance/dev.r1000"]},
+            "one value is of one measure, and these cells are of R@1000 and RR@10",
+        ),
         ({"how": {"start": "cited"}}, "Input should be"),
         ({"who": "me"}, "Extra inputs are not permitted"),
         ({"how": {"start": "run", "differs": ["fp16", "fp16"]}}, "the same difference is told twice"),
@@ -70,7 +75,7 @@ def test_a_report_is_read_with_its_place(tmp_path):
 )
 def test_a_report_that_is_none_is_refused_with_its_line(tmp_path, change, says):
     with pytest.raises(ManifestError, match=r"reports.yaml:\d+: .*" + says):
-        _read(tmp_path, REPORT | change)
+        _read(tmp_path, REPORT | change, cells=(CELL, "simlm/2/dense.ance/dev.r1000"))
 
 
 def test_the_same_report_twice_is_refused(tmp_path):
@@ -79,7 +84,7 @@ def test_the_same_report_twice_is_refused(tmp_path):
 
 
 def test_the_same_report_twice_is_refused_where_they_share_a_cell_of_several(tmp_path):
-    other = "simlm/2/dense.ance/dev.r1000"
+    other = "costa/3/ance/dev.rr10"
     with pytest.raises(ManifestError, match="the same report is there already"):
         _read(tmp_path, REPORT, REPORT | {"cells": [other, CELL]}, cells=(CELL, other))
 

@@ -33,8 +33,8 @@ def command(file, issue, day):
     entry = entry_of(_text(file), issue=issue or "", day=day or "", where="the form" if file == "-" else file)
     print(entry.yaml)
     for cell in entry.cells:
-        value = CellReport(cell, entry.report, entry.source).value
-        among = among_reports(cell, value)
+        made = CellReport(cell, entry.report, entry.source)
+        among = among_reports(cell, made.value, decimals=made.decimals)
         told = among or f"published {cell.printed.plain}; nobody else is known to report a value"
         print(f"# {cell.id}: {told}")
 

@@ -19,7 +19,7 @@ Examples:
     "-o", "--out", metavar="DIR", help="Write the page, its drawings and their numbers there instead."
 )
 @click.option("--draw", type=click.IntRange(min=1), metavar="N", help="Only N reports, drawn by --seed.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of --draw.")
+@click.option("--seed", type=int, metavar="N", help="Of --draw; 0 where it is left out.")
 @click.option("--json", "as_json", is_flag=True, help="Every report with its place.")
 def command(names, searches, out, draw, seed, as_json):
     """List what others measured: toolkits, authors elsewhere, later papers, whoever tried.
@@ -32,13 +32,14 @@ def command(names, searches, out, draw, seed, as_json):
     """
     from repro.manifest.reports import reports
 
-    if out:
-        return _write(out, alone=not any((names, searches, draw, as_json)))
+    _check(names, searches, out, draw, seed, as_json)
+    if out is not None:
+        return _write(out)
     if searches:
         return _show_searches(as_json)
     known = {id: made for id, made in reports().items() if _chosen(id, names)}
     if draw:
-        return _show_drawn(known, draw, seed, as_json)
+        return _show_drawn(known, draw, seed or 0, as_json)
     return _show(known, as_json)
 
 
@@ -67,16 +68,34 @@ def _show(known, as_json: bool) -> int:
     return 0
 
 
-def _write(out: str, *, alone: bool) -> int:
+def _check(names, searches, out, draw, seed, as_json) -> None:
+    """Raise UsageError for an unknown name, and for options of which one would go unheard."""
+    from repro.errors import UsageError, check_known
+    from repro.manifest.cells import cell
+    from repro.manifest.papers import papers
+
+    for name in names:
+        if "/" in name:
+            cell(name)
+        else:
+            check_known("paper", name, valid=papers())
+    if out == "":
+        raise UsageError("--out names no folder; give the one that the page goes into")
+    if out is not None and (names or searches or draw or seed is not None or as_json):
+        raise UsageError("--out writes one page of all papers; give it without names and other options")
+    if searches and (names or draw or seed is not None):
+        raise UsageError("--searches lists every system; give it without names, --draw and --seed")
+    if seed is not None and not draw:
+        raise UsageError("--seed is of --draw; say with --draw N how many reports to draw")
+
+
+def _write(out: str) -> int:
     from pathlib import Path
 
-    from repro.errors import UsageError
     from repro.report.reproduction.content import document
     from repro.report.reproduction.files import write
     from repro.store import translated
 
-    if not alone:
-        raise UsageError("--out writes one page of all papers; give it without names and other options")
     with translated(Path(out), "folder", "--out"):
         files = write(document(), Path(out))
     print(f"{len(files)} files in {out}; open {Path(out) / 'reported.html'}")
@@ -85,16 +104,16 @@ def _write(out: str, *, alone: bool) -> int:
 
 def _cells(known) -> None:
     from repro.cli.printing import table
-    from repro.judging.reported import HOW, reported
+    from repro.judging.reported import HOW, readable, reported
 
     rows = []
     for made in known.values():
         of_cell = reported(made[0].cell)
-        least, most = of_cell.span
+        least, most = (readable(end, of_cell.cell) for end in of_cell.span)
         near = of_cell.closest
-        told = f"{near.value} ({near.source.name}, {HOW[near.report.how.start]})"
+        told = f"{of_cell.shown} ({near.source.name}, {HOW[near.report.how.start]})"
         published = of_cell.cell.printed.plain
-        rows.append([of_cell.cell.id, published, str(len(made)), str(least), str(most), told])
+        rows.append([of_cell.cell.id, published, str(len(made)), least, most, told])
     head = ["cell", "published", "reports", "least", "most", "closest in kind"]
     table("", head, rows, right=range(1, 5))
 
@@ -115,37 +134,22 @@ def _show_drawn(known, draw: int, seed: int, as_json: bool) -> int:
 
 
 def _chosen(id: str, names) -> bool:
-    from repro.errors import check_known
-    from repro.manifest.cells import cell
-    from repro.manifest.papers import papers
-
-    for name in names:
-        if "/" in name:
-            cell(name)
-        else:
-            check_known("paper", name, valid=papers())
     return not names or any(id == name or id.startswith(f"{name}/") for name in names)
 
 
 def _show_searches(as_json: bool) -> int:
     from repro.cli.printing import emit_json, table
-    from repro.manifest.reports import reports, searches
+    from repro.judging.reproduction.systems import systems
+    from repro.manifest.reports import searches
 
     made = [search for of_folder in searches().values() for search in of_folder]
     if as_json:
         emit_json([search.model_dump() for search in made])
         return 0
-    counts = _counts(one for of_cell in reports().values() for one in of_cell)
+    counts = {system.id: system.entries for system in systems()}
     rows = [
         [s.id, str(counts.get(s.id, 0)), str(len(s.places)), "; ".join(s.in_vain), s.date]
         for s in sorted(made, key=lambda search: search.id)
     ]
     table("", ["system", "reports", "places", "in vain", "last look"], rows, right=(1, 2))
     return 0
-
-
-def _counts(made) -> dict[str, int]:
-    systems: dict[str, int] = {}
-    for one in made:
-        systems[one.cell.row.system] = systems.get(one.cell.row.system, 0) + 1
-    return systems

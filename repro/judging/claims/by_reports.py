@@ -22,7 +22,9 @@ ALIKE = {"released": RELEASED, "trained again": TRAINED}
 
 @dataclass(frozen=True)
 class ClosestReports:
-    """The report on each cell that is closest in kind; one that matches by name alone judges nothing.
+    """The report on each cell that is closest in kind, of several of one kind the median one.
+
+    A report that matches by name alone judges nothing.
 
     Attributes:
         starts: the ways of making that count.

@@ -1,4 +1,4 @@
-"""Reports on one released model that differ among themselves, with the reasons that their entries state."""
+"""Reports on a released model or an index that differ among themselves, with the reasons that they state."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from statistics import median
 from repro.judging.reproduction.quantities import RELEASED, Entry, Quantity
 
 SAME = {"a released model or run": RELEASED, "an index of the same texts": ("index",)}
+ANOTHER = "another training or checkpoint of the model"
 # A reason by the words of an entry that state it; the first that fits counts.
 REASONS = {
     "the question among its own results": ("own rankings",),
-    "titles of the passages": ("title",),
+    "fields of the index: titles and more": ("in one field", "several fields", "scores of title"),
+    "titles of the passages": ("with titles", "without titles"),
     "similarity: cosine or dot product": ("cosine", "dot product"),
     "numerical precision": ("fp16", "half precision", "rounded to integers"),
-    "length of texts": ("cut at", "cut length", "cut into"),
+    "length of texts": ("passages cut", "documents cut", "cut length"),
     "search: approximate, or of another depth": ("approximat", "hnsw", "fewer probes", "depth"),
     "re-ranking in place of retrieval": ("re-rank",),
-    "another training of the model": (
-        "trained",
-        "of several sets",
-        "batches of 256",
-        "another submitted run",
+    "another copy of the weights": ("weights converted", "copy of the weights", "encoded by"),
+    "which checkpoint it is, is not said": (
+        *("of the released checkpoints is not", "which checkpoint", "checkpoint is not told"),
     ),
-    "another copy of the weights": ("weights converted", "copy of the weights", "encoded by", "checkpoint"),
+    ANOTHER: (
+        *("trained", "of several sets", "batches of 256", "another submitted run"),
+        "checkpoint",
+    ),
     "engine, parameters or texts of the index": (
         *("k1 ", "parameters", "engine", "implementation", "toolkit", "stop words", "predicted queries"),
         *("in place of the bm25", "topics", "index"),
@@ -37,7 +40,10 @@ OTHER, SILENT = "another reason, as stated", "no reason stated"
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Reports on one quantity, by at least two parties from the same start, that rounding does not explain.
+    """Reports on one quantity that rounding does not explain, by at least two parties.
+
+    The parties take a released model or run of one name, or index the same texts; an entry may state that
+    it is of another training or checkpoint.
 
     Attributes:
         entries: the reports that are compared, from the least to the greatest.

@@ -29,7 +29,8 @@ KINDS = {
 
 
 COUNTS = (
-    *("reports", "cells", "distinct numbers", "one report only", "equal", "equal in every report"),
+    *("reports", "cells", "distinct numbers", "one report only"),
+    *("equal", "equal, of distinct numbers", "equal in every report"),
     *(*(f"within {most}" for most in WITHIN), "median lower", "median higher"),
 )
 
@@ -45,6 +46,7 @@ class Nearness:
         numbers: distinct ones among the cells.
         single: cells with one of these reports only.
         equal: cells of which at least one report is the published number at the coarser rounding of both.
+        equal_numbers: distinct ones that at least one report of one of their cells is, likewise.
         always: cells of which every report is.
         within: cells of which the nearest report is no further away than 0.1, and 0.5, of a point, or equal.
         lower, higher: cells of which the median report lies below, and above, beyond rounding.
@@ -59,6 +61,7 @@ class Nearness:
     numbers: int
     single: int
     equal: int
+    equal_numbers: int
     always: int
     within: tuple[int, ...]
     lower: int
@@ -69,8 +72,9 @@ class Nearness:
     @property
     def counts(self) -> tuple[int, ...]:
         """All that is counted, in the order of ``COUNTS``."""
-        first = self.reports, self.cells, self.numbers, self.single, self.equal, self.always
-        return (*first, *self.within, self.lower, self.higher)
+        first = self.reports, self.cells, self.numbers, self.single
+        equal = self.equal, self.equal_numbers, self.always
+        return (*first, *equal, *self.within, self.lower, self.higher)
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ def nearness(
     kind: str, by: str, known: Iterable[Quantity], *, starts: Sequence[str], who: Sequence[str]
 ) -> Nearness | None:
     """Count the reports made and reported so whose match is more than a name; None where there is none."""
-    reports, held, typical = 0, [], []
+    reports, held, typical, met = 0, [], [], 0
     for quantity in known:
         entries = [e for e in quantity.entries if e.counted and e.start in starts]
         made = [e.made for e in entries if e.made.source.who in who]
@@ -117,6 +121,7 @@ def nearness(
             own = [h for cell in cells if (h := beside(cell, made))]
             held += own
             typical += [h.typical for h in own[:1]]
+            met += any(any(h.equal) for h in own)
     if not held:
         return None
     near = [0 if any(h.equal) else min(map(abs, h.differences)) for h in held]
@@ -129,6 +134,7 @@ def nearness(
         numbers=len(typical),
         single=sum(len(h.differences) == 1 for h in held),
         equal=sum(any(h.equal) for h in held),
+        equal_numbers=met,
         always=sum(all(h.equal) for h in held),
         within=tuple(sum(least <= most for least in near) for most in WITHIN),
         lower=sides.count(-1),

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.papers import kept_with_papers, papers
-from repro.manifest.reports import CellReport, reports, searches
+from repro.manifest.reports import CellReport, reports, searches, shifted
 
 RELEASED = ("checkpoint", "run")
 AGAIN = ("trained", "fine-tuned")
@@ -19,7 +19,7 @@ COUNTED = ("exact", "close")  # a loose match rests on the name alone: it is sho
 
 def percent(value: Decimal, unit: str) -> Decimal:
     """A number of a cell in percent; of another unit than a fraction or percent, as it is."""
-    return value.scaleb(2) if unit == "fraction" else value
+    return shifted(value, 2) if unit == "fraction" else value
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,11 @@ class System:
         return len({made.cell.id for made in self.reports})
 
     @property
+    def entries(self) -> int:
+        """Reports, one that is on several cells once."""
+        return len({id(made.report) for made in self.reports})
+
+    @property
     def others(self) -> int:
         """Entries by somebody other than the system's authors."""
         return self._entries("toolkit", "independent", "later-paper")

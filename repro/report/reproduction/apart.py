@@ -1,9 +1,9 @@
-"""The part of the page on parties that start from the same thing and report different values."""
+"""The part of the page on parties that report different values of one released system or of an index."""
 
 from collections.abc import Sequence
 
 from repro.judging.reported import HOW
-from repro.judging.reproduction.disagreements import Disagreement, by_reason, words
+from repro.judging.reproduction.disagreements import ANOTHER, Disagreement, by_reason, words
 from repro.judging.reproduction.quantities import label_of
 from repro.report.reproduction.blocks import Fold, Grid, Link, Section, Words
 from repro.report.reproduction.pictures import plain
@@ -12,11 +12,13 @@ from repro.report.reproduction.pictures import plain
 def apart_section(found: Sequence[Disagreement]) -> Section:
     """How many disagreements there are, what is said to differ, and every value."""
     released = [one for one in found if one.of != "an index of the same texts"]
+    another = sum(ANOTHER in one.reasons for one in released)
     told = (
-        f"{len(found)} times parties that start from the same thing report values that rounding does not "
-        f"explain: {len(released)} times from a released model or run, {len(found) - len(released)} times "
-        "from the texts of an index. The reasons are what the entries say of their making, where they do "
-        "not all say the same; a reason that is stated need not be the cause."
+        f"{len(found)} times parties report values that rounding does not explain: {len(released)} times of "
+        f"a released model or run of one name, in {another} of which an entry states another training or "
+        f"checkpoint, and {len(found) - len(released)} times of an index of the same texts. The reasons are "
+        "what the entries say of their making, where they do not all say the same; a reason that is stated "
+        "need not be the cause."
     )
     reasons = [[reason, str(count), f"{spread:.2f}"] for reason, count, spread in by_reason(found)]
     heads = [

@@ -14,14 +14,15 @@ from repro.report.reproduction.pictures import forest_picture, nearness_picture,
 from repro.report.reproduction.searched import never_section, searches_section
 
 SPOKEN = {
-    "released model or run": "takes the released model or run",
-    "training again": "trains again",
+    "released model or run": "take the released model or run",
+    "training again": "train again",
 }
 COUNTING = (
     "A cell is counted once, in the kind of making that is asked for, however many reports there are on "
-    "it; a report on a number that several papers print counts in each of their cells. Equal means: one "
-    "number at the coarser rounding of both. Points are of a percentage. A loose match, where the name is "
-    "all that says that a report is on the cell, is drawn hollow and counted nowhere."
+    "it. A report on a number that several tables print, of one paper or of several, counts in each of "
+    "their cells; among the distinct numbers it counts once. Equal means: one number at the coarser "
+    "rounding of both. Points are of a percentage. A loose match, where the name is all that says that a "
+    "report is on the cell, is drawn hollow and counted nowhere."
 )
 MARKS = (
     "Circles are released checkpoints encoded again, squares released runs scored again, diamonds models "
@@ -77,19 +78,23 @@ def _nearness(lines: Sequence[Nearness]) -> Section:
 
 
 def _told(whole: Nearness, others: Nearness | None, words: str) -> str:
-    """Say how near they come."""
-    strangers = f"; counting others than the authors, in {_of(others.equal, others)}" if others else ""
+    """Say how near others than the authors come, where there are any, and then what is so of all reports."""
+    first = others or whole
+    apart = others and (others.cells, others.reports) != (whole.cells, whole.reports)
+    more = f" With what the authors state elsewhere it is {_equal(whole)}." if apart else ""
     return (
-        f"Who {words} finds the published number to the last digit in {_of(whole.equal, whole)}, within 0.1 "
-        f"of a point in {whole.within[0]} and within 0.5 in {whole.within[1]}{strangers}. The median "
-        f"difference is {whole.size:.2f} points, its sign left aside; the median report of a cell is lower "
-        f"than published in {whole.lower} cells and higher in {whole.higher}. A single report is behind "
-        f"{whole.single} of the cells."
+        f"{'Others than the authors' if others else 'Authors'} who {words} find the published number to the "
+        f"last digit in {_equal(first)}, within 0.1 of a point in {first.within[0]} and within 0.5 in "
+        f"{first.within[1]} of these cells.{more} The median difference is "
+        f"{first.size:.2f} points, its sign left aside; the median report of a cell is lower than published "
+        f"in {first.lower} cells and higher in {first.higher}. A single report is behind {first.single} of "
+        f"the cells{'; these are counts without the authors' if apart else ''}."
     )
 
 
-def _of(count: int, line: Nearness) -> str:
-    return f"{count} of {line.cells} cells"
+def _equal(line: Nearness) -> str:
+    distinct = f"{line.equal_numbers} of {line.numbers} distinct numbers"
+    return f"{line.equal} of {line.cells} cells, which are {distinct}"
 
 
 def _counts(lines: Sequence[Nearness]) -> Fold:

@@ -6,6 +6,7 @@ import pytest
 
 from repro.judging.reproduction import quantities as papers
 from repro.judging.reproduction.disagreements import (
+    ANOTHER,
     OTHER,
     SILENT,
     by_reason,
@@ -62,6 +63,18 @@ def test_what_all_entries_say_alike_tells_none_apart():
         ("search approximated by PLAID", "search: approximate, or of another depth"),
         ("k1 0.82, b 0.68", "engine, parameters or texts of the index"),
         ("questions taken out of their own rankings", "the question among its own results"),
+        ("title and text in one field", "fields of the index: titles and more"),
+        (
+            "term weights trained with titles; scores of several fields",
+            "fields of the index: titles and more",
+        ),
+        ("which of the released checkpoints is not said", "which checkpoint it is, is not said"),
+        ("which DPR checkpoint is not told", "which checkpoint it is, is not said"),
+        ("the released checkpoint is not the one of the paper's table", ANOTHER),
+        ("another DPR checkpoint", ANOTHER),
+        ("weights converted from the makers' checkpoint", "another copy of the weights"),
+        ("a title that is told", OTHER),
+        ("cut at 10 in place of 100", OTHER),
         ("a Tuesday", OTHER),
     ],
 )

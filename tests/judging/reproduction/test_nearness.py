@@ -22,6 +22,11 @@ def test_a_cell_counts_once_by_its_nearest_and_its_median_report():
     assert (line.signed, line.size) == (pytest.approx(-0.4), pytest.approx(0.4))
 
 
+def test_one_number_of_several_tables_counts_once_among_the_distinct():
+    line = _lines(report("33.0", FRACTION, PERCENT), report("18.0", BM25))["released model or run", "all"]
+    assert (line.equal, line.cells) == (2, 3) and (line.equal_numbers, line.numbers) == (1, 2)
+
+
 def test_points_are_of_a_percentage_where_the_cell_is_a_fraction():
     line = _lines(report("0.333", FRACTION, unit="fraction"))["released model or run", "all"]
     assert (line.within, line.higher, line.signed) == ((0, 1), 1, pytest.approx(0.3))

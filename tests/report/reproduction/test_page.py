@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from repro.judging.reproduction.nearness import OTHERS, nearnesses
 from repro.judging.reproduction.quantities import quantities
 from repro.manifest.findings import findings
 from repro.report.reproduction import html, markdown
@@ -66,6 +67,18 @@ def test_every_system_with_a_report_has_a_picture_and_every_finding_is_told(text
     systems = {quantity.system for quantity in quantities()}
     assert systems <= set(re.findall(r'id="forest-([\w-]+).svg"', text))
     assert all(finding.says in unescape(text) for finding in findings())
+
+
+def test_others_than_the_authors_come_first_and_distinct_numbers_stand_beside_cells(text):
+    lines = {(n.kind, n.by): n for n in nearnesses(quantities())}
+    others, whole = (lines["released model or run", by] for by in (OTHERS, "all"))
+    told = re.search(r"Others than the authors who take the released model or run .*?</p>", text)[0]
+    first, second = (
+        f"{n.equal} of {n.cells} cells, which are {n.equal_numbers} of {n.numbers} distinct numbers"
+        for n in (others, whole)
+    )
+    assert 0 < told.index(first) < told.index(f"With what the authors state elsewhere it is {second}")
+    assert "start from the same thing" not in text
 
 
 def test_the_numbers_behind_a_picture_are_those_of_its_reports(folder):
