@@ -20,7 +20,9 @@ REASONS = {
     "similarity: cosine or dot product": ("cosine", "dot product"),
     "numerical precision": ("fp16", "half precision", "rounded to integers"),
     "length of texts": ("passages cut", "documents cut", "cut length"),
-    "search: approximate, or of another depth": ("approximat", "hnsw", "fewer probes", "depth"),
+    "search: approximate, or of another depth": (
+        *("approximat", "compressed index", "hnsw", "fewer probes", "depth"),
+    ),
     "re-ranking in place of retrieval": ("re-rank",),
     "another copy of the weights": ("weights converted", "copy of the weights", "encoded by"),
     "which checkpoint it is, is not said": (

@@ -73,6 +73,7 @@ def test_what_all_entries_say_alike_tells_none_apart():
         ("the released checkpoint is not the one of the paper's table", ANOTHER),
         ("another DPR checkpoint", ANOTHER),
         ("weights converted from the makers' checkpoint", "another copy of the weights"),
+        ("a compressed index", "search: approximate, or of another depth"),
         ("a title that is told", OTHER),
         ("cut at 10 in place of 100", OTHER),
         ("a Tuesday", OTHER),
