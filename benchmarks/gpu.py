@@ -1,4 +1,4 @@
-"""What only a GPU shows, in one command: whether it computes what a CPU does, and how fast it is.
+"""All that only a GPU shows, in one command: whether it computes what a CPU does, and how fast it is.
 
 On one H100 or H200 at most 35 minutes, at the papers' shapes; without a GPU the same jobs at the smallest
 size, so that whoever has a GPU gets the tables. Each job is a process of its own, whose rows are written to

@@ -144,16 +144,9 @@ def evaluate(
         return _run(Path(source), dataset, measures, named, workspace)
     models = tuple(UserEncoder.find(str(name), workspace.data) for name in (source, query_model or source))
     chosen, origin = stated_or_chosen(models[0].folder, conventions)
-    scores, left_out = scores_on_table(
-        models,
-        chosen,
-        table=table,
-        columns=columns,
-        row=row,
-        scale=scale_of(scale),
-        workspace=workspace,
-        progress=progress or Progress(),
-    )
+    how = {"table": table, "columns": columns, "row": row, "scale": scale_of(scale)}
+    how |= {"workspace": workspace, "progress": progress or Progress()}
+    scores, left_out = scores_on_table(models, chosen, **how)
     return EncoderScores(scores, left_out, chosen, origin)
 
 

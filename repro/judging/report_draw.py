@@ -15,7 +15,7 @@ class DrawnReport:
     source: Source
 
     def as_json(self) -> dict:
-        """What has to be found at the place, and the place, as plain values."""
+        """The place, and the value that has to be found there, as plain values."""
         stated = self.report.model_dump(mode="json", exclude={"source"})
         place = {"who": self.source.who, "name": self.source.name, "place": self.source.place}
         return stated | place | {"address": self.source.address}

@@ -24,7 +24,7 @@ NUMBER = re.compile(r"(?<![\w@.])\d+\.\d+(?!\w|\.\d)")
 
 
 class Ground(Strict):
-    """What a number of a sentence rests on; values are in percent.
+    """The reports that a number of a sentence rests on; values are in percent.
 
     Attributes:
         number: as it stands in the sentence.

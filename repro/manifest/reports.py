@@ -43,7 +43,7 @@ class Source(Place):
 
     @property
     def unnamed(self) -> Source:
-        """Who reports and where, whatever it is called."""
+        """The reporter and the place, whatever the source is called."""
         return self.model_copy(update={"name": ""})
 
 

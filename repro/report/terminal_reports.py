@@ -1,4 +1,4 @@
-"""What others report of cells, for a terminal: lines below a system of a table, fields of a cell's line."""
+"""Others' reports on cells, for a terminal: lines below a system of a table, fields of a cell's line."""
 
 from collections.abc import Sequence
 

@@ -184,7 +184,7 @@ class Machine:
         return rewrite(node, lambda each: distinct(each, self._known), self._met)
 
     def once(self, key: object, find: Callable[[], object]):
-        """What ``find`` gives, which is called for a key once: scales share the calls of recipes, too."""
+        """The value of ``find``, which is called for a key once: scales share the calls of recipes, too."""
         if key not in self._memory:
             self._memory[key] = find()
         return self._memory[key]

@@ -55,8 +55,7 @@ def train(
 
     Returns:
         facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, floating-
-        point operations of the whole training (``flop_count``), ``options_in_effect``, and with fp16
-            ``skipped_steps``, whose gradient overflowed, if there were any.
+        point operations of the whole training (``flop_count``), and ``options_in_effect``.
 
     Raises:
         StageError: a loss is not finite, or memory does not suffice for a single example.
@@ -94,10 +93,8 @@ def train(
     facts = _course(steps, len(examples), optimisation.batch_size, log) | {"seconds": seconds}
     everybody_waits()  # the first process may now hand the folder on
     facts |= trainer.flops.facts(steps * processes())
-    if skipped := trainer.optimizer.skipped(steps):
-        facts["skipped_steps"] = skipped
-    facts |= {"padding_free": 1} if packed.used else {}
-    return facts | options_in_effect(execution, trainer, grouped=trainer.buckets > 1 or buckets.used)
+    grouped = trainer.buckets > 1 or buckets.used
+    return facts | options_in_effect(execution, trainer, grouped=grouped, packed=packed.used)
 
 
 def _course(steps: int, examples: int, batch_size: int, log: Path) -> dict:
@@ -114,10 +111,12 @@ def keep(objective: nn.Module, out: Path) -> None:
 
 
 def options_in_effect(
-    execution: Execution, trainer: ObjectiveTrainer, *, grouped: bool
+    execution: Execution, trainer: ObjectiveTrainer, *, grouped: bool, packed: bool
 ) -> dict[str, int | str]:
-    """The batch options that took effect, and the step the training resumed from."""
+    """The batch options that took effect, the step the training resumed from, and the number of steps that
+    fp16 skipped, if there are any."""
     options = {"length_buckets": grouped and execution.length_buckets, "resumed_at": trainer.resumed_at}
+    options |= {"padding_free": int(packed), "skipped_steps": trainer.optimizer.skipped(trainer.step)}
     return trainer.fitting.facts() | {name: value for name, value in options.items() if value}
 
 

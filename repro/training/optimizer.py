@@ -92,7 +92,7 @@ def scheduled(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps
 
 
 def _groups(objective: nn.Module, weight_decay: float) -> list[dict]:
-    """What is decayed, and what is not, as transformers' Trainer tells them apart."""
+    """The parameters that are decayed, and those that are not, as transformers' Trainer tells them apart."""
     decayed = set(get_parameter_names(objective, [nn.LayerNorm], UNDECAYED))
     learning = [(name, some) for name, some in objective.named_parameters() if some.requires_grad]
     return [

@@ -98,7 +98,7 @@ class ObjectiveTrainer:
                     self.checkpoints.save(self.step, self._write)
 
     def _batches(self) -> Iterator[list[Batch]]:
-        """What is left of ``order``, in parts."""
+        """The batches of ``order`` that are left, in parts."""
         if self.step == len(self.order):
             return
         gpu = self.device.type == "cuda"

@@ -101,14 +101,14 @@ def reasons(entry: Entry) -> dict[str, tuple[str, ...]]:
 
 
 def _stated(entry: Entry) -> tuple[str, ...]:
-    """What is stated to differ, and the parameters that stand with the software of an index."""
+    """All that is stated to differ, and the parameters that stand with the software of an index."""
     how = entry.made.report.how
     parameters = how.software.partition(", k1 ")[2]
     return (*how.differs, *([f"k1 {parameters}"] if parameters else []))
 
 
 def words(entry: Entry) -> str:
-    """What an entry says of its making: what differs, and its note; empty where it says nothing."""
+    """The words of an entry on its making: what differs, and its note; empty where it says nothing."""
     stated = entry.made.report
     parts = [*dict.fromkeys(_stated(entry)), *([stated.note] if stated.note else [])]
     return "; ".join(parts)

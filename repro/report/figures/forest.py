@@ -116,7 +116,7 @@ def forest(title: str, strips: Sequence[Strip], *, alone: bool = False) -> Marku
 
 
 def _legend(strips: Sequence[Strip], top: float) -> tuple[list[Markup], float]:
-    """What the marks of these strips mean, in as many rows as it takes, and where it ends."""
+    """A legend of the marks of these strips, in as many rows as it takes, and where it ends."""
     marks = [mark for strip in strips for mark in strip.marks]
     entries = [(NAMES[made], made, False) for made in MARKS if made in {mark.made for mark in marks}]
     entries += [(LOOSE, entries[0][1], True)] if any(mark.loose for mark in marks) else []

@@ -1,4 +1,4 @@
-"""What others report of a cell: a line in its table, and all of it on its card, with links to the places."""
+"""Others' reports on a cell: a line in its table, and all of it on its card, with links to the places."""
 
 from repro.judging.claims.by_reports import ByReports
 from repro.judging.compared import Compared

@@ -1,4 +1,4 @@
-"""What a page consists of, before it is HTML or Markdown."""
+"""The parts of a page, before it is HTML or Markdown."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Gallery:
 
 @dataclass(frozen=True)
 class Fold:
-    """What is shown when it is opened."""
+    """The parts that are shown when it is opened."""
 
     summary: str
     blocks: Sequence[Block]

@@ -1,4 +1,4 @@
-"""What the page says: every number of it is counted from the entries of reports.yaml."""
+"""The sentences and tables of the page: every number is counted from the entries of reports.yaml."""
 
 from collections.abc import Sequence
 from itertools import groupby

@@ -92,7 +92,7 @@ def signed(difference: float) -> str:
 
 
 def maker(entry: Entry) -> str:
-    """Who reports and how it was made."""
+    """The reporter and the way it was made."""
     return f"{entry.made.source.name} ({WHO[entry.made.source.who]}), {HOW[entry.start]}"
 
 
