@@ -81,7 +81,9 @@ def read(
     except ValidationError as error:
         # a key that is not known is usually the misspelling of one that is then missing: say that first
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        reason = first["msg"].removeprefix("Value error, ")
+        mapping = first["type"] in ("model_type", "dataclass_type", "dict_type")  # whose words name classes
+        reason = "a mapping of names to values is wanted here" if mapping else first["msg"]
+        reason = reason.removeprefix("Value error, ")
         raise _at(path, text, first["loc"], reason) from None
     for location, reason in faults(content):
         raise _at(path, text, location, reason)

@@ -43,6 +43,7 @@ def test_a_good_manifest_is_read(tmp_path):
         ("  about: a table\n", "  about: [\n", 7, "not valid YAML"),
         ("label: X", "label: X, role: mine", 10, "role"),
         ("id: b,", "id: a,", 8, "column 'a' occurs twice"),
+        ("{id: b, head: [B]}", "none", 8, "tables.0.columns.1: a mapping of names to values is wanted here"),
         ("head: [B]", "head: [B], mean_of: [c]", 8, "averages 'c'"),
     ],
 )

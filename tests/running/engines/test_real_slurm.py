@@ -146,7 +146,7 @@ def test_siblings_of_a_failed_stage_end_and_a_second_submission_continues(cluste
     assert {n.stage for n in nodes if store.state(n) == "stored"} == {"queries", "qrels"}
     told = _run(tmp_path, "status").stdout
     assert "Slurm jobs of nodes that are not stored: 1 failed, 3 cancelled" in told
-    assert "failed: corpus tiny/passage" in told
+    assert "failed: corpus on tiny/passage" in told
 
     site.write_text(common)
     second = _run(tmp_path, "run", *slurm)
