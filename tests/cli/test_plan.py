@@ -1,6 +1,8 @@
 """``repro plan``: what a run would do; ``run --dry-run`` says the same."""
 
 import re
+import shutil
+from types import SimpleNamespace
 
 import pytest
 
@@ -97,7 +99,9 @@ def test_by_table_and_row_each_is_counted_by_itself(repro):
     assert "\ncosta/1/sparse.bm25\t" in rows and "\ncosta/2/sparse.bm25\t" in rows
 
 
-def test_the_peak_of_the_disk_is_told_with_what_would_go_and_whether_it_fits(repro):
+def test_the_peak_of_the_disk_is_told_with_what_would_go_and_whether_it_fits(repro, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=10**15))
+
     def told(*options):
         said = repro("plan", "costa", "--table", "1", "--row", "hardneg.bert", "--by", "stage", *options).out
         [line] = [line for line in said.splitlines() if line.startswith("disk: ")]
