@@ -11,7 +11,8 @@ from repro.manifest.cells import Cell, cell_of, cells_of, numeric_cells, table_o
 from repro.manifest.papers import Paper
 from repro.manifest.papers import paper as paper_at_hand
 from repro.manifest.papers import papers as papers_at_hand
-from repro.manifest.schema import Reading, Table
+from repro.manifest.reading_schema import Reading
+from repro.manifest.schema import Table
 
 if TYPE_CHECKING:
     import pandas

@@ -13,7 +13,7 @@ from repro.judging.released_code import Certificate, certificates, in_short
 from repro.judging.reported import in_a_line, reported
 from repro.judging.settings.parameter import Held, is_setting
 from repro.manifest.cells import Cell
-from repro.manifest.schema import Reading
+from repro.manifest.reading_schema import Reading
 from repro.running.cell_readings import PARTS
 from repro.running.lacks import lacks
 from repro.running.measurement import not_at, recipe_path

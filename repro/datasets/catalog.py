@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import yaml
-
 from repro.errors import unknown
+from repro.machine.package_data import read_facts
 
 PIECES = ("documents", "queries", "qrels", "triples", "negatives")
 # What splits take over from their corpus.
@@ -83,7 +82,7 @@ class Dataset:
 @functools.cache
 def catalog() -> dict[str, Dataset]:
     """All collections in the order of catalog.yaml: a corpus, then its splits or members."""
-    entries = yaml.load(FILE.read_text(encoding="utf-8"), yaml.CSafeLoader)["collections"]
+    entries = read_facts(FILE)["collections"]
     datasets = {dataset.id: dataset for entry in entries for dataset in _collections(entry)}
     for collection in list(datasets.values()):
         datasets.update(_with_substitutes(collection, datasets))

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from repro.datasets.catalog import Dataset
 from repro.datasets.lines import container
 from repro.datasets.source import Source
 from repro.errors import DataError
+from repro.machine.package_data import read_facts
 
 FILE = Path(__file__).with_name("homes.yaml")
 
@@ -19,7 +18,7 @@ FILE = Path(__file__).with_name("homes.yaml")
 @functools.cache
 def layout() -> Mapping[str, Any]:
     """The content of homes.yaml: ``pieces`` by id, and the ``md5`` of downloads by their place."""
-    return yaml.load(FILE.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    return read_facts(FILE)
 
 
 def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:

@@ -6,11 +6,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from repro.datasets.lines import lines
 from repro.datasets.sources import existing
 from repro.errors import DataError, check_known
+from repro.machine.package_data import read_facts
 
 FILE = Path(__file__).with_name("word_lists.yaml")
 
@@ -18,7 +17,7 @@ FILE = Path(__file__).with_name("word_lists.yaml")
 @functools.cache
 def known_lists() -> dict[str, Mapping[str, Any]]:
     """Read what word_lists.yaml states of each list, by its place below REPRO_DATA."""
-    return yaml.load(FILE.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    return read_facts(FILE)
 
 
 def words(path: Path) -> list[str]:

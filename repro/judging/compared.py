@@ -10,7 +10,7 @@ from repro.judging.query_interval import QueryInterval, query_interval
 from repro.judging.reported import Reported
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
-from repro.manifest.schema import Reading
+from repro.manifest.reading_schema import Reading
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from repro.errors import check_known
 from repro.graph import Node, walk
+from repro.machine.package_data import read_facts
 
 UNITS = {"fraction": Decimal(1), "percent": Decimal(100)}
 DEFAULT = "retrained"  # how this suite makes a row unless the manifest says otherwise
@@ -55,9 +56,7 @@ def implied_class(nodes: Iterable[Node]) -> str:
 @cache
 def _classes() -> dict[str, dict[str, dict]]:
     """class -> measure family -> entry of tolerances.yaml."""
-    import yaml
-
     classes: dict[str, dict[str, dict]] = {}
-    for entry in yaml.load(Path(__file__).with_name("tolerances.yaml").read_bytes(), yaml.CSafeLoader):
+    for entry in read_facts(Path(__file__).with_name("tolerances.yaml")):
         classes.setdefault(entry["class"], {}).update(dict.fromkeys(entry["measures"], entry))
     return classes

@@ -13,7 +13,8 @@ from repro.errors import UsageError, unknown
 from repro.locations import PAPERS
 from repro.manifest import yaml_file
 from repro.manifest.claims_schema import Claim, claims
-from repro.manifest.schema import Manifest, Reading, faults
+from repro.manifest.reading_schema import Reading
+from repro.manifest.schema import Manifest, faults
 from repro.manifest.settings import FILE, Settings, Step, complete, read_settings
 
 ROOT = PAPERS

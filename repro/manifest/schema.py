@@ -1,15 +1,14 @@
-"""The shape of cells.yaml and readings.yaml; a misspelt key is an error."""
+"""The shape of cells.yaml; a misspelt key is an error."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from repro.manifest.places import Citation
 from repro.manifest.printed import parse
 from repro.manifest.yaml_file import Strict
 
@@ -17,7 +16,6 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 Role = Literal["ours", "rerun", "cited", "reference"]
 Grade = Literal["A", "B", "C", "P"]
-Against = Literal["paper", "code", "another paper", "third party"]
 ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "text"]
 
 
@@ -240,57 +238,6 @@ class Manifest(Strict):
     readings_of: tuple[str, ...] = ()
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...] = ()
-
-
-class Reading(Identified):
-    """A silence, misprint or conflict of a paper, as a switch with named choices.
-
-    Which cells rest on it follows from the recipes that ask for it; ``cells`` names tables, rows or cells
-    where no recipe does, or the printed numbers that a misprint or conflict is about. ``against`` says what
-    contradicts the paper in a misprint or conflict: itself, its released code, another paper, a third party.
-    ``released`` are the choices by which a row is measured with the model that its own authors released.
-    ``citations`` are the places outside of the paper that ``evidence`` rests on; where authors speak for
-    other choices alone, ``note`` says why the default is not theirs.
-    """
-
-    kind: Literal["silence", "misprint", "conflict", "data"]
-    against: Against | None = None
-    where: str
-    paper: str
-    evidence: str = ""
-    choices: dict[str, Any]
-    default: str
-    cells: tuple[str, ...] = ()
-    note: str = ""
-    released: tuple[str, ...] = ()
-    citations: tuple[Citation, ...] = ()
-
-    @model_validator(mode="after")
-    def _a_contradiction_names_what_contradicts(self):
-        contradicts = self.kind in ("misprint", "conflict")
-        if contradicts and self.against is None:
-            raise ValueError(f"a {self.kind} needs `against`, one of {', '.join(get_args(Against))}")
-        if self.against and not contradicts:
-            raise ValueError(f"`against` is for misprints and conflicts, and this is of kind {self.kind}")
-        return self
-
-    @model_validator(mode="after")
-    def _default_is_a_choice(self):
-        if strange := set(self.released) - self.choices.keys():
-            raise ValueError(f"released {min(strange)!r} is not among the choices {', '.join(self.choices)}")
-        if self.default not in self.choices:
-            raise ValueError(f"default {self.default!r} is not among the choices {', '.join(self.choices)}")
-        return self
-
-    @model_validator(mode="after")
-    def _default_follows_authors_or_a_note_says_why_not(self):
-        spoken_for = {choice for c in self.citations for choice in c.choices}
-        if strange := spoken_for - self.choices.keys():
-            raise ValueError(f"a citation speaks for {min(strange)!r}, which is not among the choices")
-        authors = {choice for c in self.citations if c.who == "authors" for choice in c.choices}
-        if authors and self.default not in authors and not self.note:
-            raise ValueError(f"authors speak for {min(authors)!r}: let the default follow, or note why not")
-        return self
 
 
 def faults(manifest: Manifest) -> Iterator[tuple[tuple, str]]:

@@ -11,7 +11,7 @@ from repro.datasets.sources import PACKINGS
 from repro.errors import unknown
 from repro.graph import Node
 from repro.locations import data_folder
-from repro.manifest.schema import Reading
+from repro.manifest.reading_schema import Reading
 
 HALF = ("fp16", "bf16")
 

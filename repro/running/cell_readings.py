@@ -11,7 +11,7 @@ from repro.errors import ReproError
 from repro.graph import Node, canonical, walk
 from repro.manifest.cells import Cell, Shown, cells_of, exhibits, figure_tables
 from repro.manifest.papers import Paper
-from repro.manifest.schema import Reading
+from repro.manifest.reading_schema import Reading
 from repro.recipe.request import Choices, Request, Runs
 from repro.running.measurement import COMPUTED, evaluation, readings_for, recipe_function, recipe_path
 from repro.running.scale import scale

@@ -15,7 +15,7 @@ from repro.graph import Node, canonical, check_types, walk
 from repro.manifest.cells import Cell, Shown
 from repro.manifest.measures_per_dataset import measures
 from repro.manifest.papers import Paper, home, load, readings
-from repro.manifest.schema import Reading
+from repro.manifest.reading_schema import Reading
 from repro.manifest.yaml_file import fault_at
 from repro.recipe.request import Choices, Request, Runs
 from repro.running.requirements import Machine

@@ -9,7 +9,7 @@ from functools import cached_property
 from repro.errors import UsageError, check_known
 from repro.graph import Node, walk
 from repro.manifest.cells import Cell, Shown, cells_of
-from repro.manifest.schema import Reading
+from repro.manifest.reading_schema import Reading
 from repro.running.measurement import Builder, Measurement, not_at, readings_for, recipe_path
 from repro.running.requirements import Machine, Obstacle
 from repro.running.scale import Scale

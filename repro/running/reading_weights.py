@@ -12,7 +12,7 @@ from typing import Any
 
 from repro.graph import Node, canonical
 from repro.manifest.cells import Cell, Shown
-from repro.manifest.schema import Reading
+from repro.manifest.reading_schema import Reading
 from repro.running.cell_readings import KINDS, PART_OF, PARTS, CellReadings, Made
 from repro.running.cost.work import work
 

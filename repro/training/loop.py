@@ -63,7 +63,6 @@ def train(
     """
     started, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / "train_log.jsonl"
     execution = execution.for_parts_of(getattr(objective, "part_size", None))
-    checkpoints = out / "checkpoints"
     join_others()
     share = {"rank": rank(), "processes": processes(), "seed": optimisation.seed}
     order = BatchOrder(len(examples), batch_size=optimisation.batch_size, steps=steps, **share)
@@ -74,8 +73,8 @@ def train(
         optimisation,
         order,
         log=log,
-        checkpoints=checkpoints,
-        resumed=_last_checkpoint(checkpoints, steps),
+        checkpoints=out / "checkpoints",
+        resumed=_last_checkpoint(out / "checkpoints", steps),
         execution=execution,
     )
     shown = progress if rank() == 0 else SILENT

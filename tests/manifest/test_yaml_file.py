@@ -6,7 +6,8 @@ import pytest
 
 from repro.errors import ManifestError
 from repro.manifest import yaml_file
-from repro.manifest.schema import Manifest, Reading, faults
+from repro.manifest.reading_schema import Reading
+from repro.manifest.schema import Manifest, faults
 
 GOOD = """\
 paper: p

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from repro.nn.distilled_bi_encoder import DistilledBiEncoder
 from repro.nn.mlm import MaskedLanguageModel
 from repro.nn.multi_view_bi_encoder import MultiViewBiEncoder
 from repro.nn.neighbours import NeighbouringSentences
+from repro.training.micro_batches import backward_in_parts
 from repro.training.parts import collated_in_parts
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
@@ -189,3 +192,31 @@ def _cross_encoder(model, tokenizer, *, reads_twice: bool) -> nn.Module:
     return CrossEncoder(
         made, tokenizer, trained_passages=2, regulariser="r-drop", passage_length=20, separator="[SEP]"
     )
+
+
+def cached_is_uncached(name: str, way: Callable[[nn.Module, bool], AbstractContextManager]) -> None:
+    """Hold the cached gradient of a batch in parts against the uncached one, both of the same dropout.
+
+    ``way(made, True)`` is the context in which a batch is encoded in the way that is tried, ``way(made,
+    False)`` as always: there the same dropout falls on other places, and the gradient is another one.
+    """
+    found = {}
+    for how in ("cached", "uncached", "as always"):
+        made = objective(name, dropout=0.3).double().train()
+        pieces = [
+            {key: v.double() if v.is_floating_point() else v for key, v in piece.items()}
+            for piece in batch_in_parts(made, name, 2)
+        ]
+        torch.manual_seed(7)
+        with way(made, how != "as always"):
+            if how == "cached":
+                backward_in_parts(made, pieces, backward=torch.Tensor.backward)
+            else:
+                encoded = [made.represent(piece) for piece in pieces]
+                together = {key: torch.cat([some[key] for some in encoded]) for key in encoded[0]}
+                sum(made.losses(together).values()).backward()
+        found[how] = {key: p.grad.numpy() for key, p in made.named_parameters() if p.grad is not None}
+    for key, value in found["uncached"].items():
+        np.testing.assert_allclose(found["cached"][key], value, rtol=1e-5, atol=1e-6, err_msg=key)
+    other = found["as always"]
+    assert any(abs(value - other[key]).max() > 1e-4 for key, value in found["uncached"].items())

@@ -7,8 +7,7 @@ import torch
 from repro.nn import length_buckets as batches
 from repro.nn.length_buckets import in_buckets, length_buckets
 from repro.nn.token_rows import TokenRows
-from repro.training.micro_batches import backward_in_parts
-from tests.nn.parted_objectives import COUNT, batch_in_parts, objective
+from tests.nn.parted_objectives import COUNT, batch_in_parts, cached_is_uncached, objective
 
 NAMES = ("in-batch", "own", "four blocks", "distillation", "views", "cross-encoder")
 
@@ -74,26 +73,7 @@ def test_buckets_end_with_their_context_even_by_an_error():
 
 @pytest.mark.parametrize("name", ["in-batch", "four blocks", "distillation", "views"])
 def test_a_cached_gradient_in_buckets_is_the_uncached_one_of_the_same_dropout(name):
-    found = {}
-    for way in ("cached", "uncached", "without buckets"):
-        made = objective(name, dropout=0.3).double().train()
-        pieces = [
-            {key: v.double() if v.is_floating_point() else v for key, v in piece.items()}
-            for piece in batch_in_parts(made, name, 2)
-        ]
-        torch.manual_seed(7)
-        with length_buckets(1 if way == "without buckets" else 2):
-            if way == "cached":
-                backward_in_parts(made, pieces, backward=torch.Tensor.backward)
-            else:
-                encoded = [made.represent(piece) for piece in pieces]
-                together = {key: torch.cat([some[key] for some in encoded]) for key in encoded[0]}
-                sum(made.losses(together).values()).backward()
-        found[way] = {key: p.grad.numpy() for key, p in made.named_parameters() if p.grad is not None}
-    for key, value in found["uncached"].items():
-        np.testing.assert_allclose(found["cached"][key], value, rtol=1e-5, atol=1e-6, err_msg=key)
-    other = found["without buckets"]
-    assert any(abs(value - other[key]).max() > 1e-4 for key, value in found["uncached"].items())
+    cached_is_uncached(name, lambda made, grouped: length_buckets(2 if grouped else 1))
 
 
 def test_every_text_is_in_one_batch_without_needless_padding(monkeypatch):

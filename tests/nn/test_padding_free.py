@@ -9,9 +9,8 @@ from papers.simlm import generator
 from repro.nn import packed_layers
 from repro.nn.packed_texts import PackedTexts
 from repro.nn.padding_free import padding_free
-from repro.training.micro_batches import backward_in_parts
 from tests.nn import test_packed_texts as packed_texts
-from tests.nn.parted_objectives import COUNT, batch_in_parts, objective
+from tests.nn.parted_objectives import COUNT, batch_in_parts, cached_is_uncached, objective
 from tests.papers import pretraining_in_parts as pretraining
 
 NAMES = ("mlm", "neighbours", "costa", "in-batch", "four blocks", "views", "cross-encoder")
@@ -71,23 +70,7 @@ def test_losses_and_gradient_of_a_papers_pretraining_are_those_of_the_padded_bat
 
 @pytest.mark.parametrize("name", ["in-batch", "views"])
 def test_a_cached_gradient_without_padding_is_the_uncached_one_of_the_same_dropout(name):
-    found = {}
-    for way in ("cached", "uncached", "padded"):
-        made = objective(name, dropout=0.3).double().train()
-        pieces = [in_float64(piece) for piece in batch_in_parts(made, name, 2)]
-        torch.manual_seed(7)
-        with padding_free(made, way != "padded"):
-            if way == "cached":
-                backward_in_parts(made, pieces, backward=torch.Tensor.backward)
-            else:
-                encoded = [made.represent(piece) for piece in pieces]
-                together = {key: torch.cat([some[key] for some in encoded]) for key in encoded[0]}
-                sum(made.losses(together).values()).backward()
-        found[way] = {key: p.grad.numpy() for key, p in made.named_parameters() if p.grad is not None}
-    for key, value in found["uncached"].items():
-        np.testing.assert_allclose(found["cached"][key], value, rtol=1e-5, atol=1e-6, err_msg=key)
-    other = found["padded"]
-    assert any(abs(value - other[key]).max() > 1e-4 for key, value in found["uncached"].items())
+    cached_is_uncached(name, padding_free)
 
 
 @pytest.mark.parametrize("name", packed_texts.MODELS)

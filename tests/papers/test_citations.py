@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from repro.manifest.papers import ROOT, readings
+from repro.manifest.reading_schema import Reading
 from repro.manifest.released import released
-from repro.manifest.schema import Reading
 
 FILES = {path.parent.name: path for path in sorted(ROOT.glob("*/readings.yaml"))}
 REPOSITORY = re.compile(

@@ -3,7 +3,7 @@
 import pytest
 
 from repro.errors import UsageError
-from repro.manifest.schema import Reading
+from repro.manifest.reading_schema import Reading
 from repro.recipe.request import Choices, Request
 
 READING = Reading(id="r", kind="silence", where="§1", paper="x", choices={"a": 1, "b": 2}, default="a")

@@ -4,9 +4,8 @@ import functools
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from repro.datasets.tiny.draw import Draw
+from repro.machine.package_data import read_facts
 
 ONSETS = ("b", "br", "d", "dr", "f", "gr", *"hjklmnprs", "sk", "t", "th", "v", "z")
 VOWELS = ("a", "e", "i", "o", "u", "ae", "oa")
@@ -28,7 +27,7 @@ class Concept:
 @functools.cache
 def slots() -> dict[str, tuple[Concept, ...]]:
     """Every concept by slot, in the order of words.yaml."""
-    raw = yaml.load((Path(__file__).parent / "words.yaml").read_bytes(), yaml.CSafeLoader)
+    raw = read_facts(Path(__file__).with_name("words.yaml"))
     return {
         slot: tuple(Concept(slot, f"{slot}:{name}", tuple(forms)) for name, forms in concepts.items())
         for slot, concepts in raw.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Literal, get_args
 
-from repro.manifest.schema import Against
+from repro.manifest.reading_schema import Against
 
 SEVERITIES = ("error", "doubt", "note")
 HeldAgainst = Literal[Against, "record"]

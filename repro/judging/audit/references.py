@@ -8,7 +8,7 @@ from pydantic import Field
 
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper
-from repro.manifest.schema import Against
+from repro.manifest.reading_schema import Against
 from repro.manifest.yaml_file import Strict
 
 Outcome = Literal["right", "absent", "wrong", "partly"]

@@ -12,7 +12,7 @@ from repro.judging.claims.values import Published
 from repro.manifest import arithmetic
 from repro.manifest.cells import cell
 from repro.manifest.papers import Paper
-from repro.manifest.schema import Reading
+from repro.manifest.reading_schema import Reading
 
 
 def findings(source: Paper) -> Iterator[Finding]:

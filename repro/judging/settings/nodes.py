@@ -7,7 +7,7 @@ from typing import Any
 from repro.graph import Node, walk
 from repro.manifest.cells import Cell, cells_of, exhibits, figure_tables, is_measured
 from repro.manifest.papers import Paper
-from repro.manifest.schema import Reading
+from repro.manifest.reading_schema import Reading
 from repro.manifest.settings import Nodes, Step
 from repro.running.cell_readings import CellReadings
 from repro.running.plan import Plan, plan

@@ -8,7 +8,7 @@ from typing import Any
 from repro.errors import ReproError, UsageError, check_known
 from repro.graph import canonical
 from repro.manifest.cells import cell
-from repro.manifest.schema import Reading
+from repro.manifest.reading_schema import Reading
 from repro.manifest.settings import Setting, Stated
 
 _NUMBER = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?: × 10(?P<power>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?(?P<unit>[kM%]?)[*†‡]*")

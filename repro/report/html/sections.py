@@ -17,7 +17,7 @@ from repro.judging.settings.held import held
 from repro.judging.settings.parameter import Held
 from repro.judging.studies import costs, entries
 from repro.manifest.papers import Paper
-from repro.manifest.schema import Reading
+from repro.manifest.reading_schema import Reading
 from repro.report.html.scatter import Scatter, scatters
 from repro.report.table_files import table_texts
 from repro.running.cell_readings import CellReadings

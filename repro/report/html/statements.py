@@ -11,7 +11,7 @@ from repro.judging.claims.measures import FAILS, HOLDS, UNTESTED
 from repro.judging.claims.statements import Judgement
 from repro.manifest.papers import Paper
 from repro.manifest.places import Citation
-from repro.manifest.schema import Reading
+from repro.manifest.reading_schema import Reading
 from repro.report.html.elements import Content, Markup, by_scale, el, identifier, section
 from repro.report.html.reports import used
 from repro.report.html.sections import Part

@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from repro.datasets.catalog import catalog
 from repro.graph import Node, walk
+from repro.machine.package_data import read_facts
 
 CHARACTERS = 6  # bytes of a word with its space
 TOKENS_PER_WORD = 1.35  # of BERT's vocabulary on English: a guess, not measured
@@ -63,7 +62,7 @@ def _configured(path: Path) -> Shape:
 
 @functools.cache
 def _lengths() -> dict:
-    return yaml.load(Path(__file__).with_name("lengths.yaml").read_bytes(), yaml.CSafeLoader)
+    return read_facts(Path(__file__).with_name("lengths.yaml"))
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from repro.judging.settings import held as held_module
 from repro.judging.settings.held import held
 from repro.judging.settings.nodes import PlannedRow, planned_alike
 from repro.manifest.papers import Paper, papers
-from repro.manifest.schema import Reading
+from repro.manifest.reading_schema import Reading
 
 BACKBONE = Node("backbone", {"name": "bert", "revision": "main"})
 MINED = {"stage": "finetune", "objective": "contrastive", "inputs": {"training_set": "mine"}}

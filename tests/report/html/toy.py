@@ -20,8 +20,9 @@ from repro.judging.studies import Against, Cost, Entry
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import cells_of
 from repro.manifest.papers import Paper
+from repro.manifest.reading_schema import Reading
 from repro.manifest.reports import Source
-from repro.manifest.schema import Manifest, Reading
+from repro.manifest.schema import Manifest
 from repro.report.figures import passages
 from repro.report.html.scatter import Scatter
 from repro.report.html.sections import Part, Report, Study, View
