@@ -23,15 +23,36 @@ def resumed(progress: Progress) -> Iterator[None]:
 
     ir_datasets itself asks for the rest of a file within one process only. Here the file grows in
     ``downloads`` of its home, is read from there once it is whole, and goes when its digest was compared.
+    Processes with the same home take turns, since ir_datasets gives the files that it writes no names apart.
     """
     from ir_datasets.util import RequestsDownload, home_path
 
-    own, folder = RequestsDownload.stream, home_path() / "downloads"
-    RequestsDownload.stream = lambda request: _stream(request, folder, progress)
+    folder = home_path() / "downloads"
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder, progress):
+        own = RequestsDownload.stream
+        RequestsDownload.stream = lambda request: _stream(request, folder, progress)
+        try:
+            yield
+        finally:
+            RequestsDownload.stream = own
+
+
+@contextlib.contextmanager
+def _alone(folder: Path, progress: Progress) -> Iterator[None]:
+    """Hold the lock of the folder, and say so where somebody else holds it."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / "lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        progress.note(f"another process is downloading into {folder.parent}, waiting")
+        lock.acquire()
     try:
         yield
     finally:
-        RequestsDownload.stream = own
+        lock.release()
 
 
 @contextlib.contextmanager
@@ -39,7 +60,6 @@ def _stream(request: Any, folder: Path, progress: Progress) -> Iterator[BinaryIO
     """The whole content of a request's address. A file that is not the one that was meant is forgotten."""
     from ir_datasets.util import HashVerificationError
 
-    folder.mkdir(parents=True, exist_ok=True)
     name = Path(request.url).name
     kept = folder / f"{sha256(request.url.encode()).hexdigest()[:16]}-{name}.partial"
     _complete(request, kept, progress)

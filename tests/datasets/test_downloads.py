@@ -4,10 +4,13 @@ import contextlib
 import functools
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import md5
+from queue import SimpleQueue
 
 import pytest
+from filelock import FileLock
 
 from repro.datasets import catalog, libraries, resumed
 from repro.datasets.fetching import offer
@@ -70,7 +73,7 @@ def test_a_download_that_is_cut_off_goes_on_where_it_stopped(site, tmp_path, mon
     assert kept.read_bytes() == site.files[path][:5000]
     offer("dpr-w100").load(tmp_path / "data", Progress())
     assert site.asked == [(path, 0), (path, 5000)]
-    assert not list((tmp_path / "home/downloads").iterdir())
+    assert [path.name for path in (tmp_path / "home/downloads").iterdir()] == ["lock"]
 
 
 def test_within_a_process_it_is_tried_again_as_long_as_something_comes(site, tmp_path, monkeypatch):
@@ -79,6 +82,24 @@ def test_within_a_process_it_is_tried_again_as_long_as_something_comes(site, tmp
     monkeypatch.setattr(resumed, "CHUNK", 100)
     offer("beir/scifact").load(tmp_path / "data", Progress())
     assert site.asked == [(path, 0), (path, 1000)]
+
+
+def test_two_processes_that_download_into_one_home_take_turns(site, tmp_path):
+    class Waiting(Progress):
+        said: SimpleQueue[str] = SimpleQueue()
+
+        def note(self, message):
+            self.said.put(message)
+
+    (tmp_path / "home/downloads").mkdir(parents=True)
+    with ThreadPoolExecutor(1) as pool:
+        with FileLock(tmp_path / "home/downloads/lock"):
+            loading = pool.submit(offer("beir/scifact").load, tmp_path / "data", Waiting())
+            said = Waiting.said.get(timeout=60)
+            asked = list(site.asked)
+        assert loading.result()
+    assert said == f"another process is downloading into {tmp_path / 'home'}, waiting"
+    assert not asked and site.asked == [("beir/scifact", 0)]
 
 
 def test_a_download_tells_how_far_it_is(site, tmp_path):
@@ -95,7 +116,7 @@ def test_a_file_with_another_digest_is_told_as_such_and_forgotten(site, tmp_path
     words = "what was downloaded for beir/scifact is not the file that was meant (expected md5 hash to be "
     assert caught.value.cause.startswith(words)
     assert caught.value.remedy == "fetch it again, and if it stays so, lay beir/scifact into REPRO_DATA"
-    assert not [path for path in (tmp_path / "home/downloads").iterdir() if path.is_file()]
+    assert [path.name for path in (tmp_path / "home/downloads").iterdir()] == ["lock"]
 
 
 def test_a_library_that_lacks_is_one_sentence(site, tmp_path, monkeypatch):
