@@ -2,13 +2,12 @@
 
 An exponent of 1 is a cost in proportion to the size. It is the slope of a line through the logarithms of
 size and seconds, over all sizes and between the last two, where what is done once counts least. Beside ours
-stands a peer where there is one. The section of RESULTS.md, growth.csv and growth.svg are written.
+stands a peer where there is one.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import gc
 import math
 import sys
@@ -37,17 +36,12 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", nargs="*", choices=SIZES, default=list(SIZES))
     parser.add_argument("--sizes", nargs="*", type=_sizes, default=[], metavar="WORK=N,N,…")
-    parser.add_argument("--out", type=Path, default=RESULTS.parent, help="folder of the three files")
+    parser.add_argument("--out", type=Path, default=RESULTS.parent, help="folder of the page and its records")
     asked = parser.parse_args(words)
     sizes = {work: ns for work, (_, ns) in SIZES.items()} | dict(asked.sizes)
     points = [point for work in asked.work for size in sizes[work] for point in measured(work, size)]
     command = " ".join(["python", "benchmarks/growth.py", *(sys.argv[1:] if words is None else words)])
-    write("Growth", table(points), command, path=asked.out / RESULTS.name)
-    with (asked.out / "growth.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, points[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(points)
-    draw(points, asked.out / "growth.svg")
+    write("Growth", table(points), command, rounds=points, path=asked.out / RESULTS.name)
 
 
 def _sizes(text: str) -> tuple[str, tuple[int, ...]]:
@@ -105,26 +99,6 @@ def _by_tool(points: Sequence[dict]) -> dict[str, list[dict]]:
     for point in points:
         tools.setdefault(point["tool"], []).append(point)
     return tools
-
-
-def draw(points: Sequence[dict], path: Path) -> None:
-    """A panel for each work with a line for each tool, on logarithmic axes."""
-    from repro.report.figures.canvas import COLOURS, LINES, MARKERS, canvas
-
-    works = list(dict.fromkeys(p["work"] for p in points))
-    tools = dict(enumerate(_by_tool(points).items()))
-    with canvas(path, panels=len(works), panel_height=1.8) as (_, grid):
-        for work, axes in zip(works, grid, strict=True):
-            for number, (tool, of_tool) in tools.items():
-                if of_tool[0]["work"] == work:
-                    style = {"color": COLOURS[number % 7], "marker": MARKERS[number % 7], "ms": 3}
-                    line = [(p["size"], p["seconds"]) for p in of_tool]
-                    axes.loglog(*zip(*line, strict=True), LINES[number % 4], label=tool, **style)
-            axes.legend(fontsize=5, frameon=False, loc="lower right")
-            for axis in (axes.xaxis, axes.yaxis):
-                axis.set_major_formatter("{x:g}")
-                axis.set_minor_formatter("")
-            axes.set(title=work, xlabel=SIZES[work][0], ylabel="CPU seconds")
 
 
 if __name__ == "__main__":

@@ -1,19 +1,45 @@
-"""Measured tables into RESULTS.md: a section each, replaced when its benchmark runs again."""
+"""What was measured: a record for each section in records/, and RESULTS.md, rendered from all of them.
+
+Each benchmark calls ``write``; ``python benchmarks/report.py`` renders the page again.
+"""
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from statistics import median
 
 from repro.machine.system import hardware
 
-RESULTS = Path(__file__).parent / "RESULTS.md"
-HEAD = "# Measured\n\nGenerated: each section is written by the command it names.\n"
+HERE = Path(__file__).parent
+RESULTS = HERE / "RESULTS.md"
+GENERATED = ("RESULTS.md", "records", "figures")  # beside this file: writing them does not change the code
+HEAD = """# Speed and memory
+
+Rendered by `python benchmarks/report.py` from [records](records/), each of which is written by the command
+that its section names, with commit, hardware and load. A commit *with changes* was measured with files that
+it does not have.
+"""
+BESIDE = """
+## Ours beside others
+
+Ours over theirs, below 1 is better: the median of the rounds, in which both take turns, and the least to the
+most, or – where there was one round or only the median was kept.
+"""
+BEFORE_AND_AFTER = """
+## Before and after
+
+This version over an earlier one, by turns in one run.
+"""
+BEFORE = "before"  # what ``Beside.other`` says of an earlier version of the same path
 PEERS = {  # distribution -> module
     "faiss-cpu": "faiss",
     "ir_measures": "ir_measures",
@@ -27,42 +53,180 @@ PEERS = {  # distribution -> module
 }
 
 
-def write(section: str, rows: Sequence[Mapping[str, object]], command: str, *, path: Path = RESULTS) -> str:
-    """Insert or replace a section: a table with a column for each key of the rows, and how it was measured.
+@dataclass(frozen=True)
+class Beside:
+    """A hot path of ours and the same work by another, a number of each for every round.
 
-    Hardware, versions of the libraries in use, commit, date and load are added here. Returns the section,
-    which is also printed.
+    Attributes:
+        path: the work, "encoding SciFact".
+        other: a peer and how it was set, or ``BEFORE``.
+        of: what the numbers count, "CPU seconds"; less is better.
+        ours, theirs: one for each round, in the order in which they were taken.
+        memory: the bytes of ours and of theirs at their peak, where they were counted.
     """
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    lines = [columns, ["---"] * len(columns), *([row.get(key, "") for key in columns] for row in rows)]
-    table = "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
-    first, last = f"<!-- begin {section} -->", f"<!-- end {section} -->"
-    text = f"{first}\n## {section}\n\n{table}\n\n`{command}`  \n{_circumstances()}\n{last}\n"
-    before = path.read_text(encoding="utf-8") if path.exists() else HEAD
-    old = re.compile(re.escape(first) + ".*?" + re.escape(last) + "\n", re.DOTALL)
-    after = old.sub(lambda _: text, before) if old.search(before) else f"{before}\n{text}"
-    path.write_text(after, encoding="utf-8")
-    print(text)
-    return text
+
+    path: str
+    other: str
+    of: str
+    ours: Sequence[float]
+    theirs: Sequence[float]
+    memory: Sequence[float] | None = None
+
+    @property
+    def ratios(self) -> list[float]:
+        """Ours over theirs in each round, in rising order."""
+        return sorted(mine / other for mine, other in zip(self.ours, self.theirs, strict=True))
 
 
-def _circumstances() -> str:
-    machine = hardware()
-    gpus = ", ".join(machine["gpu"] or ["no GPU"])
-    where = f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {gpus}"
-    loaded = [name for name, module in PEERS.items() if module in sys.modules]
-    versions = [f"Python {sys.version.split()[0]}", *(f"{name} {metadata.version(name)}" for name in loaded)]
-    busy = f"load {Path('/proc/loadavg').read_text().split()[0]}" if Path("/proc/loadavg").exists() else ""
-    return f"{where}; {', '.join(versions)}; commit {commit()}; {datetime.now(UTC):%Y-%m-%d}; {busy}"
+def write(
+    section: str,
+    rows: Sequence[Mapping[str, object]],
+    command: str,
+    *,
+    beside: Sequence[Beside] = (),
+    rounds: Sequence[Mapping[str, object]] = (),
+    path: Path = RESULTS,
+) -> str:
+    """Write the record of a section, in place of the one it had, and the page again; return the section.
+
+    Hardware, versions of the libraries in use, commit, date and load are added here.
+
+    Args:
+        rows: the section's table, a column for each key.
+        command: as it was given.
+        beside: what enters the tables at the top and the figures.
+        rounds: raw values, a row for each round, kept in the record.
+        path: the page, whose records lie beside it.
+    """
+    record = {"section": section, "about": purpose_of(command), "command": command, **circumstances()}
+    record |= {"rows": list(rows), "beside": [asdict(one) for one in beside], "rounds": list(rounds)}
+    record = json.loads(json.dumps(record))
+    _, slug = anchor(section)
+    folder = path.parent / "records"
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    (folder / f"{slug}.json").write_text(text, encoding="utf-8")
+    render(path)
+    print(told(record))
+    return told(record)
+
+
+def circumstances() -> dict[str, object]:
+    """The commit, day, load, hardware and versions of a measurement that ends now."""
+    here, changed = commit_and_changes()
+    load = Path("/proc/loadavg")
+    loaded = {name: metadata.version(name) for name, module in PEERS.items() if module in sys.modules}
+    return {
+        "commit": here,
+        "with changes": changed,
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "load": float(load.read_text().split()[0]) if load.exists() else None,
+        "hardware": {key: hardware()[key] for key in ("cpu", "cores", "memory_gib", "gpu")},
+        "versions": {"Python": sys.version.split()[0], **loaded},
+    }
+
+
+def commit_and_changes() -> tuple[str, bool]:
+    """The short commit of the checkout, and whether files but the generated ones differ from it."""
+
+    def git(*words: str) -> str:
+        told = subprocess.run(["git", *words], cwd=HERE, capture_output=True, text=True)
+        return told.stdout.strip()
+
+    others = [f":(exclude){name}" for name in GENERATED]
+    return git("rev-parse", "--short", "HEAD") or "unknown", bool(git("status", "-s", "--", ":/", *others))
 
 
 def commit() -> str:
-    """The short commit of the checkout, with `` with changes`` where files but RESULTS.md differ."""
-
-    def git(*words: str) -> str:
-        told = subprocess.run(["git", *words], cwd=RESULTS.parent, capture_output=True, text=True)
-        return told.stdout.strip()
-
-    here = git("rev-parse", "--short", "HEAD") or "unknown"
-    changed = git("status", "-s", "--", ":/", f":(exclude){RESULTS.name}")
+    """The short commit of the checkout, with `` with changes`` where there are any."""
+    here, changed = commit_and_changes()
     return f"{here} with changes" if changed else here
+
+
+def records(path: Path = RESULTS) -> list[dict]:
+    """The records beside a page, in the order of the README's scripts and then of their names."""
+    named = re.findall(r"^\| `(\w+\.py)` ", (HERE / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    order = {script: place for place, script in enumerate(named)}
+    files = (path.parent / "records").glob("*.json")
+    found = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    return sorted(found, key=lambda one: (order.get(script_of(one["command"]), len(order)), one["section"]))
+
+
+def script_of(command: str) -> str:
+    """The file of benchmarks/ that a command runs."""
+    return next(iter(re.findall(r"\bbenchmarks/(\w+\.py)", command)), "")
+
+
+def render(path: Path = RESULTS) -> str:
+    """Write the page of all records beside it, and return its text."""
+    found = records(path)
+    compared = [(record, Beside(**one)) for record in found for one in record["beside"]]
+    peers = [pair for pair in compared if pair[1].other != BEFORE]
+    earlier = [pair for pair in compared if pair[1].other == BEFORE]
+    text = HEAD
+    if peers:
+        text += BESIDE + "\n" + table(summary(peers)) + "\n"
+    if earlier:
+        text += BEFORE_AND_AFTER + "\n" + table(summary(earlier)) + "\n"
+    text += "".join(f"\n{told(record)}" for record in found)
+    path.write_text(text, encoding="utf-8")
+    return text
+
+
+def summary(compared: Iterable[tuple[dict, Beside]]) -> list[dict[str, str]]:
+    """A row for each comparison, with a link to its section."""
+    rows = []
+    for record, one in compared:
+        _, slug = anchor(record["section"])
+        ratios = one.ratios
+        rows.append(
+            {
+                "path": f"[{one.path}](#{slug})",
+                "beside": "" if one.other == BEFORE else one.other,
+                "of": one.of,
+                "ours over theirs": f"**{median(ratios):.2f}**",
+                "least to most": f"{ratios[0]:.2f} to {ratios[-1]:.2f}" if len(ratios) > 1 else "–",
+                "memory, ours over theirs": f"{one.memory[0] / one.memory[1]:.2f}" if one.memory else "",
+            }
+        )
+    return [{key: row[key] for key in row if any(other[key] for other in rows)} for row in rows]
+
+
+def told(record: Mapping) -> str:
+    """A section of the page: what its script measures, the table, the command, and how it was measured."""
+    machine, versions = record["hardware"], record["versions"]
+    gpus = ", ".join(machine["gpu"] or ["no GPU"])
+    where = f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {gpus}"
+    what = ", ".join(f"{name} {version}" for name, version in versions.items())
+    changes = " *with changes*" if record["with changes"] else ""
+    load = "" if record["load"] is None else f"; load {record['load']:.2f}"
+    how = f"{where}; {what}; commit {record['commit']}{changes}; {record['date']}{load}"
+    title, _ = anchor(record["section"])
+    about = f"{record['about']}\n\n" if record["about"] else ""
+    return f"## {title}\n\n{about}{table(record['rows'])}\n\n`{record['command']}`  \n{how}\n"
+
+
+def purpose_of(command: str) -> str:
+    """The first paragraph of the docstring of the script that a command runs."""
+    path = HERE / script_of(command)
+    if not path.is_file():
+        return ""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return " ".join(text.split("\n\n")[0].split()).replace("``", "`")
+
+
+def anchor(section: str) -> tuple[str, str]:
+    """The heading of a section, and what a link to it says, on GitHub as in the documentation."""
+    title = section[:1].upper() + section[1:]
+    return title, re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title.lower()))
+
+
+def table(rows: Sequence[Mapping[str, object]]) -> str:
+    """Rows as a table of Markdown, with a column for each of their keys."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    lines = [columns, ["---"] * len(columns), *([row.get(key, "") for key in columns] for row in rows)]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+if __name__ == "__main__":
+    render()

@@ -1,38 +1,81 @@
+"""The page of what was measured is what its records give, and each benchmark has one."""
+
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
-from benchmarks.report import write
-
+FOLDER = Path(__file__).parents[1] / "benchmarks"
 ROWS = [{"tool": "ours", "seconds": 1.5}, {"tool": "theirs", "ratio": 2}]
 
 
-def test_a_section_is_added_then_replaced_where_it_stands(tmp_path, capsys):
+@pytest.fixture
+def report(monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)  # its scripts find each other so
+    import report
+
+    return report
+
+
+def test_a_section_is_added_then_replaced_with_its_record(report, tmp_path, capsys):
     path = tmp_path / "RESULTS.md"
-    first = write("One | two", ROWS, "python one.py", path=path)
+    first = report.write("One | two", ROWS, "python one.py", path=path)
     assert capsys.readouterr().out == first + "\n"
     assert "| tool | seconds | ratio |\n| --- | --- | --- |\n| ours | 1.5 |  |\n| theirs |  | 2 |\n" in first
-    write("Another", ROWS[:1], "python another.py", path=path)
+    report.write("Another", ROWS[:1], "python another.py", path=path)
     before = path.read_text()
-    assert before.startswith("# Measured\n") and before.index("## One") < before.index("## Another")
-    changed = write("One | two", [{"tool": r"a\1"}], "python one.py", path=path)
+    assert before.startswith("# ") and before.index("## Another") < before.index("## One")
+    changed = report.write("One | two", [{"tool": r"a\1"}], "python one.py", path=path)
     assert path.read_text() == before.replace(first, changed) != before
+    assert len(list((tmp_path / "records").iterdir())) == 2
 
 
-def test_hardware_versions_commit_and_command_are_told(tmp_path):
+def test_hardware_versions_commit_and_command_are_told(report, tmp_path):
     import numpy  # noqa: F401 - only libraries in use are told
 
-    text = write("Section", ROWS, "python bench.py --big", path=tmp_path / "RESULTS.md")
+    text = report.write("Section", ROWS, "python bench.py --big", path=tmp_path / "RESULTS.md")
     for part in ("`python bench.py --big`", " cores, ", " GiB, ", "Python 3.", "numpy ", "commit ", "20"):
         assert part in text
+
+
+def test_what_was_measured_beside_others_is_summed_up_above(report, tmp_path):
+    peer = report.Beside("a path", "a peer", "seconds", [1.0, 3.0, 1.0], [2.0, 2.0, 2.0], (10, 40))
+    earlier = report.Beside("a path", report.BEFORE, "calls", [1], [4])
+    path = tmp_path / "RESULTS.md"
+    report.write("Some 'section'", ROWS, "python x.py", beside=[peer, earlier], rounds=ROWS, path=path)
+    text = path.read_text()
+    assert "| [a path](#some-section) | a peer | seconds | **0.50** | 0.50 to 1.50 | 0.25 |" in text
+    assert "| [a path](#some-section) | calls | **0.25** | – |" in text
+    [record] = [json.loads(file.read_text()) for file in (tmp_path / "records").iterdir()]
+    assert record["rounds"] == ROWS and record["beside"][0]["ours"] == [1, 3, 1]
+
+
+def test_the_page_is_what_the_records_give(report, tmp_path):
+    (tmp_path / "records").symlink_to(FOLDER / "records")
+    assert report.render(tmp_path / "RESULTS.md") == (FOLDER / "RESULTS.md").read_text(encoding="utf-8")
+
+
+def test_each_benchmark_has_a_record_or_says_why_not(report):
+    listed = (FOLDER / "README.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+\.py)` (.*)$", listed, re.MULTILINE))
+    measured = {report.script_of(record["command"]) for record in report.records()}
+    assert measured <= set(rows)
+    assert [name for name, row in rows.items() if name not in measured and "no record: " not in row] == []
+
+
+def test_records_name_files_of_their_own_and_tell_what_they_rest_on(report):
+    for record in report.records():
+        assert (FOLDER / "records" / f"{report.anchor(record['section'])[1]}.json").is_file()
+        assert re.fullmatch(r"[0-9a-f]{7,}", record["commit"]) and record["hardware"]["cpu"]
 
 
 def test_a_benchmark_of_objectives_writes_no_row_of_forms_that_differ(monkeypatch):
     import numpy as np
 
-    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")  # its scripts find each other so
+    monkeypatch.syspath_prepend(FOLDER)
     from benchmarks.objectives import CASES, row
 
     class Kept(dict):
