@@ -12,12 +12,11 @@ from typing import Protocol
 from torch import nn
 
 from repro.machine.heap import freed_memory_kept
-from repro.nn.length_buckets import length_buckets
-from repro.nn.padding_free import padding_free
 from repro.nn.precision import threads_for
 from repro.nn.recent_tokens import tokens_remembered
 from repro.progress import SILENT, Progress
 from repro.training.batch_order import BatchOrder, Place
+from repro.training.batch_reading import BatchReading
 from repro.training.checkpoints import last_complete
 from repro.training.fitting import estimated
 from repro.training.memory import StepMemory
@@ -51,7 +50,8 @@ def train(
     200 lines of step, learning rate, gradient norm and losses (means since the line before). Under torchrun
     every process takes its share of each batch, and all end with the same weights; the one of rank 0 writes.
     A step for which memory does not suffice is made in smaller parts, and so are those after it; on a GPU
-    ``memory``, what a step takes, says with which size to begin.
+    ``memory``, what a step takes, says with which size to begin. Batches are read as in the steps before the
+    checkpoint, in groups or without padding, and ``progress`` tells where another way is asked for.
 
     Returns:
         facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, floating-
@@ -66,7 +66,10 @@ def train(
     join_others()
     share = {"rank": rank(), "processes": processes(), "seed": optimisation.seed}
     order = BatchOrder(len(examples), batch_size=optimisation.batch_size, steps=steps, **share)
-    execution = estimated(execution, memory, share=max(order.shares(0)))
+    checkpoint = _last_checkpoint(out / "checkpoints", steps)
+    shown = progress if rank() == 0 else SILENT
+    reading = BatchReading(execution, checkpoint, shown.note)
+    execution = estimated(reading.execution, memory, share=max(order.shares(0)))
     trainer = ObjectiveTrainer(
         objective,
         examples,
@@ -74,17 +77,16 @@ def train(
         order,
         log=log,
         checkpoints=out / "checkpoints",
-        resumed=_last_checkpoint(out / "checkpoints", steps),
+        resumed=checkpoint,
         execution=execution,
+        reading=reading,
     )
-    shown = progress if rank() == 0 else SILENT
     with (
         shown.task("training", total=steps, log=log) as advance,
         threads_for(objective),
         tokens_remembered(),
         freed_memory_kept(),
-        length_buckets(execution.length_buckets) as buckets,
-        padding_free(objective, bool(execution.padding_free)) as packed,
+        reading.of(objective),
     ):
         trainer.run(advance)
     everybody_waits()
@@ -92,8 +94,7 @@ def train(
     facts = _course(steps, len(examples), optimisation.batch_size, log) | {"seconds": seconds}
     everybody_waits()  # the first process may now hand the folder on
     facts |= trainer.flops.facts(steps * processes())
-    grouped = trainer.buckets > 1 or buckets.used
-    return facts | options_in_effect(execution, trainer, grouped=grouped, packed=packed.used)
+    return facts | options_in_effect(trainer, reading)
 
 
 def _course(steps: int, examples: int, batch_size: int, log: Path) -> dict:
@@ -109,13 +110,16 @@ def keep(objective: nn.Module, out: Path) -> None:
         shutil.rmtree(out / "checkpoints", ignore_errors=True)
 
 
-def options_in_effect(
-    execution: Execution, trainer: ObjectiveTrainer, *, grouped: bool, packed: bool
-) -> dict[str, int | str]:
+def options_in_effect(trainer: ObjectiveTrainer, reading: BatchReading) -> dict[str, int | str]:
     """The batch options that took effect, the step the training resumed from, and the number of steps that
     fp16 skipped, if there are any."""
-    options = {"length_buckets": grouped and execution.length_buckets, "resumed_at": trainer.resumed_at}
-    options |= {"padding_free": int(packed), "skipped_steps": trainer.optimizer.skipped(trainer.step)}
+    grouped = trainer.buckets > 1 or reading.used("length_buckets")
+    options = {
+        "length_buckets": grouped and reading.execution.length_buckets,
+        "resumed_at": trainer.resumed_at,
+        "padding_free": int(reading.used("padding_free")),
+        "skipped_steps": trainer.optimizer.skipped(trainer.step),
+    }
     return trainer.fitting.facts() | {name: value for name, value in options.items() if value}
 
 

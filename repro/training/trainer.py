@@ -12,6 +12,7 @@ from transformers import set_seed
 
 from repro.nn.memory import free_memory
 from repro.nn.precision import device, on_device
+from repro.training.batch_reading import BatchReading
 from repro.training.checkpoints import Checkpoints, step_of
 from repro.training.collation import collating_processes
 from repro.training.fitting import Fitting
@@ -43,6 +44,7 @@ class ObjectiveTrainer:
         checkpoints: the folder that they are written into.
         resumed: a complete checkpoint to go on from, or None.
         execution: says in how many parts a batch is made; every batch comes as a list of its parts.
+        reading: how their texts are read, which checkpoints keep.
 
     Attributes:
         step: steps made so far, those before the checkpoint among them.
@@ -59,6 +61,7 @@ class ObjectiveTrainer:
         checkpoints: Path,
         resumed: Path | None,
         execution: Execution,
+        reading: BatchReading,
     ):
         set_seed(optimisation.seed)
         if processes() > 1:  # else every process drops out the same places
@@ -72,6 +75,7 @@ class ObjectiveTrainer:
         self.fitting = Fitting(objective.collate, execution, buckets=self.buckets)
         self.optimizer = Optimizer(objective, optimisation, steps=len(order))
         self.flops = Flops()
+        self.reading = reading
         self.resumed, self.step = resumed, step_of(resumed) if resumed else 0
         self.resumed_at = self.step
         self.log = TrainingLog(log, steps=len(order))
@@ -178,6 +182,7 @@ class ObjectiveTrainer:
         if rank() == 0:
             self.flops.save(folder)
             self.fitting.save(folder)
+            self.reading.save(folder)
 
     def _go_on_from(self, checkpoint: Path) -> None:
         read_state(self.model, self.optimizer, checkpoint)

@@ -58,12 +58,16 @@ def kill(patch, step: int, moment: str) -> None:
         patch.setattr(checkpoints, "seal", dies_unsealed)
 
 
-@pytest.mark.parametrize("name", ["mlm", "costa", "finetune"])
+@pytest.mark.parametrize(
+    ("name", "packed"), [("mlm", 0), ("costa", 0), ("finetune", 0), ("mlm", 1), ("finetune", 1)]
+)
 def test_a_training_killed_at_random_steps_ends_with_the_same_bytes(
-    trainings, name, tmp_path, progress, monkeypatch
+    trainings, name, packed, tmp_path, progress, monkeypatch
 ):
     stage, params, inputs = trainings[name]
     monkeypatch.setenv("REPRO_SAVE_STEPS", str(SAVED))
+    if packed:
+        monkeypatch.setenv("REPRO_PADDING_FREE", "1")
     straight, killed = tmp_path / "straight", tmp_path / "killed"
     straight.mkdir()
     killed.mkdir()
@@ -83,6 +87,7 @@ def test_a_training_killed_at_random_steps_ends_with_the_same_bytes(
     again = stage.run(params, inputs, killed, progress)
     assert again["resumed_at"] == (steps[-1] - 1) // SAVED * SAVED
     assert again["losses"] == facts["losses"] and again["steps"] == STEPS
+    assert again.get("padding_free", 0) == facts.get("padding_free", 0) == packed
     one, other = ((folder / "model/model.safetensors").read_bytes() for folder in (straight, killed))
     assert one == other != (inputs["model"] / "model/model.safetensors").read_bytes()
     assert (killed / "train_log.jsonl").read_text() == (straight / "train_log.jsonl").read_text()
@@ -94,6 +99,7 @@ def test_a_model_that_could_not_be_saved_is_saved_without_another_step(
     trainings, name, tmp_path, progress, monkeypatch
 ):
     stage, params, inputs = trainings[name]
+    monkeypatch.setenv("REPRO_PADDING_FREE", "1")
     straight, failed = tmp_path / "straight", tmp_path / "failed"
     straight.mkdir()
     failed.mkdir()
@@ -104,7 +110,9 @@ def test_a_model_that_could_not_be_saved_is_saved_without_another_step(
         stage.run(params, inputs, failed, progress)
     again = stage.run(params, inputs, failed, progress)
     assert again["resumed_at"] == STEPS
-    assert again["losses"] == facts["losses"] and again["flops"] == facts["flops"]
+    assert {key: again[key] for key in ("losses", "flops", "padding_free")} == {
+        key: facts[key] for key in ("losses", "flops", "padding_free")
+    }
     one, other = ((folder / "model/model.safetensors").read_bytes() for folder in (straight, failed))
     assert one == other
     assert not (failed / "checkpoints").exists()

@@ -156,7 +156,8 @@ def test_a_checkpoint_holds_no_pickled_arguments_and_a_forged_pickle_is_refused(
     checkpoint = tmp_path / "checkpoints/checkpoint-3"
     names = {path.name for path in checkpoint.iterdir()}
     states = {"optimizer.pt", "scheduler.pt", "rng_state.pth", "flops.json"}
-    assert names == {"model.safetensors", "seal.json", "micro_batch.json"} | states
+    reading = {"micro_batch.json", "batch_reading.json"}
+    assert names == {"model.safetensors", "seal.json"} | reading | states
 
     class Forged:
         def __reduce__(self):
