@@ -4,7 +4,8 @@ import numpy as np
 
 from repro.stages.vectors.vector_files import IdFile, VectorFile
 
-ROWS, PAIRS = 256, 128  # passages read, and pairs multiplied, at a time
+READ = 1 << 20  # bytes of passages at a time: opening the file would take longer than reading few
+ROWS, PAIRS = 256, 128  # passages held against all queries, and pairs multiplied, at a time
 ROUNDING = 2.0**-24  # the relative error of one float32 operation
 SMALLEST = 2.0**-126  # what a float32 operation may lose near zero
 
@@ -29,11 +30,12 @@ def rescored(passages: VectorFile, queries: np.ndarray, rows: np.ndarray) -> tup
     """
     depth, rows = rows.shape[1], rows.ravel()
     order = np.argsort(rows)  # pairs as their passages lie on disk
-    firsts = np.arange(0, len(passages), ROWS)
+    step = max(1, READ // (4 * passages.shape[1]))
+    firsts = np.arange(0, len(passages), step)
     bounds = np.append(np.searchsorted(rows[order], firsts), len(order))
     scores, longest = np.empty(len(rows), np.float32), 0.0
     for first, begin, end in zip(firsts, bounds[:-1], bounds[1:], strict=True):
-        vectors = passages.read(first, min(first + ROWS, len(passages)))
+        vectors = passages.read(first, min(first + step, len(passages)))
         longest = max(longest, float(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64).max()))
         for start in range(begin, end, PAIRS):
             pairs = order[start : min(start + PAIRS, end)]

@@ -18,7 +18,7 @@ class VectorFile:
     """``vectors.npy`` of an embeddings folder, read block by block.
 
     The file is mapped for the time of one read: a mapping that stays counts as resident for every page
-    touched, which is the whole file in the end.
+    touched, which is the whole file in the end. Its header is read once.
 
     Raises:
         DataError: the folder has no such array.
@@ -27,9 +27,12 @@ class VectorFile:
     def __init__(self, folder: Path):
         self.path = folder / "vectors.npy"
         try:
-            self.shape = np.load(self.path, mmap_mode="r").shape
+            array = np.load(self.path, mmap_mode="r")
         except (OSError, ValueError) as error:
             raise DataError(f"{self.path}: not an array of vectors ({error}); encode again") from error
+        self.shape = array.shape
+        order = "C" if array.flags.c_contiguous else "F"
+        self._map = {"dtype": array.dtype, "offset": array.offset, "order": order}
         if len(self.shape) != 2:
             raise DataError(f"{self.path}: an array of shape {self.shape}, not (texts, dimensions)")
 
@@ -42,7 +45,8 @@ class VectorFile:
         Numbers of another type, float16, are widened.
         """
         into = np.empty((end - first, self.shape[1]), dtype=np.float32) if into is None else into
-        np.copyto(into[: end - first], np.load(self.path, mmap_mode="r")[first:end], casting="same_kind")
+        mapped = np.memmap(self.path, mode="r", shape=self.shape, **self._map)
+        np.copyto(into[: end - first], mapped[first:end], casting="same_kind")
         return into[: end - first]
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from repro.stages.vectors import final_scores
+from repro.stages.vectors import final_scores, vector_files
 from repro.stages.vectors.vector_files import read_embeddings
 
 
@@ -95,3 +95,17 @@ def test_all_passages_that_reach_the_edge_are_found_and_cut_by_id(tmp_path, monk
         order = sorted(range(400), key=lambda row: (products[query, row], f"d{row}"), reverse=True)[:30]
         assert sorted(places.tolist()) == sorted(order)
         np.testing.assert_array_equal(scores, products[query, places])
+
+
+def test_many_short_vectors_are_opened_a_few_times(tmp_path, monkeypatch):
+    np.save(tmp_path / "vectors.npy", np.ones((20_000, 64), np.float32))
+    file, opened, memmap = vector_files.VectorFile(tmp_path), [], np.memmap
+
+    def counted(*given, **more):
+        opened.append(given)
+        return memmap(*given, **more)
+
+    monkeypatch.setattr(np, "memmap", counted)
+    monkeypatch.setattr(np, "load", None)  # headers are not read again
+    final_scores.rescored(file, np.ones((2, 64), np.float32), np.array([[0, 19_999], [5, 4_096]]))
+    assert len(opened) <= 6
