@@ -90,10 +90,12 @@ def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
 
     t is Student's 0.975 quantile with k-1 degrees of freedom, s the sample standard deviation.
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     k = len(values)
-    return Decimal(repr(float(t.ppf(0.975, k - 1)))) * statistics.stdev(values) * (1 + Decimal(1) / k).sqrt()
+    return (
+        Decimal(repr(float(stdtrit(k - 1, 0.975)))) * statistics.stdev(values) * (1 + Decimal(1) / k).sqrt()
+    )
 
 
 def _by_seeds(printed: Printed, values: list[Decimal], tolerance: Tolerance | None) -> Verdict:

@@ -19,7 +19,7 @@ class Cell:
     column: Column
     text: str
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The path that names this cell everywhere: ``paper/1/group.system/dev.rr10``."""
         return f"{self.paper.name}/{self.table.id}/{self.row.id}/{self.column.id}"
@@ -101,12 +101,20 @@ class Cell:
 
 def cells_of(source: Paper, tables: tuple[Table, ...] | None = None) -> list[Cell]:
     """Every cell of a paper's tables in printed order, dashes and words included."""
-    return [
-        Cell(source, table, row, row.own(column), text)
-        for table in (source.manifest.tables if tables is None else tables)
-        for row in table.rows
-        for column, text in zip(table.columns, row.printed(table), strict=True)
-    ]
+    chosen = source.manifest.tables if tables is None else tables
+    return [cell for table in chosen for cell in _of_table(source, table)]
+
+
+def _of_table(source: Paper, table: Table) -> tuple[Cell, ...]:
+    """The cells of one table, the same objects for everybody, so that each is taken apart once."""
+    if id(table) not in source.cells:
+        made = (
+            Cell(source, table, row, row.own(column), text)
+            for row in table.rows
+            for column, text in zip(table.columns, row.printed(table), strict=True)
+        )
+        source.cells[id(table)] = tuple(made)
+    return source.cells[id(table)]
 
 
 def numeric_cells(source: Paper) -> list[Cell]:

@@ -5,6 +5,7 @@ that is not there makes the whole unanswered unless the rest decides it alone: `
 """
 
 import ast
+import functools
 import operator as op
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -50,14 +51,25 @@ def _fault_of(node: ast.AST, called: set[int]) -> str | None:
     return None if isinstance(node, _KNOWN) else f"{ast.unparse(node)!r} is outside the language of claims"
 
 
-def conjuncts(text: str) -> list[str]:
+@functools.cache
+def conjuncts(text: str) -> tuple[str, ...]:
     """The parts that ``and`` joins at the top of an expression, the whole where it joins none."""
     body = _tree(text).body
     parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
-    return [ast.unparse(part) for part in parts]
+    return tuple(ast.unparse(part) for part in parts)
 
 
+def is_relation_of_rows(text: str) -> bool:
+    """Whether an expression is one relation between rows."""
+    match _tree(text).body:
+        case ast.Call(func=ast.Name(id=name)):
+            return name in RELATIONS_OF_ROWS
+    return False
+
+
+@functools.cache
 def _tree(text: str) -> ast.Expression:
+    """The tree of an expression, which judges ask for many times; not to be changed."""
     return ast.parse(" ".join(text.split()), mode="eval")  # on one line: YAML keeps the ends of indented ones
 
 

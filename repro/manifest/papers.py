@@ -40,6 +40,11 @@ class Paper:
         return manifest
 
     @functools.cached_property
+    def cells(self) -> dict[int, tuple]:
+        """The cells of each of its tables, by the table's identity; filled by ``repro.manifest.cells``."""
+        return {}
+
+    @functools.cached_property
     def readings(self) -> dict[str, Reading]:
         """readings.yaml by id, after the shared ones. Raises ManifestError with file and line."""
         return self.shared_readings | readings(self.folder / "readings.yaml")

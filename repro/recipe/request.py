@@ -63,13 +63,13 @@ class Choices:
             otherwise: the choice taken when the file is not there.
             known_as: what a graph calls it by: a collection, a splitter, or ``file`` itself.
         """
-        path, fault = (self.data or data_folder()) / file, word_lists.fault(self.data, file)
-        is_there = any(path.with_name(path.name + end).exists() for end in PACKINGS)
-        if self.data is not None and is_there and not fault:
+        fault = word_lists.fault(self.data, file)
+        path = None if self.data is None else self.data / file
+        if path and not fault and any(path.with_name(path.name + end).exists() for end in PACKINGS):
             return path
         if self.originals_only:
             self.missing[known_as or file] = f"{identifier}={otherwise}"
-            return path
+            return path or data_folder() / file
         self.used[identifier] = otherwise
         self.substitutes[identifier] = fault or f"{file} is not in REPRO_DATA"
         return None

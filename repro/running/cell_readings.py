@@ -1,6 +1,6 @@
 """The readings that a cell's number rests on: what its recipe asks for, and notes that name the cell."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby
@@ -12,8 +12,9 @@ from repro.graph import Node, canonical, walk
 from repro.manifest.cells import Cell, Shown, cells_of, exhibits, figure_tables
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
-from repro.recipe.request import Choices, Request, Runs
-from repro.running.measurement import COMPUTED, evaluation, readings_for, recipe_function, recipe_path
+from repro.recipe.request import Choices, Runs
+from repro.running.measurement import COMPUTED, called, evaluation, recipe_path
+from repro.running.requirements import Machine
 from repro.running.scale import scale
 
 # the parts of the work behind a number, the weightiest first: what follows on one changes with it
@@ -24,10 +25,15 @@ KINDS = ("conflict", "misprint", "data", "silence")  # within a part: what a pap
 
 @dataclass(frozen=True)
 class Made:
-    """The graphs that a recipe made for one dataset, and the measures by which it wants them scored."""
+    """The graphs that a recipe made for one dataset, and the measures by which it wants them scored.
+
+    Attributes:
+        rewritten: a graph as it is planned at full.
+    """
 
     runs: tuple[Node, ...]
     choices: Choices
+    rewritten: Callable[[Node], Node]
 
     @property
     def readings(self) -> dict[str, Reading]:
@@ -37,7 +43,7 @@ class Made:
     @cached_property
     def nodes(self) -> dict[str, Node]:
         """Fingerprint -> node, of all that is planned at full."""
-        return {node.fingerprint: node for node in walk(map(scale("full").rewriter(), self.runs))}
+        return {node.fingerprint: node for node in walk(map(self.rewritten, self.runs))}
 
     def scored(self, measure: str | None) -> str:
         """How a column of this measure is scored, for comparison."""
@@ -58,10 +64,15 @@ class CellReadings:
 
     Attributes:
         data: the folder of the user's own data.
+        machine: one with this data that calls of recipes are shared with.
     """
 
     data: Path | None = None
+    machine: Machine | None = None
     _calls: dict[str, Made] = field(default_factory=dict)
+
+    def __post_init__(self):
+        self._machine, self._full = self.machine or Machine(self.data), scale("full").rewriter()
 
     def of(self, cell: Cell | Shown) -> dict[str, Reading]:
         """Readings of a cell by id: the paper's own in its file's order, then those of another's recipe."""
@@ -151,10 +162,12 @@ class CellReadings:
         path = recipe_path(cell)
         key = canonical([path, cell.paper.name, identifier, cell.options, overrides])
         if key not in self._calls:
-            choices = Choices(readings_for(cell.paper, path), overrides, self.data)
-            made = recipe_function(cell, path)(Request(identifier, choices), **cell.options)
-            self._calls[key] = Made(made.all if isinstance(made, Runs) else (made,), choices)
+            made, choices = called(cell, identifier, overrides, machine=self._machine)
+            self._calls[key] = Made(made.all if isinstance(made, Runs) else (made,), choices, self._rewritten)
         return self._calls[key]
+
+    def _rewritten(self, node: Node) -> Node:
+        return self._full(self._machine.shared(node))
 
 
 def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[Shown]]]:

@@ -85,6 +85,7 @@ class Builder:
     machine: Machine
     overrides: Mapping[str, str] = field(default_factory=dict)
     _calls: dict[str, tuple[Node | Runs, Choices]] = field(default_factory=dict)
+    _evaluations: dict[tuple, tuple[Node, Node]] = field(default_factory=dict)
     _checked: set[str] = field(default_factory=set)
     _with_fewer: dict[str, "Builder"] = field(default_factory=dict)
 
@@ -113,13 +114,20 @@ class Builder:
         runs = [made if isinstance(made, Runs) else Runs(((made,),)) for made, _ in calls]
         groups = tuple(
             tuple(
-                self._finish(evaluation(run, member, measure, choices.scoring))
+                self._evaluation(run, member, measure, choices.scoring)
                 for of_member, member in zip(runs, members, strict=True)
                 for run in of_member.groups[number]
             )
             for number in range(len(runs[0].groups))
         )
         return Measurement(cell, seed, groups, measure, *self._readings(choices))
+
+    def _evaluation(self, run: Node, member: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
+        """The finished evaluation of a run, one for all cells whose measures it gives."""
+        key = (id(run), member.id, *measures(member.id, measure), *sorted(scoring.items()))
+        if key not in self._evaluations:  # the run is kept: the id of an object that is gone may be another's
+            self._evaluations[key] = run, self._finish(evaluation(run, member, measure, scoring))
+        return self._evaluations[key][1]
 
     def exhibit(self, shown: Shown, seed: int | None) -> tuple[Node, dict[str, str]]:
         """The finished node of something shown, and the choices it used that are not the default."""
@@ -194,22 +202,43 @@ class Builder:
 
     def _call(self, cell: Cell | Shown, identifier: str, seed: int | None) -> tuple[Node | Runs, Choices]:
         """The recipe's node for one dataset; the same call is made once."""
-        path = recipe_path(cell)
-        key = canonical([path, cell.paper.name, identifier, seed, cell.options])
+        key = canonical([recipe_path(cell), cell.paper.name, identifier, seed, cell.options])
         if key not in self._calls:
-            originals_only = self.scale.has_originals
-            every = (key, canonical(self.overrides), originals_only)  # else no recipe knows of the scale
-
-            def made() -> tuple[Node | Runs, Choices]:
-                known, data = readings_for(cell.paper, path), self.machine.data
-                choices = Choices(known, self.overrides, data, originals_only=originals_only)
-                return recipe_function(cell, path)(
-                    Request(identifier, choices, seed), **cell.options
-                ), choices
-
-            self._calls[key] = self.machine.once(every, made)
+            request = identifier, self.overrides, seed
+            self._calls[key] = called(
+                cell, *request, machine=self.machine, originals_only=self.scale.has_originals
+            )
             self.machine.stand_ins.update(self._calls[key][1].missing)
         return self._calls[key]
+
+
+def called(
+    cell: Cell | Shown,
+    identifier: str,
+    overrides: Mapping[str, str],
+    seed: int | None = None,
+    *,
+    machine: Machine,
+    originals_only: bool = False,
+) -> tuple[Node | Runs, Choices]:
+    """What the recipe of a cell makes for one dataset, with the choices that it asked for.
+
+    For one machine the same call is made once, since no recipe knows of the scale: it can only notice that a
+    file is missing, and where it did not, ``originals_only`` made no difference.
+    """
+    path = recipe_path(cell)
+    key = canonical([path, cell.paper.name, identifier, seed, cell.options, overrides])
+
+    def made() -> tuple[Node | Runs, Choices]:
+        shelf = "readings", cell.paper, path.partition(":")[0]
+        known = machine.once(shelf, lambda: readings_for(cell.paper, path))
+        choices = Choices(known, overrides, machine.data, originals_only=originals_only)
+        return recipe_function(cell, path)(Request(identifier, choices, seed), **cell.options), choices
+
+    call = machine.once((key, originals_only), made)
+    if not (call[1].missing or call[1].substitutes):
+        machine.once((key, not originals_only), lambda: call)
+    return call
 
 
 def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:

@@ -67,19 +67,34 @@ class Judged:
         }
 
 
+@dataclass(frozen=True)
+class Stated:
+    """A statement judged by what is printed and reported, which is the same whatever was measured."""
+
+    statement: Statement
+    places: Places
+    published: Judgement
+    reported: ByReports
+
+    def judged(self, ours: Values, scale: str) -> Judged:
+        """The statement judged by our numbers, too."""
+        judgement = self.statement.judge(ours, self.places)
+        return Judged(self.statement, self.published, judgement, scale, self.reported)
+
+
+def stated(source: Paper) -> list[Stated]:
+    """Every statement of a paper, judged by the paper's own numbers and by what others report."""
+    places, made = Places(source), []
+    for statement in statements(source):
+        published = statement.judge(Published(), places)
+        others = by_reports(statement, places, published=published)
+        made.append(Stated(statement, places, published, others))
+    return made
+
+
 def judged(sources: list[Paper], ours: Values, *, scale: str) -> list[Judged]:
     """Every statement of the papers, judged by their own numbers, by ours and by what others report."""
-    return [
-        _judged(statement, places, ours, scale)
-        for places in map(Places, sources)
-        for statement in statements(places.paper)
-    ]
-
-
-def _judged(statement: Statement, places: Places, ours: Values, scale: str) -> Judged:
-    published = statement.judge(Published(), places)
-    others = by_reports(statement, places, published=published)
-    return Judged(statement, published, statement.judge(ours, places), scale, others)
+    return [each.judged(ours, scale) for source in sources for each in stated(source)]
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[Judged]:

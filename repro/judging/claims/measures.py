@@ -1,11 +1,10 @@
 """A statement over several measures, judged by each of them."""
 
-import ast
 from dataclasses import dataclass, field
 
 from repro.errors import UsageError
 from repro.manifest.cells import Cell
-from repro.manifest.claim_expressions import RELATIONS_OF_ROWS, Evaluation, NoNumber, conjuncts
+from repro.manifest.claim_expressions import Evaluation, NoNumber, conjuncts, is_relation_of_rows
 
 HOLDS, FAILS, UNTESTED = "holds", "fails", "untested"
 _WORST_FIRST = (FAILS, UNTESTED, HOLDS)
@@ -66,8 +65,7 @@ def _truth(value, part: str) -> bool:
 
 
 def _states(part: str, state: str, pairs: list, used: list[Cell]) -> list[tuple[Cell, str]]:
-    match ast.parse(part, mode="eval").body:
-        case ast.Call(func=ast.Name(id=name)) if name in RELATIONS_OF_ROWS and pairs:
-            return list(pairs)
+    if pairs and is_relation_of_rows(part):
+        return list(pairs)
     columns = {(c.table.id, c.column.id): c for c in used}
     return [(c, state) for c in columns.values()] if len(columns) == 1 else []

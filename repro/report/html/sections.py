@@ -7,7 +7,7 @@ from pathlib import Path
 
 from repro.judging.audit.collected import audit
 from repro.judging.audit.findings import Finding
-from repro.judging.claims.judged import Judged, judged
+from repro.judging.claims.judged import Judged, Stated, stated
 from repro.judging.claims.values import Measured
 from repro.judging.compared import Compared, Comparison
 from repro.judging.comparison import judged_cells
@@ -134,11 +134,13 @@ def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple
     The store may be empty. Raises what reading manifests, results and store raises.
     """
     known = CellReadings(plans[0].machine.data)
+    sources = list({cell.paper.name: cell.paper for cell in plans[0].cells}.values())
+    statements = {source.name: stated(source) for source in sources}
     by_paper: dict[str, dict[str, View]] = {}
     for plan in plans:
-        for name, view in _views(plan, results, store):
+        for name, view in _views(plan, results, store, statements):
             by_paper.setdefault(name, {})[plan.scale.name] = view
-    parts = []
+    parts, findings = [], audit(sources)
     for views in by_paper.values():
         cells = [c.cell for c in next(iter(views.values())).compared]
         source = cells[0].paper
@@ -147,7 +149,7 @@ def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple
                 source,
                 views,
                 coverage(source, results),
-                [finding for finding in audit([source]) if finding.paper == source.name],
+                [finding for finding in findings if finding.paper == source.name],
                 rests_on={cell.id: known.of(cell) for cell in cells},
                 certified={cell.id: certificates(known.nodes(cell)) for cell in cells},
                 readings=[source.readings[name] for name in known.places(source)],
@@ -157,7 +159,9 @@ def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple
     return Report(parts, made)
 
 
-def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, View]]:
+def _views(
+    plan: Plan, results: Results, store: Store, statements: Mapping[str, Sequence[Stated]]
+) -> Iterator[tuple[str, View]]:
     comparison = judged_cells(plan, results, store)
     texts = {file.name: file.text for file in table_texts(comparison, plan, store, seeds=())}
     measured = Measured(comparison)
@@ -169,7 +173,7 @@ def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, Vi
             View(
                 comparison,
                 cells,
-                judged([source], measured, scale=plan.scale.name),
+                [each.judged(measured, plan.scale.name) for each in statements[name]],
                 drawings(results.figures(plan.scale.name), source),
                 scatters(plan, store, name),
                 studies(plan, store, source),
