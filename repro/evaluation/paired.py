@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from repro.errors import DataError
+from repro.evaluation.holm import holm
 
 CONFIDENCE = 0.95
 FEW_QUERIES = 100
@@ -119,17 +120,6 @@ def bootstrap_interval(scores: np.ndarray, *, resamples: int, seed: int) -> tupl
     for i in range(count):
         ends[:, i, :] = np.percentile(means[:, i, None] - means, [tail, 100 - tail], axis=0)
     return ends[0], ends[1]
-
-
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's step-down correction of one family of p-values; what is None stays so and does not count."""
-    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None and not math.isnan(p))
-    corrected: list[float | None] = [None] * len(p_values)
-    largest = 0.0
-    for rank, (p, place) in enumerate(known):
-        largest = max(largest, min(1.0, (len(known) - rank) * p))
-        corrected[place] = largest
-    return corrected
 
 
 def _differences(values: np.ndarray) -> np.ndarray:

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from repro.errors import UsageError
+from repro.evaluation.holm import holm
 from repro.evaluation.measures import parse_measure, score
-from repro.evaluation.paired import holm, matrix, paired
+from repro.evaluation.paired import matrix, paired
 
 Ranking = Sequence[tuple[str, float]]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from repro.errors import ReproError
-from repro.evaluation.paired import holm
+from repro.evaluation.holm import holm
 from repro.graph import Node
 from repro.judging.compared import Compared, Comparison, PairedTest
 from repro.judging.imported import ImportedRun

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from repro.evaluation.paired import holm
+from repro.evaluation.holm import holm
 from repro.graph import Node, walk
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan

@@ -2,7 +2,7 @@
 
 import copy
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,37 @@ import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from repro.errors import ManifestError
+from repro.machine.garbage import search_paused
+
+_TEXT, _MAPPING, _SEQUENCE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
 
 
 class _Loader(yaml.CSafeLoader):
     """The safe loader, which refuses a mapping that says the same thing twice."""
 
-    def construct_mapping(self, node, deep=False):
+    def __init__(self, stream: str):
+        super().__init__(stream)
+        self._made: dict[yaml.Node, Any] = {}
+
+    def construct_document(self, node):
+        return self._value(node)
+
+    def _value(self, node: yaml.Node) -> Any:
+        """The plain value of a node, text and the usual mappings and sequences without yaml's own detours."""
+        if node.tag == _TEXT and isinstance(node, yaml.ScalarNode):
+            return node.value
+        if node not in self._made:
+            if node.tag == _MAPPING and isinstance(node, yaml.MappingNode):
+                self._made[node] = made = {}
+                made.update(self._items(node))
+            elif node.tag == _SEQUENCE and isinstance(node, yaml.SequenceNode):
+                self._made[node] = made = []
+                made.extend(map(self._value, node.value))
+            else:
+                self._made[node] = self.construct_object(node, deep=True)
+        return self._made[node]
+
+    def _items(self, node: yaml.MappingNode) -> Iterator[tuple[Any, Any]]:
         seen = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
@@ -24,7 +49,8 @@ class _Loader(yaml.CSafeLoader):
                 problem = f"key {key.value!r} occurs twice"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
             seen.add(key.value)
-        return super().construct_mapping(node, deep)
+        self.flatten_mapping(node)  # what << takes over
+        return ((self._value(key), self._value(value)) for key, value in node.value)
 
 
 class _TextLoader(_Loader):
@@ -50,6 +76,7 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+@search_paused()
 def read(
     path: Path,
     shape: type | Any,

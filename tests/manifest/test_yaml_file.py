@@ -1,8 +1,10 @@
 """Broken manifests are refused with file and line."""
 
+import gc
 from typing import Any
 
 import pytest
+import yaml
 
 from repro.errors import ManifestError
 from repro.manifest import yaml_file
@@ -71,3 +73,25 @@ def test_changing_what_was_read_does_not_change_what_is_read_next(tmp_path):
     path.write_text("options: {words: [the, a]}")
     yaml_file.read(path, dict[str, Any])["options"]["words"].append("of")
     assert yaml_file.read(path, dict[str, Any]) == {"options": {"words": ["the", "a"]}}
+
+
+ODD = """\
+base: &base {a: 1, b: [x, 2020-01-01, 1.5, ~, yes]}
+more: {<<: *base, b: 3}
+same: *base
+tagged: !!set {c, d}
+"""
+
+
+def test_values_are_those_of_the_safe_loader(tmp_path):
+    assert _read(tmp_path, ODD, Any) == yaml.safe_load(ODD)
+
+
+def test_garbage_is_not_searched_for_while_a_manifest_is_read(tmp_path):
+    text, begun = "\n".join(f"- {{a: {number}}}" for number in range(5000)), []
+    gc.callbacks.append(lambda phase, info: begun.append(phase == "start"))
+    try:
+        _read(tmp_path, text, Any)
+    finally:
+        gc.callbacks.pop()
+    assert sum(begun) <= 1 and gc.isenabled()  # the one that was due when reading was over
