@@ -16,6 +16,7 @@ from repro.recipe import Objective, Optimisation
 from repro.recipe.request import Choices, Request
 
 MLM = Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel")
+MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}
 CHECKPOINT = "bert-base-uncased"
 LENGTH, ROWS, STEPS = 512, 64, 60_000  # 64 texts x 512 tokens x 60,000 steps = 2.0 G tokens
 PRETRAINING = Optimisation(
@@ -43,6 +44,9 @@ def row(
     options: dict[str, Any] | None = None,
     texts_per_row: int = 1,
     random_weights: bool = False,
+    layers: int | None = None,
+    pooling: str = "cls",
+    fine_tuned: bool = True,
 ) -> Node:
     """Rank with the encoder of one pre-training, redone on the common text, after the common fine-tuning.
 
@@ -50,19 +54,24 @@ def row(
         encoder: ``module:function`` of a paper's pre-training, with its ``options``; None for no further one.
         texts_per_row: texts of full length that one example feeds the encoder and decoders with; batches are
             smaller by it, so that all pre-trainings see as many tokens.
-        random_weights: start from the architecture with weights drawn anew, the row that all have to beat.
+        random_weights: start from the architecture with weights drawn anew, the row that all have to beat; of
+            so many ``layers``, where that is said.
+        pooling: of token vectors; a bag of word vectors is their mean.
+        fine_tuned: whether there is a fine-tuning; without one the model ranks as it is.
     """
     seed = request.seed_or(42)
-    model = recipe.random_weights(CHECKPOINT, revision="main", seed=seed) if random_weights else bert()
+    model = bert()
+    if random_weights:
+        model = recipe.random_weights(CHECKPOINT, revision="main", seed=seed, layers=layers)
     if encoder:
         model = at_equal_tokens(_own(request, encoder, options or {}), texts_per_row=texts_per_row, seed=seed)
-    return _run(request, _tuned(model, seed))
+    return _run(request, _tuned(model, seed, pooling) if fine_tuned else model, pooling)
 
 
 def bm25(request: Request) -> Node:
     """Rank by Lucene's BM25 with its defaults, passages of BEIR by title and text as two fields."""
     documents, topics = recipe.corpus(request.collection), recipe.queries(request.dataset)
-    has_titles = request.collection != "msmarco-passage"
+    has_titles = not request.collection.startswith("msmarco-passage")
     return recipe.bm25(documents, topics, k1=0.9, b=0.4, multifield=has_titles, depth=DEPTH)
 
 
@@ -73,7 +82,7 @@ def bert() -> Node:
 
 def masked_language_model(request: Request) -> Node:
     """Continue BERT's own objective."""
-    options = {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"}
+    options = {"masking": MASKING, "reduction": "mean"}
     return recipe.pretrain(_chunks(), objective=MLM, options=options, optimisation=PRETRAINING)
 
 
@@ -104,27 +113,27 @@ def _own(request: Request, encoder: str, options: dict[str, Any]) -> Node:
     return made.inputs.get("stand_in", made) if made.stage == "backbone" else made
 
 
-def _tuned(model: Node, seed: int) -> Node:
+def _tuned(model: Node, seed: int, pooling: str) -> Node:
     """Fine-tune ``model`` contrastively on the official BM25 negatives."""
     negatives = recipe.official_negatives(
         OFFICIAL_NEGATIVES, per_query=NEGATIVES_PER_QUERY, seed=seed, judgements=recipe.qrels(PASSAGES)
     )
-    stages = _stages(recipe.corpus("msmarco-passage"), LENGTHS)
+    stages = _stages(recipe.corpus("msmarco-passage"), LENGTHS, pooling)
     return stages.tuned(model, negatives, replace(FINE_TUNING, seed=seed))
 
 
-def _run(request: Request, model: Node) -> Node:
-    """Rank the request's collection by exact search with [CLS] vectors."""
+def _run(request: Request, model: Node, pooling: str) -> Node:
+    """Rank the request's collection by exact search."""
     lengths = LENGTHS if request.collection == "msmarco-passage" else FOREIGN_LENGTHS
-    stages = _stages(recipe.corpus(request.collection), lengths)
+    stages = _stages(recipe.corpus(request.collection), lengths, pooling)
     return stages.search(model, request.dataset, depth=DEPTH)
 
 
-def _stages(documents: Node, lengths: dict[str, int]) -> TwoStage:
+def _stages(documents: Node, lengths: dict[str, int], pooling: str) -> TwoStage:
     """The fine-tuning and search that all share; there is one stage only."""
     return TwoStage(
         train=PASSAGES,
-        texts=cls_texts(documents, PASSAGES, separator="[SEP]", **lengths),
+        texts=replace(cls_texts(documents, PASSAGES, separator="[SEP]", **lengths), pooling=pooling),
         representation=Dense(normalize=False, precision="fp16", numbers="float32"),
         objective=CONTRASTIVE,
         options={"temperature": 1.0, "similarity": "dot", "negatives": "in-batch", **NO_PROJECTOR},

@@ -24,6 +24,7 @@ class Dataset:
         pieces: which of ``PIECES`` it has itself.
         counts: how many records a piece has in the collection the papers used (qrels: rows), where known.
         split: what its qrels file is called in a BEIR folder; None without queries.
+        fold: the part of that split's queries that it has, "fitting" or "validation"; None for all.
         judgements: "qrels", or "answers" when strings found in passages decide; None without queries.
         answers: whether its queries come with answer strings.
         source: "ir_datasets", "datasets", "web" (one file, at ``address``, with this ``md5``), "embedded" or
@@ -46,6 +47,7 @@ class Dataset:
     version: str = "1"
     counts: Mapping[str, int] = field(default_factory=dict)
     split: str | None = None
+    fold: str | None = None
     judgements: str | None = None
     answers: bool = False
     ignore_identical_ids: bool = False

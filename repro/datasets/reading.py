@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from repro.datasets import document_files, home_files, judgement_files, libraries, topic_files, triple_files
 from repro.datasets.catalog import dataset
+from repro.datasets.folds import in_fold
 from repro.datasets.homes import check_home
 from repro.datasets.negative_files import Listed, listed
 from repro.datasets.records import Document, Judgement, Query
@@ -46,7 +47,8 @@ def documents(source: Source, *, first: int | None = None, known: Sequence[str] 
 
 def queries(source: Source, *, first: int | None = None) -> list[Query]:
     """Queries of one split in the order of the source. Raises DataError as ``documents`` does."""
-    return list(counted(_records(source, "queries", partial(_queries_of_file, source)), source, first=first))
+    every, fold = _records(source, "queries", partial(_queries_of_file, source)), dataset(source.dataset).fold
+    return list(counted((query for query in every if in_fold(query.id, fold)), source, first=first))
 
 
 def judgements(source: Source) -> list[Judgement]:
@@ -65,7 +67,9 @@ def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]
     records = _records(
         source, "judgements", home_files.contexts if source.format == "biencoder" else by_format
     )
-    return counted(records, source) if whole else iter(records)
+    fold = dataset(source.dataset).fold
+    records = (judgement for judgement in records if in_fold(judgement.query, fold))
+    return counted(records, source) if whole else records
 
 
 def triples(source: Source, *, first: int | None = None) -> Iterator[tuple[str, str, str]]:

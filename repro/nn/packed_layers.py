@@ -18,7 +18,8 @@ def can_be_packed(model: nn.Module) -> bool:
     """Whether a transformers model is an encoder with BERT's layers, whose attention sees a whole text."""
     config = getattr(model, "config", None)
     parts = hasattr(model, "encoder") and hasattr(model, "embeddings")
-    return parts and getattr(config, "model_type", None) in KINDS and not config.is_decoder
+    known = parts and getattr(config, "model_type", None) in KINDS and not config.is_decoder
+    return known and config.num_hidden_layers > 0
 
 
 def stretches_of(lengths: Sequence[int]) -> list[Stretch]:

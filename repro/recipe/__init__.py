@@ -38,6 +38,7 @@ from repro.recipe.training import (
     Objective,
     backbone,
     finetune,
+    initialise,
     pretrain,
     pretrained_like,
     random_weights,

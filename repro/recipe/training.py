@@ -32,9 +32,34 @@ def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
     return Node("backbone", {"name": name, "revision": revision}, inputs)
 
 
-def random_weights(name: str, *, revision: str, seed: int) -> Node:
-    """A checkpoint's architecture and vocabulary with weights drawn anew, as its configuration says."""
-    return Node("backbone", {"name": name, "revision": revision, "weights": "random", "seed": seed})
+def random_weights(name: str, *, revision: str, seed: int, layers: int | None = None) -> Node:
+    """A checkpoint's architecture and vocabulary with weights drawn anew, as its configuration says.
+
+    With so many ``layers`` in place of its own; with none it is a bag of word vectors.
+    """
+    params = {"name": name, "revision": revision, "weights": "random", "seed": seed}
+    return Node("backbone", params | ({} if layers is None else {"layers": layers}))
+
+
+def initialise(
+    documents: Node,
+    *,
+    vocabulary: int,
+    hidden_size: int,
+    layers: int,
+    heads: int,
+    intermediate_size: int,
+    max_positions: int,
+    dropout: float,
+    deviation: float,
+    seed: int,
+) -> Node:
+    """A BERT of a size of its own with random weights, over a vocabulary of the documents' words."""
+    tokenizer = Node("vocabulary", {"size": vocabulary}, {"corpus": documents})
+    params = {"hidden_size": hidden_size, "layers": layers, "heads": heads}
+    params |= {"intermediate_size": intermediate_size, "max_positions": max_positions}
+    params |= {"dropout": dropout, "deviation": deviation, "seed": seed}
+    return Node("initialise", params, {"tokenizer": tokenizer})
 
 
 def released_or(own: Node, checkpoint: str | None) -> Node:

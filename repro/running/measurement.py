@@ -258,9 +258,13 @@ def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bo
 
 def not_at(cell: Cell, scale: Scale) -> str:
     """Why the cell's recipe measures nothing at this scale; empty where it does, or where there is none."""
-    if not cell.recipe or scale.has_originals:
+    if not cell.recipe:
         return ""
-    return getattr(recipe_function(cell, recipe_path(cell)), "full_only", "")
+    function = recipe_function(cell, recipe_path(cell))
+    only = getattr(function, "only_at", None)
+    if only and only not in scale.lineage:
+        return f"is measured at scale {only} only, and at what is like it"
+    return "" if scale.has_originals else getattr(function, "full_only", "")
 
 
 def recipe_path(cell: Cell | Shown) -> str:

@@ -104,8 +104,9 @@ class Scale:
 
     def _stood_for(self, node: Node) -> Node:
         if node.stage == "backbone":
-            blank = node.params.get("weights") == "random"
-            return self.random_backbone if blank else node.inputs.get("stand_in", self._backbone)
+            if node.params.get("weights") == "random":
+                return self._with_layers(node.params.get("layers"))
+            return node.inputs.get("stand_in", self._backbone)
         if node.stage == "released" and "stand_in" in node.inputs:
             return node.inputs["stand_in"]
         if node.stage in ("official_negatives", "listed_negatives"):
@@ -172,6 +173,11 @@ class Scale:
         facts = self.facts.backbone
         vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": recipe.corpus(facts.corpus)})
         return Node("initialise", dict(facts.initialise), {"tokenizer": vocabulary})
+
+    def _with_layers(self, layers: int | None) -> Node:
+        """The same with another number of layers, where one is given."""
+        blank = self.random_backbone
+        return blank if layers is None else Node(blank.stage, blank.params | {"layers": layers}, blank.inputs)
 
     @functools.cached_property
     def _backbone(self) -> Node:

@@ -20,7 +20,8 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     masked-language head (a released retriever, say) is written without one, so that no invented weights
     become part of the artefact. SEED's weights become the architecture they are, for which transformers has
     another name. With ``params["weights"]`` ``"random"``, only its configuration and tokenizer are read, and
-    weights are drawn under ``params["seed"]`` as its configuration says. Code that comes with a checkpoint is
+    weights are drawn under ``params["seed"]`` as its configuration says, of ``params["layers"]`` layers where
+    that is given. Code that comes with a checkpoint is
     never run, nothing is downloaded.
 
     Raises:
@@ -80,8 +81,10 @@ def _drawn(params: dict, folder: Path) -> tuple["PreTrainedModel", bool]:
 
     from repro.nn.checkpoint import pretrained
 
+    config = pretrained(AutoConfig, folder)
+    config.num_hidden_layers = params.get("layers", config.num_hidden_layers)
     set_seed(params["seed"])
-    return AutoModelForMaskedLM.from_config(pretrained(AutoConfig, folder)), True
+    return AutoModelForMaskedLM.from_config(config), True
 
 
 def check_whole(report: dict, *, optional: tuple[str, ...]) -> None:

@@ -95,5 +95,6 @@ def test_a_vector_depends_on_the_others_of_its_batch_by_rounding_only(pooling):
 def test_other_architectures_and_decoders_are_not_packed():
     assert can_be_packed(made("roberta"))
     assert not can_be_packed(BertModel(BertConfig(**SIZES, is_decoder=True)))
+    assert not can_be_packed(BertModel(BertConfig(**SIZES | {"num_hidden_layers": 0})))
     small = {"vocab_size": 50, "dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 24}
     assert not can_be_packed(DistilBertModel(DistilBertConfig(**small)))

@@ -51,6 +51,13 @@ def test_what_stands_in_for_a_released_checkpoint_does_so_below_full_only():
     assert tiny(Node("backbone", released)).params["objective"]["name"] == "neighbours"
 
 
+def test_random_weights_are_a_backbone_of_the_scale_with_the_layers_that_are_asked_for():
+    asked = {"name": "bert-base-uncased", "revision": "main", "weights": "random", "seed": 1}
+    whole = scale("tiny").rewriter()(Node("backbone", asked))
+    words = scale("tiny").rewriter()(Node("backbone", asked | {"layers": 0}))
+    assert words.params == whole.params | {"layers": 0} and words.inputs == whole.inputs
+
+
 @pytest.mark.parametrize("name", [name for name in scales() if name.startswith("tiny") or name == "smoke"])
 def test_a_layer_of_the_embedded_backbone_adds_as_much_as_one_of_bert(name):
     """A projection's gain is the deviation of its weights times the root of its width."""

@@ -68,6 +68,12 @@ def test_random_weights_of_a_checkpoint_are_drawn_by_their_seed(model, tmp_path,
     assert not (first == released.state_dict()[word]).all()
 
 
+def test_random_weights_may_have_another_number_of_layers(model, tmp_path, progress):
+    asked = params(model / "model") | {"weights": "random", "seed": 1, "layers": 0}
+    backbone.run(asked, {}, tmp_path, progress)
+    assert len(load_masked_lm(tmp_path / "model").bert.encoder.layer) == 0
+
+
 def test_a_checkpoint_without_a_head_is_written_without_one(tmp_path, progress):
     from safetensors import safe_open
 

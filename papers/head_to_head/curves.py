@@ -1,0 +1,139 @@
+"""Learning curves: small models from scratch, measured on held-out training queries, one setting at a time.
+
+Every setting is stated in ``cells.yaml``, once for all figures. Scale ``curves`` leaves them as they are.
+"""
+
+from dataclasses import replace
+from math import sqrt
+
+from papers.baselines.ms_marco import CONTRASTIVE, NO_PROJECTOR
+from papers.baselines.two_stage import Dense, TwoStage, cls_texts
+from papers.head_to_head.recipes import FOREIGN_LENGTHS, LENGTHS, MASKING, MLM
+from repro import recipe
+from repro.graph import Node
+from repro.recipe import Objective, Optimisation
+from repro.recipe.request import Request
+
+POOL = "msmarco-passage/train-pool-12k"
+FITTING = f"{POOL}/train/fitting"
+PRETRAININGS = {
+    "mlm": (MLM, {"reduction": "mean"}),
+    "neighbours": (
+        Objective("neighbours", 1, "repro.nn.neighbours:NeighbouringSentences"),
+        {"sentence_end": "."},
+    ),
+}
+WIDTH = 768  # of BERT, whose deviation of first weights is stated
+LENGTH, TEXTS = 64, 64  # tokens of a text, and texts in a batch, of a pre-training
+NEGATIVES = {"depth": 200, "per_query": 30}
+BM25 = {"k1": 0.82, "b": 0.68, "multifield": False}  # Anserini's, tuned on MS MARCO passages
+DEPTH = 200
+
+
+def from_scratch(
+    request: Request,
+    *,
+    layers: int,
+    width: int,
+    vocabulary: int,
+    deviation: float,
+    dropout: float,
+    pretraining: str,
+    pretraining_steps: int,
+    pretraining_rate: float,
+    pooling: str,
+    similarity: str,
+    temperature: float,
+    steps: int,
+    queries: int,
+    batch: int,
+    passages: int,
+    rate: float,
+) -> Node:
+    """Rank with a small BERT from scratch: pre-trained on Wikipedia, fine-tuned on the pool, or neither.
+
+    Args:
+        layers: of BERT; without any it is a bag of word vectors, each with its position's and a LayerNorm.
+        deviation: of first weights, as for 768 numbers; of fewer it is as many times larger as keeps what a
+            layer adds to its input.
+        pretraining: a key of ``PRETRAININGS``; ``pretraining_steps`` may be 0.
+        steps: of fine-tuning; 0 ranks with the model as it is.
+        queries: of fine-tuning, drawn from those that are not held out.
+        batch, passages: queries a step, and passages a query: a positive, then BM25's.
+    """
+    seed = request.seed_or(42)
+    model = _blank(
+        layers=layers, width=width, vocabulary=vocabulary, deviation=deviation, dropout=dropout, seed=seed
+    )
+    if pretraining_steps:
+        model = _pretrained(model, pretraining, steps=pretraining_steps, rate=pretraining_rate, seed=seed)
+    options = {"temperature": temperature, "similarity": similarity}
+    if steps:
+        stages = _stages(POOL, LENGTHS, pooling, options, passages)
+        how = _optimisation(batch=batch, steps=steps, rate=rate, seed=seed)
+        model = stages.tuned(model, _negatives(queries, seed), how)
+    foreign = request.collection != POOL
+    stages = _stages(request.collection, FOREIGN_LENGTHS if foreign else LENGTHS, pooling, options, passages)
+    return stages.search(model, request.dataset, depth=DEPTH)
+
+
+def _blank(*, layers: int, width: int, vocabulary: int, deviation: float, dropout: float, seed: int) -> Node:
+    """A BERT with random weights over a vocabulary of Wikipedia's."""
+    return recipe.initialise(
+        recipe.corpus("wikipedia"),
+        vocabulary=vocabulary,
+        hidden_size=width,
+        layers=layers,
+        heads=max(1, width // 64),
+        intermediate_size=4 * width,
+        max_positions=512,
+        dropout=dropout,
+        deviation=round(deviation * sqrt(WIDTH / width), 4),
+        seed=seed,
+    )
+
+
+def _pretrained(model: Node, objective: str, *, steps: int, rate: float, seed: int) -> Node:
+    """The model pre-trained on chunks of Wikipedia."""
+    text = recipe.corpus("wikipedia")
+    tokens = recipe.tokenize(text, model=model, length=LENGTH, policy="chunk", titles=True, separator=" ")
+    how = _optimisation(batch=TEXTS, steps=steps, rate=rate, seed=seed)
+    kind, options = PRETRAININGS[objective]
+    return recipe.pretrain(tokens, objective=kind, options={"masking": MASKING} | options, optimisation=how)
+
+
+def _optimisation(*, batch: int, steps: int, rate: float, seed: int) -> Optimisation:
+    return Optimisation(
+        batch_size=batch,
+        max_steps=steps,
+        learning_rate=rate,
+        warmup_ratio=0.1,
+        schedule="linear",
+        weight_decay=0.01,
+        max_grad_norm=1.0,
+        precision="fp32",
+        seed=seed,
+    )
+
+
+def _negatives(queries: int, seed: int) -> Node:
+    """BM25's negatives of so many queries that are not held out."""
+    run = recipe.bm25(recipe.corpus(POOL), recipe.queries(FITTING), **BM25, depth=NEGATIVES["depth"])
+    every = recipe.mine(run, recipe.qrels(FITTING), **NEGATIVES, seed=42)
+    return recipe.sample(every, queries=queries, sample=0, method="random", seed=seed)
+
+
+def _stages(collection: str, lengths: dict[str, int], pooling: str, options: dict, passages: int) -> TwoStage:
+    """The fine-tuning and the search of a collection."""
+    texts = cls_texts(recipe.corpus(collection), FITTING, separator="[SEP]", **lengths)
+    return TwoStage(
+        train=FITTING,
+        texts=replace(texts, pooling=pooling),
+        representation=Dense(normalize=options["similarity"] == "cosine", precision="fp32"),
+        objective=CONTRASTIVE,
+        options={**options, "negatives": "in-batch", **NO_PROJECTOR},
+        passages_per_query=passages,
+    )
+
+
+from_scratch.only_at = "curves"

@@ -1,0 +1,24 @@
+from repro.datasets import reading
+from repro.datasets.catalog import dataset
+from repro.datasets.sources import locate
+
+POOL = "msmarco-passage/train-pool-12k"
+
+
+def queries(split: str, data) -> set[str]:
+    return {query.id for query in reading.queries(locate(f"{POOL}/{split}", "queries", data))}
+
+
+def test_queries_of_training_are_either_fitted_on_or_held_out_and_none_is_a_test_query(real_data):
+    fitting, held_out = queries("train/fitting", real_data), queries("train/validation", real_data)
+    assert not fitting & held_out and fitting | held_out == queries("train", real_data)
+    assert not (fitting | held_out) & queries("dev", real_data)
+
+
+def test_a_fold_has_the_judgements_of_its_queries(real_data):
+    judged = {}
+    for fold in ("train/fitting", "train/validation"):
+        source = locate(f"{POOL}/{fold}", "qrels", real_data)
+        judged[fold] = {judgement.query for judgement in reading.judgement_rows(source)}
+        assert judged[fold] == queries(fold, real_data)
+        assert len(judged[fold]) == dataset(f"{POOL}/{fold}").counts["queries"]

@@ -1,0 +1,82 @@
+"""The learning curves: one setting at a time, trained and measured on queries of training alone."""
+
+import pytest
+
+from papers.head_to_head.curves import from_scratch
+from repro.datasets.catalog import dataset
+from repro.graph import walk
+from repro.manifest.cells import cells_of, figure_tables
+from repro.manifest.papers import papers
+from repro.progress import Progress
+from repro.recipe.request import Choices, Request
+from repro.running.engines.inline import run_node
+from repro.running.measurement import evaluation, not_at
+from repro.running.plan import plan
+from repro.running.requirements import Machine
+from repro.running.scale import scale
+from repro.store import Store, make_writable, read_json
+
+STUDY = papers()["head_to_head"]
+FIGURES = figure_tables(STUDY)
+BASE = STUDY.manifest.figures[0].settings
+
+
+@pytest.fixture(scope="module")
+def planned():
+    cells = [cell for cell in cells_of(STUDY, FIGURES) if cell.row.group != "bm25"]
+    return plan(cells, scale=scale("curves"), machine=Machine())
+
+
+def test_no_curve_reads_a_test_set(planned):
+    read = {node.params["dataset"] for node in planned.nodes if "dataset" in node.params}
+    topics = {name for name in read if name.count("/") > 1}
+    pool = "msmarco-passage/train-pool-12k/train"
+    assert topics == {f"{pool}/fitting", f"{pool}/validation", "beir/scifact/train", "beir/nfcorpus/dev"}
+
+
+def test_held_out_queries_are_not_trained_on(planned):
+    trained = [node for node in planned.nodes if node.stage == "finetune"]
+    read = {node.params.get("dataset", "") for node in walk(trained)}
+    assert trained and not any(name.endswith("/validation") for name in read)
+
+
+def test_every_line_is_the_base_but_for_what_its_name_says():
+    """A line has at most two settings of its own beside the one that the x-axis varies."""
+    for figure in STUDY.manifest.figures:
+        for line in figure.lines:
+            others = {key for key, value in line.with_.items() if BASE[key] != value}
+            assert len(others) <= 2 and line.over not in others, (figure.id, line.id, others)
+
+
+def test_the_scale_leaves_every_setting_as_it_is_stated(planned):
+    """Curves that coincide would show a cap of the scale, not the model."""
+    for table in FIGURES:
+        of_table = planned.of_table("head_to_head", table.id).measurements
+        every = {(m.cell.row.id, m.cell.column.id): m.fingerprint for m in of_table}
+        untrained = [f for (row, _), f in every.items() if row.endswith(".0")]
+        assert len(set(every.values())) >= len(every) - len(untrained), table.id
+
+
+@pytest.mark.parametrize("name", ["full", "small", "tiny"])
+def test_curves_are_of_their_own_scale_alone(name):
+    cell = cells_of(STUDY, FIGURES)[0]
+    assert "at scale curves only" in not_at(cell, scale(name)) and not not_at(cell, scale("curves"))
+
+
+@pytest.mark.parametrize(
+    "settings", [{"layers": 0, "steps": 2}, {"pretraining": "neighbours", "pretraining_steps": 2, "steps": 0}]
+)
+def test_a_point_of_a_curve_is_measured(settings, tmp_path):
+    """At the smallest scale, whose collections and caps it takes."""
+    validation = "msmarco-passage/train-pool-12k/train/validation"
+    run = from_scratch(
+        Request(validation, Choices({})), **BASE | {"vocabulary": 600, "queries": 20} | settings
+    )
+    asked = evaluation(run, dataset(validation), "RR@10", {})
+    store, end = Store(tmp_path), Machine().resolve(scale("smoke").rewriter()(asked))
+    make_writable(store.root)
+    store.remember(walk([end]))
+    for node in walk([end]):
+        run_node(node, store, Progress())
+    scores = read_json(store.path(end) / "scores.json")
+    assert len(scores["queries"]) == 40
