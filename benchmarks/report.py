@@ -11,11 +11,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from statistics import median
+
+from beside import BEFORE, Beside
 
 from repro.machine.system import hardware
 
@@ -24,22 +25,16 @@ RESULTS = HERE / "RESULTS.md"
 GENERATED = ("RESULTS.md", "records", "figures")  # beside this file: writing them does not change the code
 HEAD = """# Speed and memory
 
-Rendered by `python benchmarks/report.py` from [records](records/), each of which is written by the command
+Rendered by `python benchmarks/report.py` from `benchmarks/records/`, each of which is written by the command
 that its section names, with commit, hardware and load. A commit *with changes* was measured with files that
 it does not have.
 """
-BESIDE = """
-## Ours beside others
-
-Ours over theirs, below 1 is better: the median of the rounds, in which both take turns, and the least to the
-most, or – where there was one round or only the median was kept.
-"""
-BEFORE_AND_AFTER = """
-## Before and after
-
-This version over an earlier one, by turns in one run.
-"""
-BEFORE = "before"  # what ``Beside.other`` says of an earlier version of the same path
+COMPARED = {
+    "Ours beside others": "Ours over theirs, below 1 is better: the median of the rounds, in which both take "
+    "turns, and the least to the most, or – where there was one round or only the median was kept. The "
+    "figure has of several peers the one beside which ours does worst.",
+    "Before and after": "This version over an earlier one, by turns in one run.",
+}
 PEERS = {  # distribution -> module
     "faiss-cpu": "faiss",
     "ir_measures": "ir_measures",
@@ -51,31 +46,6 @@ PEERS = {  # distribution -> module
     "torch": "torch",
     "transformers": "transformers",
 }
-
-
-@dataclass(frozen=True)
-class Beside:
-    """A hot path of ours and the same work by another, a number of each for every round.
-
-    Attributes:
-        path: the work, "encoding SciFact".
-        other: a peer and how it was set, or ``BEFORE``.
-        of: what the numbers count, "CPU seconds"; less is better.
-        ours, theirs: one for each round, in the order in which they were taken.
-        memory: the bytes of ours and of theirs at their peak, where they were counted.
-    """
-
-    path: str
-    other: str
-    of: str
-    ours: Sequence[float]
-    theirs: Sequence[float]
-    memory: Sequence[float] | None = None
-
-    @property
-    def ratios(self) -> list[float]:
-        """Ours over theirs in each round, in rising order."""
-        return sorted(mine / other for mine, other in zip(self.ours, self.theirs, strict=True))
 
 
 def write(
@@ -158,17 +128,19 @@ def script_of(command: str) -> str:
 
 
 def render(path: Path = RESULTS) -> str:
-    """Write the page of all records beside it, and return its text."""
+    """Write the page of all records beside it, and its figures; return its text."""
+    from charts import draw
+
     found = records(path)
     compared = [(record, Beside(**one)) for record in found for one in record["beside"]]
-    peers = [pair for pair in compared if pair[1].other != BEFORE]
-    earlier = [pair for pair in compared if pair[1].other == BEFORE]
+    figures = draw(found, path.parent / "figures")
     text = HEAD
-    if peers:
-        text += BESIDE + "\n" + table(summary(peers)) + "\n"
-    if earlier:
-        text += BEFORE_AND_AFTER + "\n" + table(summary(earlier)) + "\n"
-    text += "".join(f"\n{told(record)}" for record in found)
+    for title, about in COMPARED.items():
+        earlier = title == "Before and after"
+        rows = summary(pair for pair in compared if (pair[1].other == BEFORE) is earlier)
+        if rows:
+            text += f"\n## {title}\n\n{about}\n\n{figures[title]}{table(rows)}\n"
+    text += "".join(f"\n{told(record, figures.get(record['section'], ''))}" for record in found)
     path.write_text(text, encoding="utf-8")
     return text
 
@@ -178,21 +150,21 @@ def summary(compared: Iterable[tuple[dict, Beside]]) -> list[dict[str, str]]:
     rows = []
     for record, one in compared:
         _, slug = anchor(record["section"])
-        ratios = one.ratios
+        many, memory = one.ratios, one.memory_ratio
         rows.append(
             {
                 "path": f"[{one.path}](#{slug})",
                 "beside": "" if one.other == BEFORE else one.other,
                 "of": one.of,
-                "ours over theirs": f"**{median(ratios):.2f}**",
-                "least to most": f"{ratios[0]:.2f} to {ratios[-1]:.2f}" if len(ratios) > 1 else "–",
-                "memory, ours over theirs": f"{one.memory[0] / one.memory[1]:.2f}" if one.memory else "",
+                "ours over theirs": f"**{one.ratio:.2f}**",
+                "least to most": f"{many[0]:.2f} to {many[-1]:.2f}" if len(many) > 1 else "–",
+                "memory, ours over theirs": f"{memory:.2f}" if memory else "",
             }
         )
     return [{key: row[key] for key in row if any(other[key] for other in rows)} for row in rows]
 
 
-def told(record: Mapping) -> str:
+def told(record: Mapping, figure: str = "") -> str:
     """A section of the page: what its script measures, the table, the command, and how it was measured."""
     machine, versions = record["hardware"], record["versions"]
     gpus = ", ".join(machine["gpu"] or ["no GPU"])
@@ -203,7 +175,7 @@ def told(record: Mapping) -> str:
     how = f"{where}; {what}; commit {record['commit']}{changes}; {record['date']}{load}"
     title, _ = anchor(record["section"])
     about = f"{record['about']}\n\n" if record["about"] else ""
-    return f"## {title}\n\n{about}{table(record['rows'])}\n\n`{record['command']}`  \n{how}\n"
+    return f"## {title}\n\n{about}{figure}{table(record['rows'])}\n\n`{record['command']}`  \n{how}\n"
 
 
 def purpose_of(command: str) -> str:

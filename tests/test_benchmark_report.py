@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -53,9 +54,37 @@ def test_what_was_measured_beside_others_is_summed_up_above(report, tmp_path):
     assert record["rounds"] == ROWS and record["beside"][0]["ours"] == [1, 3, 1]
 
 
-def test_the_page_is_what_the_records_give(report, tmp_path):
+def test_the_page_and_its_figures_are_what_the_records_give(report, tmp_path):
     (tmp_path / "records").symlink_to(FOLDER / "records")
     assert report.render(tmp_path / "RESULTS.md") == (FOLDER / "RESULTS.md").read_text(encoding="utf-8")
+    drawn, kept = ({f.name: f.read_bytes() for f in (d / "figures").iterdir()} for d in (tmp_path, FOLDER))
+    assert drawn == kept
+
+
+def test_a_figure_is_small_and_follows_light_and_dark_pages(report, tmp_path):
+    peers = [report.Beside(f"path {n}", f"peer {n}", "s", [1.0, 2.0], [2.0, 2.0], (1, 2)) for n in range(20)]
+    earlier = report.Beside("path", report.BEFORE, "s", [1.0], [2.0])
+    steps = [{"objective": "x", "code": "now", "share of the product": "81% to 82%"}]
+    steps[0]["where the time goes"] = "products 83.5%, GELU, LayerNorm 10.1%"
+    how = {"of": "texts", "work": "encode", "most": 2.0}
+    points = [{"tool": tool, "size": 10**n, "seconds": 1, **how} for n in (3, 4) for tool in ("ours", "peer")]
+    path = tmp_path / "RESULTS.md"
+    report.write("Steps", steps, "python x.py", beside=[*peers, earlier], path=path)
+    report.write("Growth", [], "python y.py", rounds=points, path=path)
+    drawn = {file.stem: file.read_text(encoding="utf-8") for file in (tmp_path / "figures").iterdir()}
+    assert set(drawn) == {"overview", "before-and-after", "growth", "steps"}
+    for name, text in drawn.items():
+        assert f"(figures/{name}.svg)" in path.read_text(encoding="utf-8")
+        assert len(text) < 30_000 and "prefers-color-scheme:dark" in text and "<text" not in text
+        tree = ElementTree.fromstring(text)
+        named = {element.get("id") for element in tree.iter()}
+        used = {element.get("href")[1:] for element in tree.iter() if element.get("href")}
+        assert used and used <= named
+
+
+def test_the_documentation_has_the_figures():
+    linked = FOLDER.parent / "docs/reference/figures"
+    assert {path.resolve() for path in linked.iterdir()} == set((FOLDER / "figures").iterdir())
 
 
 def test_each_benchmark_has_a_record_or_says_why_not(report):

@@ -36,8 +36,8 @@ _STYLE = {
 
 
 @contextmanager
-def canvas(path: Path, *, panels: int, panel_height: float) -> Iterator[tuple]:
-    """A figure one column wide and its axes, two panels a row; saved to ``path`` when the block is left.
+def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH) -> Iterator[tuple]:
+    """A figure and its axes, two panels a row; saved to ``path`` when the block is left.
 
     The reader's own matplotlib settings neither enter the drawing nor are changed by it.
 
@@ -45,6 +45,7 @@ def canvas(path: Path, *, panels: int, panel_height: float) -> Iterator[tuple]:
         path: .svg, or another suffix that matplotlib writes.
         panels: how many.
         panel_height: inches of one row of them.
+        width: inches; one column of a page, if not given.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -53,7 +54,7 @@ def canvas(path: Path, *, panels: int, panel_height: float) -> Iterator[tuple]:
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
-        figure = Figure(figsize=(WIDTH, panel_height * rows + 0.55), layout="constrained")
+        figure = Figure(figsize=(width, panel_height * rows + 0.55), layout="constrained")
         grid = list(figure.subplots(rows, columns, squeeze=False).flat)
         for unused in grid[panels:]:
             unused.remove()
