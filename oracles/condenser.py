@@ -89,7 +89,8 @@ def our_masks(inputs: Mapping[str, Any]) -> Side:
     words, chosen = WholeWords.of(tokenizer()), []
     for row, keys in rows_with_keys(inputs):
         order = GivenOrder(words.numbers(row), keys)
-        taken = words.drawn(row, unit="whole-word", rate=inputs["rate"], quota="text", generator=order)
+        how = {"unit": "whole-word", "rate": inputs["rate"], "quota": "text"}
+        taken = words.drawn(row, [len(row)], generators=[order], **how)
         chosen.append(np.flatnonzero(taken).tolist())
     return _chosen(chosen, inputs)
 
@@ -154,9 +155,7 @@ ORACLE = Declared(
             "self._cross_entropy(late[masked]",
             "-self._cross_entropy(late[masked]",
         ),
-        Mutation(
-            "papers.baselines.whole_words:WholeWords.chosen", "int((words >= 0).sum())", "len(input_ids)"
-        ),
+        Mutation("papers.baselines.whole_words:WholeWords.chosen", "_sums(inside, lengths) if", "lengths if"),
     ),
     shims=("BertLayer gives a tuple", "get_extended_attention_mask", "an empty DataCollatorForWholeWordMask"),
 )

@@ -141,7 +141,8 @@ def our_masks(inputs: Mapping[str, Any]) -> Side:
     words, chosen = WholeWords.of(tokenizer()), []
     for row, keys in rows_with_keys(inputs):
         order = GivenOrder(words.numbers(row[1:-1]), keys)
-        taken = words.drawn(row[1:-1], unit="whole-word", rate=inputs["rate"], generator=order)
+        how = {"unit": "whole-word", "rate": inputs["rate"], "generators": [order]}
+        taken = words.drawn(row[1:-1], [len(row) - 2], **how)
         chosen.append(np.flatnonzero(taken).tolist())
     return _chosen(chosen, inputs)
 

@@ -193,7 +193,8 @@ def our_masks(inputs: Mapping[str, Any]) -> Side:
     words, chosen = WholeWords.of(tokenizer()), []
     for row, keys in rows_with_keys(inputs):
         order = GivenOrder(words.numbers(row), keys)
-        chosen.append(words.chosen(row, rate=0.15, generator=order, quota="words", most=inputs["most"]))
+        how = {"rate": 0.15, "quota": "words", "most": inputs["most"]}
+        chosen.append(words.chosen(row, [len(row)], generators=[order], **how))
     return Side(
         values={"chosen": [np.flatnonzero(one).tolist() for one in chosen]}, compared=sum(map(len, chosen))
     )

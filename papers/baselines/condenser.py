@@ -9,7 +9,7 @@ from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
 from repro.nn.bottleneck_decoder import BottleneckDecoder
 from repro.nn.masked_pretraining import MaskedPretraining
-from repro.nn.text import padded
+from repro.nn.text import framed, side_by_side
 from repro.nn.token_cross_entropy import IGNORED, divisor, token_cross_entropy
 
 QUOTAS = ("text", "all")
@@ -65,15 +65,17 @@ class Condenser(MaskedPretraining):
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Token rows to ``masked_ids``, ``labels``, ``attention_mask`` and ``segments``, all (N, L) int64."""
-        cls, sep = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
-        rows = [np.concatenate(([cls], text, [sep])) for text in self.texts(examples)]
-        masks = [self._masked(*pair) for pair in zip(rows, self.generators(examples), strict=True)]
-        return {
-            "masked_ids": padded([masked for masked, _ in masks], value=self.tokenizer.pad_token_id),
-            "labels": padded([labels for _, labels in masks], value=IGNORED),
-            "attention_mask": padded([np.ones_like(ids) for ids in rows], value=0),
-            "segments": padded([pair_segments(ids, separator=sep) for ids in rows], value=0),
+        ids, lengths = framed(self.texts(examples), self.tokenizer)
+        hiding, generators = dict(self.masking), self.generators(examples)
+        how = {"unit": self.unit, "quota": self.quota, "rate": hiding.pop("rate"), "generators": generators}
+        chosen = self.words.drawn(ids, lengths, **how)
+        hiding |= {"tokenizer": self.tokenizer, "generators": generators}
+        columns = {
+            "masked_ids": (covered(ids, lengths, chosen, **hiding), self.tokenizer.pad_token_id),
+            "labels": (np.where(chosen, ids, IGNORED), IGNORED),
+            "segments": (pair_segments(ids, lengths, separator=self.tokenizer.sep_token_id), 0),
         }
+        return side_by_side(columns, lengths)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``head``, and ``late`` where it is wanted; none where the batch has no masked token."""
@@ -100,10 +102,3 @@ class Condenser(MaskedPretraining):
 
     def _cross_entropy(self, hidden: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return token_cross_entropy(self.encoder.cls(hidden), labels, reduction="mean")
-
-    def _masked(self, ids: np.ndarray, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        hiding = dict(self.masking)
-        how = {"unit": self.unit, "quota": self.quota, "generator": generator}
-        chosen = self.words.drawn(ids, rate=hiding.pop("rate"), **how)
-        hidden = covered(ids, chosen, tokenizer=self.tokenizer, generator=generator, **hiding)
-        return hidden, np.where(chosen, ids, IGNORED)

@@ -5,13 +5,20 @@ import torch
 from torch import nn
 
 
-def pair_segments(input_ids: np.ndarray, *, separator: int) -> np.ndarray:
-    """BERT's segment of each token of a framed text: 0 up to its first [SEP], then 1, (n,) to (n,).
+def pair_segments(input_ids: np.ndarray, lengths: np.ndarray, *, separator: int) -> np.ndarray:
+    """BERT's segment of each token of framed texts: 0 up to a text's first [SEP], then 1, (T,) to (T,).
 
     A text without a title has one [SEP], its last token, and is of the first segment altogether.
+
+    Args:
+        input_ids: (T,), N texts end to end.
+        lengths: (N,), tokens of each, at least one.
+        separator: the id of [SEP].
     """
-    before = np.cumsum(input_ids == separator) - (input_ids == separator)
-    return np.minimum(before, 1)
+    closes = input_ids == separator
+    before = np.cumsum(closes) - closes  # in all texts up to there
+    begins = np.cumsum(lengths) - lengths
+    return np.minimum(before - np.repeat(before[begins], lengths), 1)
 
 
 def segments_for(model: nn.Module, segments: torch.Tensor) -> torch.Tensor:

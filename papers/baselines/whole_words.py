@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -50,100 +51,130 @@ class WholeWords:
         special[tokenizer.all_special_ids] = True
         return cls(continues & ~special, frames, special)
 
-    def numbers(self, input_ids: np.ndarray) -> np.ndarray:
-        """The number of each token's word, from 0, and -1 for [CLS] and [SEP]: (n,) to (n,)."""
+    def numbers(self, input_ids: np.ndarray, lengths: Sequence[int] | None = None) -> np.ndarray:
+        """The number of each token's word, from 0, and -1 for [CLS] and [SEP]: (T,) to (T,).
+
+        Of N texts end to end, ``lengths`` has the tokens of each; the words of a text are numbered on from
+        those of the texts before it.
+        """
         frames = self.frames[input_ids]
         first = ~self.continues[input_ids]
         first[1:] |= self.special[input_ids[:-1]]  # nothing goes on with a special token
-        first[:1] = True
+        begins = np.zeros(1, int) if lengths is None else np.cumsum(lengths) - lengths
+        first[begins[begins < len(first)]] = True
         return np.where(frames, -1, np.cumsum(first & ~frames) - 1)
 
     def chosen(
         self,
         input_ids: np.ndarray,
+        lengths: Sequence[int],
         *,
         rate: float,
-        generator: np.random.Generator,
+        generators: Sequence[np.random.Generator],
         already: np.ndarray | None = None,
         quota: str = "all",
         most: int | None = None,
     ) -> np.ndarray:
-        """Whole words, in random order, until a quota of tokens is met.
+        """Whole words of each text, in random order, until a quota of tokens is met.
 
         The quota is ``rate`` times a count, rounded half to even, at least one. A word with more tokens
         than are left of it is passed over and the next one tried, so that it is met exactly wherever the
         words left allow; the rule is that of Google's BERT, as transformers and Condenser have it.
 
         Args:
-            input_ids: (n,), with [CLS] and [SEP].
+            input_ids: (T,), N texts end to end, with [CLS] and [SEP].
+            lengths: (N,), tokens of each.
             rate: in 0..1.
-            generator: the only source of randomness.
-            already: (n,), tokens of words chosen before, which count towards the quota and stay chosen.
-            quota: of what it is a share: ``all`` n tokens; those of the ``text``, without [CLS] and [SEP],
+            generators: one for each text, the only source of randomness.
+            already: (T,), tokens of words chosen before, which count towards the quota and stay chosen.
+            quota: of what it is a share: ``all`` tokens; those of the ``text``, without [CLS] and [SEP],
                 where no special token can be chosen; or the text's ``words``.
             most: the largest quota, None for any.
 
         Returns:
-            (n,) bool; False at every special token.
+            (T,) bool; False at every special token.
         """
-        words = self.numbers(input_ids)
-        sizes = np.bincount(words[words >= 0]).tolist()
-        counts = {"all": len(input_ids), "text": int((words >= 0).sum()), "words": len(sizes)}
-        left = max(1, round(rate * counts[quota]))
-        left = left if most is None else min(most, left)
+        words = self.numbers(input_ids, lengths)
+        inside = words >= 0
+        sizes = np.bincount(words[inside]).tolist()
         taken = np.zeros(len(sizes) + 1, bool)  # the last is that of [CLS] and [SEP], number -1
-        order = generator.permutation(len(sizes))
-        if quota == "text":
-            specials = np.unique(words[self.special[input_ids] & (words >= 0)])
-            order = order[~np.isin(order, specials)]
+        done = [0] * len(lengths)
         if already is not None:
-            taken[words[already]] = True
-            left -= int(already.sum())
-            order = order[~taken[order]]
-        for word in order.tolist():
-            if left <= 0:
-                break
-            if sizes[word] <= left:
-                taken[word] = True
-                left -= sizes[word]
+            taken[words[already]], done = True, _sums(already, lengths)
+        passed = taken.tolist()
+        if quota == "text":
+            for word in words[self.special[input_ids] & inside].tolist():
+                passed[word] = True
+        ends = np.append(0, np.maximum.accumulate(words) + 1)[_ends(lengths)].tolist()  # of each text's words
+        counts = lengths if quota == "all" else _sums(inside, lengths) if quota == "text" else np.diff(ends)
+        for generator, count, before, first, end in zip(
+            generators, counts, done, ends[:-1], ends[1:], strict=True
+        ):
+            left = max(1, round(rate * int(count)))
+            left = (left if most is None else min(most, left)) - before
+            for word in (first + generator.permutation(end - first)).tolist():
+                if left <= 0:
+                    break
+                if sizes[word] <= left and not passed[word]:
+                    taken[word] = True
+                    left -= sizes[word]
         return taken[words] & ~self.special[input_ids]
 
     def drawn(
         self,
         input_ids: np.ndarray,
+        lengths: Sequence[int],
         *,
         unit: str,
         rate: float,
-        generator: np.random.Generator,
+        generators: Sequence[np.random.Generator],
         quota: str = "all",
     ) -> np.ndarray:
-        """Tokens to mask by ``whole-word``, see ``chosen``, or ``bernoulli``, each by itself with
-        probability ``rate``: (n,) to (n,) bool, False at every special token."""
+        """Tokens of N texts end to end to mask by ``whole-word``, see ``chosen``, or ``bernoulli``, each by
+        itself with probability ``rate``: (T,) to (T,) bool, False at every special token."""
         if unit == "whole-word":
-            return self.chosen(input_ids, rate=rate, generator=generator, quota=quota)
-        return (generator.random(len(input_ids)) < rate) & ~self.special[input_ids]
+            return self.chosen(input_ids, lengths, rate=rate, generators=generators, quota=quota)
+        return (_fates(lengths, generators) < rate) & ~self.special[input_ids]
+
+
+def _ends(lengths: Sequence[int]) -> np.ndarray:
+    """Where each of N texts end to end begins, and where the last one ends: (N + 1,)."""
+    return np.append(0, np.cumsum(lengths))
+
+
+def _sums(flags: np.ndarray, lengths: Sequence[int]) -> list[int]:
+    """The number of true ones of each text: (T,) to N."""
+    return np.diff(np.append(0, np.cumsum(flags))[_ends(lengths)]).tolist()
+
+
+def _fates(lengths: Sequence[int], generators: Sequence[np.random.Generator]) -> np.ndarray:
+    """A number in 0..1 for each token of N texts, (T,)."""
+    drawn = [generator.random(n) for generator, n in zip(generators, lengths, strict=True)]
+    return np.concatenate(drawn)
 
 
 def covered(
     input_ids: np.ndarray,
+    lengths: Sequence[int],
     chosen: np.ndarray,
     *,
     tokenizer,
     mask: float,
     random: float,
-    generator: np.random.Generator,
+    generators: Sequence[np.random.Generator],
 ) -> np.ndarray:
-    """A text whose chosen tokens are hidden as BERT hides them (Devlin et al. 2019, Appendix A.1).
+    """Texts whose chosen tokens are hidden as BERT hides them (Devlin et al. 2019, Appendix A.1).
 
     Args:
-        input_ids: (n,).
-        chosen: (n,) bool.
+        input_ids: (T,), N texts end to end.
+        lengths: (N,), tokens of each.
+        chosen: (T,) bool.
         tokenizer: its [MASK] and the size of its vocabulary.
         mask, random: the shares of the chosen that become [MASK], and any token; the rest stays.
-        generator: the only source of randomness.
+        generators: one for each text, the only source of randomness.
     """
     assert 0 <= mask + random <= 1, (mask, random)
-    fate = generator.random(len(input_ids))
-    others = generator.integers(0, len(tokenizer), len(input_ids))
-    unmasked = np.where(fate < mask + random, others, input_ids)
+    fate, entries = _fates(lengths, generators), len(tokenizer)
+    others = [generator.integers(0, entries, n) for generator, n in zip(generators, lengths, strict=True)]
+    unmasked = np.where(fate < mask + random, np.concatenate(others), input_ids)
     return np.where(chosen, np.where(fate < mask, tokenizer.mask_token_id, unmasked), input_ids)

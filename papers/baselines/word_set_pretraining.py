@@ -11,7 +11,7 @@ import torch
 from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
 from repro.nn.masking import masked_texts
-from repro.nn.text import padded
+from repro.nn.text import framed, side_by_side
 from repro.nn.token_cross_entropy import IGNORED
 
 
@@ -66,15 +66,13 @@ class TextMasks:
         if self.unit == "bernoulli":
             return masked_texts(texts, tokenizer=tokenizer, generators=generators, rate=self.rate, **hiding)
         words = WholeWords.of(tokenizer)
-        clean = [np.concatenate(([tokenizer.cls_token_id], text, [tokenizer.sep_token_id])) for text in texts]
-        hidden, labels = [], []
-        for ids, generator in zip(clean, generators, strict=True):
-            chosen = words.chosen(ids, rate=self.rate, generator=generator, quota="words", most=self.most)
-            hidden.append(covered(ids, chosen, tokenizer=tokenizer, generator=generator, **hiding))
-            labels.append(np.where(chosen, ids, IGNORED))
-        return {
-            "clean_ids": padded(clean, value=tokenizer.pad_token_id),
-            "masked_ids": padded(hidden, value=tokenizer.pad_token_id),
-            "labels": padded(labels, value=IGNORED),
-            "attention_mask": padded([np.ones_like(ids) for ids in clean], value=0),
+        ids, lengths = framed(texts, tokenizer)
+        how = {"rate": self.rate, "generators": generators, "quota": "words", "most": self.most}
+        chosen = words.chosen(ids, lengths, **how)
+        hidden = covered(ids, lengths, chosen, tokenizer=tokenizer, generators=generators, **hiding)
+        columns = {
+            "clean_ids": (ids, tokenizer.pad_token_id),
+            "masked_ids": (hidden, tokenizer.pad_token_id),
+            "labels": (np.where(chosen, ids, IGNORED), IGNORED),
         }
+        return side_by_side(columns, lengths)

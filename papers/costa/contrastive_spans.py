@@ -107,15 +107,14 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Token rows to the four arrays of ``masked_texts``, ``spans`` (N, S, 2) and ``span_mask`` (N, S)."""
-        texts, spans, exist = self.texts(examples), [], []
+        texts = self.texts(examples)
         generators = self.generators(examples, SPANS, each_epoch=self.each_epoch)
-        for text, generator in zip(texts, generators, strict=True):
-            reach = np.append(text, self.tokenizer.sep_token_id) if self.spans_reach_sep else text
-            drawn, there = sampled_spans(reach, generator=generator, **self.sampling)
-            spans.append(drawn + there[:, None])  # [CLS] takes position 0
-            exist.append(there)
-        arrays = {"spans": torch.from_numpy(np.stack(spans)), "span_mask": torch.from_numpy(np.stack(exist))}
-        return self.masked(texts, self.generators(examples, MASKS)) | arrays
+        sep = [self.tokenizer.sep_token_id] if self.spans_reach_sep else []
+        reach = [np.append(text, sep).astype(np.int64) for text in texts] if sep else texts
+        drawn, there = sampled_spans(reach, generators=generators, **self.sampling)
+        arrays = {"spans": drawn + there[..., None], "span_mask": there}  # [CLS] takes position 0
+        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        return self.masked(texts, self.generators(examples, MASKS)) | tensors
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``mlm_rows`` and, by Eqs. 6 and 7, ``texts``, (N, H), and ``spans``, (N, S, H), with their mask."""

@@ -1,6 +1,6 @@
 """Multi-granularity span sampling (§3.2, Eqs. 1-3)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,41 +14,43 @@ SHORT_TEXTS = ("clip", "drop")
 
 def span_lengths(
     count: int,
-    shortest: int,
-    longest: int,
+    shortest: np.ndarray,
+    longest: np.ndarray,
     *,
     beta: tuple[float, float],
     rounding: str,
-    generator: np.random.Generator,
+    generators: Sequence[np.random.Generator],
 ) -> np.ndarray:
     """Eq. 1: l = p * (l_max - l_min) + l_min with p ~ Beta(alpha, beta), as a whole number of tokens.
 
     Reading ``span-length-rounding``: ``floor``, as in DeCLUTR, which the section follows, or ``round``, to
-    the nearest. (count,) int64.
+    the nearest. Bounds (N, 1) and generators of N texts to (N, count) int64.
     """
-    p = generator.beta(*beta, size=count)
+    p = np.array([generator.beta(*beta, size=count) for generator in generators])
     return ROUNDINGS[rounding](p * (longest - shortest) + shortest).astype(np.int64)
 
 
-def span_starts(lengths: np.ndarray, n: int, *, start: str, generator: np.random.Generator) -> np.ndarray:
+def span_starts(
+    lengths: np.ndarray, n: np.ndarray, *, start: str, generators: Sequence[np.random.Generator]
+) -> np.ndarray:
     """Eq. 2: start ~ U(1, n - l), under one of two readings (``span-start``), as positions from 0.
 
     ``inclusive``: every place where the span fits, 0..n-l. ``printed``: counting from 1 as the equation does,
     that is 0..n-l-1 from 0, so that no span ends with the text. Every length must leave at least one start.
 
     Args:
-        lengths: (S,).
-        n: the text's length in tokens.
+        lengths: (N, T), of T spans of each text.
+        n: (N, 1), the texts' lengths in tokens.
 
     Returns:
-        (S,) int64.
+        (N, T) int64.
     """
     places = n - lengths + (1 if start == "inclusive" else 0)
-    return generator.integers(0, places)
+    return np.array([generator.integers(0, own) for generator, own in zip(generators, places, strict=True)])
 
 
 def sampled_spans(
-    input_ids: np.ndarray,
+    texts: Sequence[np.ndarray],
     *,
     words: Words,
     counts: Mapping[str, int],
@@ -57,16 +59,16 @@ def sampled_spans(
     rounding: str,
     start: str,
     short_text: str,
-    generator: np.random.Generator,
+    generators: Sequence[np.random.Generator],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The spans of one text (Eq. 3: end = start + l), granularity by granularity, independent draws.
+    """The spans of N texts (Eq. 3: end = start + l), granularity by granularity, independent draws.
 
     A text too short for a granularity's longest span: reading ``short-text``. ``clip`` cuts the bounds to
     what fits, so that only a text with room for no start, or with no word to sample, goes without; ``drop``
     leaves the text without any span, hence out of the loss.
 
     Args:
-        input_ids: (n,), without special tokens around.
+        texts: (n,) each, without special tokens around.
         words: the vocabulary's words and the stop list.
         counts: T for each granularity; one that is missing or 0 is not sampled.
         bounds: (l_min, l_max) in tokens for phrase, sentence and paragraph.
@@ -74,47 +76,51 @@ def sampled_spans(
         rounding: ``floor`` or ``round``.
         start: ``inclusive`` or ``printed``.
         short_text: ``clip`` or ``drop``.
+        generators: one for each text.
 
     Returns:
-        spans, (S, 2) with S the sum of the counts, and which of them exist, (S,); the others are (0, 0).
+        spans, (N, S, 2) with S the sum of the counts, and which of them exist, (N, S); the others are (0, 0).
     """
-    spans, exist = [], []
-    room = len(input_ids) - (0 if start == "inclusive" else 1)
-    for granularity in GRANULARITIES:
-        count = counts.get(granularity, 0)
-        if count == 0:
-            continue
+    n = np.array([len(text) for text in texts])
+    room = n - (0 if start == "inclusive" else 1)
+    spans, kept = [], np.ones(len(texts), dtype=bool)
+    for granularity in (name for name in GRANULARITIES if counts.get(name, 0)):
+        drawn = np.zeros((len(texts), counts[granularity], 2), dtype=np.int64)
         if granularity == "word":
-            drawn = _words(words.spans(input_ids), count, generator)
+            _draw_words(drawn, texts, words, kept, generators)
         else:
-            shortest, longest = bounds[granularity]
-            if longest > room:
-                shortest, longest = (0, 0) if short_text == "drop" else (min(shortest, room), room)
-            how = {"beta": beta, "rounding": rounding, "start": start, "generator": generator}
-            drawn = _runs(len(input_ids), count, (shortest, longest), **how)
-        found = drawn[:, 1] > 0
-        if short_text == "drop" and not found.all():
-            return _no_spans(sum(counts.values()))
+            shortest, longest = (np.full(len(texts), bound) for bound in bounds[granularity])
+            short = longest > room
+            shortest[short] = 0 if short_text == "drop" else np.minimum(shortest, room)[short]
+            longest[short] = 0 if short_text == "drop" else room[short]
+            how = {"beta": beta, "rounding": rounding, "start": start}
+            _draw_runs(drawn, n, (shortest, longest), kept & (longest > 0), generators, **how)
+        if short_text == "drop":
+            kept = kept & (drawn[:, 0, 1] > 0)
         spans.append(drawn)
-        exist.append(found)
-    return np.concatenate(spans), np.concatenate(exist)
+    sampled = np.concatenate(spans, axis=1)  # (N, S, 2)
+    sampled[~kept] = 0
+    return sampled, sampled[:, :, 1] > 0
 
 
-def _words(candidates: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
-    if len(candidates) == 0:
-        return _no_spans(count)[0]
-    return candidates[generator.integers(0, len(candidates), count)]  # (T, 2)
+def _draw_words(drawn, texts, words: Words, kept: np.ndarray, generators) -> None:
+    """Fill in T words of each text that is kept and has any, (N, T, 2)."""
+    ends = np.cumsum([len(text) for text in texts])
+    found = words.spans(np.concatenate(texts), np.diff(ends, prepend=0))  # (O, 2) in all texts
+    begins = np.append(0, ends)
+    places = np.searchsorted(found[:, 0], begins).tolist()
+    for text in np.flatnonzero(kept).tolist():
+        first, candidates = places[text], places[text + 1] - places[text]
+        if candidates:
+            chosen = first + generators[text].integers(0, candidates, drawn.shape[1])
+            drawn[text] = found[chosen] - begins[text]
 
 
-def _runs(
-    n: int, count: int, bounds: tuple[int, int], *, beta, rounding: str, start: str, generator
-) -> np.ndarray:
-    if bounds[1] < 1:
-        return _no_spans(count)[0]
-    lengths = span_lengths(count, *bounds, beta=beta, rounding=rounding, generator=generator)
-    first = span_starts(lengths, n, start=start, generator=generator)
-    return np.stack((first, first + lengths), axis=1)  # (T, 2)
-
-
-def _no_spans(count: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros((count, 2), dtype=np.int64), np.zeros(count, dtype=bool)
+def _draw_runs(drawn, n: np.ndarray, bounds, kept: np.ndarray, generators, *, start: str, **how) -> None:
+    """Fill in T runs of tokens of each text that is kept, (N, T, 2)."""
+    shortest, longest, n = (of[kept, None] for of in (*bounds, n))  # (K, 1)
+    own = [generator for generator, is_kept in zip(generators, kept.tolist(), strict=True) if is_kept]
+    if own:
+        lengths = span_lengths(drawn.shape[1], shortest, longest, generators=own, **how)  # (K, T)
+        first = span_starts(lengths, n, start=start, generators=own)
+        drawn[kept] = np.stack((first, first + lengths), axis=2)

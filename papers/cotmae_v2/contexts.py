@@ -128,4 +128,6 @@ def overlapping(
 
 
 def _begins(lengths) -> np.ndarray:
-    return np.concatenate(([0], np.cumsum(lengths)))
+    begins = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=begins[1:])
+    return begins

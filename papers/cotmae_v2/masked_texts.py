@@ -1,5 +1,7 @@
 """The texts that encoder and decoders read of a document, and the tokens to predict (§3.2, Eq. 8)."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Sequence
 
@@ -9,14 +11,34 @@ import torch
 from papers.baselines.whole_words import WholeWords, covered
 from papers.cotmae_v2.contexts import Contexts
 from repro.errors import UsageError
-from repro.nn.text import padded
+from repro.nn.seeded_generators import seeded_generators
+from repro.nn.text import framed, inside, side_by_side
 from repro.nn.token_cross_entropy import IGNORED
 
 # of random numbers: a side's masks, and the windows that it takes for itself, do not move the other's
 STREAMS = {"encoder": 1, "auto_encoding": 2, "auto_regressive": 3}
 WINDOWS = ("shared", "apart")
 
-Row = tuple[np.ndarray, np.ndarray, np.ndarray]  # the tokens as they are, as they are fed, what to predict
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """N texts with [CLS] and [SEP], end to end.
+
+    Attributes:
+        clean, fed, labels: (T,), the tokens as they are, as they are fed, and what to predict.
+        lengths: (N,), tokens of each.
+    """
+
+    clean: np.ndarray
+    fed: np.ndarray
+    labels: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def joined(cls, some: Sequence[Rows]) -> Rows:
+        """The rows of several, one after the other."""
+        names = [field.name for field in dataclasses.fields(cls)]
+        return cls(*(np.concatenate([getattr(rows, name) for rows in some]) for name in names))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,47 +68,46 @@ class Masking:
 
     def __call__(
         self,
-        text: np.ndarray,
+        texts: Sequence[np.ndarray],
         *,
         tokenizer,
         words: WholeWords,
-        generator: np.random.Generator,
-        marked: np.ndarray | None = None,
-    ) -> Row:
-        """Tokens without [CLS] and [SEP], (n,), to a row of (n + 2,) with them; IGNORED where nothing is
-        predicted. Special tokens are not.
+        generators: Sequence[np.random.Generator],
+        marked: Sequence[np.ndarray] | None = None,
+    ) -> Rows:
+        """N texts without [CLS] and [SEP], (n,) each; IGNORED where nothing is predicted. Special tokens are
+        not. ``generators``: one for each text.
 
-        ``marked``, (n,), is another text whose words are chosen; what is at their places is then hidden.
+        ``marked``, (n,) each, are other texts whose words are chosen; what is at their places is then hidden.
         """
-        unit, special = "whole-word" if self.whole_word else "bernoulli", words.special[text]
-        if marked is None:
-            marked = text
-        else:  # a special token of the other text is a word like any
+        inner, lengths = np.concatenate(texts), [len(text) for text in texts]
+        unit, special = "whole-word" if self.whole_word else "bernoulli", words.special[inner]
+        if marked is not None:  # a special token of the other text is a word like any
             words = dataclasses.replace(words, special=np.zeros_like(words.special))
+        source = inner if marked is None else np.concatenate(marked)
         # without the frame: it would count towards the quota
-        chosen = words.drawn(marked, unit=unit, rate=self.rate, generator=generator) & ~special
-        hidden = covered(
-            text, chosen, tokenizer=tokenizer, mask=self.mask, random=self.random, generator=generator
-        )
-        labels = np.concatenate(([IGNORED], np.where(chosen, text, IGNORED), [IGNORED]))
-        return framed(text, tokenizer), framed(hidden, tokenizer), labels
+        how = {"unit": unit, "rate": self.rate, "generators": generators}
+        chosen = words.drawn(source, lengths, **how) & ~special
+        hiding = {"mask": self.mask, "random": self.random, "generators": generators}
+        hidden = covered(inner, lengths, chosen, tokenizer=tokenizer, **hiding)
+        clean, lengths = framed(texts, tokenizer)
+        fed, labels, places = clean.copy(), np.full(len(clean), IGNORED), inside(lengths)
+        fed[places], labels[places] = hidden, np.where(chosen, inner, IGNORED)
+        return Rows(clean, fed, labels, lengths)
 
 
-def framed(text: np.ndarray, tokenizer) -> np.ndarray:
-    """[CLS], the tokens, [SEP]: (n,) to (n + 2,)."""
-    return np.concatenate(([tokenizer.cls_token_id], text, [tokenizer.sep_token_id])).astype(np.int64)
-
-
-def causal(text: np.ndarray, tokenizer, *, with_sep: bool) -> Row:
+def causal(texts: Sequence[np.ndarray], tokenizer, *, with_sep: bool) -> Rows:
     """Eq. 13: the tokens as they are; each place predicts the next one's token.
 
     Reading ``causal-targets``: whether the last word predicts [SEP]; [SEP] itself predicts nothing.
     """
-    ids = framed(text, tokenizer)
+    ids, lengths = framed(texts, tokenizer)
+    ends = np.cumsum(lengths)
     labels = np.append(ids[1:], IGNORED)
+    labels[ends - 1] = IGNORED
     if not with_sep:
-        labels[-2] = IGNORED
-    return ids, ids, labels
+        labels[ends - 2] = IGNORED
+    return Rows(ids, ids, labels, lengths)
 
 
 class AnchorsAndContexts:
@@ -148,27 +169,24 @@ class AnchorsAndContexts:
         return batch
 
     def _side(self, side: str, texts: list[Sequence[np.ndarray]], examples: list[dict]) -> dict:
-        places = [(self.seed, STREAMS[side], row["epoch"], row["index"]) for row in examples]
-        generators = [np.random.default_rng(place) for place in places]
-        rows = [
-            self._row(side, text, generator)
-            for slot in texts
-            for text, generator in zip(slot, generators, strict=True)
-        ]
-        clean, ids, labels = zip(*rows, strict=True)
-        return {
-            f"{side}_clean": padded(clean, value=self.tokenizer.pad_token_id),
-            f"{side}_ids": padded(ids, value=self.tokenizer.pad_token_id),
-            f"{side}_labels": padded(labels, value=IGNORED),
-            f"{side}_attention": padded([np.ones_like(row) for row in clean], value=0),
-        }
+        keys = [(self.seed, STREAMS[side], row["epoch"], row["index"]) for row in examples]
+        generators = seeded_generators(keys)
+        rows = Rows.joined([self._rows(side, slot, generators) for slot in texts])
+        pad = self.tokenizer.pad_token_id
+        columns = {"clean": (rows.clean, pad), "ids": (rows.fed, pad), "labels": (rows.labels, IGNORED)}
+        arrays = side_by_side(columns, rows.lengths)
+        arrays["attention"] = arrays.pop("attention_mask")
+        return {f"{side}_{name}": array for name, array in arrays.items()}
 
-    def _row(self, side: str, text: np.ndarray, generator: np.random.Generator) -> Row:
+    def _rows(
+        self, side: str, texts: Sequence[np.ndarray], generators: Sequence[np.random.Generator]
+    ) -> Rows:
         marked = None
         if self.apart:
-            whole = text
-            text, marked = (self.contexts.window(whole, generator) for _ in range(2))
+            pairs = zip(texts, generators, strict=True)
+            windows = [[self.contexts.window(*pair) for _ in range(2)] for pair in pairs]
+            texts, marked = zip(*windows, strict=True)
         if side not in self.masking:
-            return causal(text, self.tokenizer, with_sep=self.with_sep)
-        own = {"tokenizer": self.tokenizer, "words": self.words, "generator": generator}
-        return self.masking[side](text, marked=marked, **own)
+            return causal(texts, self.tokenizer, with_sep=self.with_sep)
+        own = {"tokenizer": self.tokenizer, "words": self.words, "generators": generators}
+        return self.masking[side](texts, marked=marked, **own)

@@ -7,7 +7,7 @@ from torch import nn
 from papers.baselines.segments import pair_segments
 from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.token_losses import check_per, denominator, predicted, reconstruction
-from repro.nn.text import padded
+from repro.nn.text import framed, side_by_side
 
 
 class AutoEncoder(ThroughBottleneck, nn.Module):
@@ -34,16 +34,14 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Token rows to ``clean_ids``, ``attention_mask``, ``segments``, and ``special`` as in SimLM's."""
-        cls, sep = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
         texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
-        clean = [np.concatenate(([cls], text, [sep])) for text in texts]
-        special = [np.isin(ids, self.tokenizer.all_special_ids) for ids in clean]
-        return {
-            "clean_ids": padded(clean, value=self.tokenizer.pad_token_id),
-            "attention_mask": padded([np.ones_like(ids) for ids in clean], value=0),
-            "segments": padded([pair_segments(ids, separator=sep) for ids in clean], value=0),
-            "special": padded(special, value=1).bool(),
+        clean, lengths = framed(texts, self.tokenizer)
+        columns = {
+            "clean_ids": (clean, self.tokenizer.pad_token_id),
+            "segments": (pair_segments(clean, lengths, separator=self.tokenizer.sep_token_id), 0),
+            "special": (np.isin(clean, self.tokenizer.all_special_ids), True),
         }
+        return side_by_side(columns, lengths)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """The one loss, ``decoder``; absent where a batch has special tokens only."""

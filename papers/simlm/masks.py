@@ -9,7 +9,8 @@ import torch
 from papers.baselines.segments import pair_segments
 from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
-from repro.nn.text import padded
+from repro.nn.seeded_generators import seeded_generators
+from repro.nn.text import framed, side_by_side
 
 SUPERSETS = ("union", "exact")
 SMALLEST = 1e-4  # the released code masks nothing more for the decoder below this rate
@@ -56,21 +57,26 @@ class Masks:
         return (self.decoder_rate - self.encoder_rate) / (1 - self.encoder_rate)
 
     def chosen(
-        self, input_ids: np.ndarray, *, words: WholeWords, generator: np.random.Generator
+        self,
+        input_ids: np.ndarray,
+        lengths: np.ndarray,
+        *,
+        words: WholeWords,
+        generators: Sequence[np.random.Generator],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The places of one text that the encoder, and those that the decoder, does not see.
+        """The places of N texts end to end that the encoder, and those that the decoder, does not see.
 
-        ``input_ids``: (n,) with [CLS] and [SEP]. Returns two (n,) bool, without special tokens, the second a
-        superset of the first.
+        ``input_ids``: (T,), with [CLS] and [SEP], ``lengths`` and ``generators``: one for each text. Returns
+        two (T,) bool, without special tokens, the second a superset of the first.
         """
-        how = {"unit": self.unit, "generator": generator}
-        encoder = words.drawn(input_ids, rate=self.encoder_rate, **how)
+        how = {"unit": self.unit, "generators": generators}
+        encoder = words.drawn(input_ids, lengths, rate=self.encoder_rate, **how)
         if self.further_rate <= SMALLEST:
             return encoder, encoder
         if self.unit == "whole-word" and self.superset == "exact":
-            decoder = words.chosen(input_ids, rate=self.decoder_rate, generator=generator, already=encoder)
-            return encoder, encoder | decoder
-        return encoder, encoder | words.drawn(input_ids, rate=self.further_rate, **how)
+            own = {"rate": self.decoder_rate, "generators": generators, "already": encoder}
+            return encoder, encoder | words.chosen(input_ids, lengths, **own)
+        return encoder, encoder | words.drawn(input_ids, lengths, rate=self.further_rate, **how)
 
 
 def twice_masked(
@@ -95,32 +101,24 @@ def twice_masked(
         ``decoder_ids`` int64; ``encoder_chosen`` and ``decoder_chosen`` bool, what is to be replaced;
         ``special`` bool, True at special tokens and padding.
     """
-    clean = [np.concatenate(([tokenizer.cls_token_id], text, [tokenizer.sep_token_id])) for text in texts]
-    rows = [
-        _masked(ids, tokenizer, words, masks, generator)
-        for ids, generator in zip(clean, generators, strict=True)
-    ]
-    batch = {"clean_ids": padded(clean, value=tokenizer.pad_token_id)}
-    for side in ("encoder", "decoder"):
-        ids, chosen = f"{side}_ids", f"{side}_chosen"
-        batch[ids] = padded([row[ids] for row in rows], value=tokenizer.pad_token_id)
-        batch[chosen] = padded([row[chosen] for row in rows], value=0).bool()
-    batch["attention_mask"] = padded([np.ones_like(ids) for ids in clean], value=0)
-    batch["special"] = padded([words.special[ids] for ids in clean], value=1).bool()
-    batch["segments"] = padded(
-        [pair_segments(ids, separator=tokenizer.sep_token_id) for ids in clean], value=0
-    )  # reading: pretraining-input
-    return batch
-
-
-def _masked(ids, tokenizer, words: WholeWords, masks: Masks, generator) -> dict[str, np.ndarray]:
-    encoder, decoder = masks.chosen(ids, words=words, generator=generator)
-    row = {"encoder_chosen": encoder, "decoder_chosen": decoder}
-    hiding = {"tokenizer": tokenizer, "mask": masks.mask, "random": masks.random, "generator": generator}
-    row["encoder_ids"] = row["decoder_ids"] = covered(ids, encoder, **hiding)
+    clean, lengths = framed(texts, tokenizer)
+    encoder, decoder = masks.chosen(clean, lengths, words=words, generators=generators)
+    hiding = {"tokenizer": tokenizer, "mask": masks.mask, "random": masks.random, "generators": generators}
+    encoder_ids = decoder_ids = covered(clean, lengths, encoder, **hiding)
     if decoder is not encoder:
-        row["decoder_ids"] = covered(ids, decoder, **hiding)
-    return row
+        decoder_ids = covered(clean, lengths, decoder, **hiding)
+    pad = tokenizer.pad_token_id
+    columns = {
+        "clean_ids": (clean, pad),
+        "encoder_ids": (encoder_ids, pad),
+        "encoder_chosen": (encoder, False),
+        "decoder_ids": (decoder_ids, pad),
+        "decoder_chosen": (decoder, False),
+        "special": (words.special[clean], True),
+        # reading: pretraining-input
+        "segments": (pair_segments(clean, lengths, separator=tokenizer.sep_token_id), 0),
+    }
+    return side_by_side(columns, lengths)
 
 
 class TwiceMasked:
@@ -137,5 +135,5 @@ class TwiceMasked:
             tokenizer=self.tokenizer,
             words=self.words,
             masks=self.masks,
-            generators=[np.random.default_rng((self.seed, row["epoch"], row["index"])) for row in examples],
+            generators=seeded_generators([(self.seed, row["epoch"], row["index"]) for row in examples]),
         )

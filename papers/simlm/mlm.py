@@ -7,7 +7,7 @@ from papers.baselines.segments import pair_segments, segments_for
 from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import check_known
 from repro.nn.mlm import MaskedLanguageModel
-from repro.nn.text import padded
+from repro.nn.text import framed, side_by_side
 from repro.nn.token_cross_entropy import IGNORED
 
 
@@ -40,20 +40,22 @@ class PairMaskedLanguageModel(MaskedLanguageModel):
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """The arrays of ``MaskedLanguageModel``, and ``segments``, (N, L) int64."""
-        batch, sep = super().collate(examples), self.tokenizer.sep_token_id
-        lengths = batch["attention_mask"].sum(dim=1)
-        rows = [np.asarray(ids[:n]) for ids, n in zip(batch["clean_ids"], lengths, strict=True)]
-        segments = padded([pair_segments(ids, separator=sep) for ids in rows], value=0)
-        masked = self._whole_words(rows, self.generators(examples)) if self.words else {}
-        return batch | masked | {"segments": segments_for(self.encoder, segments)}
+        batch, texts = super().collate(examples), self.texts(examples)
+        clean, lengths = framed(texts, self.tokenizer)
+        columns = {"segments": (pair_segments(clean, lengths, separator=self.tokenizer.sep_token_id), 0)}
+        if self.words:
+            columns |= self._whole_words(clean, lengths, self.generators(examples))
+        batch |= side_by_side(columns, lengths)
+        return batch | {"segments": segments_for(self.encoder, batch["segments"])}
 
-    def _whole_words(self, rows: list[np.ndarray], generators: list[np.random.Generator]) -> dict:
-        """``masked_ids`` and ``labels`` of framed texts, (N, L), where whole words are masked."""
+    def _whole_words(
+        self, ids: np.ndarray, lengths: np.ndarray, generators: list[np.random.Generator]
+    ) -> dict[str, tuple[np.ndarray, int]]:
+        """``masked_ids`` and ``labels`` of framed texts end to end where whole words are masked, (T,) each,
+        and the values that they are filled up with."""
         rate, hiding = self.masking["rate"], {name: self.masking[name] for name in ("mask", "random")}
-        masked, labels = [], []
-        for ids, generator in zip(rows, generators, strict=True):
-            chosen = self.words.chosen(ids, rate=rate, generator=generator)
-            masked.append(covered(ids, chosen, tokenizer=self.tokenizer, generator=generator, **hiding))
-            labels.append(np.where(chosen, ids, IGNORED))
+        chosen = self.words.chosen(ids, lengths, rate=rate, generators=generators)
+        hiding |= {"tokenizer": self.tokenizer, "generators": generators}
+        masked = covered(ids, lengths, chosen, **hiding)
         pad = self.tokenizer.pad_token_id
-        return {"masked_ids": padded(masked, value=pad), "labels": padded(labels, value=IGNORED)}
+        return {"masked_ids": (masked, pad), "labels": (np.where(chosen, ids, IGNORED), IGNORED)}

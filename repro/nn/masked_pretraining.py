@@ -8,6 +8,7 @@ from torch import nn
 
 from repro.nn.checkpoint import save_model
 from repro.nn.masking import masked_texts
+from repro.nn.seeded_generators import seeded_generators
 
 Tensors = dict[str, torch.Tensor]
 
@@ -32,7 +33,7 @@ class MaskedPretraining(nn.Module):
     ) -> list[np.random.Generator]:
         """Random numbers for each example by (seed, stream, epoch, index); epoch 0 unless ``each_epoch``."""
         places = [(example["epoch"] if each_epoch else 0, example["index"]) for example in examples]
-        return [np.random.default_rng((self.seed, *stream, *place)) for place in places]
+        return seeded_generators([(self.seed, *stream, *place) for place in places])
 
     def masked(self, texts: list[np.ndarray], generators: list[np.random.Generator]) -> Tensors:
         """The four arrays of ``masked_texts``, (N, L) int64."""

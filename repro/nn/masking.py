@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from repro.nn.text import framed, side_by_side
 from repro.nn.token_cross_entropy import IGNORED
 
 
@@ -72,8 +73,7 @@ def masked_texts(
     Returns:
         ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, all (N, L) int64.
     """
-    lengths = np.array([len(text) + 2 for text in texts])
-    clean = _framed(texts, lengths, first=tokenizer.cls_token_id, last=tokenizer.sep_token_id)
+    clean, lengths = framed(texts, tokenizer)
     masked, labels = masked_tokens(
         clean,
         lengths,
@@ -85,24 +85,6 @@ def masked_texts(
         random=random,
         generators=generators,
     )
-    there, pad = np.arange(lengths.max()) < lengths[:, None], tokenizer.pad_token_id  # (N, L)
-    filled = {"clean_ids": (clean, pad), "masked_ids": (masked, pad), "labels": (labels, IGNORED)}
-    arrays = {name: torch.from_numpy(_spread(*values, there)) for name, values in filled.items()}
-    return arrays | {"attention_mask": torch.from_numpy(there.astype(np.int64))}
-
-
-def _framed(texts: Sequence[np.ndarray], lengths: np.ndarray, *, first: int, last: int) -> np.ndarray:
-    """Texts end to end, (T,) int64, each between two tokens that ``lengths`` counts in."""
-    ends = np.cumsum(lengths)
-    tokens, inner = np.full(ends[-1], last), np.ones(ends[-1], dtype=bool)
-    tokens[ends - lengths] = first
-    inner[ends - lengths] = inner[ends - 1] = False
-    tokens[inner] = np.concatenate(texts)
-    return tokens
-
-
-def _spread(tokens: np.ndarray, padding: int, there: np.ndarray) -> np.ndarray:
-    """Tokens of texts end to end, (T,), in the places that there are, (N, L)."""
-    rows = np.full(there.shape, padding, dtype=np.int64)
-    rows[there] = tokens
-    return rows
+    pad = tokenizer.pad_token_id
+    columns = {"clean_ids": (clean, pad), "masked_ids": (masked, pad), "labels": (labels, IGNORED)}
+    return side_by_side(columns, lengths)

@@ -1,6 +1,6 @@
 """Strings to model inputs: how title and text are joined, cut, made two segments, and padded."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -95,3 +95,41 @@ def padded(rows: Sequence[np.ndarray], *, value: int) -> torch.Tensor:
     for place, row in enumerate(rows):
         full[place, : len(row)] = row
     return torch.from_numpy(full)
+
+
+def framed(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.ndarray]:
+    """Texts end to end, each between [CLS] and [SEP]: N of (n,) to (T,) int64, and tokens of each, (N,)."""
+    lengths = np.array([len(text) + 2 for text in texts])
+    ends = np.cumsum(lengths)
+    tokens = np.full(ends[-1], tokenizer.sep_token_id)
+    tokens[ends - lengths] = tokenizer.cls_token_id
+    tokens[inside(lengths)] = np.concatenate(texts)
+    return tokens, lengths
+
+
+def inside(lengths: np.ndarray) -> np.ndarray:
+    """Which tokens of framed texts that lie end to end are neither the first nor the last of theirs, (T,)."""
+    ends = np.cumsum(lengths)
+    inner = np.ones(ends[-1], dtype=bool)
+    inner[ends - lengths] = inner[ends - 1] = False
+    return inner
+
+
+def side_by_side(
+    columns: Mapping[str, tuple[np.ndarray, int | bool]], lengths: np.ndarray
+) -> dict[str, torch.Tensor]:
+    """Texts that lie end to end, in rows of equal length, and their ``attention_mask``.
+
+    Args:
+        columns: for each token a value, (T,), and the value that rows are filled up with at the right.
+        lengths: (N,), tokens of each text.
+
+    Returns:
+        (N, L) each, of the columns' types; the mask is int64.
+    """
+    there = np.arange(lengths.max()) < lengths[:, None]  # (N, L)
+    arrays = {"attention_mask": there.astype(np.int64)}
+    for name, (values, filling) in columns.items():
+        arrays[name] = np.full(there.shape, filling, dtype=values.dtype)
+        arrays[name][there] = values
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}

@@ -56,25 +56,28 @@ class Words:
         """(V,), entries that are a word by themselves and no stop word."""
         return ~(self.continues | self.barred | self.stops | self.foreign)
 
-    def spans(self, input_ids: np.ndarray) -> np.ndarray:
+    def spans(self, input_ids: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
         """Every whole word of a text, in its order, as often as it occurs.
 
         The tail of a word which the text begins in the middle of is no whole word; one that is cut at the
         text's end cannot be told from a whole one and counts as such.
 
         Args:
-            input_ids: (n,), without special tokens around.
+            input_ids: (T,), without special tokens around; one text, or N end to end.
+            lengths: (N,), tokens of each of several texts.
 
         Returns:
-            (O, 2): first token, and one past the last.
+            (O, 2): first token, and one past the last, as places in ``input_ids``.
         """
         first = np.flatnonzero(~self.continues[input_ids])
         end = np.append(first, len(input_ids))[1:]  # nothing where there is no first
-        kept = ~self.barred[input_ids[first]]
-        for place in np.flatnonzero(kept & (end - first > 1)).tolist():
+        if lengths is not None:
+            end = np.minimum(end, np.repeat(np.cumsum(lengths), lengths)[first])
+        kept, several = ~self.barred[input_ids[first]], end - first > 1
+        for place in np.flatnonzero(kept & several).tolist():
             word = "".join(self.pieces[piece] for piece in input_ids[first[place] : end[place]].tolist())
             kept[place] = word not in self.stop_words
-        kept &= (end - first > 1) | ~self.stops[input_ids[first]]
+        kept &= several | ~self.stops[input_ids[first]]
         so_far = np.append(0, np.cumsum(self.foreign[input_ids]))
         kept &= so_far[end] == so_far[first]
         return np.stack((first, end), axis=1)[kept]

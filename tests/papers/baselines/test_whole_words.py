@@ -77,6 +77,10 @@ def test_a_piece_without_the_word_before_it_is_a_word():
     assert words.numbers(np.array(tail)).tolist() == [-1, 0, 0, -1, 1, -1]
 
 
+def chosen_alone(words: WholeWords, ids: np.ndarray, *, generator, **how) -> np.ndarray:
+    return words.chosen(ids, [len(ids)], generators=[generator], **how)
+
+
 @pytest.mark.parametrize("kind", list(TOKENIZERS))
 def test_the_quota_is_met_wherever_the_words_left_allow_and_no_word_is_split(kind):
     tokenizer = TOKENIZERS[kind]()
@@ -86,7 +90,7 @@ def test_the_quota_is_met_wherever_the_words_left_allow_and_no_word_is_split(kin
         ids = framed(tokenizer, tiny_text(generator, int(generator.integers(1, 30))))
         rate = generator.choice([0.05, 0.15, 0.3, 0.5, 0.9, 1.0])
         quota = max(1, round(rate * len(ids)))
-        chosen, numbers = words.chosen(ids, rate=rate, generator=generator), words.numbers(ids)
+        chosen, numbers = chosen_alone(words, ids, rate=rate, generator=generator), words.numbers(ids)
         assert not chosen[[0, -1]].any()
         for number in range(numbers.max() + 1):
             assert len(set(chosen[numbers == number])) == 1
@@ -103,8 +107,8 @@ def test_words_chosen_already_count_and_stay():
     words, generator = WholeWords.of(tokenizer), np.random.default_rng(12)
     for _ in range(300):
         ids = framed(tokenizer, tiny_text(generator, 25))
-        first = words.chosen(ids, rate=0.3, generator=generator)
-        both = words.chosen(ids, rate=0.5, generator=generator, already=first)
+        first = chosen_alone(words, ids, rate=0.3, generator=generator)
+        both = chosen_alone(words, ids, rate=0.5, generator=generator, already=first)
         assert both[first].all() and both.sum() <= round(0.5 * len(ids))
         assert round(0.5 * len(ids)) - both.sum() <= 1  # one-token words are always left here
 
@@ -112,14 +116,18 @@ def test_words_chosen_already_count_and_stay():
 def test_an_unknown_word_counts_towards_the_quota_and_is_left_as_it_is():
     tokenizer = tiny_tokenizer()
     words, ids = WholeWords.of(tokenizer), framed(tiny_tokenizer(), "zzz the zzz of")
-    counts = [words.chosen(ids, rate=0.5, generator=np.random.default_rng(seed)).sum() for seed in range(200)]
+    counts = [
+        chosen_alone(words, ids, rate=0.5, generator=np.random.default_rng(seed)).sum() for seed in range(200)
+    ]
     assert set(counts) == {1, 2}  # a quota of 3 of the 4 words, and two of these are unknown
 
 
 def test_chosen_tokens_become_mask_any_token_or_stay():
     tokenizer, generator = tiny_tokenizer(), np.random.default_rng(2)
     ids, chosen = generator.integers(10, 70, 40_000), generator.random(40_000) < 0.5
-    hidden = covered(ids, chosen, tokenizer=tokenizer, mask=0.8, random=0.1, generator=generator)
+    hidden = covered(
+        ids, [len(ids)], chosen, tokenizer=tokenizer, mask=0.8, random=0.1, generators=[generator]
+    )
     assert (hidden[~chosen] == ids[~chosen]).all()
     masked = hidden[chosen] == tokenizer.mask_token_id
     assert masked.mean() == pytest.approx(0.8, abs=0.01)
@@ -142,11 +150,11 @@ def test_the_quota_is_a_share_of_all_tokens_of_the_text_or_of_its_words(quota, c
     words = WholeWords.of(tiny_tokenizer())
     for rate in (0.3, 0.5, 0.7):
         sizes = {
-            int(words.chosen(ids, rate=rate, generator=np.random.default_rng(seed), quota=quota).sum())
+            int(chosen_alone(words, ids, rate=rate, generator=np.random.default_rng(seed), quota=quota).sum())
             for seed in range(40)
         }
         assert max(sizes) == max(1, round(rate * count))
-    capped = words.chosen(ids, rate=0.9, generator=np.random.default_rng(0), quota=quota, most=2)
+    capped = chosen_alone(words, ids, rate=0.9, generator=np.random.default_rng(0), quota=quota, most=2)
     assert capped.sum() == 2
 
 
@@ -155,5 +163,23 @@ def test_a_special_token_takes_nothing_of_a_quota_of_the_text():
     words, ids = WholeWords.of(tokenizer), framed(tokenizer, "zzz the zzz of")
     for seed in range(50):
         how = {"rate": 0.5, "generator": np.random.default_rng(seed)}
-        chosen = words.chosen(ids, quota="text", **how)
+        chosen = chosen_alone(words, ids, quota="text", **how)
         assert tokenizer.convert_ids_to_tokens(ids[chosen]) in (["the", "of"],)
+
+
+@pytest.mark.parametrize("quota", ["all", "text", "words"])
+@pytest.mark.parametrize("framing", [True, False])
+def test_texts_end_to_end_have_the_words_that_each_has_alone(quota, framing):
+    tokenizer, draws = tiny_tokenizer(), np.random.default_rng(13)
+    texts = [framed(tokenizer, tiny_text(draws, n) + " zzz" * (n % 3 == 0)) for n in (9, 1, 30, 4, 0, 17)]
+    texts = texts if framing else [ids[1:-1] for ids in texts]
+    words, lengths = WholeWords.of(tokenizer), [len(ids) for ids in texts]
+    how = {"rate": 0.4, "quota": quota}
+
+    def generators():
+        return [np.random.default_rng((5, place)) for place in range(len(texts))]
+
+    pairs = zip(texts, generators(), strict=True)
+    alone = [chosen_alone(words, ids, generator=generator, **how) for ids, generator in pairs]
+    together = words.chosen(np.concatenate(texts), lengths, generators=generators(), **how)
+    assert together.tolist() == np.concatenate(alone).tolist()

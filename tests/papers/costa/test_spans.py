@@ -29,7 +29,10 @@ def texts():
 def sample(ids, words, *, seed=0, **changes):
     options = {"counts": COUNTS, "bounds": BOUNDS, "beta": (4, 2), "rounding": "floor", "start": "inclusive"}
     options = {**options, "short_text": "clip", **changes}
-    return sampled_spans(ids, words=words, generator=np.random.default_rng(seed), **options)
+    (spans,), (exist,) = sampled_spans(
+        [ids], words=words, generators=[np.random.default_rng(seed)], **options
+    )
+    return spans, exist
 
 
 def text(ids) -> str:
@@ -135,8 +138,15 @@ def test_the_same_generator_gives_the_same_spans_and_another_others(words, texts
     assert (sample(ids, words, seed=4)[0] != sample(ids, words, seed=5)[0]).any()
 
 
+def lengths_of(count, bounds, *, rounding, seed):
+    shortest, longest = (np.array([[bound]]) for bound in bounds)
+    how = {"beta": (4, 2), "rounding": rounding, "generators": [np.random.default_rng(seed)]}
+    (lengths,) = span_lengths(count, shortest, longest, **how)
+    return lengths
+
+
 def test_lengths_follow_the_beta_distribution_between_the_bounds():
-    lengths = span_lengths(100_000, 16, 64, beta=(4, 2), rounding="floor", generator=np.random.default_rng(1))
+    lengths = lengths_of(100_000, (16, 64), rounding="floor", seed=1)
     assert lengths.min() >= 16 and lengths.max() < 64
     # Beta(4, 2) has mean 2/3 and variance 8/(36*7); cutting takes half a token off on average
     assert lengths.mean() == pytest.approx(16 + 48 * 2 / 3 - 0.5, abs=0.1)
@@ -146,14 +156,14 @@ def test_lengths_follow_the_beta_distribution_between_the_bounds():
 @pytest.mark.parametrize(("rounding", "whole"), [("floor", int), ("round", round)])
 def test_a_length_is_equation_1_in_whole_tokens(rounding, whole):
     p = np.random.default_rng(8).beta(4, 2, size=1000)
-    generator = np.random.default_rng(8)
-    lengths = span_lengths(1000, 4, 16, beta=(4, 2), rounding=rounding, generator=generator)
+    lengths = lengths_of(1000, (4, 16), rounding=rounding, seed=8)
     assert lengths.tolist() == [whole(one * (16 - 4) + 4) for one in p]
 
 
 @pytest.mark.parametrize(("start", "last"), [("inclusive", 7), ("printed", 6)])
 def test_starts_are_uniform_over_the_places_of_the_reading(start, last):
-    starts = span_starts(np.full(80_000, 3), 10, start=start, generator=np.random.default_rng(2))
+    lengths, generators = np.full((1, 80_000), 3), [np.random.default_rng(2)]
+    starts = span_starts(lengths, np.array([[10]]), start=start, generators=generators)
     values, counts = np.unique(starts, return_counts=True)
     assert values.tolist() == list(range(last + 1))
     assert counts / 80_000 == pytest.approx(np.full(last + 1, 1 / (last + 1)), abs=0.006)
@@ -163,3 +173,16 @@ def test_function_words_are_a_list_without_repetition_in_lower_case():
     assert len(FUNCTION_WORDS) == len(set(FUNCTION_WORDS)) > 150
     assert all(word == word.lower() and word.isalpha() for word in FUNCTION_WORDS)
     assert PIECES  # the tiny vocabulary has words in pieces, or the tests above show nothing
+
+
+@pytest.mark.parametrize("start", ["inclusive", "printed"])
+@pytest.mark.parametrize("short_text", ["clip", "drop"])
+def test_texts_of_a_batch_have_the_spans_that_each_has_alone(words, texts, start, short_text):
+    some = [*texts[:60], np.array(tiny_tokenizer().convert_tokens_to_ids(["the", "of", "orbit"]))[:2]]
+    how = {"beta": (4, 2), "rounding": "floor", "start": start, "short_text": short_text}
+    how |= {"words": words, "counts": COUNTS, "bounds": BOUNDS}
+    generators = [np.random.default_rng(seed) for seed in range(len(some))]
+    together = sampled_spans(some, generators=generators, **how)
+    alone = [sample(ids, words, seed=n, start=start, short_text=short_text) for n, ids in enumerate(some)]
+    for made, of_each in zip(together, zip(*alone, strict=True), strict=True):
+        assert made.tolist() == np.stack(of_each).tolist()

@@ -29,7 +29,7 @@ CHANGED = [
     Mutation(LENGTHS, "generator.beta(*beta", "generator.beta(*beta[::-1]"),
     Mutation(STARTS, "n - lengths +", "n - lengths -"),
     Mutation(STARTS, 'start == "inclusive"', 'start != "inclusive"'),
-    Mutation("papers.costa.spans:_runs", "first + lengths", "first + lengths - 1"),
+    Mutation("papers.costa.spans:_draw_runs", "first + lengths", "first + lengths - 1"),
     Mutation("papers.costa.spans:sampled_spans", 'start == "inclusive"', 'start != "inclusive"'),
     Mutation("papers.costa.spans:sampled_spans", "longest > room", "longest < room"),
     Mutation("papers.costa.contrastive_spans:ContrastiveSpans.collate", "drawn + there", "drawn - there"),

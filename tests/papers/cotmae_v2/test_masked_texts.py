@@ -22,7 +22,8 @@ def tokens(text: str) -> np.ndarray:
 
 def masked(text, generator, **given):
     own = {"tokenizer": tiny_tokenizer(), "words": WholeWords.of(tiny_tokenizer())}
-    return Masking(**given)(text, generator=generator, **own)
+    rows = Masking(**given)([text], generators=[generator], **own)
+    return rows.clean, rows.fed, rows.labels
 
 
 def texts(count: int, *, seed: int = 3) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -124,13 +125,11 @@ def test_special_tokens_are_never_predicted_and_an_empty_text_has_nothing_to_pre
 
 @pytest.mark.parametrize("with_sep", [True, False])
 def test_each_place_predicts_the_next_token(with_sep):
-    ids, fed, labels = causal(np.array([20, 21, 22]), tiny_tokenizer(), with_sep=with_sep)
-    assert ids.tolist() == fed.tolist() == [2, 20, 21, 22, 3]
-    assert labels.tolist() == [20, 21, 22, 3 if with_sep else IGNORED, IGNORED]
-    assert causal(np.array([]), tiny_tokenizer(), with_sep=with_sep)[2].tolist() == [
-        3 if with_sep else IGNORED,
-        IGNORED,
-    ]
+    last = 3 if with_sep else IGNORED
+    rows = causal([np.array([20, 21, 22]), np.array([])], tiny_tokenizer(), with_sep=with_sep)
+    assert rows.clean.tolist() == rows.fed.tolist() == [2, 20, 21, 22, 3, 2, 3]
+    assert rows.labels.tolist() == [20, 21, 22, last, IGNORED, last, IGNORED]
+    assert rows.lengths.tolist() == [5, 2]
 
 
 def shown(batch: dict, side: str) -> list[list[int]]:
