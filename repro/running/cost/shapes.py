@@ -3,7 +3,7 @@
 import functools
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from repro.datasets.catalog import catalog
@@ -43,6 +43,12 @@ def shape(node: Node) -> Shape:
     if node.stage == "initialise":
         sizes = (node.params[name] for name in ("layers", "hidden_size", "intermediate_size"))
         return Shape(*sizes, node.inputs["tokenizer"].params["size"])
+    made = _released(node)
+    return replace(made, layers=node.params["layers"]) if "layers" in node.params else made
+
+
+def _released(node: Node) -> Shape:
+    """Sizes of a released model, before another number of layers is asked for, or of what takes its place."""
     source = node.params.get("source")
     if isinstance(source, dict) and source.get("kind") == "folder":
         return _configured(Path(source["path"]) / "config.json")
