@@ -1,6 +1,7 @@
 """BERT's layers over texts that lie end to end, (T, H), without padding: attention is within each text."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import groupby
 
 import torch
@@ -11,7 +12,6 @@ KINDS = ("bert", "roberta", "xlm-roberta")  # architectures whose layers have BE
 HALVES = (torch.float16, torch.bfloat16)
 KERNEL_FROM = (8, 0)  # the compute capability of an A100
 Inputs = dict[str, torch.Tensor]
-Stretch = tuple[int, int]  # texts that follow each other, and the tokens that each of them has
 
 
 def can_be_packed(model: nn.Module) -> bool:
@@ -22,9 +22,31 @@ def can_be_packed(model: nn.Module) -> bool:
     return known and config.num_hidden_layers > 0
 
 
-def stretches_of(lengths: Sequence[int]) -> list[Stretch]:
-    """Texts of one length that follow each other, for which attention is one call; none for empty ones."""
-    return [(len(list(texts)), length) for length, texts in groupby(lengths) if length]
+class Layout:
+    """The tokens of texts as they lie end to end.
+
+    Args:
+        lengths: tokens of each text; empty ones are left out.
+        device: of the layers' inputs.
+
+    Attributes:
+        stretches: how many texts of one length follow each other, and that length.
+    """
+
+    def __init__(self, lengths: Sequence[int], device: torch.device):
+        self.lengths, self.device = [length for length in lengths if length], device
+        self.stretches = [(len(list(texts)), length) for length, texts in groupby(self.lengths)]
+
+    @cached_property
+    def bounds(self) -> torch.Tensor:
+        """(n + 1,) int32, where each text begins and the last one ends."""
+        sizes = torch.tensor([0, *self.lengths], dtype=torch.int32)
+        return sizes.cumsum(0, dtype=torch.int32).to(self.device)
+
+    @cached_property
+    def firsts(self) -> torch.Tensor:
+        """(n + 1,) int32, the same where of each text the first token alone is there."""
+        return torch.arange(len(self.lengths) + 1, dtype=torch.int32, device=self.device)
 
 
 def embedded(model: nn.Module, inputs: Inputs, places: torch.Tensor) -> torch.Tensor:
@@ -47,50 +69,62 @@ def embedded(model: nn.Module, inputs: Inputs, places: torch.Tensor) -> torch.Te
 
 
 def layer_output(
-    layer: nn.Module, asking: torch.Tensor, hidden: torch.Tensor, stretches: Sequence[Stretch]
+    layer: nn.Module, asking: torch.Tensor, hidden: torch.Tensor, layout: Layout, *, rows: int | None = None
 ) -> torch.Tensor:
-    """A layer's output at the tokens ``asking``: those of ``hidden``, (T, H), or the first of each text."""
+    """A layer's output at the tokens ``asking``: those of ``hidden``, (T, H), or the first of each text.
+
+    Args:
+        rows: that pass the feed-forward part at a time, whose states are the largest; None for all.
+    """
     attention = layer.attention.self
     query, key, value = attention.query(asking), attention.key(hidden), attention.value(hidden)
     heads = attention.num_attention_heads
-    split = (values.view(len(values), heads, -1) for values in (query, key, value))  # (T, heads, H / heads)
+    split = [values.view(len(values), heads, -1) for values in (query, key, value)]  # (T, heads, H / heads)
     dropout = attention.dropout.p if attention.training else 0.0
-    attended = _by_kernel if has_kernel(query, dropout) else _text_by_text
-    context = attended(*split, stretches, dropout).reshape(query.shape)
-    return layer.feed_forward_chunk(layer.attention.output(context, asking))
+    attended = by_kernel if has_kernel(split[0], dropout) else text_by_text
+    context = attended(*split, layout, dropout).reshape(query.shape)
+    states = layer.attention.output(context, asking)
+    if rows is None or len(states) <= rows:
+        return layer.feed_forward_chunk(states)
+    return torch.cat([layer.feed_forward_chunk(some) for some in states.split(rows)])
 
 
 def has_kernel(query: torch.Tensor, dropout: float) -> bool:
     """Whether one kernel attends within all texts: on a GPU, in half precision, and without dropout.
 
     ``torch.nn.attention.varlen`` leaves dropout out, whatever a model says, so that a training with dropout
-    of attention never gets there. The operations of the kernel are not among those that
-    ``repro.training.flop_count`` counts.
+    of attention never gets there. It takes heads whose size is a multiple of 8, up to 256.
+
+    Args:
+        query: (T, heads, h).
     """
-    fits = query.is_cuda and query.dtype in HALVES and dropout == 0
+    fits = query.is_cuda and query.dtype in HALVES and dropout == 0 and has_size(query.shape[-1])
     return fits and torch.cuda.get_device_capability(query.device) >= KERNEL_FROM
 
 
-def _by_kernel(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, stretches: Sequence[Stretch], dropout: float
+def has_size(head: int) -> bool:
+    """Whether the kernel takes heads of so many numbers."""
+    return head % 8 == 0 and head <= 256
+
+
+def by_kernel(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, layout: Layout, dropout: float = 0.0
 ) -> torch.Tensor:
+    """As ``text_by_text``, by one kernel, which knows no dropout."""
     from torch.nn.attention.varlen import varlen_attn
 
-    lengths = [length for count, length in stretches for _ in range(count)]
-    asked = lengths if len(query) == len(key) else [1] * len(lengths)
-    bounds = (
-        torch.tensor([0, *some], device=query.device).cumsum(0, dtype=torch.int32)
-        for some in (asked, lengths)
-    )
-    return varlen_attn(query, key, value, *bounds, max(asked), max(lengths))
+    longest = max(layout.lengths)
+    whole = len(query) == len(key)
+    asked, most = (layout.bounds, longest) if whole else (layout.firsts, 1)
+    return varlen_attn(query, key, value, asked, layout.bounds, most, longest)
 
 
-def _text_by_text(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, stretches: Sequence[Stretch], dropout: float
+def text_by_text(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, layout: Layout, dropout: float = 0.0
 ) -> torch.Tensor:
     """Attention of queries, (T, heads, h) or one of each text, (n, heads, h), a stretch at a time."""
     parts, at, read = [], 0, 0
-    for count, length in stretches:
+    for count, length in layout.stretches:
         asked = length if len(query) == len(key) else 1
         given = (
             values[start : start + count * width].unflatten(0, (count, width)).transpose(1, 2)

@@ -6,24 +6,26 @@ import numpy as np
 import torch
 from torch import nn
 
-from repro.nn.packed_layers import Inputs, can_be_packed, embedded, layer_output, stretches_of
-from repro.nn.precision import device, is_small
+from repro.nn.packed_layers import Inputs, Layout, can_be_packed, embedded, layer_output
+from repro.nn.precision import device, is_small, on_device
 
-TOKENS = (
-    2048  # encoded at a time: what a layer makes of them, 1,536 numbers each, lies in a processor's cache
-)
+TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time: as a processor's cache holds, or a whole batch
+ROWS = {"cpu": 512, "cuda": None}  # of them in the feed-forward part; freed blocks all alike are used again
 
 
-def without_padding(encoder: nn.Module) -> Callable[[Inputs], torch.Tensor]:
-    """An encoder so that it reads texts end to end: on a CPU, where it is large and built as BERT; or itself.
+def without_padding(encoder: nn.Module, *, gpu: bool = False) -> Callable[[Inputs], torch.Tensor]:
+    """An encoder of inputs that lie on the CPU, so that it reads texts end to end where that is worth it.
 
-    A small one, whose vectors are the same bits on any number of cores, stays as the library has it.
+    On a CPU a large one does that is built as BERT; a small one, whose vectors are the same bits on any
+    number of cores, stays as the library has it.
 
     Args:
-        encoder: with ``model``, ``pooling`` and ``finished``, as ``repro.nn.encoder.Encoder``.
+        encoder: with ``model``, ``pooling`` and ``finished``, as ``repro.nn.encoder.Encoder``, on the device.
+        gpu: whether a GPU does (``repro.nn.padding_free.packs``).
     """
-    if device().type != "cpu" or is_small(encoder) or not can_be_packed(encoder.model):
-        return encoder
+    on_cpu = device().type == "cpu" and not is_small(encoder) and can_be_packed(encoder.model)
+    if not (gpu or on_cpu):
+        return lambda inputs: encoder(on_device(inputs))
     texts = PackedTexts(encoder.model, pooling=encoder.pooling)
     return lambda inputs: encoder.finished(texts(inputs))
 
@@ -41,16 +43,21 @@ class PackedTexts(nn.Module):
     Args:
         model: for which ``can_be_packed`` holds.
         pooling: ``cls``, ``mean``, or ``pooler``: the model's own.
-        tokens: encoded at a time; a text that has more is encoded alone.
+        tokens: encoded at a time; a text that has more is encoded alone. None for ``TOKENS``.
     """
 
-    def __init__(self, model: nn.Module, *, pooling: str, tokens: int = TOKENS):
+    def __init__(self, model: nn.Module, *, pooling: str, tokens: int | None = None):
         super().__init__()
-        self.model, self.pooling, self.tokens = model.eval(), pooling, tokens
+        where = device().type
+        self.model, self.pooling = model.eval(), pooling
+        self.tokens, self.rows = tokens or TOKENS[where], ROWS[where]
 
     @torch.inference_mode()
     def forward(self, inputs: Inputs) -> torch.Tensor:
-        """Model inputs, (N, L) each, ``attention_mask`` among them, padded at the right, to (N, H)."""
+        """Model inputs, (N, L) each, ``attention_mask`` among them, padded at the right, to (N, H).
+
+        They lie on the CPU, so that nothing has to wait for a GPU to say how long a text is.
+        """
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         parts = []
         for first, end in _pieces(lengths, self.tokens):
@@ -59,16 +66,18 @@ class PackedTexts(nn.Module):
         return torch.cat(parts)  # (N, H)
 
     def _piece(self, rows: Inputs, lengths: Sequence[int]) -> torch.Tensor:
-        stretches = stretches_of(lengths)
-        hidden = embedded(self.model, rows, rows["attention_mask"].reshape(-1).nonzero().squeeze(1))  # (T, H)
+        where = device()
+        layout, how = Layout(lengths, where), {"rows": self.rows}
+        places = rows["attention_mask"].reshape(-1).nonzero().squeeze(1)
+        hidden = embedded(self.model, on_device(rows), places.to(where))  # (T, H)
         *layers, last = self.model.encoder.layer
         for layer in layers:
-            hidden = layer_output(layer, hidden, hidden, stretches)
+            hidden = layer_output(layer, hidden, hidden, layout, **how)
         if self.pooling == "mean":
-            hidden = layer_output(last, hidden, hidden, stretches)
+            hidden = layer_output(last, hidden, hidden, layout, **how)
             return torch.stack([text.mean(dim=0) for text in hidden.split(lengths)])  # (n, H)
-        firsts = torch.from_numpy(np.cumsum([0, *lengths[:-1]])).to(hidden.device)
-        vectors = layer_output(last, hidden[firsts], hidden, stretches)  # (n, H)
+        firsts = torch.from_numpy(np.cumsum([0, *lengths[:-1]])).to(where)
+        vectors = layer_output(last, hidden[firsts], hidden, layout, **how)  # (n, H)
         return vectors if self.pooling == "cls" else self.model.pooler(vectors.unsqueeze(1))
 
 

@@ -1,17 +1,28 @@
-"""Models of a training that read each batch end to end, without padding, with the same losses and gradients.
+"""Models that read each batch end to end, without padding, with the same states, losses and gradients.
 
 Only what is drawn at random falls otherwise: dropout leaves out other places of as many numbers.
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
-from repro.nn.packed_layers import can_be_packed, embedded, layer_output, stretches_of
+from repro.nn.packed_layers import (
+    HALVES,
+    KERNEL_FROM,
+    Layout,
+    by_kernel,
+    can_be_packed,
+    embedded,
+    has_size,
+    layer_output,
+    text_by_text,
+)
+from repro.nn.precision import device
 
 DATACLASS = ("return_dict", True)  # an argument by which the library's own heads ask for what is given here
 
@@ -72,12 +83,57 @@ def _states(
     inputs = {"input_ids": ids}
     if kinds is not None:
         inputs["token_type_ids"] = kinds.expand_as(ids)
-    hidden, stretches = embedded(model, inputs, places), stretches_of(lengths[order].tolist())
+    hidden, layout = embedded(model, inputs, places), Layout(lengths[order].tolist(), mask.device)
     for layer in model.encoder.layer:
-        hidden = layer_output(layer, hidden, hidden, stretches)
+        hidden = layer_output(layer, hidden, hidden, layout)
     padded = hidden.new_zeros(mask.numel(), hidden.shape[1]).index_copy(0, places, hidden)
     states = padded.view(*mask.shape, -1)
     pooler = getattr(model, "pooler", None)
     return BaseModelOutputWithPooling(
         last_hidden_state=states, pooler_output=None if pooler is None else pooler(states)
     )
+
+
+def packs(model: nn.Module, *, wanted: bool, precision: str, say: Callable[[str], None]) -> bool:
+    """Whether a GPU is to encode texts end to end, by one kernel; ``say`` hears why not, where it is wanted.
+
+    Without a GPU nothing is said, and ``repro.nn.packed_texts`` has a rule of its own.
+    """
+    where = device()
+    if not wanted or where.type == "cpu":
+        return False
+    why = _obstacle(model, precision, where)
+    if why:
+        say(f"texts are encoded with padding, though REPRO_PADDING_FREE asks for none: {why}")
+    return not why
+
+
+def _obstacle(model: nn.Module, precision: str, where: torch.device) -> str:
+    """What keeps the kernel from encoding, in words; empty where it was tried and computes what it should."""
+    models = [part for part in model.modules() if can_be_packed(part)]
+    if not models:
+        return "the model is not built as BERT"
+    if precision == "fp32":
+        return "torch's kernel for texts of several lengths computes in fp16 and bf16, not in fp32"
+    if torch.cuda.get_device_capability(where) < KERNEL_FROM:
+        return f"the GPU's compute capability is below {KERNEL_FROM[0]}.{KERNEL_FROM[1]}"
+    config = models[0].config
+    heads = config.num_attention_heads
+    size = config.hidden_size // heads
+    if not has_size(size):
+        return f"the kernel takes heads of a multiple of 8 up to 256 numbers, and the model's have {size}"
+    return _fault(where, HALVES[precision == "bf16"], (heads, size))
+
+
+def _fault(where: torch.device, dtype: torch.dtype, shape: tuple[int, int]) -> str:
+    """What is wrong with the kernel, held against attention text by text on a few numbers; or nothing."""
+    layout = Layout([5, 3, 3, 1], where)
+    numbers = torch.linspace(-1, 1, sum(layout.lengths) * shape[0] * shape[1], device=where).sin()
+    some = numbers.view(-1, *shape).to(dtype)
+    try:
+        found = [by_kernel(query, some, some, layout) for query in (some, some[:4])]
+    except (ImportError, RuntimeError, ValueError, TypeError) as error:
+        return f"torch's kernel cannot be used ({str(error).strip().partition(chr(10))[0]})"
+    wanted = [text_by_text(query, some, some, layout) for query in (some, some[:4])]
+    close = all(torch.allclose(*pair, atol=0.02) for pair in zip(found, wanted, strict=True))
+    return "" if close else "torch's kernel computes another attention than text by text"

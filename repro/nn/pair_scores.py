@@ -14,6 +14,7 @@ from repro.nn.background import in_background
 from repro.nn.checkpoint import check_length, load_tokenizer
 from repro.nn.cross_encoder import load_cross_encoder, pair_tokens
 from repro.nn.memory import Halved
+from repro.nn.padding_free import packs, padding_free
 from repro.nn.precision import (
     autocast,
     check_precision,
@@ -38,6 +39,8 @@ class PairScorer:
         length: tokens of query and passage together, with [CLS] and both [SEP].
         separator: between title and text.
         precision: ``fp32``, ``fp16`` or ``bf16``.
+        packed: whether a GPU is to read the pairs of a batch end to end, without padding.
+        say: hears why it cannot.
 
     Raises:
         BlockedError: half precision without a GPU.
@@ -45,12 +48,26 @@ class PairScorer:
         DataError: the model cannot be read.
     """
 
-    def __init__(self, folder: Path, *, length: int, separator: str, precision: str):
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        length: int,
+        separator: str,
+        precision: str,
+        packed: bool = False,
+        say: Callable[[str], None] = print,
+    ):
         self.precision, self.length, self.separator = check_precision(precision), length, separator
         self.model, self.tokenizer = load_cross_encoder(folder), load_tokenizer(folder)
         check_length(self.model, length)
         self.model.eval().to(device())
+        self.packed = packs(self.model, wanted=packed, precision=precision, say=say)
         self.halved = Halved(lambda inputs: self.model(**on_device(inputs)).logits.float().squeeze(1))
+
+    def facts(self) -> dict[str, int]:
+        """``padding_free`` where pairs are read end to end, and what ``Halved`` says of memory."""
+        return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
     def __call__(self, queries: list[str], passages: list[dict]) -> np.ndarray:
         """Scores of N queries with N passages ``{"title", "text"}``, (N,) float32; batches are of one length.
@@ -81,7 +98,8 @@ class PairScorer:
         Raises:
             StageError: a score is not finite.
         """
-        with threads_for(self.model), torch.inference_mode(), autocast(self.precision):
+        how = padding_free(self.model, self.packed)
+        with threads_for(self.model), torch.inference_mode(), autocast(self.precision), how:
             logits = [self.halved(batch) for batch in batches]
         scores = torch.cat(logits).cpu().numpy()  # (n,)
         if not np.isfinite(scores).all():

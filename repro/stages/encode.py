@@ -1,6 +1,7 @@
 """Stage ``encode``: one vector for every passage or query."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -35,7 +36,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     takes every so many-th block, all write into the same file, and its bytes are those of one process.
     Shards, which may be on machines that see each other's writing late, have a file for each block instead.
 
-    On a CPU a large model built as BERT reads the texts of a batch end to end, without padding.
+    On a CPU a large model built as BERT reads the texts of a batch end to end, without padding. A GPU does so
+    where REPRO_PADDING_FREE asks for it, in half precision, and the record says ``padding_free``.
 
     Title and text are joined by ``separator``, or two segments where that is ``pair``. Inputs are cut to
     ``length`` tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned with
@@ -52,8 +54,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.nn.checkpoint import check_length, load_tokenizer
     from repro.nn.memory import Halved
     from repro.nn.packed_texts import without_padding
-    from repro.nn.precision import check_precision, device, on_device, threads_for
+    from repro.nn.padding_free import packs
+    from repro.nn.precision import check_precision, device, threads_for
     from repro.stages.vectors.token_groups import prepared
+    from repro.training.optimisation import Execution
 
     check_precision(params["precision"])
     numbers = params.get("numbers", "float32")
@@ -62,8 +66,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     folder = inputs["model"] / "model"
     encoder = _encoder(folder, params["pooling"]).eval().to(device())
     check_length(encoder.model, params["length"])
-    read = without_padding(encoder)
-    halved = Halved(lambda inputs: read(on_device(inputs)))
+    wanted = bool(Execution.of(os.environ).padding_free)
+    packed = packs(encoder, wanted=wanted, precision=params["precision"], say=progress.note)
+    halved = Halved(without_padding(encoder, gpu=packed))
     how = params | {"normalize": params["normalize"] or getattr(encoder, "normalizes", False)}
     prepare, encode = partial(prepared, load_tokenizer(folder), params=params), _encoding(halved, how)
     size = getattr(encoder, "size", encoder.model.config.hidden_size)
@@ -74,7 +79,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks=ranks)) as advance:
             given = (out, len(ids), size, texts, prepare, encode, advance, rank, ranks)
             resumed = _fill(*given, numbers=numbers)
-    facts = {"texts": len(ids), "size": size, **halved.facts()}
+    facts = {"texts": len(ids), "size": size, **halved.facts()} | ({"padding_free": 1} if packed else {})
     return facts | ({"resumed_at": resumed} if resumed else {})
 
 

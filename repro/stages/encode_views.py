@@ -1,5 +1,6 @@
 """Stage ``encode_views``: a dense and a sparse vector, or one of them, for every passage or query."""
 
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -35,7 +36,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     blocks, within a block by length, each a file in ``blocks/``. The first process appends them to the arrays
     and removes each that lies there, so that the disk never holds more than the artefact and one block. An
     interrupted attempt takes over all blocks that are whole, joined or not. Started by torchrun, each process
-    encodes every so many-th block.
+    encodes every so many-th block. A GPU reads texts end to end where ``encode`` would.
 
     Raises:
         UsageError: an unknown kind, view, head or precision, a length beyond the model's positions, or views
@@ -46,8 +47,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from repro.nn.checkpoint import check_length
     from repro.nn.memory import Halved
+    from repro.nn.padding_free import packs, padding_free
     from repro.nn.precision import check_precision, device, on_device, threads_for
     from repro.stages.vectors.token_groups import prepared
+    from repro.training.optimisation import Execution
     from repro.training.process_group import everybody_waits
 
     check_precision(params["precision"])
@@ -55,10 +58,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     encoder = _encoder(inputs["model"] / "model", params)
     check_length(encoder.model, params["length"])
     encoder.eval().to(device())
+    wanted = bool(Execution.of(os.environ).padding_free)
+    packed = packs(encoder, wanted=wanted, precision=params["precision"], say=progress.note)
     halved = Halved(lambda inputs: encoder(on_device(inputs)))
     prepare, encode = partial(prepared, encoder.tokenizer, params=params), _encoding(halved, params)
     firsts = range(0, len(ids), BLOCK)
-    with launched_together() as (rank, ranks), threads_for(encoder):
+    with launched_together() as (rank, ranks), threads_for(encoder), padding_free(encoder, packed) as read:
         (out / BLOCKS).mkdir(exist_ok=True)
         if rank == 0 and shard().whole:
             write_ids(ids, out, inputs["texts"])
@@ -68,7 +73,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         with shown.task(f"encoding {params['kind']}", total=share(len(ids), BLOCK, ranks=ranks)) as advance:
             resumed = _write_blocks(out / BLOCKS, len(ids), texts, prepare, encode, advance, rank, ranks)
         everybody_waits()
-        facts = {"texts": len(ids), **halved.facts()}
+        facts = {"texts": len(ids), **halved.facts()} | ({"padding_free": 1} if read.used else {})
         if rank == 0 and shard().whole:
             facts |= join_blocks(out / BLOCKS, out, firsts, vocabulary=encoder.model.config.vocab_size)
         everybody_waits()

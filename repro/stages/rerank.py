@@ -1,5 +1,6 @@
 """Stage ``rerank``: the top of a run in the order of a cross-encoder."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     one before; with ``keep`` up to ``depth`` there are none. Query and passage are read together, cut to
     ``length`` tokens; title and text are joined by ``separator``. Scores are rounded to ``decimals`` unless
     that is None. An interrupted attempt goes on behind its last finished block, and shards take some of the
-    blocks each.
+    blocks each. A GPU reads pairs end to end where REPRO_PADDING_FREE asks for it, in half precision.
 
     Raises:
         BlockedError: half precision without a GPU.
@@ -34,12 +35,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     import pyarrow as pa
 
     from repro.nn.pair_scores import PairScorer, PairTexts, scored
+    from repro.training.optimisation import Execution
 
     source, depth = inputs["run"] / "run.trec", params["depth"]
     ranked = list(rankings(source))
     if not ranked:
         raise DataError(f"{source}: there is nothing to re-rank")
     options = {name: params[name] for name in ("length", "separator", "precision")}
+    options |= {"packed": bool(Execution.of(os.environ).padding_free), "say": progress.note}
     scorer = PairScorer(inputs["model"] / "model", **options)
     texts = query_texts(inputs["queries"], [query for query, _, _ in ranked], source=source)
     sizes = [len(documents[:depth]) for _, documents, _ in ranked]
@@ -52,7 +55,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         return {}
     scores = np.split(scores, np.cumsum(sizes)[:-1])
     facts = write_run(out, _reordered(ranked, scores, depth=depth, keep=params["keep"]), tag="rerank")
-    return facts | {"pairs": len(pairs), **scorer.halved.facts()}
+    return facts | {"pairs": len(pairs), **scorer.facts()}
 
 
 def _reordered(

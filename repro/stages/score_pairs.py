@@ -1,5 +1,6 @@
 """Stage ``score_pairs``: a training set whose passages carry a re-ranker's scores."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Query and passage are read together, cut to ``length`` tokens; title and text are joined by
     ``separator``. Scores are rounded to ``decimals``, or kept as they are where that is None. Scores that the
     training set has already are replaced. An interrupted attempt goes on behind its last finished block, and
-    shards take some of the blocks each.
+    shards take some of the blocks each. A GPU reads pairs end to end where REPRO_PADDING_FREE asks for it, in
+    half precision.
 
     Raises:
         BlockedError: half precision without a GPU.
@@ -30,11 +32,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     import pyarrow.compute as pc
 
     from repro.nn.pair_scores import PairScorer, scored
+    from repro.training.optimisation import Execution
 
     rows = read_rows(inputs["training_set"])
     if len(rows) == 0:
         raise DataError(f"{inputs['training_set']}: there is no query to score passages for")
     options = {name: params[name] for name in ("length", "separator", "precision")}
+    options |= {"packed": bool(Execution.of(os.environ).padding_free), "say": progress.note}
     scorer = PairScorer(inputs["model"] / "model", **options)
     queries = query_texts(
         inputs["queries"], rows.data.column("query").to_pylist(), source=inputs["training_set"]
@@ -59,7 +63,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     write_rows(examples(), SCORED_EXAMPLES, out / "arrow")
     counts = {side: len(lists.values) for side, lists in scores.items()}
-    return {"queries": len(rows), **counts, **scorer.halved.facts()}
+    return {"queries": len(rows), **counts, **scorer.facts()}
 
 
 def _pairs(lists, queries: list[str], inputs: dict[str, Path]):

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from collections import ChainMap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from torch.utils.flop_counter import flop_registry
 FILE = "flops.json"  # in a checkpoint
 STEPS = 3  # counted; texts differ in length, so one step alone may be off
 ATTENTION = "_scaled_dot_product_flash_attention"
-FORMULAS = dict(flop_registry)  # which lacks attention on a CPU; it takes as many operations as on a GPU
+# torch adds to its own as kernels are loaded, but lacks attention on a CPU, of as many operations as on a GPU
+FORMULAS = ChainMap({}, flop_registry)
 for _way in ("", "_backward"):
     _formula = flop_registry[getattr(torch.ops.aten, ATTENTION + _way)]
     FORMULAS[getattr(torch.ops.aten, f"{ATTENTION}_for_cpu{_way}")] = _formula

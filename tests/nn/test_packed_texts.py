@@ -14,6 +14,7 @@ from transformers import (
     XLMRobertaModel,
 )
 
+from repro.nn import packed_texts
 from repro.nn.encoder import pooled
 from repro.nn.packed_layers import can_be_packed
 from repro.nn.packed_texts import PackedTexts
@@ -80,6 +81,20 @@ def test_no_layer_computes_padding_and_the_last_only_what_is_pooled(pooling, las
         layer.intermediate.register_forward_hook(lambda part, given, out: seen.append(len(out)))
     PackedTexts(model, pooling=pooling, tokens=1000)(texts("bert"))
     assert seen == [sum(LENGTHS), sum(LENGTHS), last]
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_the_largest_states_of_a_layer_are_those_of_a_few_tokens_at_a_time(monkeypatch, pooling):
+    """Freed blocks of many sizes would leave holes in memory: twice what encoding needs."""
+    model, inputs, seen = made("bert"), texts("bert"), []
+    plain = PackedTexts(model, pooling=pooling)(inputs)
+    for layer in model.encoder.layer:
+        layer.intermediate.register_forward_hook(lambda part, given, out: seen.append(len(out)))
+    assert packed_texts.ROWS["cpu"] < packed_texts.TOKENS["cpu"]
+    monkeypatch.setitem(packed_texts.ROWS, "cpu", 16)
+    torch.testing.assert_close(PackedTexts(model, pooling=pooling)(inputs), plain, rtol=1e-9, atol=1e-12)
+    last = sum(LENGTHS) if pooling == "mean" else len(LENGTHS)
+    assert max(seen) == 16 and sum(seen) == 2 * sum(LENGTHS) + last
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean"])

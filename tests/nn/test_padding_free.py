@@ -3,11 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from torch.nn.functional import scaled_dot_product_attention
 
 from papers.simlm import generator
-from repro.nn import packed_layers
-from repro.nn.packed_texts import PackedTexts
 from repro.nn.padding_free import padding_free
 from tests.nn import test_packed_texts as packed_texts
 from tests.nn.parted_objectives import COUNT, batch_in_parts, cached_is_uncached, objective
@@ -95,51 +92,3 @@ def test_the_library_is_back_behind_the_context_even_by_an_error():
         assert not packed.used  # there is no padding to spare
         raise RuntimeError
     assert "forward" not in vars(model)
-
-
-def kernel(query, key, value, starts, key_starts, longest, longest_key):
-    """What ``torch.nn.attention.varlen`` computes on a GPU, a text at a time."""
-    assert starts.dtype == key_starts.dtype == torch.int32 and key_starts.diff().max() == longest_key
-    assert starts.diff().max() == longest
-    ends, parts = zip(starts[1:], key_starts[1:], strict=True), []
-    for start, read, (end, to) in zip(starts, key_starts, ends, strict=False):
-        given = (query[start:end], key[read:to], value[read:to])
-        parts.append(scaled_dot_product_attention(*(rows.transpose(0, 1) for rows in given)).transpose(0, 1))
-    return torch.cat(parts)
-
-
-def test_one_kernel_is_given_the_bounds_of_texts_and_only_without_dropout(monkeypatch):
-    """What would run on a GPU, by a kernel of a CPU that keeps to its interface."""
-    from torch.nn.attention import varlen
-
-    model, inputs = packed_texts.made("bert"), packed_texts.texts("bert")
-    plain = {pooling: PackedTexts(model, pooling=pooling)(inputs) for pooling in ("cls", "mean")}
-    seen = []
-    monkeypatch.setattr(varlen, "varlen_attn", lambda *given: seen.append(1) or kernel(*given))
-    monkeypatch.setattr(packed_layers, "has_kernel", lambda query, dropout: dropout == 0)
-    for pooling, vectors in plain.items():
-        torch.testing.assert_close(
-            PackedTexts(model, pooling=pooling)(inputs), vectors, rtol=1e-9, atol=1e-12
-        )
-    assert len(seen) == 2 * len(model.encoder.layer)
-    with padding_free(model.train(), True):
-        model(**inputs)  # its attention has dropout, which the kernel would leave out
-    assert len(seen) == 2 * len(model.encoder.layer)
-
-
-def test_a_kernel_is_asked_for_on_a_gpu_in_half_precision_without_dropout_alone(monkeypatch):
-    capability = {"a100": (8, 0), "v100": (7, 0)}
-    monkeypatch.setattr(torch.cuda, "get_device_capability", capability.get)
-
-    class OnGpu:
-        is_cuda, device = True, "a100"
-
-        def __init__(self, dtype):
-            self.dtype = dtype
-
-    assert packed_layers.has_kernel(OnGpu(torch.bfloat16), 0.0)
-    assert not packed_layers.has_kernel(OnGpu(torch.bfloat16), 0.1)
-    assert not packed_layers.has_kernel(OnGpu(torch.float32), 0.0)
-    assert not packed_layers.has_kernel(torch.zeros(1, dtype=torch.bfloat16), 0.0)
-    OnGpu.device = "v100"
-    assert not packed_layers.has_kernel(OnGpu(torch.bfloat16), 0.0)
