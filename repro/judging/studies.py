@@ -117,6 +117,28 @@ def _cost(facts: Sequence[Mapping]) -> Cost:
     )
 
 
+def training_hours(plan: Plan, store: Store) -> dict[str, float]:
+    """Cell -> hours of the trainings below it, shared ones in every cell that has them; the mean over seeds.
+
+    A cell without a training has none, and neither has one of whose trainings the store has not all.
+
+    Args:
+        plan: with its node states looked up.
+    """
+    spent: dict[str, list[float]] = {}
+    for m in plan.measurements:
+        trainings = [node for node in walk(m.parts) if node.stage in ("pretrain", "finetune")]
+        seconds = [_seconds_stored(node, plan, store) for node in trainings]
+        if seconds and None not in seconds:
+            spent.setdefault(m.cell.id, []).append(sum(seconds) / 3600)
+    return {cell: statistics.fmean(of_seeds) for cell, of_seeds in spent.items()}
+
+
+def _seconds_stored(training: Node, plan: Plan, store: Store) -> float | None:
+    is_stored = plan.states[training.fingerprint] == "stored"
+    return _seconds(store.record(training)["facts"]) if is_stored else None
+
+
 def _seconds(facts: Mapping) -> float | None:
     made = facts["steps"] - facts.get("resumed_at", 0)  # in the attempt that ended
     return facts["seconds"] * facts["steps"] / made if made else None

@@ -1,27 +1,31 @@
 """Figures drawn from measured cells and stored exhibits: which panels and lines each has."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
 from repro.evaluation import means
 from repro.judging.compared import Compared
 from repro.manifest.cells import figure_of
-from repro.manifest.schema import Figure
+from repro.manifest.schema import Figure, Line
 from repro.report import figures
 from repro.running.plan import Plan
 from repro.store import Store, read_json
 
 
-def draw_curves(compared: Sequence[Compared], folder: Path) -> Iterator[Path]:
-    """Every figure that is measured point by point, where at least one point was."""
+def draw_curves(compared: Sequence[Compared], folder: Path, *, hours: Mapping[str, float]) -> Iterator[Path]:
+    """Every figure that is measured point by point, where at least one point was.
+
+    Args:
+        hours: of training, by cell; what is known goes beside the numbers.
+    """
     cells = [c for c in compared if c.cell.table.kind == "figure"]
     for (name, identifier), group in groupby(cells, key=lambda c: (c.cell.paper.name, c.cell.table.id)):
         points = list(group)
         if any(c.measured is not None for c in points):
             path = folder / f"{name}-{identifier.replace('-', '')}.svg"
             figure = figure_of(points[0].cell.paper, identifier.removeprefix("figure-"))
-            panels = _panels(figure, points)
+            panels = _panels(figure, points, hours)
             readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
             notes = [_note(points[0].scale, readings), _outdated(points), *_tests(figure, panels)]
             figures.curves(panels, path, note="; ".join(filter(None, notes)))
@@ -46,19 +50,24 @@ def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
                 yield f"{panel['y_label']}, {' against '.join(s['label'] for s in panel['series'])}: {result}"
 
 
-def _panels(figure: Figure, points: list[Compared]) -> list[dict]:
+def _panels(figure: Figure, points: list[Compared], hours: Mapping[str, float]) -> list[dict]:
     """One panel a column, one line a group of rows."""
     panels = []
     for column in points[0].cell.table.columns:
         series = []
         for line in figure.lines:
             on_line = [c for c in points if (c.cell.column.id, c.cell.row.group) == (column.id, line.id)]
-            measured = [_point(c, line.over) for c in on_line if c.measured is not None]
+            measured = [c for c in on_line if c.measured is not None]
             if measured:
-                series.append({"label": line.label, "points": measured})
+                series.append(_series(line, measured, hours))
         names = {"title": column.head[0], "x_label": figure.x or "", "y_label": column.head[-1]}
         panels.append(names | {"series": series})
     return panels
+
+
+def _series(line: Line, measured: list[Compared], hours: Mapping[str, float]) -> dict:
+    points = [_point(compared, line.over) for compared in measured]
+    return {"label": line.label, "points": points, "made": [_made(c, hours) for c in measured]}
 
 
 def _point(compared: Compared, over: str | None) -> tuple[float | None, float, float | None, float | None]:
@@ -67,6 +76,14 @@ def _point(compared: Compared, over: str | None) -> tuple[float | None, float, f
     values = [record.measured for record in compared.records]
     spread = (min(values), max(values)) if len(values) > 1 else (None, None)
     return (x, compared.measured, *spread)
+
+
+def _made(compared: Compared, hours: Mapping[str, float]) -> tuple[str, str, str]:
+    """Seeds, commits and hours of training behind a point, as far as they are known."""
+    seeds = (record.seed for record in compared.records if record.seed is not None)
+    commits = {record.environment.get("commit") or "" for record in compared.records}
+    spent = hours.get(compared.cell.id)
+    return " ".join(map(str, seeds)), " ".join(sorted(commits)), "" if spent is None else f"{spent:.4f}"
 
 
 def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:

@@ -1,10 +1,13 @@
 """Rows of several seeds against one row of reference."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from repro.judging.studies import Cost, Entry, _cost, _tested
+from repro.graph import Node
+from repro.judging.studies import Cost, Entry, _cost, _tested, training_hours
 
 
 def _scores(rows):
@@ -48,3 +51,17 @@ def test_seconds_of_an_interrupted_training_are_in_proportion_to_its_last_attemp
     assert _cost([whole]) == Cost(10, 100.0)
     assert _cost([whole, interrupted]) == Cost(10, 110.0)
     assert _cost([whole, interrupted, ended_before]) == Cost(10, None)
+
+
+def test_hours_of_a_cell_are_those_of_all_its_trainings_and_unknown_where_one_is_not_stored():
+    mlm = {"name": "mlm", "version": 1, "path": ""}
+    first, other = (Node("pretrain", {"objective": mlm, "seed": seed}) for seed in (1, 2))
+    tuned = [Node("finetune", {"objective": mlm, "seed": seed}, {"model": first}) for seed in (1, 2)]
+    measured = [("a", tuned[0]), ("a", tuned[1]), ("b", other), ("c", Node("corpus", {"dataset": "x"}))]
+    measurements = [SimpleNamespace(cell=SimpleNamespace(id=cell), parts=(node,)) for cell, node in measured]
+    states = dict.fromkeys((n.fingerprint for n in (first, *tuned)), "stored") | {
+        other.fingerprint: "missing"
+    }
+    seconds = {first.fingerprint: 3600.0, tuned[0].fingerprint: 1800.0, tuned[1].fingerprint: 5400.0}
+    store = SimpleNamespace(record=lambda node: {"facts": {"steps": 1, "seconds": seconds[node.fingerprint]}})
+    assert training_hours(SimpleNamespace(measurements=measurements, states=states), store) == {"a": 2.0}

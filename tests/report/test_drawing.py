@@ -97,13 +97,22 @@ def _point(cell) -> Compared:
     return Compared(cell, "tiny", (made,), Verdict("scaled", ""))
 
 
+def test_a_point_says_its_seeds_commits_and_hours():
+    of_seeds = [Record("c", "tiny", 0.5, seed, "f", 1, 0, "RR@10", "percent") for seed in (1, 2)]
+    commits = [replace(r, environment={"commit": c}) for r, c in zip(of_seeds, "ba", strict=True)]
+    cell = cells_of(paper("cotmae_v2"))[0]
+    point = Compared(cell, "tiny", tuple(commits), Verdict("scaled", ""))
+    assert drawing._made(point, {cell.id: 0.25}) == ("1 2", "a b", "0.2500")
+    assert drawing._made(point, {}) == ("1 2", "a b", "")
+
+
 def test_points_that_are_not_of_the_manifest_as_it_is_are_counted_on_the_face(monkeypatch, tmp_path):
     notes = []
     monkeypatch.setattr(drawing.figures, "curves", lambda panels, path, *, note: notes.append(note))
     table = table_of(paper("cotmae_v2"), "figure-3")
     cells = [_point(cell) for cell in cells_of(paper("cotmae_v2"), (table,))]
     for outdated in ("", "the recipe has changed since this was measured"):
-        list(drawing.draw_curves([replace(cells[0], outdated=outdated), *cells[1:]], tmp_path))
+        list(drawing.draw_curves([replace(cells[0], outdated=outdated), *cells[1:]], tmp_path, hours={}))
     assert [f"1 of {len(cells)} points not measured as the manifest is" in note for note in notes] == [
         False,
         True,

@@ -19,6 +19,7 @@ def command(selection):
     Run them first: `repro run PAPER --figure N`. Beside each drawing lie its numbers as CSV.
     """
     from repro.api.comparisons import compare_selection
+    from repro.judging.studies import training_hours
     from repro.report.drawing import draw_curves, draw_exhibits
     from repro.store import translated
 
@@ -26,7 +27,9 @@ def command(selection):
     folder = selection.workspace.results.root / "figures" / selection.scale
     with translated(selection.workspace.results.root, "results folder", "--results"):
         folder.mkdir(parents=True, exist_ok=True)
-        drawn = [*draw_curves(compared, folder), *draw_exhibits(compared.plan, store, folder)]
+        hours = training_hours(compared.plan, store)
+        curves = draw_curves(compared, folder, hours=hours)
+        drawn = [*curves, *draw_exhibits(compared.plan, store, folder)]
     for path in drawn:
         print(path)
     if not drawn:

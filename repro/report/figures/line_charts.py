@@ -7,6 +7,7 @@ from pathlib import Path
 from repro.report.figures.canvas import COLOURS, LINES, MARKERS, canvas, foot, legend, write_csv
 
 Point = tuple[float | None, float, float | None, float | None]  # x, y, low, high
+MADE = ("seeds", "commit", "hours")  # of training
 
 
 def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
@@ -15,7 +16,8 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
     Args:
         panels: {"title", "x_label", "y_label", "series": [{"label", "points": [(x, y, low, high), …]}]}. A
             series of one point with x None is a level line; low and high, if not None, are drawn as a band.
-            The x-axis is logarithmic where it spans a decade or more.
+            The x-axis is logarithmic where it spans a decade or more. A series may say how each of its points
+            was "made", in the words of ``MADE``.
         path: of the SVG; the numbers go into a .csv of the same name.
         note: small print on the face of it; empty for none.
     """
@@ -31,17 +33,22 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
             _scales(axes, panel["series"])
         legend(figure, handle_length=2.2)
         foot(figure, below.pop() if len(below) == 1 else "", _bands(rows), note)
-    write_csv(path, ("panel", "measure", "series", "x", "y", "low", "high"), rows)
+    write_csv(path, ("panel", "measure", "series", "x", "y", "low", "high", *MADE), rows)
 
 
 def _rows(panels: Sequence[dict]) -> list[tuple]:
     """A line for every point, as the CSV has it."""
     return [
-        (panel["title"], panel["y_label"], series["label"], *point)
+        (panel["title"], panel["y_label"], series["label"], *point, *made)
         for panel in panels
         for series in panel["series"]
-        for point in series["points"]
+        for point, made in zip(series["points"], _made(series), strict=True)
     ]
+
+
+def _made(series: dict) -> Sequence[tuple]:
+    """How each point was made; blanks where nobody says."""
+    return series.get("made") or [("",) * len(MADE)] * len(series["points"])
 
 
 def _bands(rows: Sequence[tuple]) -> str:
