@@ -1,11 +1,12 @@
 """Passages per second of the stage ``encode`` beside sentence-transformers, same model and texts.
 
 The texts are passages of SciFact and NFCorpus where the data folder has them, spread over each collection,
-with a vocabulary trained on both; the weights are invented, which speed does not depend on. Ours and the
-peer, with each of its batch sizes, take turns in every round, each in a process of its own; all vectors are
+with a vocabulary of its texts; the weights are invented, which speed does not depend on. Ours and the peer,
+with each of its batch sizes, take turns in every round, each in a process of its own; all vectors are
 compared before anything is printed. Seconds are those of the whole stage, which also loads its model and
 writes its vectors, and of the peer's ``encode`` alone. Memory is what either needs for its model and texts
-beyond the libraries that its process has loaded.
+beyond the libraries that its process has loaded. ``--beside`` is another checkout, whose stage takes its turn
+too.
 """
 
 from __future__ import annotations
@@ -24,15 +25,16 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from beside import BEFORE, Beside
 from peak import peak
-from report import write
 
 from repro.datasets import tiny
 from repro.graph import Node
 from repro.progress import Progress
 from repro.stages import encode, initialise, vocabulary
 
-OURS, PEER = "repro", "sentence-transformers"
+HERE = Path(__file__).resolve().parent
+OURS, OLD, PEER = "repro", "repro, before", "sentence-transformers"
 COLLECTIONS = ("beir/scifact", "beir/nfcorpus")
 
 
@@ -41,7 +43,7 @@ def main() -> None:
     options.add_argument(
         "--data", type=Path, default=os.environ.get("REPRO_DATA"), help="else invented texts"
     )
-    options.add_argument("--passages", type=int, default=200, help="of each collection")
+    options.add_argument("--passages", type=int, default=64, help="of each collection")
     options.add_argument("--hidden", type=int, default=384)
     options.add_argument("--layers", type=int, default=6)
     options.add_argument("--length", type=int, default=512)
@@ -50,18 +52,24 @@ def main() -> None:
         "--batches", type=int, nargs="+", default=[32, 8], help="the peer's; 32 is its default"
     )
     options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--beside", type=Path, help="a checkout of another version")
+    options.add_argument("--out", type=Path, default=HERE, help="where the page and its records are written")
     options.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.child:
         batch, *paths = chosen.child
         return child(int(batch), *map(Path, paths), chosen)
-    rows = []
+    from report import RESULTS, write  # the child of another checkout has no need of it
+
+    rows, beside = [], []
     with tempfile.TemporaryDirectory() as root:
         for name, texts in collections(chosen).items():
-            folder = Path(root) / name.replace("/", "-")
-            rows += compared(name, texts, folder, chosen)
+            told = taken(texts, Path(root) / name.replace("/", "-"), chosen)
+            rows += [line(f"{name}, {len(texts)} passages", way, told) for way in told]
+            beside += held_beside(name.removeprefix("beir/"), told)
     title = f"Encoding, {chosen.layers} layers of {chosen.hidden}, {chosen.precision}, {chosen.length} tokens"
-    write(title, rows, " ".join(["python", "benchmarks/encode.py", *sys.argv[1:]]))
+    command = " ".join(["python", "benchmarks/encode.py", *sys.argv[1:]])
+    write(title, rows, command, beside=beside, path=chosen.out / RESULTS.name)
 
 
 def collections(chosen: argparse.Namespace) -> dict[str, list[dict[str, str]]]:
@@ -84,35 +92,63 @@ def invented(count: int) -> list[dict[str, str]]:
     return [{"title": "", "text": text} for text in cut]
 
 
-def compared(name: str, texts: list[dict], folder: Path, chosen: argparse.Namespace) -> list[dict]:
-    """A line for ours and for each batch size of the peer, 0 being ours."""
+def ways(chosen: argparse.Namespace) -> dict[str, tuple[int, Path]]:
+    """Encoder -> the peer's batch size, 0 for the stage, and the checkout that it runs."""
+    here = HERE.parent
+    old = {OLD: (0, chosen.beside.resolve())} if chosen.beside else {}
+    peers = {f"{PEER}, batches of {batch}": (batch, here) for batch in chosen.batches}
+    return {OURS: (0, here)} | old | peers
+
+
+def taken(texts: list[dict], folder: Path, chosen: argparse.Namespace) -> dict[str, list[dict]]:
+    """What each encoder took, a record for every round, with its vectors' distance from ours."""
     model, corpus = prepared(texts, folder, chosen)
-    found = {batch: [] for batch in (0, *chosen.batches)}
+    told: dict[str, list[dict]] = {way: [] for way in ways(chosen)}
     for n in range(chosen.rounds):
-        for batch, told in found.items():
-            told.append(measured(batch, model, corpus, folder / f"{batch}-{n}"))
-        differences = [difference(folder, n, batch, chosen.precision) for batch in chosen.batches]
-    lines = []
-    for batch, told in found.items():
-        quotients = {
-            kind: sorted(one[kind] / our[kind] for one, our in zip(told, found[0], strict=True))
-            for kind in ("wall", "cpu")
-        }
-        lines.append(
-            {
-                "collection": f"{name}, {len(texts)} passages",
-                "encoder": f"{PEER}, batches of {batch}" if batch else OURS,
-                "threads": torch.get_num_threads(),
-                "seconds, median": f"{statistics.median(one['wall'] for one in told):.1f}",
-                "CPU seconds, median": f"{statistics.median(one['cpu'] for one in told):.1f}",
-                "seconds over ours, median (range)": spread(quotients["wall"]) if batch else "1",
-                "CPU over ours, median (range)": spread(quotients["cpu"]) if batch else "1",
-                "memory for model and texts": f"{max(one['peak'] for one in told) / 1e6:.0f} MB",
-                "whole process": f"{max(one['process'] for one in told) / 1e6:.0f} MB",
-                "largest difference of a number": f"{max(differences):.0e}" if batch else "",
-            }
-        )
-    return lines
+        for place, (way, (batch, tree)) in enumerate(ways(chosen).items()):
+            out = folder / f"{place}-{n}"
+            one = measured(batch, model, corpus, out, tree)
+            told[way].append(one | {"difference": difference(folder / f"0-{n}", out, chosen.precision)})
+    return told
+
+
+def line(texts: str, way: str, told: dict[str, list[dict]]) -> dict[str, object]:
+    """A row of the table, beside ours in the same rounds."""
+    runs, ours = told[way], told[OURS]
+    quotients = {
+        kind: sorted(one[kind] / our[kind] for one, our in zip(runs, ours, strict=True))
+        for kind in ("wall", "cpu")
+    }
+    return {
+        "collection": texts,
+        "encoder": way,
+        "threads": torch.get_num_threads(),
+        "seconds, median": f"{statistics.median(one['wall'] for one in runs):.1f}",
+        "CPU seconds, median": f"{statistics.median(one['cpu'] for one in runs):.1f}",
+        "seconds over ours, median (range)": "1" if way == OURS else spread(quotients["wall"]),
+        "CPU over ours, median (range)": "1" if way == OURS else spread(quotients["cpu"]),
+        "memory for model and texts": f"{most(runs, 'peak') / 1e6:.0f} MB",
+        "whole process": f"{most(runs, 'process') / 1e6:.0f} MB",
+        "largest difference of a number": "" if way == OURS else f"{most(runs, 'difference'):.0e}",
+    }
+
+
+def held_beside(name: str, told: dict[str, list[dict]]) -> list[Beside]:
+    """CPU seconds of ours and of each of the others, round by round."""
+
+    def cpu(way: str) -> list[float]:
+        return [one["cpu"] for one in told[way]]
+
+    def one(way: str) -> Beside:
+        memory = [most(told[OURS], "peak"), most(told[way], "peak")]
+        other = BEFORE if way == OLD else way
+        return Beside(f"encoding {name}", other, "CPU seconds", cpu(OURS), cpu(way), memory)
+
+    return [one(way) for way in told if way != OURS]
+
+
+def most(runs: list[dict], kind: str) -> float:
+    return max(run[kind] for run in runs)
 
 
 def spread(quotients: list[float]) -> str:
@@ -143,8 +179,8 @@ def prepared(texts: list[dict], folder: Path, chosen: argparse.Namespace) -> tup
     return model, corpus
 
 
-def measured(batch: int, model: Path, corpus: Path, out: Path) -> dict[str, float]:
-    """Seconds, and bytes beyond the libraries; vectors lie in ``out``."""
+def measured(batch: int, model: Path, corpus: Path, out: Path, tree: Path) -> dict[str, float]:
+    """Seconds, and bytes beyond the libraries, by the code of a checkout; vectors lie in ``out``."""
     command = [
         sys.executable,
         __file__,
@@ -155,7 +191,8 @@ def measured(batch: int, model: Path, corpus: Path, out: Path) -> dict[str, floa
         str(corpus),
         str(out),
     ]
-    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    environment = os.environ | {"PYTHONPATH": str(tree)}
+    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
     return json.loads(told.splitlines()[-1])
 
 
@@ -210,10 +247,10 @@ def cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def difference(folder: Path, n: int, batch: int, precision: str) -> float:
+def difference(ours: Path, theirs: Path, precision: str) -> float:
     """The furthest of two vectors' components from each other, in a round."""
-    found = [np.load(folder / f"{way}-{n}" / "vectors.npy") for way in (0, batch)]
-    furthest = np.abs(found[0] - found[1]).max()
+    found = [np.load(folder / "vectors.npy") for folder in (ours, theirs)]
+    furthest = float(np.abs(found[0] - found[1]).max())
     bound = 1e-5 if precision == "fp32" else 0.1
     assert furthest < bound, f"the vectors differ by {furthest}"
     return furthest
