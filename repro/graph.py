@@ -81,7 +81,7 @@ def missing_file(file: str) -> dict[str, str]:
 
 def missing_files(value: Any) -> list[str]:
     """The files that a parameter, or something within it, would have been read from."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         within = [file for inner in value.values() for file in missing_files(inner)]
         return [value[MISSING_FILE]] if MISSING_FILE in value else within
     return []
@@ -116,15 +116,15 @@ def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[No
     ``done`` keeps what was rewritten, by the object's id, so that shared nodes stay shared; it holds the
     original too, since the id of an object that is gone may be given to another.
     """
-    if id(node) not in done:
+    if (known := done.get(id(node))) is None:
         inputs = {
             name: tuple(rewrite(n, change, done) for n in value)
             if isinstance(value, tuple)
             else rewrite(value, change, done)
             for name, value in node.inputs.items()
         }
-        done[id(node)] = node, change(Node(node.stage, node.params, inputs))
-    return done[id(node)][1]
+        known = done[id(node)] = node, change(Node(node.stage, node.params, inputs))
+    return known[1]
 
 
 def distinct(node: Node, known: dict[tuple, Node]) -> Node:
@@ -134,7 +134,7 @@ def distinct(node: Node, known: dict[tuple, Node]) -> Node:
     done next with each node is done once.
     """
     inputs = (tuple(map(id, v)) if isinstance(v, tuple) else id(v) for v in node.inputs.values())
-    return known.setdefault((node.stage, canonical(node.params), *node.inputs, *inputs), node)
+    return known.setdefault((node.stage, repr(node.params), *node.inputs, *inputs), node)
 
 
 def check_types(node: Node) -> None:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from repro.judging.settings.held import held
+from repro.judging.settings.held import of_tables
 from repro.judging.settings.lines import (
     CELL_HEAD,
     HEAD,
@@ -13,7 +13,7 @@ from repro.judging.settings.lines import (
     merged,
     of_cells_of_settings,
 )
-from repro.judging.settings.parameter import Held, is_setting, of_cells
+from repro.judging.settings.parameter import Held, is_setting
 from repro.manifest.cells import Cell, cells_of, select
 from repro.manifest.papers import paper
 
@@ -70,5 +70,5 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
         if any(map(is_setting, cells_of(source))) and number == len(
             select((name,), tables=(), rows=(), cells=())
         ):
-            own = of_cells(held(source)).values()
+            own = of_tables(source).values()
             yield f"{name} publishes {len(own)} settings in tables: {counts(own)} (`repro settings {name}`)"

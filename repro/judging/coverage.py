@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from repro.judging.settings.held import held
-from repro.judging.settings.parameter import is_setting, of_cells
+from repro.judging.settings.held import of_tables
+from repro.judging.settings.parameter import is_setting
 from repro.manifest.cells import Cell, cells_of, exhibits, figure_tables, is_measured
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
@@ -157,7 +157,7 @@ def _settings(source: Paper) -> dict[str, Counter[str]]:
     """Place -> state of the plan -> how many cells of a table of settings are in it."""
     states: dict[str, Counter[str]] = {}
     if any(map(is_setting, cells_of(source))):
-        for place, item in of_cells(held(source)).items():
+        for place, item in of_tables(source).items():
             states.setdefault(place_of(place.split("/")[1]), Counter())[item.state] += 1
     return states
 

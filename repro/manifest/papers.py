@@ -3,6 +3,7 @@
 import functools
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -159,7 +160,7 @@ def load(dotted: str):
 def bind_papers_package() -> None:
     """Let the name ``papers`` mean our folder in this process, wherever it lies."""
     loaded = sys.modules.get("papers")
-    if loaded is not None and Path(loaded.__file__ or "").parent == ROOT:
+    if loaded is not None and os.path.dirname(loaded.__file__ or "") == str(ROOT):
         return
     spec = importlib.util.spec_from_file_location(
         "papers", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ class Choices:
             return path
         if self.originals_only:
             self.missing[known_as or file] = f"{identifier}={otherwise}"
-            return path or data_folder() / file
+            return path or self._fetched / file
         self.used[identifier] = otherwise
         self.substitutes[identifier] = fault or f"{file} is not in REPRO_DATA"
         return None
@@ -84,10 +85,15 @@ class Choices:
         for identifier, choice in self.used.items():
             choices = self._reading(identifier).choices
             wanted = _in_full(choices[choice])
-            same = [name for name, value in choices.items() if value == wanted != choices[choice]]
-            if same:
+            same = [name for name, value in choices.items() if value == wanted]
+            if wanted != choices[choice] and same:
                 found[identifier] = same[0]
         return found
+
+    @cached_property
+    def _fetched(self) -> Path:
+        """The folder that fetching would fill."""
+        return data_folder()
 
     def _reading(self, identifier: str) -> Reading:
         try:

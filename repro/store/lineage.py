@@ -14,7 +14,7 @@ class Lineage:
 
     def __init__(self, root: Path):
         self.root = root
-        self._notes = notes.folders(root)
+        self._notes = [folder for folder in notes.folders(root) if folder.is_dir()]
         self._described: dict[str, dict] = {}
         self._folders: dict[str, list[Path]] | None = None
 

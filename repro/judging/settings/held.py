@@ -14,7 +14,7 @@ from repro.judging.settings.nodes import (
     planned_alike,
     planned_rows,
 )
-from repro.judging.settings.parameter import FAILURE, NO_PARAMETER, Held, is_setting
+from repro.judging.settings.parameter import FAILURE, NO_PARAMETER, Held, is_setting, of_cells
 from repro.judging.settings.values import expected, published
 from repro.manifest.cells import Cell, cell, cells_of
 from repro.manifest.papers import Paper
@@ -29,6 +29,24 @@ def held(source: Paper) -> list[Held]:
     rows = planned_rows(source)
     of_rows = [item for row in rows for item in _of_row(row, source.steps)]
     return [*of_rows, *_alike(source, rows), *_idle(source.steps, rows), *_stated_by_itself(source, of_rows)]
+
+
+def of_tables(source: Paper) -> dict[str, Held]:
+    """The verdict on each cell of a paper's tables of settings: of ``held`` what has a cell, made alone."""
+    stated = [
+        _judged(row, step, path, setting, nodes)
+        for row in planned_rows(source)
+        for step, settings in _from_cells(source)
+        if (nodes := row.of_step(step))
+        for path, setting in settings.items()
+    ]
+    return of_cells([*stated, *_stated_by_itself(source, stated)])
+
+
+def _from_cells(source: Paper) -> list[tuple[Step, dict[str, Setting]]]:
+    """The steps with settings that cells publish, and those settings."""
+    steps = [(step, {path: s for path, s in step.settings.items() if s.cell}) for step in source.steps]
+    return [(step, settings) for step, settings in steps if settings]
 
 
 def _alike(source: Paper, rows: list[PlannedRow]) -> Iterator[Held]:

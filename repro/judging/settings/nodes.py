@@ -54,7 +54,8 @@ def planned_rows(source: Paper, place: str = "") -> list[PlannedRow]:
     Args:
         place: the beginning of ids, to which the rows are limited.
     """
-    made, known = _plan(source, (place or source.name,)), CellReadings()
+    machine = Machine()
+    made, known = _plan(source, (place or source.name,), machine), CellReadings(machine=machine)
     measured = [(m.cell.id.rpartition("/")[0], m.cell, walk(m.parts)) for m in made.measurements]
     shown = [(item.id, item, walk([node])) for item, node in made.exhibits.items()]
     rows: dict[str, PlannedRow] = {}
@@ -64,13 +65,13 @@ def planned_rows(source: Paper, place: str = "") -> list[PlannedRow]:
     return list(rows.values())
 
 
-def _plan(source: Paper, places: tuple[str, ...]) -> Plan:
+def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
     """The plan at full of the cells and exhibits of some places, as on a machine without data."""
     tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
     measured = [cell for cell in cells_of(source, tables) if is_measured(cell) and begins(cell.id, places)]
     cells = [cell for cell in measured if cell.row.role != "reference"]
     shown = [item for item in exhibits((source.name,), ()) if begins(item.id, places)]
-    return plan(cells, scale=scale("full"), machine=Machine(), exhibits=shown)
+    return plan(cells, scale=scale("full"), machine=machine, exhibits=shown)
 
 
 def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:
