@@ -144,15 +144,12 @@ def check_types(node: Node) -> None:
         TypeError: a recipe built a graph that cannot run; names the stage and the input.
     """
     spec = STAGES[node.stage]
-    required = {name for name in spec.inputs if not name.endswith("?")}
-    allowed = {name.rstrip("?"): kind for name, kind in spec.inputs.items()}
-    missing, extra = required - set(node.inputs), set(node.inputs) - set(allowed)
+    missing, extra = spec.required - node.inputs.keys(), node.inputs.keys() - spec.kinds.keys()
     if missing or extra:
         raise TypeError(f"{node.stage}: inputs missing {sorted(missing)}, not known {sorted(extra)}")
     for name, value in node.inputs.items():
         for parent in value if isinstance(value, tuple) else (value,):
             output = STAGES[parent.stage].output
-            if output not in allowed[name].split("|"):
-                raise TypeError(
-                    f"{node.stage}: input {name!r} takes {allowed[name]}, {parent.stage} gives {output}"
-                )
+            if output not in spec.kinds[name]:
+                wanted = "|".join(spec.kinds[name])
+                raise TypeError(f"{node.stage}: input {name!r} takes {wanted}, {parent.stage} gives {output}")

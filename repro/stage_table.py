@@ -5,6 +5,7 @@ A stage's ``run(params, inputs, out, progress)`` lives in the module of its name
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,16 @@ class StageSpec:
     needs: frozenset[str] = frozenset()
     heavy: bool = False
     widths: tuple[str, ...] = ()
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        """The names of the inputs that may not be left out."""
+        return frozenset(name for name in self.inputs if not name.endswith("?"))
+
+    @cached_property
+    def kinds(self) -> dict[str, tuple[str, ...]]:
+        """The artefact types that each input takes, by its name."""
+        return {name.rstrip("?"): tuple(kinds.split("|")) for name, kinds in self.inputs.items()}
 
 
 def _spec(output, inputs=None, *, version=1, ignored=(), needs=(), heavy=False, widths=()) -> StageSpec:

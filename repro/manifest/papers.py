@@ -154,7 +154,7 @@ def load(dotted: str):
     module_name, _, name = dotted.partition(":")
     if module_name.split(".")[0] == "papers":
         bind_papers_package()
-    return getattr(importlib.import_module(module_name), name)
+    return getattr(sys.modules.get(module_name) or importlib.import_module(module_name), name)
 
 
 def bind_papers_package() -> None:

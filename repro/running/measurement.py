@@ -180,7 +180,7 @@ class Builder:
         """The choices, by reading, with which what recipes asked for needs no half precision."""
         found: dict[str, str] = {}
         for _, choices in self._calls.values():
-            found |= choices.in_full_precision()
+            found |= self.machine.once(("in full precision", id(choices)), choices.in_full_precision)
         return found
 
     def _readings(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
@@ -288,16 +288,19 @@ def recipe_function(cell: Cell | Shown, path: str) -> Callable[..., Node | Runs]
         function = load(path)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise _fault(cell, "recipe", f"recipe {path!r} does not exist: {error}") from None
-    try:
-        _signature(function).bind(None, **cell.options)
-    except TypeError as error:
-        raise _fault(cell, "recipe", f"recipe {path!r}: {error}") from None
+    if refusal := _refusal(function, tuple(cell.options)):
+        raise _fault(cell, "recipe", f"recipe {path!r}: {refusal}")
     return function
 
 
 @cache
-def _signature(function: Callable) -> inspect.Signature:
-    return inspect.signature(function)
+def _refusal(function: Callable, options: tuple[str, ...]) -> str:
+    """Why a recipe does not take options of these names; empty where it does."""
+    try:
+        inspect.signature(function).bind(None, **dict.fromkeys(options))
+    except TypeError as error:
+        return str(error)
+    return ""
 
 
 def _catalogued(cell: Cell) -> Dataset:

@@ -116,7 +116,9 @@ class Scale:
         return Node(node.stage, self._params(node), node.inputs)
 
     def _params(self, node: Node) -> dict[str, Any]:
-        params = {name: self._value(name, value) for name, value in node.params.items()}
+        params = dict(node.params)
+        for name in params.keys() & self._stated:
+            params[name] = self._value(name, params[name])
         if "dataset" in params and not self.has_originals:
             stand_in = self.dataset(params["dataset"])
             params["dataset"] = _corpus(stand_in) if node.stage == "corpus" else stand_in
@@ -130,6 +132,11 @@ class Scale:
         if self.facts.backbone:
             params = _shrunk(params, STAGES[node.stage].widths, self._narrowing)
         return params
+
+    @functools.cached_property
+    def _stated(self) -> frozenset[str]:
+        """The parameters that this scale says something of."""
+        return frozenset({*self.facts.caps, *self.facts.without_gpu, *self.facts.replace})
 
     @property
     def _narrowing(self) -> float:

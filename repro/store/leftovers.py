@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
@@ -60,6 +61,13 @@ def leftovers(
     gone = {item.path for item in items}
     small = [*_locks(store, gone, building), *_notes(store, kept, gone), *_logs(store, building)]
     return items + [item for item in small if _newest(item.path) <= before]
+
+
+def any_old(store: Store, *, keep_days: float) -> bool:
+    """Whether there is any file or folder that is older than ``keep_days``; where not, nothing can go."""
+    before = time.time() - keep_days * DAY
+    places = (store.root.glob(f"{folder}/*") for folder in (*STAGES, "locks", "logs"))
+    return any(_newest(path) <= before for path in chain(*places, notes.files(store.root)))
 
 
 def remove_leftover(store: Store, item: Leftover) -> bool:

@@ -59,6 +59,12 @@ def test_what_is_young_stays(repro, measured, stray):
     assert stray.exists()
 
 
+def test_where_nothing_is_old_nothing_is_planned(repro, folders, monkeypatch):
+    monkeypatch.setattr("repro.running.kept.kept", None)
+    assert repro("gc").out == "0 could go, 0 bytes\n"
+    assert repro("gc", "--scale", "tinny").status == 2
+
+
 def test_at_another_scale_nothing_of_this_one_is_needed_but_what_records_name_at_that(repro, measured):
     said = repro("gc", "costa", "--scale", "full", "--keep-days", "0", "--yes")
     assert said.status == 0 and _stages(measured) == set()
@@ -198,7 +204,7 @@ def test_what_was_submitted_stays_where_slurm_cannot_be_asked(repro, measured, s
 def test_it_shows_how_far_it_has_come(repro, monkeypatch, folders):
     noted = Noted()
     monkeypatch.setattr("repro.progress.TerminalProgress", lambda: noted)
-    assert repro("gc", "costa", "--scale", "tiny", "--scale", "smoke").status == 0
+    assert repro("gc", "costa", "--scale", "tiny", "--scale", "smoke", "--finished").status == 0
     assert noted.tasks == {"what the papers need": [2, 2], "what nothing needs": [None, 0]}
 
 

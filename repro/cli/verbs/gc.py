@@ -59,7 +59,7 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
     from repro.running.kept import kept
     from repro.running.scale import known_scales, scale
     from repro.running.workspace import Workspace
-    from repro.store.leftovers import leftovers, remove_leftovers
+    from repro.store.leftovers import any_old, leftovers, remove_leftovers
 
     _check(names, everything, keep_days, dry_run, yes)
     workspace = Workspace.open(store, results)
@@ -67,6 +67,9 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
     progress = TerminalProgress()
     others = () if scales_ else workspace.results.scales("records") - known_scales().keys()
     wanted = [scale(name) for name in scales_ or known_scales()]
+    if not (finished or any_old(workspace.store, keep_days=keep_days)):
+        print("0 removed, 0 bytes" if yes else "0 could go, 0 bytes")
+        return 0
     known = kept(chosen, wanted, workspace, progress, undescribed=others)
     for notice in known.notices:
         print(notice, file=sys.stderr)

@@ -6,8 +6,9 @@ import yaml
 from repro.errors import ManifestError
 from repro.graph import Node
 from repro.judging.settings import held as held_module
-from repro.judging.settings.held import held
+from repro.judging.settings.held import held, of_tables
 from repro.judging.settings.nodes import PlannedRow, planned_alike
+from repro.judging.settings.parameter import of_cells
 from repro.manifest.papers import Paper, papers
 from repro.manifest.reading_schema import Reading
 
@@ -209,3 +210,13 @@ def test_rows_that_are_published_with_different_numbers_are_not_planned_alike():
     assert list(planned_alike(papers()["costa"], rows)) == [(second, first)]
     rows[1].nodes[second].append(training(epochs=5))
     assert list(planned_alike(papers()["costa"], rows)) == []
+
+
+def test_cells_of_settings_are_judged_without_what_no_cell_publishes(monkeypatch):
+    source = papers()["simlm"]
+    whole, judged = of_cells(held(source)), []
+    monkeypatch.setattr(held_module, "_unclaimed", None)
+    judge = held_module._judged
+    monkeypatch.setattr(held_module, "_judged", lambda *given: judged.append(1) or judge(*given))
+    assert of_tables(source) == whole and len(whole) > 50
+    assert len(judged) < 1000  # of more than 3,000
