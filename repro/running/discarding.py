@@ -51,6 +51,8 @@ class Consumers:
                 if parent.fingerprint in self._left:
                     self._left[parent.fingerprint].add(node.fingerprint)
         self._there = self._left.keys() & set(stored)
+        self._place = {fingerprint: place for place, fingerprint in enumerate(self._nodes)}
+        self._free = {fingerprint for fingerprint in self._there if not self._left[fingerprint]}
 
     def stored(self, node: Node) -> None:
         """A node was stored, and reads its inputs no more."""
@@ -58,14 +60,17 @@ class Consumers:
             self._there.add(node.fingerprint)
         for parent in node.parents():
             self._left.get(parent.fingerprint, set()).discard(node.fingerprint)
+        touched = {node.fingerprint, *(parent.fingerprint for parent in node.parents())}
+        self._free |= {one for one in touched & self._there if not self._left[one]}
 
     def free(self) -> list[Node]:
         """The artefacts that may go now, also those which were there before the first node ran."""
-        return [n for name, n in self._nodes.items() if name in self._there and not self._left[name]]
+        return [self._nodes[fingerprint] for fingerprint in sorted(self._free, key=self._place.__getitem__)]
 
     def gone(self, node: Node) -> None:
         """An artefact went."""
         self._there.discard(node.fingerprint)
+        self._free.discard(node.fingerprint)
 
 
 def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:

@@ -230,3 +230,21 @@ def test_the_consumers_of_what_is_needed_alone_count(world):
     nodes = walk(ends)
     left = Consumers(ends, nodes, [ends[0]], {first.fingerprint, second.fingerprint}, VECTORS)
     assert {n.fingerprint for n in left.free()} == {first.fingerprint, second.fingerprint}
+
+
+def test_what_may_go_is_known_without_looking_at_every_node(world, monkeypatch):
+    class Unlisted(dict):
+        def items(self):
+            raise AssertionError("all nodes were looked at")
+
+    ends, first, second, _ = world
+    nodes = walk(ends)
+    consumers = Consumers(ends, nodes, nodes, (), VECTORS)
+    monkeypatch.setattr(consumers, "_nodes", Unlisted(consumers._nodes))
+    freed = []
+    for node in nodes:
+        consumers.stored(node)
+        for free in consumers.free():
+            consumers.gone(free)
+            freed.append(free.fingerprint)
+    assert {first.fingerprint, second.fingerprint} < set(freed) and len(freed) == len(set(freed))

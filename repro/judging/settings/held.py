@@ -33,10 +33,11 @@ def held(source: Paper) -> list[Held]:
 
 def of_tables(source: Paper) -> dict[str, Held]:
     """The verdict on each cell of a paper's tables of settings: of ``held`` what has a cell, made alone."""
+    from_cells = _from_cells(source)
     stated = [
         _judged(row, step, path, setting, nodes)
         for row in planned_rows(source)
-        for step, settings in _from_cells(source)
+        for step, settings in from_cells
         if (nodes := row.of_step(step))
         for path, setting in settings.items()
     ]
