@@ -1,10 +1,12 @@
-"""Where a step of pre-training goes on one thread of a CPU: products, what else, and pages cleared anew.
+"""What bounds a step of pre-training on one thread of a CPU: products, memory, random numbers.
 
 Models, texts and lengths are those of ``pretraining.py``. Time is CPU seconds, of user and system, of a
-process of its own, the least of ``--steps`` steps behind three, so that other processes count for little; the
-rate of a product of the widest matrices of a layer, and that of a copy in memory, are taken in the same
-process. Shares of the operations are torch's profiler's, of one more step. ``--beside`` is another checkout,
-which takes turns; the losses at the end have to be equal to the bit.
+process of its own, the least of ``--steps`` steps behind three, so that other processes count for little;
+shares of the product are given from the slowest step to the fastest. The rate of a product of the widest
+matrices of a layer, and that of a copy in memory, are taken in the same process. Shares of the operations are
+torch's profiler's, of one more step; work on single elements, over arrays that hardly a cache holds, counts
+as bounded by memory. ``--beside`` is another checkout, which takes turns; the losses at the end have to be
+equal to the bit.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import torch
+from beside import BEFORE, Beside
 from pretraining import UNSAVED, Timed, made, pretrainings, sized
 from report import write
 
@@ -31,10 +34,12 @@ from repro.training.optimisation import Optimisation
 
 HERE = Path(__file__).resolve().parents[1]
 WARM = 3  # steps, whose operations are counted
+RANDOM = "random numbers"
 GROUPS = {
     "products": ("mm", "addmm", "bmm", "baddbmm"),
-    "dropout": ("bernoulli_", "div_", "native_dropout"),
-    "softmax": ("_softmax", "_softmax_backward_data", "_safe_softmax"),
+    RANDOM: ("bernoulli_", "random_", "uniform_"),
+    "dropout, scaling": ("mul", "mul_", "div", "div_", "native_dropout"),
+    "softmax": ("_softmax", "_softmax_backward_data", "_safe_softmax", "isneginf", "all", "where"),
     "cross-entropy": ("_log_softmax", "_log_softmax_backward_data", "nll_loss_forward", "nll_loss_backward"),
     "GELU, LayerNorm": (
         "gelu",
@@ -43,17 +48,18 @@ GROUPS = {
         "native_layer_norm_backward",
         "tanh",
     ),
-    "gradients added up": ("add", "add_", "fill_", "embedding_dense_backward", "index_add_"),
-    "AdamW, clipping": ("_fused_adamw_", "linalg_vector_norm", "mul_"),
+    "gradients added up": ("add", "add_", "sum", "fill_", "embedding_dense_backward", "index_add_"),
+    "AdamW, clipping": ("_fused_adamw_", "linalg_vector_norm"),
     "copies": ("copy_", "cat", "clone"),
 }
+BY_MEMORY = tuple(group for group in GROUPS if group not in ("products", RANDOM))
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--papers", default=",".join(pretrainings()))
     options.add_argument("--texts", type=int, default=2, help="a step; the micro-batch of a large batch")
-    options.add_argument("--steps", type=int, default=1, help="timed")
+    options.add_argument("--steps", type=int, default=3, help="timed")
     options.add_argument("--rounds", type=int, default=1)
     options.add_argument("--beside", type=Path, help="a checkout of another version")
     chosen = sized(options, layers=12, hidden=768)
@@ -61,37 +67,64 @@ def main() -> None:
         return print(json.dumps(measured(chosen.child, chosen)))
     trees = {"before": chosen.beside.resolve()} if chosen.beside else {}
     trees["now"] = HERE
-    rows = []
+    rows, beside, rounds = [], [], []
     for name in chosen.papers.split(","):
         told = {tree: [] for tree in trees}
         for _ in range(chosen.rounds):
             for tree, path in trees.items():
                 told[tree].append(child(name, path))
         rows += [row(name, tree, runs, chosen) for tree, runs in told.items()]
+        rounds += [{"objective": name, "code": tree, **run} for tree, runs in told.items() for run in runs]
+        if chosen.beside:
+            beside.append(compared(name, told["now"], told["before"]))
         ends = {json.dumps(run["losses"]) for runs in told.values() for run in runs}
         assert len(ends) == 1, f"{name}: losses differ: {ends}"
     write(
         f"A step of pre-training on one thread, {chosen.layers} layers",
         rows,
         " ".join(["python", "benchmarks/roofline.py", *sys.argv[1:]]),
+        beside=beside,
+        rounds=rounds,
     )
 
 
+def compared(name: str, now: list[dict], before: list[dict]) -> Beside:
+    taken = ([min(map(spent, run["steps"])) for run in runs] for runs in (now, before))
+    return Beside(
+        f"a step of pre-training, {name}",
+        BEFORE,
+        "CPU seconds",
+        *taken,
+        memory=[max(run["peak"] for run in runs) for runs in (now, before)],
+    )
+
+
+def spent(step: Sequence[float]) -> float:
+    """CPU seconds of user and system."""
+    return step[0] + step[1]
+
+
 def row(name: str, tree: str, runs: list[dict], chosen) -> dict[str, object]:
-    best = min(runs, key=lambda run: sum(run["cpu"]))
-    shares = sorted(run["flops"] / sum(run["cpu"]) / run["product"] for run in runs)
-    parts = ", ".join(f"{group} {share:.1%}" for group, share in best["parts"].items() if share > 0.004)
+    best = min(runs, key=lambda run: min(map(spent, run["steps"])))
+    user, system, pages = min(best["steps"], key=spent)
+    shares = sorted(run["flops"] / spent(step) / run["product"] for run in runs for step in run["steps"])
+    parts = best["parts"]
+    rate = best["flops"] / (parts["products"] * (user + system)) / best["product"]
+    details = ", ".join(f"{group} {parts[group]:.1%}" for group in BY_MEMORY if parts[group] > 0.004)
     return {
         "objective": name,
         "code": tree,
         "texts a step": chosen.texts,
-        "CPU s a step, user + system": " + ".join(f"{value:.2f}" for value in best["cpu"]),
-        "pages cleared a step": f"{best['pages']:,}",
+        "CPU s a step, user + system": f"{user:.2f} + {system:.2f}",
         "GFLOP a step": f"{best['flops'] / 1e9:.0f}",
         "product, GFLOP/s": f"{best['product'] / 1e9:.0f}",
         "copy, GB/s": f"{best['copy'] / 1e9:.1f}",
-        "share of the product": " to ".join(f"{share:.0%}" for share in (shares[0], shares[-1])),
-        "where the time goes": parts,
+        "share of the product, over steps": " to ".join(f"{share:.0%}" for share in (shares[0], shares[-1])),
+        "products": f"{parts['products']:.0%}, at {rate:.0%} of the product's rate",
+        "memory": f"{sum(parts[group] for group in BY_MEMORY):.0%}: {details}",
+        RANDOM: f"{parts[RANDOM]:.1%}",
+        "others": f"{parts['others']:.1%}",
+        "pages cleared a step": f"{pages:,}",
         "peak memory": f"{best['peak'] / 1e9:.2f} GB",
         "loss": f"{best['losses']['loss']!r}",
     }
@@ -128,20 +161,18 @@ class Spent(Timed):
 def measured(name: str, chosen: argparse.Namespace) -> dict[str, object]:
     node, steps = pretrainings()[name], WARM + chosen.steps
     rates = {"product": product(chosen.texts * node.params["length"], chosen.hidden), "copy": copied()}
-    spent = Spent(last=steps + 1)  # it hears of the step that it begins behind, too
+    heard = Spent(last=steps + 1)  # it hears of the step that it begins behind, too
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):
         objective, rows = made(node, Path(folder) / "made", chosen)
         settings = Optimisation.of(node.params | {"precision": "fp32"}, batch_size=chosen.texts)
         settings = replace(settings, epochs=None, max_steps=steps + 1)
-        facts = train(objective, rows, settings, out=Path(folder), progress=spent, execution=UNSAVED)
-    pairs = zip(spent.spent[WARM:steps], spent.spent[WARM + 1 : steps + 1], strict=True)
+        facts = train(objective, rows, settings, out=Path(folder), progress=heard, execution=UNSAVED)
+    pairs = zip(heard.spent[WARM:steps], heard.spent[WARM + 1 : steps + 1], strict=True)
     taken = [tuple(after - before for before, after in zip(*pair, strict=True)) for pair in pairs]
-    user, system, pages = min(taken, key=lambda one: one[0] + one[1])
     return rates | {
-        "cpu": (user, system),
-        "pages": pages,
+        "steps": taken,
         "flops": facts["flops"] / (steps + 1),
-        "parts": parts(spent.profiled),
+        "parts": parts(heard.profiled),
         "peak": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
         "losses": facts["losses"],
     }

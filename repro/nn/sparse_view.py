@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import torch
-from torch.utils.checkpoint import checkpoint
 
 POSITIONS = 4096  # logits of 4,096 positions x 30,522 entries x 4 bytes = 500 MB at once
 
@@ -14,12 +13,12 @@ def max_log_saturated(
     """s_j = max_i log(1 + ReLU(w_ij)), w_i = head(h_i), over the kept positions i (Formal et al. 2021, SPLADE
     with max pooling).
 
-    The maximum is taken first: log(1 + ReLU) keeps the order. Logits are those of a few texts at a time and
-    are computed again for the gradient: 1,024 passages of 144 tokens would have 18 GB of them.
+    The maximum is taken first: log(1 + ReLU) keeps the order. Logits are those of a few texts at a time; the
+    gradient needs only where the highest are: 1,024 passages of 144 tokens would have 18 GB of them.
 
     Args:
         hidden: (B, L, H).
-        head: (b, L, H) to (b, L, V) logits; no dropout, as it runs twice.
+        head: (b, L, H) to (b, L, V) logits.
         keep: (B, L), bool. A text without a kept position gets zeros.
 
     Returns:
@@ -32,11 +31,7 @@ def max_log_saturated(
 
     step = max(1, POSITIONS // hidden.shape[1])
     blocks = zip(hidden.split(step), keep.split(step), strict=True)
-    if torch.is_grad_enabled():
-        how = {"use_reentrant": False, "preserve_rng_state": False}
-        logits = torch.cat([checkpoint(highest, *block, **how) for block in blocks])  # (B, V)
-    else:
-        logits = torch.cat([highest(*block) for block in blocks])  # (B, V)
+    logits = torch.cat([highest(*block) for block in blocks])  # (B, V)
     return logits.to(torch.promote_types(logits.dtype, torch.float32)).relu().log1p()
 
 
