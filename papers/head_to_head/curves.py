@@ -8,6 +8,7 @@ from math import sqrt
 
 from papers.baselines.ms_marco import CONTRASTIVE, NO_PROJECTOR
 from papers.baselines.two_stage import Dense, TwoStage, cls_texts
+from papers.head_to_head import recipes
 from papers.head_to_head.recipes import FOREIGN_LENGTHS, LENGTHS, MASKING, MLM
 from repro import recipe
 from repro.graph import Node
@@ -136,4 +137,9 @@ def _stages(collection: str, lengths: dict[str, int], pooling: str, options: dic
     )
 
 
-from_scratch.only_at = "curves"
+def bm25(request: Request) -> Node:
+    """The ranking of the study's row of BM25, for the level line of a figure."""
+    return recipes.bm25(request)
+
+
+from_scratch.only_at = bm25.only_at = "curves"

@@ -59,8 +59,8 @@ def test_the_scale_leaves_every_setting_as_it_is_stated(planned):
 
 @pytest.mark.parametrize("name", ["full", "small", "tiny"])
 def test_curves_are_of_their_own_scale_alone(name):
-    cell = cells_of(STUDY, FIGURES)[0]
-    assert "at scale curves only" in not_at(cell, scale(name)) and not not_at(cell, scale("curves"))
+    for cell in cells_of(STUDY, FIGURES):
+        assert "at scale curves only" in not_at(cell, scale(name)) and not not_at(cell, scale("curves"))
 
 
 @pytest.mark.parametrize(
