@@ -34,7 +34,7 @@ from repro.training.optimisation import Optimisation
 
 HERE = Path(__file__).resolve().parents[1]
 WARM = 3  # steps, whose operations are counted
-RANDOM = "random numbers"
+RANDOM, OTHERS = "random numbers", "others"
 GROUPS = {
     "products": ("mm", "addmm", "bmm", "baddbmm"),
     RANDOM: ("bernoulli_", "random_", "uniform_"),
@@ -108,9 +108,11 @@ def row(name: str, tree: str, runs: list[dict], chosen) -> dict[str, object]:
     best = min(runs, key=lambda run: min(map(spent, run["steps"])))
     user, system, pages = min(best["steps"], key=spent)
     shares = sorted(run["flops"] / spent(step) / run["product"] for run in runs for step in run["steps"])
-    parts = best["parts"]
-    rate = best["flops"] / (parts["products"] * (user + system)) / best["product"]
-    details = ", ".join(f"{group} {parts[group]:.1%}" for group in BY_MEMORY if parts[group] > 0.004)
+    kinds = best["parts"]
+    rate = best["flops"] / (kinds["products"] * (user + system)) / best["product"]
+    bounds = [f"products {kinds['products']:.0%}, at {rate:.0%} of the product's rate"]
+    bounds += [f"memory {sum(kinds[group] for group in BY_MEMORY):.0%}"]
+    bounds += [f"{group} {kinds[group]:.0%}" for group in (RANDOM, OTHERS)]
     return {
         "objective": name,
         "code": tree,
@@ -119,11 +121,11 @@ def row(name: str, tree: str, runs: list[dict], chosen) -> dict[str, object]:
         "GFLOP a step": f"{best['flops'] / 1e9:.0f}",
         "product, GFLOP/s": f"{best['product'] / 1e9:.0f}",
         "copy, GB/s": f"{best['copy'] / 1e9:.1f}",
-        "share of the product, over steps": " to ".join(f"{share:.0%}" for share in (shares[0], shares[-1])),
-        "products": f"{parts['products']:.0%}, at {rate:.0%} of the product's rate",
-        "memory": f"{sum(parts[group] for group in BY_MEMORY):.0%}: {details}",
-        RANDOM: f"{parts[RANDOM]:.1%}",
-        "others": f"{parts['others']:.1%}",
+        "share of the product": " to ".join(f"{share:.0%}" for share in (shares[0], shares[-1])),
+        "bounded by": "; ".join(bounds),
+        "where the time goes": ", ".join(
+            f"{group} {share:.1%}" for group, share in kinds.items() if share > 0.004
+        ),
         "pages cleared a step": f"{pages:,}",
         "peak memory": f"{best['peak'] / 1e9:.2f} GB",
         "loss": f"{best['losses']['loss']!r}",
@@ -179,11 +181,11 @@ def measured(name: str, chosen: argparse.Namespace) -> dict[str, object]:
 
 
 def parts(profiled: torch.profiler.profile) -> dict[str, float]:
-    """The share of each group of operations in the time of a step, and ``others``."""
+    """The share of each group of operations in the time of a step, and the others'."""
     times = {event.key.removeprefix("aten::"): event.self_cpu_time_total for event in profiled.key_averages()}
     whole = sum(times.values())
     found = {group: sum(times.get(name, 0) for name in names) / whole for group, names in GROUPS.items()}
-    return found | {"others": 1 - sum(found.values())}
+    return found | {OTHERS: 1 - sum(found.values())}
 
 
 def product(rows: int, hidden: int) -> float:
