@@ -41,7 +41,7 @@ class Layout:
     def bounds(self) -> torch.Tensor:
         """(n + 1,) int32, where each text begins and the last one ends."""
         sizes = torch.tensor([0, *self.lengths], dtype=torch.int32)
-        return sizes.cumsum(0, dtype=torch.int32).to(self.device)
+        return sizes.cumsum(0, dtype=torch.int32).to(self.device, non_blocking=True)
 
     @cached_property
     def firsts(self) -> torch.Tensor:

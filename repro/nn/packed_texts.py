@@ -69,14 +69,14 @@ class PackedTexts(nn.Module):
         where = device()
         layout, how = Layout(lengths, where), {"rows": self.rows}
         places = rows["attention_mask"].reshape(-1).nonzero().squeeze(1)
-        hidden = embedded(self.model, on_device(rows), places.to(where))  # (T, H)
+        hidden = embedded(self.model, on_device(rows), places.to(where, non_blocking=True))  # (T, H)
         *layers, last = self.model.encoder.layer
         for layer in layers:
             hidden = layer_output(layer, hidden, hidden, layout, **how)
         if self.pooling == "mean":
             hidden = layer_output(last, hidden, hidden, layout, **how)
             return torch.stack([text.mean(dim=0) for text in hidden.split(lengths)])  # (n, H)
-        firsts = torch.from_numpy(np.cumsum([0, *lengths[:-1]])).to(where)
+        firsts = torch.from_numpy(np.cumsum([0, *lengths[:-1]])).to(where, non_blocking=True)
         vectors = layer_output(last, hidden[firsts], hidden, layout, **how)  # (n, H)
         return vectors if self.pooling == "cls" else self.model.pooler(vectors.unsqueeze(1))
 
