@@ -5,6 +5,7 @@ Every setting is stated in ``cells.yaml``, once for all figures. Scale ``curves`
 
 from dataclasses import replace
 from math import sqrt
+from typing import Any
 
 from papers.baselines.ms_marco import CONTRASTIVE, NO_PROJECTOR
 from papers.baselines.two_stage import Dense, TwoStage, cls_texts
@@ -50,6 +51,10 @@ def from_scratch(
     batch: int,
     passages: int,
     rate: float,
+    objective_steps: int,
+    encoder: str | None = None,
+    options: dict[str, Any] | None = None,
+    texts_per_row: int = 1,
 ) -> Node:
     """Rank with a small BERT from scratch: pre-trained on Wikipedia, fine-tuned on the pool, or neither.
 
@@ -61,6 +66,8 @@ def from_scratch(
         steps: of fine-tuning; 0 ranks with the model as it is.
         queries: of fine-tuning, drawn from those that are not held out.
         batch, passages: queries a step, and passages a query: a positive, then BM25's.
+        objective_steps: of a further pre-training behind that, at its rate; 0 for none.
+        encoder, options, texts_per_row: of that pre-training, as in the study's rows.
     """
     seed = request.seed_or(42)
     model = _blank(
@@ -68,13 +75,17 @@ def from_scratch(
     )
     if pretraining_steps:
         model = _pretrained(model, pretraining, steps=pretraining_steps, rate=pretraining_rate, seed=seed)
-    options = {"temperature": temperature, "similarity": similarity}
+    if objective_steps:
+        made = recipes.papers_own(request, encoder, options or {})
+        how = _optimisation(batch=TEXTS, steps=objective_steps, rate=pretraining_rate, seed=seed)
+        model = _further(made, model, how, texts_per_row=texts_per_row)
+    compared = {"temperature": temperature, "similarity": similarity}
     if steps:
-        stages = _stages(POOL, LENGTHS, pooling, options, passages)
+        stages = _stages(POOL, LENGTHS, pooling, compared, passages)
         how = _optimisation(batch=batch, steps=steps, rate=rate, seed=seed)
         model = stages.tuned(model, _negatives(queries, seed), how)
     foreign = request.collection != POOL
-    stages = _stages(request.collection, FOREIGN_LENGTHS if foreign else LENGTHS, pooling, options, passages)
+    stages = _stages(request.collection, FOREIGN_LENGTHS if foreign else LENGTHS, pooling, compared, passages)
     return stages.search(model, request.dataset, depth=DEPTH)
 
 
@@ -101,6 +112,15 @@ def _pretrained(model: Node, objective: str, *, steps: int, rate: float, seed: i
     how = _optimisation(batch=TEXTS, steps=steps, rate=rate, seed=seed)
     kind, options = PRETRAININGS[objective]
     return recipe.pretrain(tokens, objective=kind, options={"masking": MASKING} | options, optimisation=how)
+
+
+def _further(made: Node, start: Node, how: Optimisation, *, texts_per_row: int) -> Node:
+    """A paper's pre-training from ``start``, which is its generator too where it has one."""
+    own = recipes.at_equal_tokens(
+        made, texts_per_row=texts_per_row, seed=how.seed, start=start, optimisation=how
+    )
+    generator = {"generator": start} if "generator" in own.inputs else {}
+    return Node(own.stage, own.params, {**own.inputs, **generator})
 
 
 def _optimisation(*, batch: int, steps: int, rate: float, seed: int) -> Optimisation:

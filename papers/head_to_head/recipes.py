@@ -64,7 +64,9 @@ def row(
     if random_weights:
         model = recipe.random_weights(CHECKPOINT, revision="main", seed=seed, layers=layers)
     if encoder:
-        model = at_equal_tokens(_own(request, encoder, options or {}), texts_per_row=texts_per_row, seed=seed)
+        model = at_equal_tokens(
+            papers_own(request, encoder, options or {}), texts_per_row=texts_per_row, seed=seed
+        )
     return _run(request, _tuned(model, seed, pooling) if fine_tuned else model, pooling)
 
 
@@ -83,27 +85,39 @@ def bert() -> Node:
 def masked_language_model(request: Request) -> Node:
     """Continue BERT's own objective."""
     options = {"masking": MASKING, "reduction": "mean"}
-    return recipe.pretrain(_chunks(), objective=MLM, options=options, optimisation=PRETRAINING)
+    return recipe.pretrain(_chunks(bert()), objective=MLM, options=options, optimisation=PRETRAINING)
 
 
-def at_equal_tokens(made: Node, *, texts_per_row: int, seed: int) -> Node:
-    """A paper's pre-training with its objective and options, on the common text and schedule."""
-    tokens, how = _chunks(), made.inputs["tokens"].params
+def at_equal_tokens(
+    made: Node,
+    *,
+    texts_per_row: int,
+    seed: int,
+    start: Node | None = None,
+    optimisation: Optimisation = PRETRAINING,
+) -> Node:
+    """A paper's pre-training with its objective and options, on the common text and schedule.
+
+    Args:
+        start: the model that it begins with, ``bert`` if there is none.
+    """
+    start = start or bert()
+    tokens, how = _chunks(start), made.inputs["tokens"].params
     if how["policy"] == "spans":  # an objective that draws its texts from whole documents
         spans = {"splitter": how["splitter"], "packing": how["span_packing"], "seed": how["seed"]}
         texts = {"documents": recipe.corpus("wikipedia"), "fields": ["title", "body"]}
-        tokens = recipe.tokenize_spans(model=bert(), length=LENGTH, **texts, **spans)
-    optimisation = replace(PRETRAINING, batch_size=ROWS // texts_per_row, seed=seed)
+        tokens = recipe.tokenize_spans(model=start, length=LENGTH, **texts, **spans)
+    optimisation = replace(optimisation, batch_size=ROWS // texts_per_row, seed=seed)
     return recipe.pretrained_like(made, tokens=tokens, optimisation=optimisation)
 
 
-def _chunks() -> Node:
+def _chunks(model: Node) -> Node:
     return recipe.tokenize(
-        recipe.corpus("wikipedia"), model=bert(), length=LENGTH, policy="chunk", titles=True, separator=" "
+        recipe.corpus("wikipedia"), model=model, length=LENGTH, policy="chunk", titles=True, separator=" "
     )
 
 
-def _own(request: Request, encoder: str, options: dict[str, Any]) -> Node:
+def papers_own(request: Request, encoder: str, options: dict[str, Any]) -> Node:
     """The pre-training of a paper, never a released checkpoint, under the default readings of its folder."""
     asked = request.choices
     choices = Choices(

@@ -44,7 +44,7 @@ def test_every_line_is_the_base_but_for_what_its_name_says():
     """A line has at most two settings of its own beside the one that the x-axis varies."""
     for figure in STUDY.manifest.figures:
         for line in figure.lines:
-            others = {key for key, value in line.with_.items() if BASE[key] != value}
+            others = {key for key in BASE.keys() & line.with_.keys() if BASE[key] != line.with_[key]}
             assert len(others) <= 2 and line.over not in others, (figure.id, line.id, others)
 
 
@@ -57,6 +57,18 @@ def test_the_scale_leaves_every_setting_as_it_is_stated(planned):
         assert len(set(every.values())) >= len(every) - len(untrained), table.id
 
 
+def test_every_pretraining_of_the_study_has_a_line_and_all_begin_with_one_backbone(planned):
+    [table] = STUDY.manifest.tables
+    [figure] = (f for f in STUDY.manifest.figures if f.id == "objectives")
+    rows = {row.id: row.with_ for row in table.rows if "encoder" in row.with_}
+    lines = {line.id: line.with_ for line in figure.lines if line.over}
+    assert rows and lines.keys() == rows.keys()
+    assert all(lines[name].items() >= of_row.items() for name, of_row in rows.items())
+    starts = [node.inputs["model"] for node in planned.nodes if node.stage == "pretrain"]
+    backbones = [start.fingerprint for start in starts if start.stage == "pretrain"]
+    assert len(backbones) == 2 * len(lines) and len(set(backbones)) == 1
+
+
 @pytest.mark.parametrize("name", ["full", "small", "tiny"])
 def test_curves_are_of_their_own_scale_alone(name):
     for cell in cells_of(STUDY, FIGURES):
@@ -64,7 +76,12 @@ def test_curves_are_of_their_own_scale_alone(name):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"layers": 0, "steps": 2}, {"pretraining": "neighbours", "pretraining_steps": 2, "steps": 0}]
+    "settings",
+    [
+        {"layers": 0, "steps": 2},
+        {"pretraining": "neighbours", "pretraining_steps": 2, "steps": 0},
+        {"encoder": "papers.simlm.encoders:simlm", "objective_steps": 2, "steps": 0},
+    ],
 )
 def test_a_point_of_a_curve_is_measured(settings, tmp_path):
     """At the smallest scale, whose collections and caps it takes."""
