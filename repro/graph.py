@@ -118,12 +118,13 @@ def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[No
     """
     if (known := done.get(id(node))) is None:
         inputs = {
-            name: tuple(rewrite(n, change, done) for n in value)
+            name: tuple([rewrite(n, change, done) for n in value])
             if isinstance(value, tuple)
             else rewrite(value, change, done)
             for name, value in node.inputs.items()
         }
-        known = done[id(node)] = node, change(Node(node.stage, node.params, inputs))
+        same = inputs == node.inputs  # nodes are equal where they are one object
+        known = done[id(node)] = node, change(node if same else Node(node.stage, node.params, inputs))
     return known[1]
 
 

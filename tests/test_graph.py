@@ -82,3 +82,8 @@ def test_a_graph_that_cannot_run_is_refused_with_stage_and_input():
         check_types(Node("search", {}, {"passages": _corpus(), "queries": _corpus()}))
     with pytest.raises(TypeError, match="missing"):
         check_types(Node("search", {}, {}))
+
+
+def test_what_a_rewriting_leaves_as_it_is_stays_the_same_object():
+    graph = Node("search", {"depth": 10}, {"passages": _corpus("a"), "queries": _corpus("b")})
+    assert rewrite(graph, lambda node: node, {}) is graph

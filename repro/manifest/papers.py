@@ -16,7 +16,7 @@ from repro.manifest import yaml_file
 from repro.manifest.claims_schema import Claim, claims
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Manifest, faults
-from repro.manifest.settings import FILE, Settings, Step, complete, read_settings
+from repro.manifest.settings import FILE, Settings, Step, StepsOf, complete, read_settings
 
 ROOT = PAPERS
 Made = TypeVar("Made")
@@ -73,8 +73,7 @@ class Paper:
         """The steps of settings.yaml that have rows, each with what it takes from the one that it is like."""
         folders = {path.parent.name: path.parent for path in ROOT.glob(f"*/{FILE}")}
         folders |= {source.name: source.folder for source in (*papers().values(), self)}
-        steps = {name: {step.id: step for step in read_settings(f).steps} for name, f in folders.items()}
-        made = []
+        steps, made = StepsOf(folders), []
         for number, step in enumerate(self.settings.steps):
             try:
                 made += [complete(steps, self.name, step)] if step.rows else []

@@ -121,6 +121,24 @@ def read_settings(folder: Path) -> Settings:
     return yaml_file.read_shared(path, Settings, faults=_faults) if path.exists() else Settings()
 
 
+class StepsOf(Mapping):
+    """The steps, by id, of some folders by their names; the settings of one are read when it is asked for."""
+
+    def __init__(self, folders: Mapping[str, Path]):
+        self._folders, self._read = folders, {}
+
+    def __getitem__(self, name: str) -> dict[str, Step]:
+        if name not in self._read:
+            self._read[name] = {step.id: step for step in read_settings(self._folders[name]).steps}
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._folders)
+
+    def __len__(self) -> int:
+        return len(self._folders)
+
+
 def complete(steps: Mapping[str, Mapping[str, Step]], home: str, step: Step) -> Step:
     """The step with the nodes and settings of the one that it is like.
 

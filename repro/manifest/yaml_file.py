@@ -1,6 +1,5 @@
 """YAML read strictly: duplicate keys are errors, and every error names its file and line."""
 
-import copy
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -95,7 +94,7 @@ def read(
     """
     text = _text(path)
     try:
-        data = copy.deepcopy(_loaded(text, _TextLoader if as_text else _Loader))
+        data = _copied(_loaded(text, _TextLoader if as_text else _Loader))
     except yaml.MarkedYAMLError as error:
         mark, begun = error.problem_mark, error.context_mark
         since = f" ({error.context} on line {begun.line + 1})" if begun and begun.line != mark.line else ""
@@ -134,6 +133,13 @@ def _shared(path: Path, text: str, shape: type | Any, faults: Callable[[Any], It
 def _loaded(text: str, loader: type[_Loader]) -> Any:
     """The data of a YAML text, kept because many recipes ask for the same few files; not to be changed."""
     return yaml.load(text, loader)  # _Loader is a safe one: plain values only
+
+
+def _copied(data: Any) -> Any:
+    """The data of a YAML text once more, to be changed."""
+    if isinstance(data, dict):
+        return {key: _copied(value) for key, value in data.items()}
+    return [_copied(value) for value in data] if isinstance(data, list) else data
 
 
 def fault_at(path: Path, location: tuple[str | int, ...], reason: str) -> ManifestError:

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from repro.errors import UsageError
+from repro.errors import ManifestError, UsageError
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import figure_tables
 from repro.manifest.checkpoints import known_checkpoints
@@ -13,6 +13,7 @@ from repro.manifest.findings import findings
 from repro.manifest.oracles import oracles, unreleased
 from repro.manifest.papers import load, paper, papers, readings
 from repro.manifest.reports import reports
+from repro.manifest.settings import StepsOf
 
 
 def test_every_paper_has_a_manifest_of_its_own_name():
@@ -66,3 +67,13 @@ def test_readings_that_changed_are_read_again(tmp_path):
             f"- {{id: a, kind: silence, where: x, paper: y, choices: {{{choice}: 1}}, default: {choice}}}"
         )
         assert readings(path)["a"].default == choice
+
+
+def test_settings_of_other_folders_are_read_only_where_a_step_is_like_one_of_theirs(tmp_path):
+    for name, content in {"a": "steps: [{id: x, about: one}]\n", "b": "nonsense"}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "settings.yaml").write_text(content)
+    steps = StepsOf({name: tmp_path / name for name in ("a", "b")})
+    assert list(steps) == ["a", "b"] and list(steps["a"]) == ["x"]
+    with pytest.raises(ManifestError):
+        steps["b"]
