@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
+COMMAND = [sys.executable, str(FOLDER / "gpu.py"), "--size", "smallest"]
 
 
 @pytest.fixture
@@ -26,70 +30,157 @@ def chosen(gpu, tmp_path):
     return Namespace(out=tmp_path / "out", size="smallest", jobs=None, minutes=35, **gpu.SMALLEST)
 
 
+@pytest.fixture
+def results(gpu, tmp_path):
+    from gpu_results import Results
+
+    return Results(tmp_path / "results.jsonl")
+
+
+def rows_of(folder: Path) -> dict[str, list[dict]]:
+    from gpu_results import Results
+
+    [path] = folder.glob("*/results.jsonl")
+    return Results(path).rows
+
+
 def test_jobs_that_ended_are_not_run_again_and_failed_ones_are(gpu, chosen, monkeypatch):
     ran = []
 
-    def run_one(name, *_, **__):
+    def run_one(name, chosen, results, *, left):
         ran.append(name)
-        return [{"work": name, "failed": "out of luck"} if name == "rate b" else {"work": name}]
+        results.add(name, "began")
+        results.add(
+            name, "row", row={"work": name} | ({"failed": "out of luck"} if name == "other b" else {})
+        )
+        if name != "fits d":
+            results.add(name, "ended")
 
-    monkeypatch.setattr(gpu, "jobs", lambda: dict.fromkeys(("check a", "rate b", "fits c")))
+    monkeypatch.setattr(gpu, "jobs", lambda: dict.fromkeys(("check a", "other b", "fits c", "fits d")))
     monkeypatch.setattr(gpu, "run_one", run_one)
-    monkeypatch.setattr(gpu, "circumstances", lambda: "here")
+    monkeypatch.setattr(gpu, "circumstances", lambda size: "here")
     first = gpu.run_all(chosen)
     assert gpu.run_all(chosen) == first
-    assert ran == ["check a", "rate b", "fits c", "rate b"]
-    monkeypatch.setattr(gpu, "circumstances", lambda: "elsewhere")
+    assert ran == ["check a", "other b", "fits c", "fits d", "other b", "fits d"]
+    assert "out of luck" in (chosen.out / "here" / "RESULTS.md").read_text()
+    monkeypatch.setattr(gpu, "circumstances", lambda size: "elsewhere")
     gpu.run_all(chosen)
-    assert ran[4:] == ["check a", "rate b", "fits c"]
+    assert ran[6:] == ["check a", "other b", "fits c", "fits d"]
+
+
+def test_rows_before_a_kill_are_kept_and_a_torn_line_costs_no_other(results):
+    from gpu_results import Results
+
+    results.add("a", "began")
+    results.add("a", "row", row={"n": 1})
+    with open(results.path, "a") as file:
+        file.write('{"job": "a", "what": "ro')
+    again = Results(results.path)
+    assert again.rows == {"a": [{"n": 1}]} and not again.ended
+    again.add("a", "row", row={"n": 2})
+    again.read()
+    assert again.rows == {"a": [{"n": 1}, {"n": 2}]}
+    again.add("a", "began")
+    again.add("a", "row", row={"n": 3})
+    again.add("a", "ended")
+    again.read()
+    assert again.rows == {"a": [{"n": 3}]} and again.is_done("a")
+
+
+def test_a_failed_process_is_told_by_its_error_and_not_by_advice_behind_it(gpu):
+    from gpu_results import told_error
+
+    error = "torch.AcceleratorError: CUDA error: device-side assert triggered"
+    advice = "For debugging consider passing CUDA_LAUNCH_BLOCKING=1.\nCompile with TORCH_USE_CUDA_DSA"
+    assert told_error(f"Traceback:\n  File\n{error}\n{advice}\n", 1) == error
+    assert told_error("KeyError\n", 1) == "KeyError"
+    assert told_error("loading\n", -9) == "ended by signal 9"
+    assert told_error("libcuda is not there\n", 127) == "libcuda is not there"
+    assert told_error("", 3) == "exit status 3, without a word"
 
 
 def test_a_check_that_does_not_hold_is_an_exit_status(gpu, monkeypatch, capsys, tmp_path):
-    found = {"check a": [{"compared": "x", "holds": "NO"}], "rate b": [{"work": "b"}]}
+    found = {"check a": [{"compared": "x", "holds": "NO"}], "other b": [{"work": "b"}]}
     monkeypatch.setattr(gpu, "run_all", lambda chosen: found)
     monkeypatch.setattr(sys, "argv", ["gpu.py", "--out", str(tmp_path)])
     assert gpu.main() == 1
+    assert "NOT WELL: {'compared': 'x'" in capsys.readouterr().err
     found["check a"][0]["holds"] = "yes"
     assert gpu.main() == 0
-    assert "On a GPU: rates" in capsys.readouterr().out
 
 
-def test_no_time_left_is_told(gpu, chosen):
-    [row] = gpu.run_one("rate b", chosen, left=3)
-    assert row["failed"].startswith("no time was left")
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        (["--minutes", "0"], "--minutes takes a number above 0, such as 35"),
+        (["--minutes", "nan"], "--minutes takes a number above 0, such as 35"),
+        (["--minutes", "ten"], "--minutes takes a number above 0, such as 35"),
+        (["--jobs", "sesarch"], "no job's name contains 'sesarch'; there are check a, fits b"),
+        (["--out", __file__], f"--out takes a folder, and {__file__} is a file"),
+    ],
+)
+def test_a_wrong_option_is_told_in_a_sentence(gpu, monkeypatch, capsys, options, fault):
+    monkeypatch.setattr(gpu, "jobs", lambda: dict.fromkeys(("check a", "fits b")))
+    monkeypatch.setattr(sys, "argv", ["gpu.py", *options])
+    with pytest.raises(SystemExit) as end:
+        gpu.main()
+    assert end.value.code == 2 and capsys.readouterr().err == f"gpu.py: {fault}\n"
 
 
-@pytest.mark.parametrize("name", ["check attention", "check encoding", "check simlm"])
+def test_no_time_left_is_told_and_the_job_stays_to_be_run(gpu, chosen, results):
+    gpu.run_one("other b", chosen, results, left=3)
+    results.read()
+    assert results.rows["other b"][0]["failed"].startswith("no time was left")
+    assert not results.is_done("other b")
+
+
+def test_the_order_names_jobs_and_every_job_has_a_section(gpu):
+    known = list(gpu.jobs())
+    assert tuple(known[: len(gpu.ORDER)]) == gpu.ORDER and len(known) == 29
+    assert all(any(name.startswith(kind) for kind in gpu.SECTIONS) for name in known)
+
+
+@pytest.mark.parametrize("name", ["check attention", "check encoding", "check re-ranker", "check simlm"])
 def test_a_check_holds_on_a_cpu(gpu, chosen, tmp_path, name):
-    from gpu_checks import CHECKS
-
-    rows = list(CHECKS[name](tmp_path, chosen))
+    rows = [row for row in gpu.jobs()[name](tmp_path, chosen) if "holds" in row]
     assert rows and all(row["holds"] == "yes" for row in rows)
+    assert any("without padding" in row["compared"] for row in rows) or name == "check attention"
 
 
-def test_the_most_texts_are_found_where_memory_runs_out_in_either_way(gpu):
+def test_sizes_are_found_where_memory_runs_out_in_either_way(gpu):
     import torch
-    from gpu_models import most_that_fits
+    from gpu_rates import largest_that_runs, most_that_fits
 
     from repro.training.process_group import OutOfMemory
 
-    for error in (torch.OutOfMemoryError, OutOfMemory):
+    for error in (torch.OutOfMemoryError("CUDA out of memory."), OutOfMemory()):
 
         def attempt(size, error=error):
             if size > 4:
                 raise error
+            return -size
 
         assert most_that_fits(attempt, limit=64) == (4, False)
         assert most_that_fits(attempt, limit=2) == (2, True)
+        assert largest_that_runs(attempt, 24) == (3, -3)
+    with pytest.raises(RuntimeError, match="no kernel"):
+        most_that_fits(lambda size: (_ for _ in ()).throw(RuntimeError("no kernel")), limit=2)
 
 
-def test_a_peer_that_fails_is_a_row_of_its_own(gpu):
-    from gpu_rates import beside
+def test_what_fails_is_a_row_and_costs_no_other(gpu):
+    from gpu_rates import measured
 
     def fails():
         raise RuntimeError("no kernel\nfor this")
 
-    assert beside("encoding", "peer", fails) == {"work": "encoding", "tool": "peer: no kernel"}
+    def works():
+        return {"tokens a second": "7"}
+
+    tools = {"a peer": fails, "ours": works, "ours, otherwise": fails, "another": works}
+    rows = list(measured("encoding", tools))
+    assert [row["tool"] for row in rows] == list(tools)
+    assert rows[0]["remark"] == rows[2]["failed"] == "RuntimeError: no kernel"
+    assert "failed" not in rows[0] and rows[1]["tokens a second"] == rows[3]["tokens a second"] == "7"
 
 
 def test_a_distance_beyond_its_bound_does_not_hold(gpu):
@@ -98,11 +189,98 @@ def test_a_distance_beyond_its_bound_does_not_hold(gpu):
     assert row("x", 0.2, 0.1)["holds"] == row("x", float("nan"), 0.1)["holds"] == "NO"
 
 
+def test_a_way_without_padding_that_was_not_taken_does_not_hold(gpu, monkeypatch):
+    import gpu_checks
+    import torch
+
+    monkeypatch.setattr(gpu_checks, "gradients", lambda *_, **__: (1.0, torch.ones(2)))
+    rows = gpu_checks.on_device("x", torch.nn.Linear(2, 2), [{}], [{}])
+    assert [row["compared"] for row in rows if row["holds"] == "NO"] == [
+        f"x without padding, {name} on cpu and fp32 on cpu: loss" for name in ("fp32", "fp16", "bf16")
+    ]
+
+
+def test_uneven_texts_are_half_full_and_the_same_each_time(gpu):
+    import numpy as np
+    from gpu_models import UnevenTexts, first
+
+    rows = UnevenTexts(vocabulary=600, length=144, documents=False)
+    sizes = [len(row["input_ids"]) for row in first(rows, 1000)]
+    assert (
+        64 < np.mean(sizes) < 76
+        and max(sizes) == 142
+        and sizes[:3] == [len(row["input_ids"]) for row in first(rows, 3)]
+    )
+    documents = UnevenTexts(vocabulary=600, length=144, documents=True)
+    for row in first(documents, 50):
+        assert row["spans"].sum() == len(row["sentences"]) and row["spans"].min() > 0
+        assert row["sentences"].sum() == len(row["input_ids"])
+
+
+def test_operations_of_a_text_do_not_count_padding(gpu, chosen, tmp_path):
+    """Twice the tokens of a text are about twice the operations, whatever stands beside it in a batch."""
+    import torch
+    from gpu_models import UnevenTexts, masked_lm, save_encoder
+    from gpu_pretraining import of_a_text
+    from transformers import AutoTokenizer
+
+    from repro.nn.mlm import MaskedLanguageModel
+
+    tokenizer = AutoTokenizer.from_pretrained(save_encoder(tmp_path / "start", chosen))
+    how = {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean", "seed": 1}
+
+    def counted(length: int) -> float:
+        rows = UnevenTexts(vocabulary=chosen.vocabulary, length=length, documents=False)
+        objective = MaskedLanguageModel(masked_lm(chosen), tokenizer, **how, length=length)
+        tokens, operations = of_a_text(lambda: (objective, rows), length=length, sample=256)
+        assert 0.4 < tokens / length < 0.6
+        return operations / tokens
+
+    torch.manual_seed(0)
+    assert counted(512) == pytest.approx(counted(256), rel=0.25)
+
+
+def test_steps_are_timed_once_what_lay_ready_is_used_up(gpu):
+    from gpu_pretraining import settled
+
+    assert settled([0, 1, 2, 3, 5, 7, 9, 11, 13]) == 2
+
+
+def test_the_kernel_takes_what_a_model_gives_it_forward_and_backward(gpu, chosen, monkeypatch):
+    """By what torch declares of its kernel, which itself needs a GPU."""
+    import torch
+    from gpu_models import masked_lm
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    from repro.nn import packed_layers
+
+    monkeypatch.setattr(packed_layers, "has_kernel", lambda query, dropout: query.dtype == torch.bfloat16)
+    layer = masked_lm(chosen, dropout=0.0).bert.encoder.layer[0].train()
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.autocast("cpu", torch.bfloat16):
+        hidden = torch.empty(21, chosen.hidden, requires_grad=True)
+        layout = packed_layers.Layout([5, 8, 8], torch.device("cpu"))
+        whole = packed_layers.layer_output(layer, hidden, hidden, layout)
+        firsts = packed_layers.layer_output(layer, hidden[:3], hidden, layout)
+        (whole.float().sum() + firsts.float().sum()).backward()
+        assert whole.shape == hidden.grad.shape == (21, chosen.hidden) and firsts.shape == (3, chosen.hidden)
+
+
 @pytest.mark.nightly
-def test_all_jobs_run_to_the_end_without_a_gpu(tmp_path):
-    command = [sys.executable, str(FOLDER / "gpu.py"), "--size", "smallest", "--out", str(tmp_path)]
+def test_all_jobs_run_to_the_end_without_a_gpu_though_killed_on_the_way(tmp_path):
+    command = [*COMMAND, "--out", str(tmp_path)]
+    first = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True)
+    ended = [first.stderr.readline() for _ in range(2)]
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    time.sleep(1)
+    with pytest.raises(ProcessLookupError):  # its job went with it
+        os.killpg(first.pid, 0)
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    written = [row for path in tmp_path.glob("*/*.json") for row in json.loads(path.read_text())]
-    assert not [row for row in written if "failed" in row]
-    assert len(list(tmp_path.glob("*/*.json"))) == 21
+    assert ended[0].split(":")[0] not in [line.split(":")[0] for line in done.stderr.splitlines()]
+    found = rows_of(tmp_path)
+    assert len(found) == 29 and all(found.values())
+    assert not [row for rows in found.values() for row in rows if "failed" in row]
+    page = next(tmp_path.glob("*/RESULTS.md"))
+    records = [json.loads(path.read_text()) for path in (page.parent / "records").glob("*.json")]
+    assert len(records) == 4 and all(record["section"] in page.read_text() for record in records)
