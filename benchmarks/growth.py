@@ -22,14 +22,14 @@ from report import RESULTS, write
 
 # the work -> what is counted, and how many of it
 SIZES = {
-    "encode": ("texts", (10_000, 30_000, 100_000)),
+    "encode": ("texts", (10_000, 100_000, 1_000_000)),
     "search": ("vectors", (10_000, 100_000, 1_000_000)),
     "scoring": ("lines", (100_000, 1_000_000, 10_000_000)),
     "mining": ("lines", (10_000, 100_000, 1_000_000)),
     "planning": ("rows", (10, 100, 1_000)),
-    "store": ("artefacts", (100, 1_000, 10_000)),
+    "store": ("artefacts", (100, 1_000, 10_000, 100_000)),
 }
-ROUNDS, PATIENCE = 3, 2.0  # what takes longer, in seconds, is measured once
+ROUNDS = 3
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -52,22 +52,30 @@ def _sizes(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def measured(work: str, size: int) -> Iterator[dict]:
-    """A point for each tool: the least and the most CPU seconds of some rounds."""
+    """A point for each tool: CPU seconds of every round, in which the tools of a work take turns.
+
+    What removes something comes last, and finds less in every round.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        for tool, run in getattr(growth_works, work)(Path(folder), size).items():
-            taken = _rounds(run, once="removing" in tool)
-            counted = {"work": work, "tool": tool, "size": size, "of": SIZES[work][0], "rounds": len(taken)}
-            yield counted | {"seconds": round(min(taken), 6), "most": round(max(taken), 6)}
+        tools = getattr(growth_works, work)(Path(folder), size)
+        taken = {tool: [] for tool in tools}
+        for removing in (False, True):
+            for _ in range(ROUNDS):
+                for tool, run in tools.items():
+                    if ("removing" in tool) is removing:
+                        taken[tool].append(cpu_seconds(run))
+        for tool, seconds in taken.items():
+            counted = {"work": work, "tool": tool, "size": size, "of": SIZES[work][0]}
+            seconds = [round(one, 6) for one in seconds]
+            print(f"{tool}, {size:,}: {seconds}", file=sys.stderr)
+            yield counted | {"seconds": min(seconds), "most": max(seconds), "each": seconds}
 
 
-def _rounds(run: Callable[[], object], *, once: bool) -> list[float]:
-    taken: list[float] = []
+def cpu_seconds(run: Callable[[], object]) -> float:
     gc.collect()
-    while not taken or (len(taken) < ROUNDS and sum(taken) < PATIENCE and not once):
-        started = time.process_time()
-        run()
-        taken.append(time.process_time() - started)
-    return taken
+    started = time.process_time()
+    run()
+    return time.process_time() - started
 
 
 def exponent(points: Sequence[dict]) -> float:
@@ -80,13 +88,13 @@ def table(points: Sequence[dict]) -> list[dict]:
     """A row for each tool: its seconds at every size and both exponents."""
     rows = []
     for tool, of_tool in _by_tool(points).items():
-        spread = max(p["most"] / max(p["seconds"], 1e-6) for p in of_tool)
+        spreads = [f"{p['most'] / max(p['seconds'], 1e-6):.2f}" for p in of_tool]
         rows.append(
             {
                 "work": tool,
                 "sizes": f"{of_tool[0]['size']:,} to {of_tool[-1]['size']:,} {of_tool[0]['of']}",
                 "CPU seconds, least": ", ".join(f"{p['seconds']:.3g}" for p in of_tool),
-                "most over least": f"{spread:.2f}",
+                "most over least": ", ".join(spreads),
                 "exponent": f"{exponent(of_tool):.2f}",
                 "between the last two": f"{exponent(of_tool[-2:]):.2f}",
             }

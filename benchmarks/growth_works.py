@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import io
 import json
+import os
+import random
+import shutil
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
@@ -14,34 +19,34 @@ import numpy as np
 
 Tools = dict[str, Callable[[], object]]
 WIDTH, QUERIES, DEPTH = 64, 100, 100  # of a search
+SMALL = argparse.Namespace(hidden=32, layers=1, length=16, precision="fp32")  # a model
 CHAIN = 10  # artefacts that are made one from the other
 
 
 def encode(folder: Path, size: int) -> Tools:
     """Short texts by a model of one layer, so that what is done for each text counts."""
     from datasets import Dataset
-    from encode import prepared
+    from encode import prepared, theirs
 
     from repro.progress import Progress
     from repro.stages import encode as stage
 
-    model, _ = prepared(folder, argparse.Namespace(hidden=32, layers=1, passages=1))
     words = ["red", "green", "blue", "large", "small", "old", "new", "first", "last", "other"]
+    model, _ = prepared([{"title": "", "text": word} for word in words], folder, SMALL)
     drawn = np.random.default_rng(0).integers(len(words), size=(size, 6)).tolist()
     texts = [" ".join(words[place] for place in row) for row in drawn]
     columns = {"id": [str(n) for n in range(size)], "title": [""] * size, "text": texts}
     Dataset.from_dict(columns).save_to_disk(str(folder / "passages/arrow"))
-    params = {"kind": "passages", "length": 16, "separator": " ", "pooling": "cls", "normalize": False}
+    params = {"kind": "passages", "length": SMALL.length, "separator": " ", "pooling": "cls"}
+    params |= {"normalize": False, "precision": SMALL.precision}
     inputs, out = {"model": model, "texts": folder / "passages"}, folder / "out"
 
     def ours() -> None:
         out.mkdir()
-        stage.run(params | {"precision": "fp32"}, inputs, out, Progress())
-        for file in sorted(out.rglob("*"), reverse=True):
-            file.rmdir() if file.is_dir() else file.unlink()
-        out.rmdir()
+        stage.run(dict(params), inputs, out, Progress())
+        shutil.rmtree(out)
 
-    return {"encode": ours}
+    return {"encode": ours, "sentence-transformers": theirs(model, folder / "passages", out, SMALL, 32)}
 
 
 def search(folder: Path, size: int) -> Tools:
@@ -98,7 +103,19 @@ def mining(folder: Path, size: int) -> Tools:
         out.mkdir()
         mine.run(params, inputs, out, Progress())
 
-    return {"mining": ours}
+    def in_a_loop() -> None:
+        ranked, drawn = defaultdict(list), random.Random(42)
+        with (folder / "run.trec").open() as run:
+            for line in run:
+                query, _, document, *_ = line.split()
+                ranked[query].append(document)
+        with (folder / "negatives.tsv").open("w") as file:
+            for query, documents in ranked.items():
+                left = [d for d in documents[: params["depth"]] if d not in qrels[query]]
+                some = drawn.sample(left, min(params["per_query"], len(left)))
+                file.writelines(f"{query}\t{document}\n" for document in some)
+
+    return {"mining": ours, "a loop over lines": in_a_loop}
 
 
 def planning(folder: Path, size: int) -> Tools:
@@ -153,9 +170,14 @@ def store(folder: Path, size: int) -> Tools:
         locks = [item for item in items if item.kind == "lock"]
         remove_leftovers(opened, [*locks, *items[: size // 10]])
 
+    def files() -> list[str]:
+        return [os.path.join(place, name) for place, _, names in os.walk(opened.root) for name in names]
+
     return {
         "store: status": lambda: [opened.state(node) for node in nodes],
         "store: gc, looking": unneeded,
         "store: verify": read,
+        "store: stat of each file": lambda: [os.stat(path) for path in files()],
+        "store: sha256 of each file": lambda: [hashlib.file_digest(open(p, "rb"), "sha256") for p in files()],
         "store: gc, removing a tenth": removed,  # last, as it changes the store
     }
