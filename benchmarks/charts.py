@@ -6,7 +6,6 @@ light or a dark page.
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,11 +28,11 @@ def draw(records: Sequence[Mapping], folder: Path) -> dict[str, str]:
     earlier = [one for one in compared if one.other == BEFORE]
     figures += [("Before and after", "before-and-after", "Now over before", ratios, earlier)]
     for record in records:
-        title, points, rows = record["section"], record["rounds"], record["rows"]
+        title, points = record["section"], record["rounds"]
         if points and "work" in points[0]:
             figures.append((title, "growth", "CPU seconds over the size of the work", growth, points))
-        if rows and "where the time goes" in rows[0]:
-            figures.append((title, "steps", "Where a step's time goes", parts, rows))
+        if points and "parts" in points[0]:
+            figures.append((title, "steps", "Where a step's time goes", parts, points))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     lines = {}
@@ -109,30 +108,30 @@ def growth(points: Sequence[Mapping], path: Path) -> None:
         foot(figure, "size of the work", "CPU seconds, least to most; grey: in proportion to the size")
 
 
-def parts(rows: Sequence[Mapping], path: Path) -> None:
+def parts(runs: Sequence[Mapping], path: Path) -> None:
     """A bar for each objective and version: shares of a step's time by kind of operation, products first."""
-    shares = [
-        {
-            name: float(share)
-            for name, share in re.findall(r"([^%]+?) ([\d.]+)%(?:, )?", row["where the time goes"])
-        }
-        for row in rows
-    ]
-    kinds = list(dict.fromkeys(kind for row in shares for kind in row))
-    with canvas(path, panels=1, panel_height=0.3 * len(rows) + 0.4, width=WIDE) as (figure, (axes,)):
-        for place, row in enumerate(shares):
+    best: dict[str, Mapping] = {}
+    for run in runs:
+        name = f"{run['objective']}, {run['code']}"
+        if name not in best or of_product(run) > of_product(best[name]):
+            best[name] = run
+    kinds = list(dict.fromkeys(kind for run in runs for kind in run["parts"]))
+    with canvas(path, panels=1, panel_height=0.26 * len(best) + 0.5, width=WIDE) as (figure, (axes,)):
+        for place, run in enumerate(best.values()):
             left = 0.0
-            for kind, share in row.items():
-                number = kinds.index(kind)
+            for number, kind in enumerate(kinds):
+                share = 100 * run["parts"].get(kind, 0)
                 look = {"color": COLOURS[number % 7], "alpha": 1 if number < 7 else 0.4}
                 axes.barh(place, share, left=left, height=0.7, label=kind, **look)
                 left += share
-            axes.text(101, place, row_share(rows[place]), va="center")
-        axes.set_yticks(range(len(rows)), [f"{row['objective']}, {row['code']}" for row in rows])
-        axes.set(xlim=(0, 100), ylim=(len(rows) - 0.5, -0.5))
+            axes.text(101, place, f"{of_product(run):.0%}", va="center")
+        axes.set_yticks(range(len(best)), list(best))
+        axes.set(xlim=(0, 100), ylim=(len(best) - 0.5, -0.5))
         legend(figure, handle_length=0.8)
         foot(figure, "% of a step's CPU time", "right: share of the product's rate that the step reaches")
 
 
-def row_share(row: Mapping) -> str:
-    return row["share of the product"].split(" to ")[0]
+def of_product(run: Mapping) -> float:
+    """The share of a product's rate that the fastest step of a run reaches."""
+    least = min(user + system for user, system, *_ in run["steps"])
+    return run["flops"] / least / run["product"]

@@ -29,17 +29,19 @@ SIZES = {
     "planning": ("rows", (10, 100, 1_000)),
     "store": ("artefacts", (100, 1_000, 10_000, 100_000)),
 }
-ROUNDS = 3
 
 
 def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", nargs="*", choices=SIZES, default=list(SIZES))
     parser.add_argument("--sizes", nargs="*", type=_sizes, default=[], metavar="WORK=N,N,…")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=RESULTS.parent, help="folder of the page and its records")
     asked = parser.parse_args(words)
     sizes = {work: ns for work, (_, ns) in SIZES.items()} | dict(asked.sizes)
-    points = [point for work in asked.work for size in sizes[work] for point in measured(work, size)]
+    points = [
+        point for work in asked.work for size in sizes[work] for point in measured(work, size, asked.rounds)
+    ]
     command = " ".join(["python", "benchmarks/growth.py", *(sys.argv[1:] if words is None else words)])
     write("Growth", table(points), command, rounds=points, path=asked.out / RESULTS.name)
 
@@ -51,7 +53,7 @@ def _sizes(text: str) -> tuple[str, tuple[int, ...]]:
     return work, tuple(int(number) for number in numbers.split(","))
 
 
-def measured(work: str, size: int) -> Iterator[dict]:
+def measured(work: str, size: int, rounds: int) -> Iterator[dict]:
     """A point for each tool: CPU seconds of every round, in which the tools of a work take turns.
 
     What removes something comes last, and finds less in every round.
@@ -60,7 +62,7 @@ def measured(work: str, size: int) -> Iterator[dict]:
         tools = getattr(growth_works, work)(Path(folder), size)
         taken = {tool: [] for tool in tools}
         for removing in (False, True):
-            for _ in range(ROUNDS):
+            for _ in range(rounds):
                 for tool, run in tools.items():
                     if ("removing" in tool) is removing:
                         taken[tool].append(cpu_seconds(run))

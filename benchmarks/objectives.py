@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from beside import Beside
 from report import write
 
 from papers.cpdae.distribution_contrast import jensen_shannon
@@ -132,17 +133,25 @@ CASES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
         return child(*asked.child[:2], Path(asked.child[2]))
-    rows = []
+    rows, beside = [], []
     with tempfile.TemporaryDirectory() as folder:
         for name in CASES:
-            forms = {form: measured(name, form, Path(folder)) for form in ("lean", "naive")}
-            rows.append(row(name, *forms["lean"], *forms["naive"]))
+            turns = [
+                {form: measured(name, form, Path(folder)) for form in ("lean", "naive")}
+                for _ in range(asked.rounds)
+            ]
+            rows.append(row(name, *turns[0]["lean"], *turns[0]["naive"]))
+            lean, naive = ([turn[form][0]["seconds"] for turn in turns] for form in ("lean", "naive"))
+            memory = [turns[0][form][0]["peak"] for form in ("lean", "naive")]
+            beside.append(Beside(name, "its naive form", "CPU seconds", lean, naive, memory))
             print(rows[-1], file=sys.stderr)
-    write("Objectives: lean beside naive", rows, "python benchmarks/objectives.py")
+    command = " ".join(["python", "benchmarks/objectives.py", *sys.argv[1:]])
+    write("Objectives: lean beside naive", rows, command, beside=beside)
 
 
 def row(name: str, lean: dict, found: np.lib.npyio.NpzFile, naive: dict, expected) -> dict[str, str]:
@@ -157,8 +166,8 @@ def row(name: str, lean: dict, found: np.lib.npyio.NpzFile, naive: dict, expecte
         "naive peak": f"{naive['peak'] / 1e6:.0f} MB",
         "lean / naive": f"{lean['peak'] / naive['peak']:.2f}",
         "lean in all / inputs and gradients": f"{(lean['peak'] + lean['inputs']) / lean['kept']:.2f}",
-        "lean": f"{lean['seconds']:.2f} s",
-        "naive": f"{naive['seconds']:.2f} s",
+        "lean, CPU": f"{lean['seconds']:.2f} s",
+        "naive, CPU": f"{naive['seconds']:.2f} s",
         "value differs by": f"{apart.pop('value'):.0e}",
         "gradient differs by": f"{max(apart.values()):.0e}",
     }
@@ -181,10 +190,10 @@ def child(name: str, form: str, out: Path) -> None:
     torch.manual_seed(0)
     wanted, others = case.inputs(case.count)
     given = sum(x.nbytes for x in (*wanted, *others))
-    before, started = reset_peak(), time.perf_counter()
+    before, started = reset_peak(), time.process_time()
     value = compute(*(x.requires_grad_() for x in wanted), *others)
     value.backward()
-    seconds, peak = time.perf_counter() - started, memory("VmHWM") - before
+    seconds, peak = time.process_time() - started, memory("VmHWM") - before
     kept = given + sum(x.grad.nbytes for x in wanted)
     np.savez(out, value=value.item(), **{f"of {n}": x.grad.numpy() for n, x in enumerate(wanted)})
     print(json.dumps({"peak": peak, "seconds": seconds, "inputs": given, "kept": kept}))

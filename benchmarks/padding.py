@@ -20,6 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from beside import Beside
 from peak import peak
 from pretraining import (
     SKIPPED,
@@ -76,7 +77,7 @@ def main() -> None:
     chosen = sized(options, layers=4, hidden=256)
     if chosen.child:
         return told_by_child(measured, chosen)
-    rows = []
+    rows, beside = [], []
     for name in ("BERT", "SimLM"):
         told = {way: [] for way in WAYS}
         for _ in range(chosen.rounds):
@@ -99,7 +100,13 @@ def main() -> None:
             }
             for way, best in found.items()
         ]
-    write("Padding in pre-training", rows, " ".join(["python", "benchmarks/padding.py", *sys.argv[1:]]))
+        taken = {way: [run["seconds"] for run in runs] for way, runs in told.items()}
+        for way in list(WAYS)[1:]:
+            memory = found[way]["peak"], plain["peak"]
+            path = f"a step of {name}, {way}"
+            beside.append(Beside(path, "padded", "CPU seconds", taken[way], taken["padded"], memory))
+    command = " ".join(["python", "benchmarks/padding.py", *sys.argv[1:]])
+    write("Padding in pre-training", rows, command, beside=beside)
 
 
 def least(runs: list[dict]) -> dict:

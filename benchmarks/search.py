@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from beside import Beside
 from peak import peak
 from report import write
 
@@ -52,9 +53,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         made(Path(folder) / "passages", "d", count, asked.size)
         made(Path(folder) / "queries", "q", asked.queries, asked.size)
-        rows = big(Path(folder), asked) if asked.big else beside(Path(folder), asked)
+        rows, compared = (big if asked.big else beside)(Path(folder), asked)
     title = "Search within 1 GB of memory" if asked.big else "Search beside faiss and torch"
-    write(title, rows, " ".join(["python", "benchmarks/search.py", *sys.argv[1:]]))
+    command = " ".join(["python", "benchmarks/search.py", *sys.argv[1:]])
+    write(title, rows, command, beside=compared)
 
 
 def made(folder: Path, prefix: str, count: int, size: int) -> None:
@@ -68,7 +70,7 @@ def made(folder: Path, prefix: str, count: int, size: int) -> None:
     (folder / "ids.txt").write_text("".join(f"{prefix}{row}\n" for row in range(count)))
 
 
-def big(folder: Path, asked: argparse.Namespace) -> list[dict]:
+def big(folder: Path, asked: argparse.Namespace) -> tuple[list[dict], list[Beside]]:
     expected, rows = brute_force(folder, asked), []
     for memory in asked.memory:
         command = [sys.executable, __file__, "--child", str(folder), "--depth", str(asked.depth)]
@@ -96,7 +98,7 @@ def big(folder: Path, asked: argparse.Namespace) -> list[dict]:
                 "rankings equal to float64": f"{equal} of {equal} compared, {asked.depth} ranks each",
             }
         )
-    return rows
+    return rows, []
 
 
 def child(folder: Path, depth: int) -> None:
@@ -136,7 +138,7 @@ def brute_force(folder: Path, asked: argparse.Namespace) -> dict[str, list[str]]
     return ranked
 
 
-def beside(folder: Path, asked: argparse.Namespace) -> list[dict]:
+def beside(folder: Path, asked: argparse.Namespace) -> tuple[list[dict], list[Beside]]:
     import faiss
     import torch
 
@@ -162,25 +164,28 @@ def beside(folder: Path, asked: argparse.Namespace) -> list[dict]:
     memories, expected = {}, ours()
     for _ in range(asked.rounds):
         for name, tool in tools.items():
-            started = time.perf_counter()
+            started = time.process_time()
             with peak() as grown:
                 scores = tool()
-            seconds[name].append(time.perf_counter() - started)
+            seconds[name].append(time.process_time() - started)
             memories[name] = max(grown["peak"] - grown["before"], memories.get(name, 0))
             assert np.array_equal(scores, expected), f"{name} found other scores"
-    return [
+    rows = [
         {
             "search": name,
             "vectors": f"{len(passages)} x {asked.size}",
             "queries": asked.queries,
             "depth": asked.depth,
-            "seconds, median": round(statistics.median(taken), 2),
-            "time over faiss'": round(
-                statistics.median(a / b for a, b in zip(taken, seconds["faiss.IndexFlatIP"], strict=True)), 2
-            ),
+            "CPU seconds, median": round(statistics.median(taken), 2),
             "peak memory": f"{memories[name] / 1e6:.0f} MB",
         }
         for name, taken in seconds.items()
+    ]
+    return rows, [
+        Beside("exact search", name, "CPU seconds", seconds["ours"], taken, memory)
+        for name, taken in seconds.items()
+        if name != "ours"
+        for memory in [(memories["ours"], memories[name])]
     ]
 
 

@@ -1,60 +1,90 @@
-"""How long looking and planning take as whole processes, beside a Python that does nothing."""
+"""What looking, planning and reporting cost as whole processes, beside a Python that does nothing.
+
+Seconds are CPU seconds, of user and system; the commands take turns in every round, and the first round is
+not counted. ``--beside`` is another checkout, whose commands take their turns too.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from pathlib import Path
 
-from report import write
+from beside import BEFORE, Beside
+from report import RESULTS, write
 
+HERE = Path(__file__).resolve().parents[1]
 VERBS = {
-    "--help": ["--help"],
-    "list": ["list"],
-    "show costa --table 1": ["show", "costa", "--table", "1"],
-    "audit": ["audit"],
-    "compare --all": ["compare", "--all"],
-    "plan costa --table 1": ["plan", "costa", "--table", "1"],
-    "plan --all": ["plan", "--all"],
+    "--help": "--help",
+    "list": "list",
+    "show costa --table 1": "show costa --table 1",
+    "audit": "audit",
+    "compare --all": "compare --all --store STORE",
+    "plan costa --table 1": "plan costa --table 1 --store STORE",
+    "plan --all": "plan --all --store STORE",
+    "report": "report --store STORE --output STORE/report.html",
+    "gc": "gc --store STORE",
 }
-STORED = ("compare", "plan")
+BARE = "python -c pass"
 
 
 def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--verbs", nargs="*", choices=VERBS, default=list(VERBS))
+    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--beside", type=Path, help="a checkout of another version")
+    options.add_argument(
+        "--out", type=Path, default=RESULTS.parent, help="where the page and its records are"
+    )
+    chosen = options.parse_args()
+    trees = {"now": HERE} | ({BEFORE: chosen.beside.resolve()} if chosen.beside else {})
     with tempfile.TemporaryDirectory() as store:
-        commands = {"python -c pass": [sys.executable, "-c", "pass"]}
-        for name, words in VERBS.items():
-            extra = ["--store", store] if words[0] in STORED else []
-            commands[f"repro {name}"] = [sys.executable, "-m", "repro", *words, *extra]
-        found = {name: _measured(command) for name, command in commands.items()}
-    bare = found["python -c pass"][0]
+        commands = {(BARE, "now"): (["-c", "pass"], HERE)}
+        for name in chosen.verbs:
+            words = ["-m", "repro", *VERBS[name].replace("STORE", store).split()]
+            commands |= {(f"repro {name}", code): (words, tree) for code, tree in trees.items()}
+        turns = [
+            {key: measured(*command) for key, command in commands.items()} for _ in range(1 + chosen.rounds)
+        ][1:]
+    taken = {key: [turn[key][0] for turn in turns] for key in commands}
+    peaks = {key: max(turn[key][1] for turn in turns) for key in commands}
+    bare = statistics.median(taken[BARE, "now"])
     rows = [
         {
             "command": name,
-            "seconds": f"{seconds:.3f}",
-            "over bare Python": f"{seconds / bare:.0f} x",
-            "peak memory": f"{peak / 1e6:.0f} MB",
+            **({"code": code} if chosen.beside else {}),
+            "CPU seconds, median": f"{statistics.median(seconds):.3f}",
+            "least to most": f"{min(seconds):.3f} to {max(seconds):.3f}",
+            "over bare Python": f"{statistics.median(seconds) / bare:.0f} x",
+            "peak memory": f"{peaks[name, code] / 1e6:.0f} MB",
         }
-        for name, (seconds, peak) in found.items()
+        for (name, code), seconds in taken.items()
     ]
-    write("Starting and planning, whole processes", rows, "python benchmarks/start.py")
+    beside = [
+        Beside(
+            name, BEFORE, "CPU seconds", taken[name, "now"], seconds, (peaks[name, "now"], peaks[name, code])
+        )
+        for (name, code), seconds in taken.items()
+        if code == BEFORE
+    ]
+    command = " ".join(["python", "benchmarks/start.py", *sys.argv[1:]])
+    path = chosen.out / RESULTS.name
+    write("Starting and planning, whole processes", rows, command, beside=beside, path=path)
 
 
-def _measured(command: list[str]) -> tuple[float, int]:
-    """The median of five runs after one that is not counted, and the most memory of any."""
-    taken, peaks = [], []
-    for _ in range(6):
-        started = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        taken.append(time.perf_counter() - started)
-        peaks.append(usage.ru_maxrss * 1024)
-        if os.waitstatus_to_exitcode(status) not in (0, 4):  # 4: what a plan needs is missing on this machine
-            raise SystemExit(f"{' '.join(command)} failed")
-    return statistics.median(taken[1:]), max(peaks)
+def measured(words: list[str], tree: Path) -> tuple[float, int]:
+    """CPU seconds and the most memory of a process that runs in a checkout, with its results."""
+    environment = os.environ | {"PYTHONPATH": str(tree), "HF_HUB_OFFLINE": "1"}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([sys.executable, *words], cwd=tree, env=environment, **quiet)
+    _, status, usage = os.wait4(process.pid, 0)
+    if os.waitstatus_to_exitcode(status) not in (0, 4):  # 4: what a plan needs is missing on this machine
+        raise SystemExit(f"{' '.join(words)} failed in {tree}")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 if __name__ == "__main__":

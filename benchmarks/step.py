@@ -40,7 +40,7 @@ def main() -> None:
         return print(json.dumps(measured(json.loads(chosen.child))))
     trees = {"before": chosen.beside.resolve()} if chosen.beside else {}
     trees["now"] = HERE
-    rows = []
+    rows, now_and_before = [], {}
     with tempfile.TemporaryDirectory() as folder:
         for name, task in tasks(Path(folder) / "store", chosen.trainings.split(",")).items():
             task["params"] |= {"max_steps": chosen.steps, "epochs": None}
@@ -49,16 +49,30 @@ def main() -> None:
                 for tree, path in trees.items():
                     told[tree].append(child(task, path))
             rows += [row(name, tree, runs, chosen) for tree, runs in told.items()]
+            now_and_before[name] = [[overhead(run, chosen) for run in told[tree]] for tree in reversed(trees)]
+    from beside import BEFORE, Beside
     from report import write
 
-    write("Overhead of a step", rows, " ".join(["python", "benchmarks/step.py", *sys.argv[1:]]))
+    beside = [
+        Beside(f"overhead of a step, {name}", BEFORE, "CPU ms", *taken)
+        for name, taken in now_and_before.items()
+        if chosen.beside
+    ]
+    write(
+        "Overhead of a step", rows, " ".join(["python", "benchmarks/step.py", *sys.argv[1:]]), beside=beside
+    )
+
+
+def overhead(run: dict, chosen) -> float:
+    """CPU milliseconds of a step beyond those of a bare one."""
+    return (run["cpu"] - run["bare cpu"]) / chosen.steps * 1e3
 
 
 def row(name: str, tree: str, runs: list[dict], chosen) -> dict[str, object]:
     digests = {run["weights"] for run in runs} | {run["bare weights"] for run in runs if run["tied"]}
     assert len(digests) == 1, f"{name}: the weights of {tree} are not those of the bare steps"
     step, bare = (min(run[key] for run in runs) / chosen.steps * 1e3 for key in ("cpu", "bare cpu"))
-    over = sorted((run["cpu"] - run["bare cpu"]) / chosen.steps * 1e3 for run in runs)
+    over = sorted(overhead(run, chosen) for run in runs)
     starts = sorted(run["start"] for run in runs)
     return {
         "objective": name,

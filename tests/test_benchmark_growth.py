@@ -18,10 +18,9 @@ def growth(monkeypatch):
     return growth
 
 
-def test_works_are_measured_at_the_sizes_asked_for_written_and_drawn(growth, tmp_path, monkeypatch):
+def test_works_are_measured_at_the_sizes_asked_for_written_and_drawn(growth, tmp_path):
     sizes = [f"{work}={size},{2 * size}" for work, size in SIZES.items()]
-    monkeypatch.setattr(growth, "ROUNDS", 1)
-    growth.main(["--work", *SIZES, "--sizes", *sizes, "--out", str(tmp_path)])
+    growth.main(["--work", *SIZES, "--sizes", *sizes, "--rounds", "1", "--out", str(tmp_path)])
     points = json.loads((tmp_path / "records/growth.json").read_text())["rounds"]
     tools = list(dict.fromkeys(p["tool"] for p in points))
     assert {"scoring", "pytrec_eval", "sentence-transformers", "planning"} < set(tools)

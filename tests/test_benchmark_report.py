@@ -64,12 +64,12 @@ def test_the_page_and_its_figures_are_what_the_records_give(report, tmp_path):
 def test_a_figure_is_small_and_follows_light_and_dark_pages(report, tmp_path):
     peers = [report.Beside(f"path {n}", f"peer {n}", "s", [1.0, 2.0], [2.0, 2.0], (1, 2)) for n in range(20)]
     earlier = report.Beside("path", report.BEFORE, "s", [1.0], [2.0])
-    steps = [{"objective": "x", "code": "now", "share of the product": "81% to 82%"}]
-    steps[0]["where the time goes"] = "products 83.5%, GELU, LayerNorm 10.1%"
+    steps = [{"objective": "x", "code": "now", "flops": 80, "product": 10, "steps": [[9, 1, 5], [10, 1, 5]]}]
+    steps[0]["parts"] = {"products": 0.8, "GELU, LayerNorm": 0.2}
     how = {"of": "texts", "work": "encode", "most": 2.0}
     points = [{"tool": tool, "size": 10**n, "seconds": 1, **how} for n in (3, 4) for tool in ("ours", "peer")]
     path = tmp_path / "RESULTS.md"
-    report.write("Steps", steps, "python x.py", beside=[*peers, earlier], path=path)
+    report.write("Steps", [], "python x.py", beside=[*peers, earlier], rounds=steps, path=path)
     report.write("Growth", [], "python y.py", rounds=points, path=path)
     drawn = {file.stem: file.read_text(encoding="utf-8") for file in (tmp_path / "figures").iterdir()}
     assert set(drawn) == {"overview", "before-and-after", "growth", "steps"}
