@@ -22,7 +22,8 @@ from repro.machine.system import hardware
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "RESULTS.md"
-GENERATED = ("RESULTS.md", "records", "figures")  # beside this file: writing them does not change the code
+IN_DOCS = "../docs/reference/figures"  # links to the figures, as the documentation finds those below it alone
+GENERATED = ("RESULTS.md", "records", "figures", IN_DOCS)  # writing them does not change the code
 HEAD = """# Speed and memory
 
 Rendered by `python benchmarks/report.py` from `benchmarks/records/`, each of which is written by the command
@@ -142,7 +143,17 @@ def render(path: Path = RESULTS) -> str:
             text += f"\n## {title}\n\n{about}\n\n{figures[title]}{table(rows)}\n"
     text += "".join(f"\n{told(record, figures.get(record['section'], ''))}" for record in found)
     path.write_text(text, encoding="utf-8")
+    if path == RESULTS:
+        link_figures(HERE / "figures", HERE / IN_DOCS)
     return text
+
+
+def link_figures(figures: Path, folder: Path) -> None:
+    """A link to each figure, which the documentation follows, and none to what is no more."""
+    for link in folder.iterdir():
+        link.unlink()
+    for figure in figures.iterdir():
+        (folder / figure.name).symlink_to(Path("../../../benchmarks/figures") / figure.name)
 
 
 def summary(compared: Iterable[tuple[dict, Beside]]) -> list[dict[str, str]]:

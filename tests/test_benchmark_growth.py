@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import json
 from pathlib import Path
 
@@ -51,3 +52,22 @@ def test_a_work_that_is_not_known_is_refused(growth, tmp_path, capsys):
     with pytest.raises(SystemExit):
         growth.main(["--sizes", "baking=3", "--out", str(tmp_path)])
     assert "there is no work 'baking'; known: encode, search" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("work, size", [("planning", 10), ("store", 20)])
+def test_calls_grow_in_proportion_to_the_size(growth, tmp_path, work, size):
+    import growth_works
+
+    told = []
+    for n in (size, 4 * size):
+        (folder := tmp_path / str(n)).mkdir()
+        told.append({tool: _calls(run) for tool, run in getattr(growth_works, work)(folder, n).items()})
+    few, many = told
+    assert {tool: many[tool] / few[tool] for tool in few if many[tool] > 4.5 * few[tool]} == {}
+
+
+def _calls(run):
+    """The calls of Python's functions and of those built in."""
+    profile = cProfile.Profile()
+    profile.runcall(run)
+    return sum(entry.callcount for entry in profile.getstats())
