@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -53,10 +53,14 @@ class Node:
             "inputs": {name: _fingerprints(value) for name, value in self.inputs.items()},
         }
 
-    def parents(self) -> Iterator[Node]:
+    def parents(self) -> tuple[Node, ...]:
         """The input nodes, one by one."""
-        for value in self.inputs.values():
-            yield from value if isinstance(value, tuple) else (value,)
+        return self._parents
+
+    @cached_property
+    def _parents(self) -> tuple[Node, ...]:
+        values = self.inputs.values()
+        return tuple(n for value in values for n in (value if isinstance(value, tuple) else (value,)))
 
     def __str__(self) -> str:
         return f"{self.stage}/{self.fingerprint[:12]}"
@@ -114,7 +118,8 @@ def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[No
     """The graph below ``node`` with ``change`` applied to every node, inputs first.
 
     ``done`` keeps what was rewritten, by the object's id, so that shared nodes stay shared; it holds the
-    original too, since the id of an object that is gone may be given to another.
+    original too, since the id of an object that is gone may be given to another. A node whose inputs stay as
+    they are is given to ``change`` itself, so that what is known of it, such as its fingerprint, stays known.
     """
     if (known := done.get(id(node))) is None:
         inputs = {

@@ -16,7 +16,7 @@ from repro.manifest.cells import Cell
 from repro.manifest.reading_schema import Reading
 from repro.running.cell_readings import PARTS
 from repro.running.lacks import lacks
-from repro.running.measurement import not_at, recipe_path
+from repro.running.recipe_calls import not_at, recipe_path
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
 

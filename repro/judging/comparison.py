@@ -14,8 +14,8 @@ from repro.judging.reported import reported
 from repro.judging.row_tests import stored_tests
 from repro.judging.tolerance import UNITS, Tolerance, implied_class, tolerance
 from repro.judging.verdict import Verdict, verdict
-from repro.running.measurement import not_at
 from repro.running.plan import Plan
+from repro.running.recipe_calls import not_at
 from repro.running.records import identities, known_records, stored_records
 from repro.running.requirements import Obstacle
 from repro.running.runner import Outcome

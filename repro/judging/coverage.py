@@ -10,7 +10,8 @@ from repro.manifest.cells import Cell, cells_of, exhibits, figure_tables, is_mea
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
 from repro.manifest.yaml_file import fault_at
-from repro.running.measurement import COMPUTED, recipe_path
+from repro.running.measurement import COMPUTED
+from repro.running.recipe_calls import recipe_path
 from repro.store.results import Record, Results
 
 WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable")

@@ -1,10 +1,12 @@
 """How far the work behind a number is from the code that its authors released, by papers/*/oracles/."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 
 from repro.graph import Node
 from repro.manifest.oracles import Oracle, oracles, unreleased
+from repro.manifest.papers import kept_with_papers
 
 TRAININGS = {"pretrain": "pre-training", "finetune": "fine-tuning"}
 
@@ -42,14 +44,31 @@ def certificates(nodes: Iterable[Node]) -> list[Certificate]:
 
     A training is equal to released code under the options that the code has; under others it says so.
     """
-    nodes = list(nodes)
-    known = {name: oracle for name, oracle in oracles().items() if any(map(oracle.takes_in, nodes))}
+    nodes, speaking_of = list(nodes), _speaking()
+    speaking = {name for node in nodes for name in speaking_of(node)}
+    known = {name: oracle for name, oracle in oracles().items() if name in speaking}
     made = [_certificate(name, oracle) for name, oracle in known.items()]
     trainings = {(n.stage, n.params["objective"]["name"]): n for n in nodes if n.stage in TRAININGS}
     for (stage, objective), node in trainings.items():
         says = _without_code(objective, node, known.values())
         made += [Certificate(f"{TRAININGS[stage]} by {objective}", says)] if says else []
     return made
+
+
+@kept_with_papers
+def _speaking() -> Callable[[Node], tuple[str, ...]]:
+    """A function that names the oracles which speak of a node; many cells ask about the same one."""
+    by_stage: dict[str, dict[str, Oracle]] = {}
+    for name, oracle in oracles().items():
+        for concerned in oracle.nodes:
+            by_stage.setdefault(concerned.stage, {})[name] = oracle
+
+    @lru_cache(maxsize=10_000)
+    def of(node: Node) -> tuple[str, ...]:
+        of_stage = by_stage.get(node.stage, {})
+        return tuple(name for name, oracle in of_stage.items() if oracle.takes_in(node))
+
+    return of
 
 
 def by_code(certified: Iterable[Certificate]) -> dict[str, list[Certificate]]:

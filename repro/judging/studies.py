@@ -1,7 +1,8 @@
 """A study's table: several seeds of every row, compared with one row of reference, and what each cost."""
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -94,18 +95,21 @@ def entries(plan: Plan, store: Store, *, reference: str) -> dict[tuple[str, str]
 def costs(plan: Plan, store: Store) -> dict[str, Cost]:
     """Row -> the cost of its own pre-training: the last one before fine-tuning, which no other row shares."""
     facts: dict[str, dict[str, dict]] = {}
-    for m in plan.measurements:
-        for node in _own_pretrainings(m, plan.measurements):
-            if store.state(node) == "stored":
-                facts.setdefault(m.cell.row.id, {})[node.fingerprint] = store.record(node)["facts"]
+    for row, node in _own_pretrainings(plan.measurements):
+        if store.state(node) == "stored":
+            facts.setdefault(row, {})[node.fingerprint] = store.record(node)["facts"]
     return {row: _cost(list(of_row.values())) for row, of_row in facts.items()}
 
 
-def _own_pretrainings(measurement: Measurement, every: Iterable[Measurement]) -> list[Node]:
-    of_others = (m for m in every if m.cell.row.id != measurement.cell.row.id)
-    others = {node.fingerprint for m in of_others for node in walk(m.parts)}
-    nodes = walk(measurement.parts)
-    return [node for node in nodes if node.stage == "pretrain" and node.fingerprint not in others]
+def _own_pretrainings(every: Iterable[Measurement]) -> Iterator[tuple[str, Node]]:
+    """Each row with a pre-training that no other row shares."""
+    rows: dict[str, dict[str, Node]] = {}
+    for m in every:
+        trained = (node for node in walk(m.parts) if node.stage == "pretrain")
+        rows.setdefault(m.cell.row.id, {}).update((node.fingerprint, node) for node in trained)
+    shared = Counter(fingerprint for nodes in rows.values() for fingerprint in nodes)
+    for row, nodes in rows.items():
+        yield from ((row, node) for fingerprint, node in nodes.items() if shared[fingerprint] == 1)
 
 
 def _cost(facts: Sequence[Mapping]) -> Cost:

@@ -5,6 +5,7 @@ of numbers; ``unreleased.yaml`` beside them names the objectives for which nothi
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,7 @@ class Oracle(Strict):
         named = any(objective in concerned.params.get("objective.name", ()) for concerned in self.nodes)
         return named and self.difference.loss is not None and not self.stands_in
 
-    @property
+    @cached_property
     def difference(self) -> Difference:
         """The largest differences over all cases, and all values that were equal."""
         every = [case.difference for case in self.cases.values()]
@@ -153,7 +154,7 @@ class Oracle(Strict):
         """The number formats of its cases."""
         return tuple(dict.fromkeys(case.dtype for case in self.cases.values() if case.dtype))
 
-    @property
+    @cached_property
     def verdict(self) -> str:
         """How far from the released code, in half a sentence."""
         d, facts = self.difference, []
@@ -218,5 +219,5 @@ def _folders() -> Iterator[Path]:
 def _at(params: Mapping[str, Any], path: str) -> Any:
     value: Any = params
     for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
+        value = value.get(name) if isinstance(value, (dict, Mapping)) else None
     return value

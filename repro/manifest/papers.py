@@ -30,6 +30,9 @@ class Paper:
     folder: Path
     package: str
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # what is kept with the papers at hand is asked for thousands of times
+
     @functools.cached_property
     def manifest(self) -> Manifest:
         """cells.yaml, checked. Raises ManifestError with file and line."""

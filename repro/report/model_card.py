@@ -13,8 +13,9 @@ from repro.locations import CHECKOUT
 from repro.machine.versions import commit
 from repro.manifest.cells import cells_of, is_measured
 from repro.nn.encoder_conventions import Conventions
-from repro.running.measurement import Measurement, recipe_path
+from repro.running.measurement import Measurement
 from repro.running.plan import plan
+from repro.running.recipe_calls import recipe_path
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
 from repro.store.results import Record

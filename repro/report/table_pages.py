@@ -11,7 +11,7 @@ from repro.manifest.schema import Row
 from repro.report.grid import Grid, compared_grid, ours, rounded
 from repro.report.latex_caption import UNITS, cited
 from repro.report.markdown import table as markdown_table
-from repro.running.measurement import not_at
+from repro.running.recipe_calls import not_at
 from repro.running.scale import scale
 
 HOW_TO = """\

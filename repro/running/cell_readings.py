@@ -6,14 +6,16 @@ from functools import cached_property
 from itertools import chain, groupby
 from pathlib import Path
 
-from repro.datasets.catalog import dataset
+from repro.datasets.catalog import Dataset, dataset
 from repro.errors import ReproError
 from repro.graph import Node, canonical, walk
 from repro.manifest.cells import Cell, Shown, cells_of, exhibits, figure_tables
+from repro.manifest.measures_per_dataset import measures
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.recipe.request import Choices, Runs
-from repro.running.measurement import COMPUTED, called, evaluation, recipe_path
+from repro.running.measurement import COMPUTED, evaluation
+from repro.running.recipe_calls import called, recipe_path
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 
@@ -70,6 +72,8 @@ class CellReadings:
     data: Path | None = None
     machine: Machine | None = None
     _calls: dict[str, Made] = field(default_factory=dict)
+    _evaluations: dict[tuple, Node] = field(default_factory=dict)
+    _by_place: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
     def __post_init__(self):
         self._machine, self._full = self.machine or Machine(self.data), scale("full").rewriter()
@@ -77,9 +81,20 @@ class CellReadings:
     def of(self, cell: Cell | Shown) -> dict[str, Reading]:
         """Readings of a cell by id: the paper's own in its file's order, then those of another's recipe."""
         asked = self._asked(cell, {})
-        known = cell.paper.readings
-        named = {k for k, r in known.items() if any(f"{cell.id}/".startswith(f"{p}/") for p in r.cells)}
+        known, parts = cell.paper.readings, cell.id.split("/")
+        places = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+        named = {k for place in places for k in self._named(cell.paper).get(place, ())}
         return {k: r for k, r in (known | asked).items() if k in asked or k in named}
+
+    def _named(self, source: Paper) -> dict[str, list[str]]:
+        """Place -> the readings of a paper that name it."""
+        if source.name not in self._by_place:
+            by_place: dict[str, list[str]] = {}
+            for key, reading in source.readings.items():
+                for place in reading.cells:
+                    by_place.setdefault(place, []).append(key)
+            self._by_place[source.name] = by_place
+        return self._by_place[source.name]
 
     def under_other_choices(self, cell: Cell | Shown) -> dict[str, Reading]:
         """Readings by id that the recipe asks for only where another of its readings has another choice."""
@@ -131,9 +146,16 @@ class CellReadings:
             call = self._call(measured, identifier, {})
             made += call.nodes.values()
             if measured.column.kind not in COMPUTED:
-                how = dataset(identifier), measured.column.measure, call.choices.scoring
-                made += [evaluation(run, *how) for run in call.runs]
+                entry, measure = dataset(identifier), measured.column.measure
+                made += [self._evaluation(run, entry, measure, call.choices.scoring) for run in call.runs]
         return list({node.fingerprint: node for node in made}.values())
+
+    def _evaluation(self, run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
+        """The evaluation of a run, one for all cells whose measures it gives."""
+        key = (id(run), entry.id, *measures(entry.id, measure), *sorted(scoring.items()))
+        if key not in self._evaluations:
+            self._evaluations[key] = evaluation(run, entry, measure, scoring)
+        return self._evaluations[key]
 
     def places(self, source: Paper) -> dict[str, list[str]]:
         """The paper's readings -> the rows, or single cells, that rest on each.

@@ -1,23 +1,19 @@
 """How a cell is measured: its recipe called once, its graph finished, its runs scored."""
 
 import hashlib
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 from repro.datasets.catalog import Dataset, dataset
-from repro.errors import ManifestError, ReproError, UsageError, check_known
+from repro.errors import ReproError, UsageError, check_known
 from repro.evaluation.measures import parse_measure
 from repro.graph import Node, canonical, check_types, walk
 from repro.manifest.cells import Cell, Shown
 from repro.manifest.measures_per_dataset import measures
-from repro.manifest.papers import Paper, home, load, readings
-from repro.manifest.reading_schema import Reading
-from repro.manifest.yaml_file import fault_at
-from repro.recipe.request import Choices, Request, Runs
+from repro.recipe.request import Choices, Runs
+from repro.running.recipe_calls import called, fault, recipe_path
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
 from repro.training.declaration import check_options
@@ -212,35 +208,6 @@ class Builder:
         return self._calls[key]
 
 
-def called(
-    cell: Cell | Shown,
-    identifier: str,
-    overrides: Mapping[str, str],
-    seed: int | None = None,
-    *,
-    machine: Machine,
-    originals_only: bool = False,
-) -> tuple[Node | Runs, Choices]:
-    """What the recipe of a cell makes for one dataset, with the choices that it asked for.
-
-    For one machine the same call is made once, since no recipe knows of the scale: it can only notice that a
-    file is missing, and where it did not, ``originals_only`` made no difference.
-    """
-    path = recipe_path(cell)
-    key = canonical([path, cell.paper.name, identifier, seed, cell.options, overrides])
-
-    def made() -> tuple[Node | Runs, Choices]:
-        shelf = "readings", cell.paper, path.partition(":")[0]
-        known = machine.once(shelf, lambda: readings_for(cell.paper, path))
-        choices = Choices(known, overrides, machine.data, originals_only=originals_only)
-        return recipe_function(cell, path)(Request(identifier, choices, seed), **cell.options), choices
-
-    call = machine.once((key, originals_only), made)
-    if not (call[1].missing or call[1].substitutes):
-        machine.once((key, not originals_only), lambda: call)
-    return call
-
-
 def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
     """The per-query scores of a run by the dataset's own measures (and the cell's, if it is another)."""
     params: dict[str, Any] = {
@@ -256,53 +223,6 @@ def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bo
     return Node("evaluate", params, inputs)
 
 
-def not_at(cell: Cell, scale: Scale) -> str:
-    """Why the cell's recipe measures nothing at this scale; empty where it does, or where there is none."""
-    if not cell.recipe:
-        return ""
-    function = recipe_function(cell, recipe_path(cell))
-    only = getattr(function, "only_at", None)
-    if only and only not in scale.lineage:
-        return f"is measured at scale {only} only, and at what is like it"
-    return "" if scale.has_originals else getattr(function, "full_only", "")
-
-
-def recipe_path(cell: Cell | Shown) -> str:
-    """``module:function``; a bare name means the paper's own recipes.py."""
-    recipe = cell.recipe
-    return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
-
-
-def readings_for(source: Paper, path: str) -> dict[str, Reading]:
-    """The readings a recipe may ask for: its home's, then those of the paper whose row it makes."""
-    own = home(path)
-    if own is not None:
-        return {**source.readings, **own.readings}
-    module = Path(load(path.partition(":")[0] + ":__file__"))
-    return {**source.readings, **readings(module.with_name("readings.yaml"))}
-
-
-def recipe_function(cell: Cell | Shown, path: str) -> Callable[..., Node | Runs]:
-    """The function that makes the cell. Raises ManifestError when there is none that takes its options."""
-    try:
-        function = load(path)
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise _fault(cell, "recipe", f"recipe {path!r} does not exist: {error}") from None
-    if refusal := _refusal(function, tuple(cell.options)):
-        raise _fault(cell, "recipe", f"recipe {path!r}: {refusal}")
-    return function
-
-
-@cache
-def _refusal(function: Callable, options: tuple[str, ...]) -> str:
-    """Why a recipe does not take options of these names; empty where it does."""
-    try:
-        inspect.signature(function).bind(None, **dict.fromkeys(options))
-    except TypeError as error:
-        return str(error)
-    return ""
-
-
 def _catalogued(cell: Cell) -> Dataset:
     """The dataset of a cell whose measure and unit are known too. Raises ManifestError when one is not."""
     key = "measure"
@@ -315,16 +235,4 @@ def _catalogued(cell: Cell) -> Dataset:
         key = "dataset"
         return dataset(cell.column.dataset)
     except UsageError as error:
-        raise _fault(cell, key, str(error)) from None
-
-
-def _fault(cell: Cell | Shown, key: str, reason: str) -> ManifestError:
-    """The error about what the cell's column says under ``key``, or else its row or table; with its line."""
-    if isinstance(cell, Shown) or cell.table.kind == "figure":
-        return ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: {reason}")
-    table = cell.table
-    part = () if key == "unit" else ("rows", table.rows.index(cell.row))
-    if getattr(cell.column, key) and not (key == "measure" and cell.column.id in cell.row.measures):
-        part = ("columns", [column.id for column in table.columns].index(cell.column.id))
-    location = ("tables", cell.paper.manifest.tables.index(table), *part, key)
-    return fault_at(cell.paper.folder / "cells.yaml", location, f"cell {cell.id}: {reason}")
+        raise fault(cell, key, str(error)) from None

@@ -11,7 +11,8 @@ from repro.graph import Node, walk
 from repro.machine.garbage import search_paused
 from repro.manifest.cells import Cell, Shown, cells_of
 from repro.manifest.reading_schema import Reading
-from repro.running.measurement import Builder, Measurement, not_at, readings_for, recipe_path
+from repro.running.measurement import Builder, Measurement
+from repro.running.recipe_calls import not_at, readings_for, recipe_path
 from repro.running.requirements import Machine, Obstacle
 from repro.running.scale import Scale
 from repro.store import Store

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from repro.datasets import word_lists
 from repro.datasets.architectures import readable
@@ -70,6 +71,7 @@ class Machine:
         obstacles: fingerprint -> why that node cannot run here; filled by ``resolve``.
         stand_ins: a collection, a splitter or a file that is not here -> the choice, ``reading=choice``, of a
             reading that does without it.
+        calls: what recipes made with this data, whatever the scale; see ``repro.running.measurement.called``.
     """
 
     data: Path | None = None
@@ -77,10 +79,16 @@ class Machine:
     home: Path | None = None
     obstacles: dict[str, Obstacle] = field(default_factory=dict)
     stand_ins: dict[str, str] = field(default_factory=dict)
+    calls: dict[tuple, Any] = field(default_factory=dict)
     _done: dict[int, tuple[Node, Node]] = field(default_factory=dict)
     _memory: dict[object, object] = field(default_factory=dict)
     _known: dict[tuple, Node] = field(default_factory=dict)
     _met: dict[int, tuple[Node, Node]] = field(default_factory=dict)
+
+    def without_data(self) -> "Machine":
+        """A machine without data; what recipes made for this one without data, it knows."""
+        known = {} if self.data else {"calls": self.calls, "_known": self._known, "_met": self._met}
+        return Machine(**known)
 
     def resolve(self, node: Node) -> Node:
         """The graph below ``node`` with every source named, and obstacles noted for what is missing."""
@@ -184,7 +192,7 @@ class Machine:
         return rewrite(node, lambda each: distinct(each, self._known), self._met)
 
     def once(self, key: object, find: Callable[[], object]):
-        """The value of ``find``, which is called for a key once: scales share the calls of recipes, too."""
+        """The value of ``find``, which is called for a key once."""
         if key not in self._memory:
             self._memory[key] = find()
         return self._memory[key]

@@ -76,7 +76,7 @@ def test_every_recipe_exists_and_takes_its_options(name):
     import inspect
 
     from repro.manifest.papers import load
-    from repro.running.measurement import recipe_path
+    from repro.running.recipe_calls import recipe_path
 
     for c in numeric_cells(papers()[name]):
         if c.recipe:

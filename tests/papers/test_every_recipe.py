@@ -13,7 +13,7 @@ from repro.manifest.cells import cell as one
 from repro.manifest.cells import cells_of, exhibits, figure_tables, select
 from repro.manifest.papers import load, papers
 from repro.recipe.request import Choices, Request, Runs
-from repro.running.measurement import readings_for, recipe_path
+from repro.running.recipe_calls import readings_for, recipe_path
 from repro.training.objective import import_declared
 
 EVERY = sorted(papers())

@@ -6,8 +6,8 @@ import pytest
 
 from repro.manifest.cells import exhibits, numeric_cells
 from repro.manifest.papers import paper
-from repro.running.measurement import readings_for, recipe_path
 from repro.running.plan import plan
+from repro.running.recipe_calls import readings_for, recipe_path
 from repro.running.requirements import NO_GPU, Machine
 from repro.running.scale import scale
 

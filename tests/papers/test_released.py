@@ -11,8 +11,8 @@ from repro.manifest.cells import cells_of, select
 from repro.manifest.checkpoints import known_checkpoints
 from repro.manifest.papers import ROOT, papers
 from repro.manifest.released import released
-from repro.running.measurement import recipe_path
 from repro.running.plan import plan
+from repro.running.recipe_calls import recipe_path
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 

@@ -15,27 +15,32 @@ from repro.judging.settings.nodes import (
     planned_rows,
 )
 from repro.judging.settings.parameter import FAILURE, NO_PARAMETER, Held, is_setting, of_cells
-from repro.judging.settings.values import expected, published
+from repro.judging.settings.values import Expectations, Expected, published
 from repro.manifest.cells import Cell, cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.settings import Setting, Stated, Step
+from repro.running.requirements import Machine
 
 
-def held(source: Paper) -> list[Held]:
+def held(source: Paper, machine: Machine | None = None) -> list[Held]:
     """Every planned parameter of a paper's rows and everything stated: row by row, then by itself.
+
+    Args:
+        machine: one that plans were made on already; its data changes nothing.
 
     Raises ManifestError for a broken settings.yaml, with file and line.
     """
-    rows = planned_rows(source)
-    of_rows = [item for row in rows for item in _of_row(row, source.steps)]
+    rows = planned_rows(source, machine=machine)
+    wanted = Expectations()
+    of_rows = [item for row in rows for item in _of_row(row, source.steps, wanted)]
     return [*of_rows, *_alike(source, rows), *_idle(source.steps, rows), *_stated_by_itself(source, of_rows)]
 
 
 def of_tables(source: Paper) -> dict[str, Held]:
     """The verdict on each cell of a paper's tables of settings: of ``held`` what has a cell, made alone."""
-    from_cells = _from_cells(source)
+    from_cells, wanted = _from_cells(source), Expectations()
     stated = [
-        _judged(row, step, path, setting, nodes)
+        _judged(row, step, path, setting, nodes, wanted.of(setting, row.id, row.readings))
         for row in planned_rows(source)
         for step, settings in from_cells
         if (nodes := row.of_step(step))
@@ -67,7 +72,7 @@ def of_cell(cell: Cell) -> list[Held]:
     if is_setting(cell):
         return [item for item in held(cell.paper) if item.cell == cell.id]
     rows = planned_rows(cell.paper, cell.id.rpartition("/")[0])
-    return [item for row in rows for item in _of_row(row, cell.paper.steps)]
+    return [item for row in rows for item in _of_row(row, cell.paper.steps, Expectations())]
 
 
 def _stated_by_itself(source: Paper, of_rows: Iterable[Held]) -> Iterator[Held]:
@@ -94,12 +99,12 @@ def _stated_by_itself(source: Paper, of_rows: Iterable[Held]) -> Iterator[Held]:
             yield Held(one.id, "", "", one.row.label, published=one.text, cell=one.id, says=says)
 
 
-def _of_row(row: PlannedRow, steps: Iterable[Step]) -> Iterator[Held]:
+def _of_row(row: PlannedRow, steps: Iterable[Step], wanted: Expectations) -> Iterator[Held]:
     claimed: dict[str, set[str]] = {}
     for step in steps:
         nodes = row.of_step(step)
         for path, setting in step.settings.items() if nodes else ():
-            yield _judged(row, step, path, setting, nodes)
+            yield _judged(row, step, path, setting, nodes, wanted.of(setting, row.id, row.readings))
         for node in nodes:
             claims = claimed.setdefault(node.fingerprint, set())
             claims |= {*step.settings, *(step.nodes.with_ if step.nodes else ())}
@@ -107,10 +112,11 @@ def _of_row(row: PlannedRow, steps: Iterable[Step]) -> Iterator[Held]:
     yield from _unclaimed(row, claimed)
 
 
-def _judged(row: PlannedRow, step: Step, path: str, setting: Setting, nodes: list[Node]) -> Held:
+def _judged(
+    row: PlannedRow, step: Step, path: str, setting: Setting, nodes: list[Node], wanted: Expected
+) -> Held:
     planned = [at_path(node, path) for node in nodes]
     values = list({canonical(value): value for value in planned}.values())
-    wanted = expected(setting, row.id, row.readings)
     says, state = wanted.fault, _state(setting)
     if not says and not wanted.is_met_by(planned):
         says = f"the plan has {_told(values)} where {_told([wanted.value])} is expected"

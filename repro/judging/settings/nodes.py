@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from repro.graph import Node, walk
@@ -37,24 +38,35 @@ class PlannedRow:
 
     def of_step(self, step: Step) -> list[Node]:
         """The nodes that a step is about, each once."""
-        covered = (nodes for cell, nodes in self.nodes.items() if begins(cell, step.rows))
-        return [node for node in _distinct(covered) if matches(node, step.nodes)]
+        return [node for node in self._covered(step.rows) if matches(node, step.nodes)]
 
-    @property
+    def _covered(self, places: tuple[str, ...]) -> list[Node]:
+        """The nodes of the cells that lie in places, each once."""
+        if places not in self._in_places:
+            cells = (nodes for cell, nodes in self.nodes.items() if begins(cell, places))
+            self._in_places[places] = _distinct(cells)
+        return self._in_places[places]
+
+    @cached_property
+    def _in_places(self) -> dict[tuple[str, ...], list[Node]]:
+        return {}
+
+    @cached_property
     def all(self) -> list[Node]:
         """Every node with a setting, each once."""
         return [node for node in _distinct(self.nodes.values()) if parameters(node)]
 
 
-def planned_rows(source: Paper, place: str = "") -> list[PlannedRow]:
+def planned_rows(source: Paper, place: str = "", machine: Machine | None = None) -> list[PlannedRow]:
     """Every row of a paper that has a recipe, as planned at full.
 
     Of the suite's own studies and rows of reference no paper states anything.
 
     Args:
         place: the beginning of ids, to which the rows are limited.
+        machine: of which no data is asked for; what was called on it is not called again.
     """
-    machine = Machine()
+    machine = (machine or Machine()).without_data()
     made, known = _plan(source, (place or source.name,), machine), CellReadings(machine=machine)
     measured = [(m.cell.id.rpartition("/")[0], m.cell, walk(m.parts)) for m in made.measurements]
     shown = [(item.id, item, walk([node])) for item, node in made.exhibits.items()]
@@ -66,7 +78,7 @@ def planned_rows(source: Paper, place: str = "") -> list[PlannedRow]:
 
 
 def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
-    """The plan at full of the cells and exhibits of some places, as on a machine without data."""
+    """The plan at full of the cells and exhibits of some places."""
     tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
     measured = [cell for cell in cells_of(source, tables) if is_measured(cell) and begins(cell.id, places)]
     cells = [cell for cell in measured if cell.row.role != "reference"]
@@ -107,7 +119,8 @@ def _feeds(node: Node, name: str, wanted: str | Nodes) -> bool:
     return any(matches(one, described) for one in (feeding if isinstance(feeding, tuple) else (feeding,)))
 
 
-def parameters(node: Node) -> dict[str, Any]:
+@lru_cache(maxsize=10_000)  # several steps and rows ask for those of one node
+def parameters(node: Node) -> Mapping[str, Any]:
     """The parameters of a node that are settings, by their paths; what is null is not there."""
     if node.stage in DATA:
         return {}
@@ -121,22 +134,23 @@ def begins_path(path: str, beginnings: Iterable[str]) -> bool:
     return not _beginnings(path, ".").isdisjoint(beginnings)
 
 
-def _beginnings(path: str, sign: str) -> set[str]:
+@cache
+def _beginnings(path: str, sign: str) -> frozenset[str]:
     """The path, and what stands before each sign in it."""
-    return {path, *(path[:place] for place, letter in enumerate(path) if letter == sign)}
+    return frozenset([path, *(path[:place] for place, letter in enumerate(path) if letter == sign)])
 
 
 def at_path(node: Node, path: str) -> Any:
     """The value of a node's parameter, None where it has none."""
     value: Any = node.params
     for key in path.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
+        value = value.get(key) if isinstance(value, (dict, Mapping)) else None
     return value
 
 
 def _leaves(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
     for name, value in values.items():
-        if isinstance(value, Mapping) and value:
+        if isinstance(value, (dict, Mapping)) and value:
             yield from _leaves(value, f"{before}{name}.")
         elif value is not None:
             yield before + name, value

@@ -1,5 +1,6 @@
 """The value that settings.yaml expects of a planned parameter, and the comparison with those planned."""
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from repro.manifest.settings import Setting, Stated
 _NUMBER = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?: × 10(?P<power>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?(?P<unit>[kM%]?)[*†‡]*")
 _UNITS = {"": 1, "k": 1e3, "M": 1e6, "%": 1e-2}
 _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+_SCALARS = (str, int, float, type(None))
 NOT_APPLICABLE = ("n.a.", "-", "–")
 
 
@@ -42,11 +44,15 @@ def published(stated: Stated, row: str) -> Any:
     if value is None and stated.cell:
         value = cell_value(cell(stated.cell).text)
         value = value + stated.plus if isinstance(value, int | float) else value
-    if isinstance(value, Mapping) and set(value) == {"by"}:
+    if _is_by_row(value):
         place = next((place for place in value["by"] if f"{row}/".startswith(f"{place}/")), row)
         check_known("row with a value under by", place, valid=value["by"])
         return value["by"][place]
     return value
+
+
+def _is_by_row(value: Any) -> bool:
+    return isinstance(value, Mapping) and set(value) == {"by"}
 
 
 def cell_value(text: str) -> Any:
@@ -88,6 +94,21 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
     return Expected(_listed(value) if _is_set(value) else value, _is_set(value))
 
 
+class Expectations:
+    """What is expected of settings, computed once for all rows of which the same is published and read."""
+
+    def __init__(self):
+        self._known: dict[tuple, Expected] = {}
+
+    def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> Expected:
+        """The value that a row's nodes should have, as ``expected`` gives it."""
+        own = row if _is_by_row(setting.published) else ""
+        key = id(setting), own, id(readings.get(_identifier(setting.reading, readings)))
+        if key not in self._known:
+            self._known[key] = expected(setting, row, readings)
+        return self._known[key]
+
+
 def _not_offered(stated: list[Any], wanted: Any, offered: list[Any]) -> list[str]:
     """The stated numbers that no choice of the reading has, where a choice has the value wanted in the plan.
 
@@ -120,10 +141,9 @@ def _of_reading(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[A
 
     Raises UsageError where the default choice has none.
     """
-    known = [r for r in readings if f"{name}.".startswith(f"{r}.")]
-    if not known:
+    identifier = _identifier(name, readings)
+    if not identifier:
         raise UsageError(f"the row rests on no reading {name!r}; name one of `repro readings`")
-    identifier = max(known, key=len)
     reading, keys = readings[identifier], [*filter(None, name[len(identifier) + 1 :].split("."))]
     value = reading.choices[reading.default]
     for key in keys:
@@ -131,6 +151,13 @@ def _of_reading(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[A
         check_known(f"value of reading {identifier!r}", key, valid=valid)
         value = value[key]
     return value, [_below(choice, keys) for choice in reading.choices.values()]
+
+
+def _identifier(name: str, readings: Mapping[str, Reading]) -> str:
+    """The id of the reading that a name with keys begins with; empty where it is none of these."""
+    parts = name.split(".")
+    places = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
+    return next((place for place in places if place in readings), "")
 
 
 def _below(value: Any, keys: list[str]) -> Any:
@@ -149,12 +176,17 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _comparable(value: Any) -> str:
+    return _of_scalar(value) if isinstance(value, _SCALARS) else canonical(_plain(value))
+
+
+@functools.lru_cache(maxsize=None, typed=True)
+def _of_scalar(value: str | int | float | None) -> str:
     return canonical(_plain(value))
 
 
 def _plain(value: Any) -> Any:
     """The value with whole floats as integers, so that 1.0 is 1 and neither is true."""
-    if isinstance(value, Mapping):
+    if isinstance(value, (dict, Mapping)):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]

@@ -9,7 +9,7 @@ from repro.judging.settings.lines import counts
 from repro.manifest.cells import Cell
 from repro.manifest.printed import Printed
 from repro.report.grid import label_in_full
-from repro.report.html.elements import Content, Markup, by_scale, copied, el, identifier, plain_table
+from repro.report.html.elements import Content, Markup, by_scale, copied, el, identifier, join, plain_table
 from repro.report.html.released_code import behind
 from repro.report.html.reports import on_card
 from repro.report.html.sections import Part
@@ -83,7 +83,7 @@ def interval(printed: Printed) -> str | None:
 
 
 def _fact(name: str, *content: Content) -> Markup:
-    return el("div", el("dt", name), el("dd", *content))
+    return Markup(f"<div><dt>{join(name)}</dt><dd>{join(*content)}</dd></div>")
 
 
 def _print(c: Compared) -> Iterator[Markup]:
@@ -162,7 +162,7 @@ def _readings(cell: Cell, part: Part) -> Iterator[Markup]:
 def _settings(cell: Cell, part: Part) -> Iterator[Markup]:
     """How the row is planned, in numbers; a link leads to the parameters."""
     row = cell.id.rpartition("/")[0]
-    if told := counts(item for item in part.settings if item.row == row):
+    if told := counts(part.settings_by_row.get(row, ())):
         yield _fact("settings", el("a", told, href=f"#{identifier(part.paper.name, 'settings')}"))
 
 
@@ -175,10 +175,10 @@ def _choices(c: Compared) -> Iterator[Markup]:
 
 
 def _tests(c: Compared, comparison: Comparison) -> Iterator[Markup]:
-    labels = {row.id: label_in_full(c.cell.table, row) for row in c.cell.table.rows}
     pairs = comparison.pairs(c)
     if not pairs:
         return
+    labels = {row.id: label_in_full(c.cell.table, row) for row in c.cell.table.rows}
     rows = [
         (labels[p["over"]], f"{p['difference']:+.4f}", _p(p["p"]), _p(p["holm_student_p"])) for p in pairs
     ]

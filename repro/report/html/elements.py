@@ -1,9 +1,11 @@
 """HTML from Python in which every text is escaped unless it is HTML already."""
 
+import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
+_escaped = functools.lru_cache(maxsize=10_000)(escape)  # words recur all over a page
 VOID = frozenset({"meta", "link", "br", "hr", "img", "col", "input"})
 
 
@@ -22,10 +24,13 @@ def el(name: str, /, *content: Content, **attributes: str | int | bool | None) -
     Args:
         content: text, elements, or sequences of them; None is nothing.
     """
-    given = {key: value for key, value in attributes.items() if value is not None and value is not False}
-    words = (_attribute(key, value) for key, value in given.items())
-    opening = f"<{' '.join([name, *words])}>"
-    return Markup(opening if name in VOID else f"{opening}{join(*content)}</{name}>")
+    words = [
+        _attribute(key, value)
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    ]
+    opening = f"<{' '.join([name, *words])}>" if words else f"<{name}>"
+    return Markup(opening if name in VOID else f"{opening}{''.join(map(_html, content))}</{name}>")
 
 
 def section(title: str, *content: Content, place: str) -> Markup:
@@ -67,17 +72,27 @@ def by_scale(contents: Mapping[str, Content], tag: str = "div") -> Content:
 
 def identifier(*parts: str) -> str:
     """An id for an element, and what follows # in a link to it: parts joined by slashes like a cell's."""
-    return "/".join(re.sub(r"[^A-Za-z0-9_.-]", lambda match: f"_{ord(match[0]):x}_", part) for part in parts)
+    return "/".join(map(_in_identifier, parts))
+
+
+@functools.lru_cache(maxsize=10_000)
+def _in_identifier(part: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]", lambda match: f"_{ord(match[0]):x}_", part)
 
 
 def _html(content: Content) -> str:
-    if content is None:
-        return ""
     if isinstance(content, Markup):
         return content
-    return escape(content) if isinstance(content, str) else "".join(map(_html, content))
+    if isinstance(content, str):
+        return _escaped(content)
+    return "" if content is None else "".join(map(_html, content))
 
 
 def _attribute(key: str, value: str | int | bool) -> str:
-    name = key.rstrip("_").replace("_", "-")
-    return name if value is True else f'{name}="{escape(str(value))}"'
+    name = _attribute_name(key)
+    return name if value is True else f'{name}="{_escaped(str(value))}"'
+
+
+@functools.cache
+def _attribute_name(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")

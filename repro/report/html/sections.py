@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from repro.judging.released_code import Certificate, certificates
 from repro.judging.settings.held import held
 from repro.judging.settings.parameter import Held
 from repro.judging.studies import costs, entries
+from repro.machine.garbage import search_paused
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.report.html.scatter import Scatter, scatters
@@ -81,6 +83,14 @@ class Part:
     certified: Mapping[str, Sequence[Certificate]] = field(default_factory=dict)
     settings: Sequence[Held] = ()
 
+    @cached_property
+    def settings_by_row(self) -> Mapping[str, Sequence[Held]]:
+        """Row -> the planned parameters that its card counts."""
+        by_row: dict[str, list[Held]] = {}
+        for item in self.settings:
+            by_row.setdefault(item.row, []).append(item)
+        return by_row
+
     def cells(self, owner: str | None = None) -> list[dict[str, Compared]]:
         """The comparisons of each cell, or of each cell of one table, by scale."""
         by_scale = {
@@ -128,12 +138,14 @@ class Report:
         return (days[0], days[-1]) if days else None
 
 
+@search_paused()
 def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple[str, ...] = ()) -> Report:
     """Everything there is on the papers of plans of the same cells, each at its own scale; nothing is run.
 
     The store may be empty. Raises what reading manifests, results and store raises.
     """
-    known = CellReadings(plans[0].machine.data)
+    machine = plans[0].machine
+    known = CellReadings(machine.data, machine)
     sources = list({cell.paper.name: cell.paper for cell in plans[0].cells}.values())
     statements = {source.name: stated(source) for source in sources}
     by_paper: dict[str, dict[str, View]] = {}
@@ -153,7 +165,7 @@ def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple
                 rests_on={cell.id: known.of(cell) for cell in cells},
                 certified={cell.id: certificates(known.nodes(cell)) for cell in cells},
                 readings=[source.readings[name] for name in known.places(source)],
-                settings=held(source) if source.steps else (),
+                settings=held(source, machine) if source.steps else (),
             )
         )
     return Report(parts, made)

@@ -1,5 +1,6 @@
 """Verdicts on a page: a sign and a colour each, so that either alone tells them apart."""
 
+import functools
 from collections import Counter
 from collections.abc import Mapping
 
@@ -27,11 +28,13 @@ def tone(name: str) -> str:
     return f"v-{VERDICTS[name][0]}"
 
 
+@functools.cache
 def badge(name: str, *, plain: bool = False) -> Markup:
     """Sign and name in the verdict's colours; ``plain`` where it is not of the suite's own number."""
     return el("span", sign(name), " ", name, class_=f"badge {'v-none' if plain else tone(name)}")
 
 
+@functools.cache
 def sign(name: str) -> Markup:
     """The sign alone; beside a name or number, hence not read aloud."""
     return el("span", VERDICTS[name][1], class_="sign", aria_hidden="true")

@@ -75,7 +75,7 @@ def judge(tmp_path, monkeypatch):
             yaml.safe_dump({"sources": sources, "steps": [first, *OTHERS]})
         )
         (tmp_path / "cells.yaml").write_text("{paper: toy, title: A toy, tables: []}")
-        monkeypatch.setattr(held_module, "planned_rows", lambda source: [row])
+        monkeypatch.setattr(held_module, "planned_rows", lambda source, machine: [row])
         return held(Paper("toy", tmp_path, "toy"))
 
     return judged

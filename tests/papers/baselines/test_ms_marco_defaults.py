@@ -10,7 +10,7 @@ from papers.baselines.two_stage import TITLED, marco_passages
 from repro.manifest.papers import paper as read_paper
 from repro.nn.text import passage_inputs
 from repro.recipe.request import Choices, Request
-from repro.running.measurement import readings_for
+from repro.running.recipe_calls import readings_for
 from repro.stages.sample import places
 from tests.tiny_models import tiny_tokenizer
 

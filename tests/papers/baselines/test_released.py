@@ -9,7 +9,7 @@ from repro.manifest.cells import cell
 from repro.manifest.papers import papers
 from repro.manifest.released import released
 from repro.recipe.request import Choices, Request
-from repro.running.measurement import not_at
+from repro.running.recipe_calls import not_at
 from repro.running.scale import scale, scales
 
 ENTRIES = released(FILE)

@@ -10,8 +10,9 @@ from repro.manifest.papers import papers
 from repro.progress import Progress
 from repro.recipe.request import Choices, Request
 from repro.running.engines.inline import run_node
-from repro.running.measurement import evaluation, not_at
+from repro.running.measurement import evaluation
 from repro.running.plan import plan
+from repro.running.recipe_calls import not_at
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import Store, make_writable, read_json

@@ -1,0 +1,103 @@
+"""The recipe of a cell: where it is, which readings it may ask for, and what it makes, once a machine."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+
+from repro.errors import ManifestError
+from repro.graph import Node, canonical
+from repro.manifest.cells import Cell, Shown
+from repro.manifest.papers import Paper, home, load, readings
+from repro.manifest.reading_schema import Reading
+from repro.manifest.yaml_file import fault_at
+from repro.recipe.request import Choices, Request, Runs
+from repro.running.requirements import Machine
+from repro.running.scale import Scale
+
+
+def called(
+    cell: Cell | Shown,
+    identifier: str,
+    overrides: Mapping[str, str],
+    seed: int | None = None,
+    *,
+    machine: Machine,
+    originals_only: bool = False,
+) -> tuple[Node | Runs, Choices]:
+    """What the recipe of a cell makes for one dataset, with the choices that it asked for.
+
+    For one machine the same call is made once, since no recipe knows of the scale: it can only notice that a
+    file is missing, and where it did not, ``originals_only`` made no difference.
+    """
+    path = recipe_path(cell)
+    key = canonical([path, cell.paper.name, identifier, seed, cell.options, overrides])
+
+    if (key, originals_only) not in machine.calls:
+        known = machine.once(
+            ("readings", cell.paper, path.partition(":")[0]), lambda: readings_for(cell.paper, path)
+        )
+        choices = Choices(known, overrides, machine.data, originals_only=originals_only)
+        made = recipe_function(cell, path)(Request(identifier, choices, seed), **cell.options), choices
+        same = () if choices.missing or choices.substitutes else ((key, not originals_only),)
+        machine.calls |= dict.fromkeys([(key, originals_only), *same], made)
+    return machine.calls[key, originals_only]
+
+
+def not_at(cell: Cell, scale: Scale) -> str:
+    """Why the cell's recipe measures nothing at this scale; empty where it does, or where there is none."""
+    if not cell.recipe:
+        return ""
+    function = recipe_function(cell, recipe_path(cell))
+    only = getattr(function, "only_at", None)
+    if only and only not in scale.lineage:
+        return f"is measured at scale {only} only, and at what is like it"
+    return "" if scale.has_originals else getattr(function, "full_only", "")
+
+
+def recipe_path(cell: Cell | Shown) -> str:
+    """``module:function``; a bare name means the paper's own recipes.py."""
+    recipe = cell.recipe
+    return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
+
+
+def readings_for(source: Paper, path: str) -> dict[str, Reading]:
+    """The readings a recipe may ask for: its home's, then those of the paper whose row it makes."""
+    own = home(path)
+    if own is not None:
+        return {**source.readings, **own.readings}
+    module = Path(load(path.partition(":")[0] + ":__file__"))
+    return {**source.readings, **readings(module.with_name("readings.yaml"))}
+
+
+def recipe_function(cell: Cell | Shown, path: str) -> Callable[..., Node | Runs]:
+    """The function that makes the cell. Raises ManifestError when there is none that takes its options."""
+    try:
+        function = load(path)
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise fault(cell, "recipe", f"recipe {path!r} does not exist: {error}") from None
+    if refusal := _refusal(function, tuple(cell.options)):
+        raise fault(cell, "recipe", f"recipe {path!r}: {refusal}")
+    return function
+
+
+@cache
+def _refusal(function: Callable, options: tuple[str, ...]) -> str:
+    """Why a recipe does not take options of these names; empty where it does."""
+    try:
+        inspect.signature(function).bind(None, **dict.fromkeys(options))
+    except TypeError as error:
+        return str(error)
+    return ""
+
+
+def fault(cell: Cell | Shown, key: str, reason: str) -> ManifestError:
+    """The error about what the cell's column says under ``key``, or else its row or table; with its line."""
+    if isinstance(cell, Shown) or cell.table.kind == "figure":
+        return ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: {reason}")
+    table = cell.table
+    part = () if key == "unit" else ("rows", table.rows.index(cell.row))
+    if getattr(cell.column, key) and not (key == "measure" and cell.column.id in cell.row.measures):
+        part = ("columns", [column.id for column in table.columns].index(cell.column.id))
+    location = ("tables", cell.paper.manifest.tables.index(table), *part, key)
+    return fault_at(cell.paper.folder / "cells.yaml", location, f"cell {cell.id}: {reason}")
