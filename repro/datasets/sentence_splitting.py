@@ -1,11 +1,11 @@
 """Splits plain English text into sentences, by a splitter chosen by name."""
 
+import functools
 import importlib.util
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-import regex
 
 from repro.datasets.digests import digest
 from repro.errors import BlockedError, DataError, check_known
@@ -16,7 +16,7 @@ PUNKT = Path("nltk_data", "tokenizers", "punkt_tab", "english")  # below the fol
 
 # A run of marks with closing quotes and brackets, a blank, and what a sentence may begin with. The lookbehind
 # makes a long run of marks be tried once, not once from each of its marks.
-_END = regex.compile(r"""(?<![.!?])([.!?]++)["'”’)\]]*+(\s++)(?=[\p{Lu}\p{Nd}"'“‘])""")
+_END = r"""(?<![.!?])([.!?]++)["'”’)\]]*+(\s++)(?=[\p{Lu}\p{Nd}"'“‘])"""
 _OPENING = "\"'“‘(["
 # what a full stop follows without ending a sentence; lower case, without the last full stop
 ABBREVIATIONS = frozenset(
@@ -97,12 +97,20 @@ def sentences_by_rules(text: str) -> list[str]:
     of ``ABBREVIATIONS``, nor after an initial: one upper-case letter by itself, other than I.
     """
     parts, first = [], 0
-    for match in _END.finditer(text):
+    for match in _ends().finditer(text):
         if match[1] == "." and _abbreviated(text[max(first, match.start() - _LONGEST) : match.start()]):
             continue
         parts.append(text[first : match.start(2)])
         first = match.end()
     return [sentence for part in (*parts, text[first:]) if (sentence := part.strip())]
+
+
+@functools.cache
+def _ends():
+    """The pattern of the end of a sentence; `re` knows no properties of characters."""
+    import regex
+
+    return regex.compile(_END)
 
 
 def _abbreviated(before: str) -> bool:
@@ -125,7 +133,7 @@ def _punkt(folder: Path) -> SentenceSplitter:
         cause = f"nltk {nltk.__version__} reads no punkt_tab model"
         raise BlockedError(cause, "install nltk 3.9 or newer") from None
     except (LookupError, OSError, ValueError, TypeError) as error:
-        line = regex.search(r"\w.*", str(error))  # nltk frames some of its messages with lines of asterisks
+        line = re.search(r"\w.*", str(error))  # nltk frames some of its messages with lines of asterisks
         why = line[0].strip() if line else type(error).__name__
         raise DataError(f"{folder}: nltk cannot read this as a Punkt model: {why}") from None
     finally:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-HEAVY = {"numpy", "scipy", "pandas", "torch", "transformers", "matplotlib", "httpx", "httpx2", "requests"}
+HEAVY = {"numpy", "scipy", "pandas", "torch", "transformers", "matplotlib", "httpx", "httpx2", "regex"}
 VERBS = ("list", "show costa --table 1", "compare --all", "plan --all", "gc", "audit", "status", "claims")
 TOLD = """
 import atexit, gc, json, sys
