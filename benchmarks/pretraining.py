@@ -3,8 +3,9 @@
 Objective, options, length and batch are those of the full plan; weights and texts are random, so that nothing
 has to be there: a BERT of base size and, for SimLM's generator, one of 12 layers of 256. Every text is full,
 so nothing is padded but where an objective draws shorter spans. ``--texts`` examples make a step; the first
-steps are not timed. Operations are counted (``repro.training.flop_count``), and told as a share of what one
-product of the widest matrices of a layer reaches, (texts x length, hidden) by (hidden, 4 hidden); tokens are
+steps are not timed. Operations are those that the model needs (``needed_operations``: none of padding, none
+that a step computes again), told as a share, with the slowest and the fastest step, of what one product of
+the widest matrices of a layer reaches, (texts x length, hidden) by (hidden, 4 hidden); tokens are
 texts times length, an example of CoT-MAE v2 counting once. What a paper states of its own cost stands beside.
 """
 
@@ -19,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -130,8 +132,10 @@ def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, o
         facts = train(objective, rows, settings, out=folder, progress=timed, execution=UNSAVED)
     held = torch.cuda.max_memory_allocated() if GPU else grown["peak"] - grown["before"]
     ended = timed.ended[-(chosen.steps - SKIPPED) - 1 :]
-    seconds = (ended[-1] - ended[0]) / (len(ended) - 1)
-    tokens, achieved = chosen.texts * node.params["length"] / seconds, facts["flops"] / chosen.steps / seconds
+    each = sorted(after - before for before, after in pairwise(ended))
+    seconds, needed = sum(each) / len(each), needed_of(objective, rows, chosen.texts)
+    tokens, achieved = chosen.texts * node.params["length"] / seconds, needed / seconds
+    slowest, fastest = (needed / taken / matrix for taken in (each[-1], each[0]))
     sheet = next((rate for gpu, rate in PEAKS.items() if gpu in device().lower()), None)
     hours = texts(node) * node.params["length"] / tokens / 3600
     return {
@@ -141,12 +145,22 @@ def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, o
         "texts a step": f"{chosen.texts} of {node.params['length']}",
         "tokens a second": f"{tokens:,.0f}",
         "TFLOP/s": f"{achieved / 1e12:.3g}",
-        "share of the matrix product at its shapes": f"{achieved / matrix:.0%}",
+        "share of the matrix product at its shapes": f"{achieved / matrix:.0%} "
+        f"({slowest:.0%} to {fastest:.0%})",
+        "operations made over needed": f"{facts['flops'] / chosen.steps / needed:.2f}",
         "MFU (data sheet)": "–" if sheet is None else f"{achieved / sheet:.0%}",
         "peak memory": f"{held / 1e9:.1f} GB",
         "hours of the full pre-training, projected": f"{hours:,.0f}" if chosen.hidden == 768 else "–",
         "the paper's own": own_cost(name),
     }
+
+
+def needed_of(objective: torch.nn.Module, rows: RandomTexts, texts: int) -> float:
+    """The operations that a step of so many texts needs, from at most 16 of them."""
+    from repro.training.flop_count import needed_operations  # which an earlier version has not
+
+    some = min(texts, 16)
+    return needed_operations(objective, rows.__getitems__([(0, n) for n in range(some)])) * texts / some
 
 
 def matrix_product(rows: int, hidden: int, precision: str) -> float:

@@ -3,12 +3,15 @@
 import contextlib
 import json
 from collections import ChainMap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
+from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
+
+from repro.nn.precision import on_device
 
 FILE = "flops.json"  # in a checkpoint
 STEPS = 3  # counted; texts differ in length, so one step alone may be off
@@ -57,6 +60,19 @@ class Flops:
             self.counted = json.loads(counted.read_text())
 
 
+def needed_operations(objective: nn.Module, examples: Sequence[dict]) -> int:
+    """The floating-point operations that a step on these examples needs of the model, as MFU counts them.
+
+    Each example is read by itself, so that no padding is counted. A product counts once forward and once for
+    each factor that a gradient is asked of: what a step computes again, and what only follows a batch's
+    shape, is left out. No gradient is made.
+    """
+    with _Needed() as counter:
+        for example in examples:
+            objective(on_device(objective.collate([example])))
+    return counter.total
+
+
 class _Counter(TorchDispatchMode):
     """Adds up the operations of what runs in its context, as ``total``."""
 
@@ -70,5 +86,20 @@ class _Counter(TorchDispatchMode):
                 result = func.decompose(*args, **kwargs)
             return func(*args, **kwargs) if result is NotImplemented else result
         result = func(*args, **kwargs)
-        self.total += formula(*args, **kwargs, out_val=result)
+        self.total += self.times(args) * formula(*args, **kwargs, out_val=result)
         return result
+
+    def times(self, factors: tuple) -> int:
+        """How often an operation on these counts."""
+        return 1
+
+
+class _Needed(_Counter):
+    """Counts with each operation that runs forward those of the gradients that will be asked of it."""
+
+    def times(self, factors: tuple) -> int:
+        """Once, and once more for each factor that learns: of two matrices or two products."""
+        learn = [isinstance(one, torch.Tensor) and one.requires_grad for one in factors]
+        if not torch.is_grad_enabled() or not any(learn):
+            return 1
+        return 3 if len(learn) > 3 else 1 + sum(learn[-2:])
