@@ -1,14 +1,18 @@
 """The cost of a training's step beside its mathematics: small models, on a CPU.
 
 Trainings of scale `smoke` (2 layers of 64), each with ``--steps`` steps instead of two, on inputs made anew.
-Beside the stage as it is stands the bare step: the same objective from the same start, forward, backward,
-clipping and torch's fused AdamW over batches that were collated before. What a step of the stage takes beyond
-that is its overhead: fetching and collating, random numbers, the schedule, the log, progress, checkpoints.
-Both end with the same weights, to the bit, or there is no table, where torch's generator is used by neither.
+The mathematics of a step are its forward and backward pass, clipping and AdamW, by the clock of the same run.
+All that the stage takes beyond them after its first forward pass is overhead: fetching and collating, random
+numbers, counting of operations, the schedule, the log, progress, checkpoints, the model that it writes. The
+first steps, whose operations are counted, are taken to have the mathematics of the others.
 
-CPU seconds of a process of its own, the least of ``--rounds``. *Start* is wall-clock time from the stage's
-beginning to its first forward pass, in a process that has run a training of one step before: libraries and
-modules are loaded. ``--beside`` is another checkout, whose training takes turns with this one's.
+Beside the stage stands the bare training: the same mathematics from the same start over batches that were
+collated before. Both end with the same weights, to the bit, or there is no table, where torch's generator is
+used by neither.
+
+CPU seconds of a process of its own, the least overhead of ``--rounds``. *Start* is wall-clock time from the
+stage's beginning to its first forward pass, in a process that has run a training of one step before, so that
+libraries and modules are loaded. ``--beside`` is another checkout; the two take turns.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
+COUNTED = 3  # steps whose operations are counted
 TRAININGS = ("mlm", "costa", "cpdae", "contextual-autoencoder", "simlm", "contrastive", "cross-encoder")
 
 
@@ -64,22 +69,21 @@ def main() -> None:
 
 
 def overhead(run: dict, chosen) -> float:
-    """CPU milliseconds of a step beyond those of a bare one."""
-    return (run["cpu"] - run["bare cpu"]) / chosen.steps * 1e3
+    """CPU milliseconds of a step beyond its mathematics."""
+    return run["overhead"] / chosen.steps * 1e3
 
 
 def row(name: str, tree: str, runs: list[dict], chosen) -> dict[str, object]:
     digests = {run["weights"] for run in runs} | {run["bare weights"] for run in runs if run["tied"]}
     assert len(digests) == 1, f"{name}: the weights of {tree} are not those of the bare steps"
-    step, bare = (min(run[key] for run in runs) / chosen.steps * 1e3 for key in ("cpu", "bare cpu"))
     over = sorted(overhead(run, chosen) for run in runs)
+    least = min(run["mathematics"] for run in runs) / chosen.steps * 1e3
     starts = sorted(run["start"] for run in runs)
     return {
         "objective": name,
         "code": tree,
-        "a step, CPU ms": f"{step:.2f}",
-        "bare": f"{bare:.2f}",
-        "overhead": f"{step - bare:.2f}",
+        "mathematics of a step, CPU ms": f"{least:.2f}",
+        "overhead": f"{over[0]:.2f}",
         "of each run": ", ".join(f"{value:.2f}" for value in over),
         "start, s": f"{starts[0]:.2f} to {starts[-1]:.2f}",
         "weights": next(iter(digests))[:8],
@@ -130,7 +134,7 @@ def measured(task: dict) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         for name, of in (("warm", params | {"max_steps": 1}), ("stage", params)):
             (out := Path(folder) / name).mkdir()
-            with first_forward() as begun:
+            with mathematics() as taken, first_forward() as begun:
                 started = time.perf_counter()
                 run(stage, of, inputs, out)
                 cpu = time.process_time() - begun["cpu"]
@@ -138,10 +142,11 @@ def measured(task: dict) -> dict[str, object]:
         (out := Path(folder) / "bare").mkdir()
         with bare_steps() as bare:
             run(stage, params, inputs, out)
+        usual = sum(taken[COUNTED:]) / len(taken[COUNTED:]) * len(taken)
         return {
             "start": begun["wall"] - started,
-            "cpu": cpu,
-            "bare cpu": bare["cpu"],
+            "overhead": cpu - usual,
+            "mathematics": usual,
             "weights": weights,
             "bare weights": digest(out),
             "tied": bare["tied"],
@@ -194,6 +199,46 @@ def first_forward():
 
 
 @contextlib.contextmanager
+def mathematics():
+    """CPU seconds of each step's forward and backward pass, clipping and AdamW."""
+    import torch
+
+    from repro.training import objective
+
+    taken: list[float] = []
+
+    def timed(work):
+        def watched(*given, **more):
+            started = time.process_time()
+            try:
+                return work(*given, **more)
+            finally:
+                taken[-1] += time.process_time() - started
+
+        return watched
+
+    build = objective.build
+
+    def built(*given, **more):
+        made = build(*given, **more)
+        forward = timed(made.forward)
+
+        def first(*batch):
+            taken.append(0.0)
+            return forward(*batch)
+
+        made.forward = first
+        return made
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(replaced(objective, "build", built))
+        places = (torch.Tensor, "backward"), (torch.nn.utils, "clip_grad_norm_"), (torch.optim.AdamW, "step")
+        for owner, name in places:
+            stack.enter_context(replaced(owner, name, timed(getattr(owner, name))))
+        yield taken
+
+
+@contextlib.contextmanager
 def bare_steps():
     """Trainings made here are bare steps over batches collated before."""
     from repro.training import loop
@@ -232,17 +277,15 @@ def bare(objective, examples, optimisation) -> dict[str, object]:
         how = {"num_warmup_steps": warmup, "num_training_steps": steps}
         schedule = get_scheduler(optimisation.schedule, optimiser, **how)
     objective.train()
-    before, cpu = torch.get_rng_state(), 0.0
+    before = torch.get_rng_state()
     with threads_for(objective):
         for batch in batches:
-            started = time.process_time()
             sum(objective(batch).values()).backward()
             torch.nn.utils.clip_grad_norm_(parameters, optimisation.max_grad_norm)
             optimiser.step()
             optimiser.zero_grad()
-            cpu += time.process_time() - started
             schedule.step()
-    return {"cpu": cpu, "tied": bool(torch.equal(before, torch.get_rng_state()))}
+    return {"tied": bool(torch.equal(before, torch.get_rng_state()))}
 
 
 def groups(objective, weight_decay: float) -> list[dict]:

@@ -43,21 +43,44 @@ class Lists:
         return self.offsets[1:] - self.offsets[:-1]
 
 
-class ColumnLists:
-    """The lists of whole numbers of an Arrow column, each read from its memory-mapped file when asked for.
+class _Chunks:
+    """The chunks of an Arrow column, of which an entry is read from its memory-mapped file when asked for."""
+
+    def __init__(self, column):
+        self._chunks = column.chunks
+        self._firsts = list(accumulate((len(chunk) for chunk in self._chunks[:-1]), initial=0))
+
+    def _chunk(self, index: int) -> int:
+        """The number of the chunk that an entry lies in."""
+        return bisect_right(self._firsts, index) - 1
+
+
+class ColumnTexts(_Chunks):
+    """The strings of an Arrow column.
+
+    Args:
+        column: a ChunkedArray of strings.
+    """
+
+    def __getitem__(self, index: int) -> str:
+        number = self._chunk(index)
+        return self._chunks[number][index - self._firsts[number]].as_py()
+
+
+class ColumnLists(_Chunks):
+    """The lists of whole numbers of an Arrow column.
 
     Args:
         column: a ChunkedArray of lists, of which none is missing.
     """
 
     def __init__(self, column):
-        self._chunks = column.chunks
-        self._firsts = list(accumulate((len(chunk) for chunk in self._chunks[:-1]), initial=0))
+        super().__init__(column)
         self._views: dict[int, Lists] = {}  # by chunk, of those that were asked for
 
     def __getitem__(self, index: int) -> np.ndarray:
         """List ``index``, (n,) int64, which its caller may change."""
-        number = bisect_right(self._firsts, index) - 1
+        number = self._chunk(index)
         if number not in self._views:
             chunk = self._chunks[number]
             self._views[number] = Lists(chunk.values.to_numpy(), chunk.offsets.to_numpy())

@@ -4,9 +4,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from repro.nn.seeded_generators import seeded_generators
+
+
+def group_generators(indices: Sequence[int], *, seed: int) -> list[np.random.Generator]:
+    """The random numbers that ``group`` draws for each of some rows in every epoch."""
+    return seeded_generators([(seed, index) for index in indices])
+
 
 def group(
-    positives: Sequence[int], negatives: Sequence[int], *, passages: int, seed: int, index: int, epoch: int
+    positives: Sequence[int],
+    negatives: Sequence[int],
+    *,
+    passages: int,
+    seed: int,
+    index: int,
+    epoch: int,
+    generator: np.random.Generator | None = None,
 ) -> list[int]:
     """One positive, then ``passages`` - 1 negatives: another window of them every epoch.
 
@@ -21,12 +35,13 @@ def group(
         negatives: at least one, unless ``passages`` is 1.
         passages: P.
         seed, index, epoch: of the training, the query's row, the pass over the rows.
+        generator: the row's own of ``group_generators``, where many are made together.
 
     Returns:
         P entries of the two lists.
     """
     wanted, available = passages - 1, len(negatives)
-    generator = np.random.default_rng((seed, index))
+    generator = generator or np.random.default_rng((seed, index))
     positive = positives[(int(generator.integers(2**31)) + epoch) % len(positives)]
     if wanted == 0:
         return [positive]

@@ -1,11 +1,11 @@
 """Stage ``finetune``: a model trained on judged queries with negatives."""
 
 import os
-from itertools import islice
+from itertools import repeat
 from pathlib import Path
 
 from repro.datasets.arrow import read_rows
-from repro.datasets.lookup import Lists, document_rows, list_offsets, query_texts
+from repro.datasets.lookup import ColumnTexts, Lists, document_rows, list_offsets, query_texts
 from repro.errors import DataError, UsageError, check_known
 from repro.progress import Progress
 
@@ -40,7 +40,8 @@ class Groups:
         check_known("choice of negatives", negative_choice, valid=NEGATIVE_CHOICES)
         check_known("choice of positives", positive_choice, valid=POSITIVE_CHOICES)
         rows = read_rows(training_set).data
-        self.corpus = read_rows(corpus).select_columns(["title", "text"])
+        texts = read_rows(corpus).data
+        self.titles, self.texts = (ColumnTexts(texts.column(name)) for name in ("title", "text"))
         self.positives = _as_rows(rows.column("positives"), corpus, training_set)
         self.negatives = _as_rows(rows.column("negatives"), corpus, training_set)
         self.scores = _scores(rows, training_set)
@@ -61,24 +62,25 @@ class Groups:
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
         """``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, the positive first; with
         ``"scores": [float, …]``, one a passage, where the training set has them."""
+        from repro.nn.negatives import group_generators
+
         indices = [int(self.kept[place]) for _, place in places]
-        chosen = [self._chosen(index, epoch) for index, (epoch, _) in zip(indices, places, strict=True)]
-        rows = []
-        for index, (positive, *negatives) in zip(indices, chosen, strict=True):
-            rows += [self.positives[index][positive], *self.negatives[index][negatives]]
-        texts = self.corpus[rows]  # of all groups at once
-        passages = iter([{"title": a, "text": b} for a, b in zip(texts["title"], texts["text"], strict=True)])
+        generators = repeat(None)
+        if self.negative_choice == "window":
+            generators = group_generators(indices, seed=self.seed)
         examples = []
-        for index, (epoch, _), group in zip(indices, places, chosen, strict=True):
-            example = {"query": self.queries[index], "passages": list(islice(passages, len(group)))}
-            examples.append(example | {"epoch": epoch, "index": index})
+        for index, (epoch, _), generator in zip(indices, places, generators, strict=False):
+            positive, *negatives = self._chosen(index, epoch, generator)
+            rows = [int(self.positives[index][positive]), *self.negatives[index][negatives].tolist()]
+            passages = [{"title": self.titles[row], "text": self.texts[row]} for row in rows]
+            example = {"query": self.queries[index], "passages": passages, "epoch": epoch, "index": index}
             if self.scores is not None:
                 of_positives, of_negatives = (scores[index] for scores in self.scores)
-                positive, *negatives = group
-                examples[-1]["scores"] = [float(of_positives[positive]), *of_negatives[negatives].tolist()]
+                example["scores"] = [float(of_positives[positive]), *of_negatives[negatives].tolist()]
+            examples.append(example)
         return examples
 
-    def _chosen(self, index: int, epoch: int) -> list[int]:
+    def _chosen(self, index: int, epoch: int, generator) -> list[int]:
         """Choose a place among the row's positives, then places among its negatives."""
         from repro.nn.negatives import confident, group, next_slice
 
@@ -89,7 +91,7 @@ class Groups:
         turn = {"passages": self.passages, "seed": self.seed, "epoch": epoch}
         if self.negative_choice == "slice":
             return next_slice(positives, negatives, **turn)
-        return group(positives, negatives, index=index, **turn)
+        return group(positives, negatives, index=index, generator=generator, **turn)
 
 
 def _as_rows(lists, corpus: Path, training_set: Path) -> Lists:

@@ -48,9 +48,7 @@ class BatchOrder:
 
     def shares(self, step: int) -> list[int]:
         """The number of examples that each process has of the batch after ``step`` others."""
-        first = step % self._batches * self.batch_size
-        size = min(self.batch_size, self.examples - first)
-        return [len(share) for share in np.array_split(np.empty(size), self.processes)]
+        return self._sizes(step % self._batches * self.batch_size)
 
     @property
     def _batches(self) -> int:
@@ -61,5 +59,11 @@ class BatchOrder:
         return np.random.default_rng((self.seed, epoch)).permutation(self.examples)
 
     def _share(self, order: np.ndarray, first: int, epoch: int) -> list[Place]:
-        share = np.array_split(order[first : first + self.batch_size], self.processes)[self.rank]
-        return [(epoch, int(index)) for index in share]
+        shares = self._sizes(first)
+        begin = first + sum(shares[: self.rank])
+        return [(epoch, index) for index in order[begin : begin + shares[self.rank]].tolist()]
+
+    def _sizes(self, first: int) -> list[int]:
+        """The number of examples that each process has of the batch that begins there in its epoch."""
+        each, more = divmod(min(self.batch_size, self.examples - first), self.processes)
+        return [each + (rank < more) for rank in range(self.processes)]

@@ -32,6 +32,7 @@ from repro.training.training_log import TrainingLog
 from repro.training.training_state import read_state, restore_generators, write_state
 
 Batch = dict[str, torch.Tensor]
+AHEAD = 8  # batches that are made in one go without a GPU: between two steps each would find cold caches
 
 
 class ObjectiveTrainer:
@@ -117,7 +118,8 @@ class ObjectiveTrainer:
         batches = iter(loader)  # draws from torch's generator
         if self.resumed:
             restore_generators(self.resumed)
-        yield from batches
+        while ahead := list(islice(batches, 1 if gpu else AHEAD)):
+            yield from ahead
 
     def training_step(self, pieces: list[Batch]) -> torch.Tensor:
         """The loss of a batch, whose gradient is left with the parameters; in parts where it has to be.
