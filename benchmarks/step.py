@@ -8,11 +8,10 @@ first steps, whose operations are counted, are taken to have the mathematics of 
 
 Beside the stage stands the bare training: the same mathematics from the same start over batches that were
 collated before. Both end with the same weights, to the bit, or there is no table, where torch's generator is
-used by neither.
-
-CPU seconds of a process of its own, the least overhead of ``--rounds``. *Start* is wall-clock time from the
-stage's beginning to its first forward pass, in a process that has run a training of one step before, so that
-libraries and modules are loaded. ``--beside`` is another checkout; the two take turns.
+used by neither. CPU seconds of a process of its own, the least overhead of ``--rounds``. *Start* is
+wall-clock time from the stage's beginning to its first forward pass, in a process that has run a training of
+one step before, so that libraries and modules are loaded. ``--beside`` is another checkout; the two take
+turns.
 """
 
 from __future__ import annotations
@@ -63,9 +62,8 @@ def main() -> None:
         for name, taken in now_and_before.items()
         if chosen.beside
     ]
-    write(
-        "Overhead of a step", rows, " ".join(["python", "benchmarks/step.py", *sys.argv[1:]]), beside=beside
-    )
+    command = " ".join(["python", "benchmarks/step.py", *sys.argv[1:]])
+    write("Overhead of a step", rows, command, beside=beside)
 
 
 def overhead(run: dict, chosen) -> float:

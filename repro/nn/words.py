@@ -24,6 +24,7 @@ class Words:
         stop_words: lower-case words that are left out.
         stops: (V,), entries that are such a word by themselves.
         foreign: (V,), entries with which no word found here is written, wherever they stand in it.
+        begins_stop: (V,), entries that a stop word begins with.
     """
 
     pieces: tuple[str, ...]
@@ -32,6 +33,7 @@ class Words:
     stop_words: frozenset[str]
     stops: np.ndarray
     foreign: np.ndarray
+    begins_stop: np.ndarray
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
@@ -49,7 +51,10 @@ class Words:
         barred[tokenizer.all_special_ids] = True
         foreign = np.array([kind == "letters" and not piece.isalpha() for piece in pieces])
         words = frozenset(word.lower() for word in stop_words)
-        return cls(pieces, continues, barred, words, np.array([piece in words for piece in pieces]), foreign)
+        stops = np.array([piece in words for piece in pieces])
+        beginnings = {word[:end] for word in words for end in range(len(word) + 1)}
+        begins_stop = np.array([piece in beginnings for piece in pieces])
+        return cls(pieces, continues, barred, words, stops, foreign, begins_stop)
 
     @property
     def alone(self) -> np.ndarray:
@@ -74,8 +79,8 @@ class Words:
         if lengths is not None:
             end = np.minimum(end, np.repeat(np.cumsum(lengths), lengths)[first])
         kept, several = ~self.barred[input_ids[first]], end - first > 1
-        for place in np.flatnonzero(kept & several).tolist():
-            word = "".join(self.pieces[piece] for piece in input_ids[first[place] : end[place]].tolist())
+        for place in np.flatnonzero(kept & several & self.begins_stop[input_ids[first]]).tolist():
+            word = "".join(map(self.pieces.__getitem__, input_ids[first[place] : end[place]].tolist()))
             kept[place] = word not in self.stop_words
         kept &= several | ~self.stops[input_ids[first]]
         so_far = np.append(0, np.cumsum(self.foreign[input_ids]))

@@ -41,6 +41,7 @@ class Optimizer:
         self.scaler = torch.amp.GradScaler(device) if optimisation.precision == "fp16" else None
         if self.scaler is not None:  # else a process whose first batch has no loss could not unscale
             self.scaler.scale(torch.zeros((), device=device))
+        self._scale: float | None = None  # after the last step
         dtype = AUTOCAST.get(optimisation.precision)
         self.autocast = functools.partial(torch.autocast, device, dtype) if dtype else contextlib.nullcontext
 
@@ -68,10 +69,11 @@ class Optimizer:
         if self.scaler is None:
             self.adamw.step()
             return True
-        before = self.scaler.get_scale()
+        before = self.scaler.get_scale() if self._scale is None else self._scale
         self.scaler.step(self.adamw)
         self.scaler.update()
-        return self.scaler.get_scale() >= before
+        self._scale = self.scaler.get_scale()  # a GPU is waited for
+        return self._scale >= before
 
     def skipped(self, steps: int) -> int:
         """The number of those steps that were skipped."""

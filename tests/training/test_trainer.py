@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
+from collections import Counter
 
 import numpy as np
 import torch
 from torch import nn
 
 from repro.progress import Progress
+from repro.training import training_log
 from repro.training.batch_order import BatchOrder
 from repro.training.loop import train
 from tests.training.test_loop import Places, Regression, settings, weights
@@ -102,3 +105,25 @@ def test_a_step_does_little_beside_the_mathematics_of_its_objective(tmp_path):
     bare(Regression(), 20, settings(), after=bare_calls.counted)
     a_step, its_bare_step = (np.median(some.counts[6:]) for some in (calls, bare_calls))
     assert 0 < a_step - its_bare_step < 300  # four examples fetched and collated, clocks, a line of the log
+
+
+READINGS = ("item", "tolist", "cpu", "__bool__", "__float__")  # of a tensor, for which a GPU is waited for
+
+
+def test_numbers_are_read_from_tensors_only_where_the_log_has_a_line(tmp_path, monkeypatch):
+    read: list[str] = []
+    for name in READINGS:
+        of_torch = getattr(torch.Tensor, name)
+
+        def reading(tensor, *given, of_torch=of_torch, name=name, **more):
+            read.append(name)
+            return of_torch(tensor, *given, **more)
+
+        monkeypatch.setattr(torch.Tensor, name, reading)
+    monkeypatch.setattr(training_log, "LINES", 3)
+    train(Regression(), Places(10), settings(), out=tmp_path, progress=Progress())
+    lines = (tmp_path / "train_log.jsonl").read_text().splitlines()
+    losses = len(json.loads(lines[0])) - 4  # beside step, rate, norm and loss
+    assert len(lines) == 3
+    seed = 1  # the loader's own, on the CPU
+    assert read == ["item"] * (seed + 3 * (2 + losses)), Counter(read)
