@@ -143,7 +143,7 @@ def render(path: Path = RESULTS) -> str:
             text += f"\n## {title}\n\n{about}\n\n{figures[title]}{table(rows)}\n"
     text += "".join(f"\n{told(record, figures.get(record['section'], ''))}" for record in found)
     path.write_text(text, encoding="utf-8")
-    if path == RESULTS:
+    if path == RESULTS and (HERE / IN_DOCS).is_dir():
         link_figures(HERE / "figures", HERE / IN_DOCS)
     return text
 
