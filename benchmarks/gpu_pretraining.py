@@ -32,6 +32,7 @@ from pretraining import UNSAVED, RandomTexts, Timed, matrix_product, own_cost, p
 from pretraining import texts as planned_texts
 from transformers import AutoTokenizer, Trainer, TrainerCallback, TrainingArguments
 
+from repro.graph import Node
 from repro.nn.mlm import MaskedLanguageModel
 from repro.nn.padding_free import padding_free
 from repro.training.collation import collating_processes
@@ -52,7 +53,7 @@ def pretraining_rate(paper: str):
 
     def job(folder: Path, chosen: Namespace) -> Iterator[dict]:
         node, numbers = pretrainings()[paper], count()
-        length, uneven = node.params["length"], node.inputs["tokens"].params["policy"] != "chunk"
+        length, uneven = node.params["length"], has_uneven_texts(node)
         texts = min(chosen.texts, node.params["texts_per_batch"])
 
         def made() -> tuple[torch.nn.Module, RandomTexts]:
@@ -80,6 +81,11 @@ def pretraining_rate(paper: str):
         yield from measured(f"pre-training, {paper}", tools)
 
     return job
+
+
+def has_uneven_texts(node: Node) -> bool:
+    """Whether the planned texts are of several lengths: not where a corpus is cut into chunks."""
+    return node.inputs["tokens"].params["policy"] != "chunk"
 
 
 def of_a_text(made: Made, *, length: int, sample: int) -> tuple[float, float]:
@@ -232,17 +238,19 @@ def pretraining_fits(paper: str):
     """A job: the most texts, a power of two, of which one step's gradient fits at once."""
 
     def job(folder: Path, chosen: Namespace) -> Iterator[dict]:
-        length = pretrainings()[paper].params["length"]
+        node = pretrainings()[paper]
+        length, uneven = node.params["length"], has_uneven_texts(node)
+        texts = f"texts of {length}{', half full' * uneven}"
 
         def fits(free: bool) -> dict:
-            objective, rows = pretraining(paper, folder / f"made {free}", chosen)
+            objective, rows = pretraining(paper, folder / f"made {free}", chosen, uneven=uneven)
 
             def attempt(size: int) -> None:
                 with padding_free(objective, free):
                     backward(objective, [objective.collate(first(rows, size))], name=HALF)
 
             most, limited = most_that_fits(attempt, limit=chosen.most)
-            return {"that fit": f"{'≥ ' * limited}{most:,} texts of {length}, half full"}
+            return {"that fit": f"{'≥ ' * limited}{most:,} {texts}"}
 
         def of_bert() -> dict:
             model = masked_lm(chosen).to(DEVICE).train()
@@ -258,7 +266,9 @@ def pretraining_fits(paper: str):
             most, limited = most_that_fits(attempt, limit=chosen.most)
             return {"that fit": f"{'≥ ' * limited}{most:,} texts of {length}"}
 
-        tools = {"ours": lambda: fits(False), "ours, without padding": lambda: fits(True)}
+        tools = {"ours": lambda: fits(False)}
+        if uneven:
+            tools["ours, without padding"] = lambda: fits(True)
         yield from measured(f"pre-training, {paper}", tools | {"transformers, BERT's MLM alone": of_bert})
 
     return job
