@@ -73,13 +73,15 @@ def made(folder: Path, prefix: str, count: int, size: int) -> None:
 def big(folder: Path, asked: argparse.Namespace) -> tuple[list[dict], list[Beside]]:
     expected, rows = brute_force(folder, asked), []
     for memory in asked.memory:
-        command = [sys.executable, __file__, "--child", str(folder), "--depth", str(asked.depth)]
+        out = folder / memory  # a search goes on with what its folder has
+        out.mkdir()
+        command = [sys.executable, __file__, "--child", str(out), "--depth", str(asked.depth)]
         told = subprocess.run(
             command, env=os.environ | {VARIABLE: memory}, stdout=subprocess.PIPE, check=True
         )
         facts = json.loads(told.stdout)
         ranked: dict[str, list] = {}
-        with open(folder / "run.trec") as file:
+        with open(out / "run.trec") as file:
             for line in file:
                 topic, _, document, *_ = line.split()
                 ranked.setdefault(topic, []).append(document)
@@ -101,9 +103,9 @@ def big(folder: Path, asked: argparse.Namespace) -> tuple[list[dict], list[Besid
     return rows, []
 
 
-def child(folder: Path, depth: int) -> None:
+def child(out: Path, depth: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (LIMIT, LIMIT))
-    inputs = {name: folder / name for name in ("passages", "queries")}
+    inputs = {name: out.parent / name for name in ("passages", "queries")}
     passages, queries = (read_embeddings(inputs[name])[0] for name in inputs)
     memory = search.search_memory()
     shape = {"queries": len(queries), "depth": depth + search.SPARE, "size": queries.shape[1]}
@@ -114,7 +116,7 @@ def child(folder: Path, depth: int) -> None:
         whole = "refused"
     started = time.perf_counter()
     with peak() as grown:
-        search.run({"depth": depth}, inputs, folder, Progress())
+        search.run({"depth": depth}, inputs, out, Progress())
     blocks = -(-len(queries) // search.block_sizes(memory, **shape)[0])
     seconds = time.perf_counter() - started
     print(json.dumps({"peak": grown["peak"], "seconds": seconds, "whole": whole, "blocks": blocks}))
