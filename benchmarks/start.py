@@ -1,21 +1,27 @@
-"""What looking, planning and reporting cost as whole processes, beside a Python that does nothing.
+"""Looking, planning and reporting as whole processes, beside a Python that does nothing.
 
 Seconds are CPU seconds, of user and system; the commands take turns in every round, and the first round is
-not counted. ``--beside`` is another checkout, whose commands take their turns too.
+not counted. ``--beside`` is another checkout, whose commands take their turns too. The store is empty but for
+the second ``gc``, which finds one artefact of 2020 there.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 from beside import BEFORE, Beside
 from report import RESULTS, write
+
+from repro.graph import Node
+from repro.store import Store
 
 HERE = Path(__file__).resolve().parents[1]
 VERBS = {
@@ -27,9 +33,11 @@ VERBS = {
     "plan costa --table 1": "plan costa --table 1 --store STORE",
     "plan --all": "plan --all --store STORE",
     "report": "report --store STORE --output STORE/report.html",
-    "gc": "gc --store STORE",
+    "gc, nothing old": "gc --store STORE",
+    "gc, an old artefact": "gc --store OLD",
 }
 BARE = "python -c pass"
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC).timestamp()
 
 
 def main() -> None:
@@ -42,10 +50,11 @@ def main() -> None:
     )
     chosen = options.parse_args()
     trees = {"now": HERE} | ({BEFORE: chosen.beside.resolve()} if chosen.beside else {})
-    with tempfile.TemporaryDirectory() as store:
+    with tempfile.TemporaryDirectory() as store, tempfile.TemporaryDirectory() as old:
+        store_old_artefact(Path(old))
         commands = {(BARE, "now"): (["-c", "pass"], HERE)}
         for name in chosen.verbs:
-            words = ["-m", "repro", *VERBS[name].replace("STORE", store).split()]
+            words = ["-m", "repro", *VERBS[name].replace("STORE", store).replace("OLD", old).split()]
             commands |= {(f"repro {name}", code): (words, tree) for code, tree in trees.items()}
         turns = [
             {key: measured(*command) for key, command in commands.items()} for _ in range(1 + chosen.rounds)
@@ -71,9 +80,17 @@ def main() -> None:
         for (name, code), seconds in taken.items()
         if code == BEFORE
     ]
-    command = " ".join(["python", "benchmarks/start.py", *sys.argv[1:]])
+    command = shlex.join(["python", "benchmarks/start.py", *sys.argv[1:]])
     path = chosen.out / RESULTS.name
     write("Starting and planning, whole processes", rows, command, beside=beside, path=path)
+
+
+def store_old_artefact(root: Path) -> None:
+    """Store an artefact that nothing needs and whose files are of 2020."""
+    node = Node("union", {}, {"training_sets": ()})
+    artefact = Store(root).build(node, lambda folder: None, waiting=lambda: None)
+    for path in (*artefact.iterdir(), artefact):
+        os.utime(path, (LONG_AGO, LONG_AGO))
 
 
 def measured(words: list[str], tree: Path) -> tuple[float, int]:
