@@ -11,7 +11,7 @@ BEFORE = "before"  # the other is an earlier version of the same path
 
 @dataclass(frozen=True)
 class Beside:
-    """What a path and another took, a number of each for every round, in which they took turns.
+    """The cost of a path and of another, a number of each for every round, in which they took turns.
 
     Attributes:
         path: the work, "encoding SciFact".

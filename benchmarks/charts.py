@@ -45,7 +45,7 @@ def draw(records: Sequence[Mapping], folder: Path) -> dict[str, str]:
 
 
 def closest(compared: Sequence[Beside]) -> list[Beside]:
-    """Of each path the peer beside which ours does worst."""
+    """Return for each path its comparison with the peer beside which ours does worst."""
     paths: dict[str, list[Beside]] = {}
     for one in compared:
         paths.setdefault(one.path, []).append(one)

@@ -101,7 +101,7 @@ def ways(chosen: argparse.Namespace) -> dict[str, tuple[int, Path]]:
 
 
 def taken(texts: list[dict], folder: Path, chosen: argparse.Namespace) -> dict[str, list[dict]]:
-    """What each encoder took, a record for every round, with its vectors' distance from ours."""
+    """Return a record of each encoder's cost for every round, with its vectors' distance from ours."""
     model, corpus = prepared(texts, folder, chosen)
     told: dict[str, list[dict]] = {way: [] for way in ways(chosen)}
     for n in range(chosen.rounds):

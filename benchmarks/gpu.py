@@ -83,7 +83,7 @@ def main() -> int:
 
 
 def wrong(chosen: argparse.Namespace) -> str:
-    """What is wrong with the options, in a sentence; empty where nothing is."""
+    """Return a sentence about what is wrong with the options; empty where nothing is."""
     try:
         chosen.minutes = float(chosen.minutes)
     except ValueError:

@@ -107,7 +107,7 @@ def on_device(
 
 
 def attends(name: str) -> str:
-    """How texts that lie end to end attend without dropout in that precision."""
+    """Return the way in which texts end to end attend without dropout in that precision."""
     kernel = packed_layers.has_kernel(torch.empty(1, 1, 64, device=DEVICE, dtype=TYPES[name]), 0.0)
     return "one kernel for all texts" if kernel else "text by text"
 

@@ -1,4 +1,4 @@
-"""How fast a GPU fine-tunes a bi-encoder and a re-ranker, beside sentence-transformers and transformers.
+"""The speed of fine-tuning a bi-encoder and a re-ranker on a GPU, beside sentence-transformers and HF.
 
 Every tool tokenises, encodes and takes the gradient of the same queries with the same passages, whose lengths
 are as in MS MARCO; no optimiser's step is among it. ``cached`` is with gradient caching. Of a batch that does

@@ -1,4 +1,4 @@
-"""How fast a GPU encodes and searches, beside sentence-transformers, torch and faiss."""
+"""The speed of encoding and of searching on a GPU, beside sentence-transformers, torch and faiss."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TOGETHER = 512  # queries that torch multiplies at a time, so that their product
 
 
 class Notes(Progress):
-    """What a stage says on its way."""
+    """The lines that a stage prints on its way."""
 
     def __init__(self):
         self.said: list[str] = []

@@ -1,5 +1,5 @@
-"""How fast a GPU pre-trains: each paper's objective as the suite trains it, with and without padding, beside
-HF's plain Trainer on the same objective; masked language modelling alone; and the texts that fit at once.
+"""The speed of pre-training on a GPU: each paper's objective with and without padding, beside HF's plain
+Trainer on the same objective; masked language modelling alone; and the texts that fit at once.
 
 Operations are counted by torch on texts of one length, of which nothing is padded, and told per token: MFU is
 that of the model and not of the padding, and not of what a way computes again. Lengths are the mean of the
@@ -168,7 +168,7 @@ class Steps(TrainerCallback):
 
 
 def as_dataset(objective: torch.nn.Module, rows: RandomTexts) -> tuple:
-    """What ``their_steps`` takes, of an objective of the suite."""
+    """Return an objective of the suite as the first arguments of ``their_steps``."""
     return ObjectiveTrainer, objective, Examples(rows), objective.collate
 
 

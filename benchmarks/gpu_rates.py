@@ -1,4 +1,4 @@
-"""What the rates of ``gpu.py`` have in common: a median, a share of the peak, one tool's memory at a time.
+"""The common parts of the rates of ``gpu.py``: a median, a share of the peak, one tool's memory at a time.
 
 Tokens that a text has are counted, never the padding beside them, and so are the operations behind MFU, so
 that ways that pad and ways that do not can be held against each other.

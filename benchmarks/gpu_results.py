@@ -15,7 +15,7 @@ ERROR = re.compile(r"^(\w[\w.]*(?:Error|Exception|Exit|Interrupt|OutOfMemory|Fai
 
 
 class Results:
-    """What is known of all jobs, kept in ``path``.
+    """The rows of all jobs and which of them ended, kept in ``path``.
 
     Attributes:
         path: the file.

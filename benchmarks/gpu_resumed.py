@@ -128,7 +128,7 @@ def resumed(folder: Path, chosen: Namespace) -> Iterator[dict]:
 
 
 def on_cpu(work):
-    """What ``work`` gives if the suite trains on the CPU meanwhile."""
+    """Return what ``work`` gives if the suite trains on the CPU meanwhile."""
     with patch.object(where, "device", lambda: CPU), patch.object(trainer, "device", lambda: CPU):
         return work()
 

@@ -1,4 +1,4 @@
-"""How cost grows with the size of the work: CPU seconds over sizes, and the exponents fitted to them.
+"""The growth of cost with the size of the work: CPU seconds over sizes, and the exponents fitted to them.
 
 An exponent of 1 is a cost in proportion to the size. It is the slope of a line through the logarithms of
 size and seconds, over all sizes and between the last two, where what is done once counts least. Beside ours

@@ -1,4 +1,4 @@
-"""What was measured: a record for each section in records/, and RESULTS.md, rendered from all of them.
+"""The records of what was measured, one for each section, and RESULTS.md, rendered from all of them.
 
 Each benchmark calls ``write``; ``python benchmarks/report.py`` renders the page again.
 """
@@ -69,7 +69,7 @@ def write(
         rounds: raw values, a row for each round, kept in the record.
         path: the page, whose records lie beside it.
     """
-    record = {"section": section, "about": purpose_of(command), "command": command, **circumstances()}
+    record = {"section": section, "command": command, **circumstances()}
     record |= {"rows": list(rows), "beside": [asdict(one) for one in beside], "rounds": list(rounds)}
     record = json.loads(json.dumps(record))
     _, slug = anchor(section)
@@ -185,7 +185,8 @@ def told(record: Mapping, figure: str = "") -> str:
     load = "" if record["load"] is None else f"; load {record['load']:.2f}"
     how = f"{where}; {what}; commit {record['commit']}{changes}; {record['date']}{load}"
     title, _ = anchor(record["section"])
-    about = f"{record['about']}\n\n" if record["about"] else ""
+    purpose = purpose_of(record["command"])
+    about = f"{purpose}\n\n" if purpose else ""
     return f"## {title}\n\n{about}{figure}{table(record['rows'])}\n\n`{record['command']}`  \n{how}\n"
 
 

@@ -1,4 +1,4 @@
-"""What bounds a step of pre-training on one thread of a CPU: products, memory, random numbers.
+"""The bounds of a step of pre-training on one thread of a CPU: products, memory, random numbers.
 
 Models, texts and lengths are those of ``pretraining.py``. Time is CPU seconds, of user and system, of a
 process of its own, the least of ``--steps`` steps behind three, so that other processes count for little;

@@ -34,6 +34,16 @@ def test_a_section_is_added_then_replaced_with_its_record(report, tmp_path, caps
     assert len(list((tmp_path / "records").iterdir())) == 2
 
 
+def test_a_section_begins_with_what_its_script_says_when_it_is_rendered(report, monkeypatch, tmp_path):
+    monkeypatch.setattr(report, "HERE", tmp_path)
+    (tmp_path / "README.md").touch()
+    script, path = tmp_path / "bench.py", tmp_path / "RESULTS.md"
+    script.write_text('"""The first purpose."""')
+    assert "The first purpose." in report.write("Section", ROWS, "python benchmarks/bench.py", path=path)
+    script.write_text('"""The second\npurpose.\n\nAnd more."""')
+    assert "## Section\n\nThe second purpose.\n\n| tool |" in report.render(path)
+
+
 def test_hardware_versions_commit_and_command_are_told(report, tmp_path):
     import numpy  # noqa: F401 - only libraries in use are told
 

@@ -122,9 +122,10 @@ def _cost(facts: Sequence[Mapping]) -> Cost:
 
 
 def training_hours(plan: Plan, store: Store) -> dict[str, float]:
-    """Cell -> hours of the trainings below it, shared ones in every cell that has them; the mean over seeds.
+    """Map each cell to the hours of the trainings behind it, as the mean over its seeds.
 
-    A cell without a training has none, and neither has one of whose trainings the store has not all.
+    A training that several cells share counts in each of them. Left out are cells that are not trained, and
+    those with a training that is missing from the store or whose time is not known.
 
     Args:
         plan: with its node states looked up.

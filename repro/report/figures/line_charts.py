@@ -47,7 +47,7 @@ def _rows(panels: Sequence[dict]) -> list[tuple]:
 
 
 def _made(series: dict) -> Sequence[tuple]:
-    """How each point was made; blanks where nobody says."""
+    """Return seeds, commits and hours behind each point; blanks where they are unknown."""
     return series.get("made") or [("",) * len(MADE)] * len(series["points"])
 
 
