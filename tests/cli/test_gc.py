@@ -60,9 +60,24 @@ def test_what_is_young_stays(repro, measured, stray):
 
 
 def test_where_nothing_is_old_nothing_is_planned(repro, folders, monkeypatch):
-    monkeypatch.setattr("repro.running.kept.kept", None)
+    monkeypatch.setattr("repro.running.kept.plan", None)
     assert repro("gc").out == "0 could go, 0 bytes\n"
     assert repro("gc", "--scale", "tinny").status == 2
+
+
+def test_where_nothing_is_old_a_broken_record_and_a_scale_without_its_file_are_told(repro, folders):
+    records = folders / "results/records"
+    (records / "myscale").mkdir(parents=True)
+    said = repro("gc")
+    assert said.out == "0 could go, 0 bytes\n"
+    assert "of the scale myscale, whose file was not given, only what lies behind records" in said.err
+    for scale_ in ("tiny", "myscale"):
+        broken = records / scale_ / "costa.jsonl"
+        broken.parent.mkdir(exist_ok=True)
+        broken.write_text("{}\n")
+        said = repro("gc")
+        assert said.status == 2 and not said.out and f"{broken}:1" in said.err
+        broken.unlink()
 
 
 def test_at_another_scale_nothing_of_this_one_is_needed_but_what_records_name_at_that(repro, measured):

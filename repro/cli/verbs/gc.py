@@ -2,6 +2,7 @@
 
 import math
 import sys
+from itertools import product
 
 import click
 
@@ -67,12 +68,15 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
     progress = TerminalProgress()
     others = () if scales_ else workspace.results.scales("records") - known_scales().keys()
     wanted = [scale(name) for name in scales_ or known_scales()]
-    if not (finished or any_old(workspace.store, keep_days=keep_days)):
-        print("0 removed, 0 bytes" if yes else "0 could go, 0 bytes")
-        return 0
-    known = kept(chosen, wanted, workspace, progress, undescribed=others)
+    some_may_go = finished or any_old(workspace.store, keep_days=keep_days)
+    for source, at in () if some_may_go else product(chosen, wanted):
+        workspace.results.read(at.name, source.name)  # a fault in a record is told whatever goes
+    known = kept(chosen, wanted if some_may_go else [], workspace, progress, undescribed=others)
     for notice in known.notices:
         print(notice, file=sys.stderr)
+    if not some_may_go:
+        print("0 removed, 0 bytes" if yes else "0 could go, 0 bytes")
+        return 0
     with progress.task("what nothing needs"):
         waiting = slurm_jobs.waiting(workspace.store)
         items = leftovers(workspace.store, known.fingerprints, keep_days=keep_days, waiting=waiting)
