@@ -35,6 +35,17 @@ def test_works_are_measured_at_the_sizes_asked_for_written_and_drawn(growth, tmp
     assert all(f"| {tool} |" in section for tool in tools) and "exponent" in section
 
 
+def test_what_removes_something_is_measured_once(growth, monkeypatch):
+    calls = []
+    work = {"removing": lambda: calls.append("removing"), "looking": lambda: calls.append("looking")}
+    monkeypatch.setattr(growth.growth_works, "store", lambda folder, size: work)
+    points = [point for size in (10, 100) for point in growth.measured("store", size, rounds=3)]
+    assert calls == [*["looking"] * 3, "removing"] * 2
+    assert [(p["tool"], len(p["each"])) for p in points] == [("removing", 1), ("looking", 3)] * 2
+    removing, _ = growth.table(points)
+    assert removing["most over least"] == "–, –"
+
+
 def _sizes(points, tool):
     [work] = {p["work"] for p in points if p["tool"] == tool}
     return [SIZES[work], 2 * SIZES[work]]
