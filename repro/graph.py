@@ -11,13 +11,15 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from repro.stage_table import STAGES
 
 STORE_FORMAT = 1
 MISSING_FILE = "missing_file"
+Told = TypeVar("Told")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,19 @@ class Node:
 
     def __str__(self) -> str:
         return f"{self.stage}/{self.fingerprint[:12]}"
+
+
+def once_a_node(tell: Callable[[Node], Told]) -> Callable[[Node], Told]:
+    """The function, which is called for a node once; what it gives, without nodes, goes with the node."""
+    told: WeakKeyDictionary[Node, Told] = WeakKeyDictionary()
+
+    @wraps(tell)
+    def of(node: Node) -> Told:
+        if node not in told:
+            told[node] = tell(node)
+        return told[node]
+
+    return of
 
 
 def _fingerprints(value: Node | tuple[Node, ...]) -> str | list[str]:

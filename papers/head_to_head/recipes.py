@@ -120,9 +120,8 @@ def _chunks(model: Node) -> Node:
 def papers_own(request: Request, encoder: str, options: dict[str, Any]) -> Node:
     """The pre-training of a paper, never a released checkpoint, under the default readings of its folder."""
     asked = request.choices
-    choices = Choices(
-        home(encoder).readings, data=asked.data, originals_only=asked.originals_only, missing=asked.missing
-    )
+    noted = {"missing": asked.missing, "substitutes": asked.substitutes}  # of the cell that is asked for
+    choices = Choices(home(encoder).readings, data=asked.data, originals_only=asked.originals_only, **noted)
     made = load(encoder)(Request(request.dataset, choices), **options)
     return made.inputs.get("stand_in", made) if made.stage == "backbone" else made
 

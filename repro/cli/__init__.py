@@ -13,7 +13,6 @@ import click
 
 from repro import __version__
 from repro.errors import ReproError
-from repro.machine.garbage import search_paused
 
 # verb -> one line for --help; the module of that name holds the command. Grouped as they are printed.
 VERBS = {
@@ -70,8 +69,8 @@ VERBS = {
         "new-report": "what somebody measured, from the form of an issue to an entry of reports.yaml",
     },
 }
-# verbs that read, plan and judge, and then end: looking for garbage takes longer than what there is of it
-BRIEF = {*VERBS["look"], "plan", "status", "compare", "claims", "audit", "gc"}
+# verbs that read, plan, judge and write, and then end: nearly all that they make stays until then
+BRIEF = {*VERBS["look"], "plan", "status", "compare", "claims", "audit", "tables", "report", "pages", "gc"}
 
 
 class _Verbs(click.Group):
@@ -86,8 +85,6 @@ class _Verbs(click.Group):
         return importlib.import_module(f"repro.cli.verbs.{name.replace('-', '_')}").command
 
     def resolve_command(self, ctx, args):
-        if args[0] in BRIEF:
-            ctx.with_resource(search_paused())
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
@@ -129,6 +126,8 @@ def main() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by the caller: print would fail, or use another's descriptor
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+    if BRIEF.intersection(sys.argv[1:2]):
+        gc.disable()
     atexit.register(gc.freeze)  # what ends with the process need not be looked through for garbage
     with _interruptible():
         status = _status()

@@ -56,7 +56,7 @@ class CellPage:
         from repro.manifest.cells import is_measured
         from repro.running.cell_readings import CellReadings
 
-        known = CellReadings(workspace.data)
+        known = CellReadings(workspace.machine)
         stands = standings(cell, workspace) if is_measured(cell) else []
         more = list(known.under_other_choices(cell).values())
         certified = certificates(known.nodes(cell))

@@ -11,6 +11,7 @@ from repro.manifest.papers import Paper, paper, papers
 from repro.running.cell_readings import CellReadings
 from repro.running.cost.throughput import Throughput, assumed
 from repro.running.reading_weights import Change, Weight, weights
+from repro.running.requirements import Machine
 
 GROUPS = ("switches", "switches where another reading has another choice", "notes")
 DECISIVE_HEAD = ("reading", "kind", "what is open", "another choice changes", "decides", "cheapest to know")
@@ -106,7 +107,7 @@ def _everything(source: Paper, tables: tuple[str, ...]) -> list[Cell | Shown]:
 
 def _weighed(source: Paper, cells: Sequence[Cell | Shown], *, single: bool) -> OfPaper:
     """Readings of another paper, whose recipe makes a row, are told of single cells only."""
-    known = CellReadings(Locations.resolve().data)
+    known = CellReadings(Machine(Locations.resolve().data))
     places = known.places(source)
     made = [w for w in weights(cells, known) if single or w.reading.id in places]
     places |= {w.reading.id: [c.id for c in w.cells] for w in made if w.reading.id not in places}

@@ -106,7 +106,7 @@ class Importer:
         self.store, self.results = workspace.store, workspace.results
         self.progress = progress
         self.machine, self.builder = workspace.machine, workspace.builder(scale(SCALE))
-        self.readings = CellReadings(workspace.data)
+        self.readings = CellReadings(self.machine)
 
     def add(self, path: Path, cells: Sequence[Cell], *, origin: Origin) -> list[Imported]:
         """Record the score of the run in ``path`` in each cell; nothing is recorded unless all can be.

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 
-from repro.graph import Node
+from repro.graph import Node, once_a_node
 from repro.manifest.oracles import Oracle, oracles, unreleased
 from repro.manifest.papers import kept_with_papers
 
@@ -44,7 +43,7 @@ def certificates(nodes: Iterable[Node]) -> list[Certificate]:
 
     A training is equal to released code under the options that the code has; under others it says so.
     """
-    nodes, speaking_of = list(nodes), _speaking()
+    nodes, speaking_of = list(nodes), _oracle_names()
     speaking = {name for node in nodes for name in speaking_of(node)}
     known = {name: oracle for name, oracle in oracles().items() if name in speaking}
     made = [_certificate(name, oracle) for name, oracle in known.items()]
@@ -56,14 +55,14 @@ def certificates(nodes: Iterable[Node]) -> list[Certificate]:
 
 
 @kept_with_papers
-def _speaking() -> Callable[[Node], tuple[str, ...]]:
+def _oracle_names() -> Callable[[Node], tuple[str, ...]]:
     """A function that names the oracles which speak of a node; many cells ask about the same one."""
     by_stage: dict[str, dict[str, Oracle]] = {}
     for name, oracle in oracles().items():
         for concerned in oracle.nodes:
             by_stage.setdefault(concerned.stage, {})[name] = oracle
 
-    @lru_cache(maxsize=10_000)
+    @once_a_node
     def of(node: Node) -> tuple[str, ...]:
         of_stage = by_stage.get(node.stage, {})
         return tuple(name for name, oracle in of_stage.items() if oracle.takes_in(node))

@@ -107,14 +107,12 @@ def cells_of(source: Paper, tables: tuple[Table, ...] | None = None) -> list[Cel
 
 def _of_table(source: Paper, table: Table) -> tuple[Cell, ...]:
     """The cells of one table, the same objects for everybody, so that each is taken apart once."""
-    if id(table) not in source.cells:
-        made = (
-            Cell(source, table, row, row.own(column), text)
-            for row in table.rows
-            for column, text in zip(table.columns, row.printed(table), strict=True)
-        )
-        source.cells[id(table)] = tuple(made)
-    return source.cells[id(table)]
+    cells = (
+        Cell(source, table, row, row.own(column), text)
+        for row in table.rows
+        for column, text in zip(table.columns, row.printed(table), strict=True)
+    )
+    return source.once(table, lambda: tuple(cells))
 
 
 def numeric_cells(source: Paper) -> list[Cell]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from repro.errors import UsageError, unknown
 from repro.locations import PAPERS
@@ -43,9 +43,14 @@ class Paper:
             raise yaml_file.fault_at(path, ("paper",), reason)
         return manifest
 
+    def once(self, of: object, make: Callable[[], Made]) -> Made:
+        """The value of ``make``, which is called for this very object once."""
+        if id(of) not in self._made:  # with the object: the id of one that is gone may be another's
+            self._made[id(of)] = of, make()
+        return self._made[id(of)][1]
+
     @functools.cached_property
-    def cells(self) -> dict[int, tuple]:
-        """The cells of each of its tables, by the table's identity; filled by ``repro.manifest.cells``."""
+    def _made(self) -> dict[int, tuple[object, Any]]:
         return {}
 
     @functools.cached_property

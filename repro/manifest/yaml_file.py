@@ -9,7 +9,6 @@ import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from repro.errors import ManifestError
-from repro.machine.garbage import search_paused
 
 _TEXT, _MAPPING, _SEQUENCE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
 
@@ -75,7 +74,6 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-@search_paused()
 def read(
     path: Path,
     shape: type | Any,

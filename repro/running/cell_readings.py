@@ -4,18 +4,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby
-from pathlib import Path
 
-from repro.datasets.catalog import Dataset, dataset
+from repro.datasets.catalog import dataset
 from repro.errors import ReproError
 from repro.graph import Node, canonical, walk
 from repro.manifest.cells import Cell, Shown, cells_of, exhibits, figure_tables
-from repro.manifest.measures_per_dataset import measures
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.recipe.request import Choices, Runs
 from repro.running.measurement import COMPUTED, evaluation
-from repro.running.recipe_calls import called, recipe_path
+from repro.running.recipe_calls import call_recipe, recipe_path
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 
@@ -65,18 +63,15 @@ class CellReadings:
     recipe may ask for more. Choices are the defaults; see ``under_other_choices``.
 
     Attributes:
-        data: the folder of the user's own data.
-        machine: one with this data that calls of recipes are shared with.
+        machine: the one whose data originals are looked for in, and that calls of recipes are shared with.
     """
 
-    data: Path | None = None
-    machine: Machine | None = None
+    machine: Machine = field(default_factory=Machine)
     _calls: dict[str, Made] = field(default_factory=dict)
-    _evaluations: dict[tuple, Node] = field(default_factory=dict)
     _by_place: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
     def __post_init__(self):
-        self._machine, self._full = self.machine or Machine(self.data), scale("full").rewriter()
+        self._full = scale("full").rewriter()
 
     def of(self, cell: Cell | Shown) -> dict[str, Reading]:
         """Readings of a cell by id: the paper's own in its file's order, then those of another's recipe."""
@@ -147,15 +142,9 @@ class CellReadings:
             made += call.nodes.values()
             if measured.column.kind not in COMPUTED:
                 entry, measure = dataset(identifier), measured.column.measure
-                made += [self._evaluation(run, entry, measure, call.choices.scoring) for run in call.runs]
+                scored = entry, measure, call.choices.scoring
+                made += [evaluation(run, *scored, machine=self.machine) for run in call.runs]
         return list({node.fingerprint: node for node in made}.values())
-
-    def _evaluation(self, run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
-        """The evaluation of a run, one for all cells whose measures it gives."""
-        key = (id(run), entry.id, *measures(entry.id, measure), *sorted(scoring.items()))
-        if key not in self._evaluations:
-            self._evaluations[key] = evaluation(run, entry, measure, scoring)
-        return self._evaluations[key]
 
     def places(self, source: Paper) -> dict[str, list[str]]:
         """The paper's readings -> the rows, or single cells, that rest on each.
@@ -184,12 +173,12 @@ class CellReadings:
         path = recipe_path(cell)
         key = canonical([path, cell.paper.name, identifier, cell.options, overrides])
         if key not in self._calls:
-            made, choices = called(cell, identifier, overrides, machine=self._machine)
+            made, choices = call_recipe(cell, identifier, overrides, machine=self.machine)
             self._calls[key] = Made(made.all if isinstance(made, Runs) else (made,), choices, self._rewritten)
         return self._calls[key]
 
     def _rewritten(self, node: Node) -> Node:
-        return self._full(self._machine.shared(node))
+        return self._full(self.machine.shared(node))
 
 
 def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[Shown]]]:

@@ -13,7 +13,7 @@ from repro.graph import Node, canonical, check_types, walk
 from repro.manifest.cells import Cell, Shown
 from repro.manifest.measures_per_dataset import measures
 from repro.recipe.request import Choices, Runs
-from repro.running.recipe_calls import called, fault, recipe_path
+from repro.running.recipe_calls import call_recipe, fault, recipe_path
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
 from repro.training.declaration import check_options
@@ -81,7 +81,7 @@ class Builder:
     machine: Machine
     overrides: Mapping[str, str] = field(default_factory=dict)
     _calls: dict[str, tuple[Node | Runs, Choices]] = field(default_factory=dict)
-    _evaluations: dict[tuple, tuple[Node, Node]] = field(default_factory=dict)
+    _finished: dict[Node, Node] = field(default_factory=dict)
     _checked: set[str] = field(default_factory=set)
     _with_fewer: dict[str, "Builder"] = field(default_factory=dict)
 
@@ -120,10 +120,7 @@ class Builder:
 
     def _evaluation(self, run: Node, member: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
         """The finished evaluation of a run, one for all cells whose measures it gives."""
-        key = (id(run), member.id, *measures(member.id, measure), *sorted(scoring.items()))
-        if key not in self._evaluations:  # the run is kept: the id of an object that is gone may be another's
-            self._evaluations[key] = run, self._finish(evaluation(run, member, measure, scoring))
-        return self._evaluations[key][1]
+        return self._finish(evaluation(run, member, measure, scoring, machine=self.machine))
 
     def exhibit(self, shown: Shown, seed: int | None) -> tuple[Node, dict[str, str]]:
         """The finished node of something shown, and the choices it used that are not the default."""
@@ -176,7 +173,10 @@ class Builder:
         """The choices, by reading, with which what recipes asked for needs no half precision."""
         found: dict[str, str] = {}
         for _, choices in self._calls.values():
-            found |= self.machine.once(("in full precision", id(choices)), choices.in_full_precision)
+            _, precise = self.machine.once(
+                ("in full precision", id(choices)), lambda kept=choices: (kept, kept.in_full_precision())
+            )
+            found |= precise
         return found
 
     def _readings(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
@@ -189,6 +189,11 @@ class Builder:
         return {k: v for k, v in choices.departures().items() if k not in choices.substitutes}, {}
 
     def _finish(self, node: Node) -> Node:
+        if node not in self._finished:
+            self._finished[node] = self._finish_anew(node)
+        return self._finished[node]
+
+    def _finish_anew(self, node: Node) -> Node:
         node = self.machine.resolve(self._rewrite(self.machine.shared(node)))
         for part in walk([node], until=lambda node: node.fingerprint in self._checked):
             check_types(part)
@@ -201,15 +206,27 @@ class Builder:
         key = canonical([recipe_path(cell), cell.paper.name, identifier, seed, cell.options])
         if key not in self._calls:
             request = identifier, self.overrides, seed
-            self._calls[key] = called(
+            self._calls[key] = call_recipe(
                 cell, *request, machine=self.machine, originals_only=self.scale.has_originals
             )
             self.machine.stand_ins.update(self._calls[key][1].missing)
         return self._calls[key]
 
 
-def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
-    """The per-query scores of a run by the dataset's own measures (and the cell's, if it is another)."""
+def evaluation(
+    run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool], *, machine: Machine
+) -> Node:
+    """The per-query scores of a run by the dataset's own measures (and the cell's, if it is another).
+
+    One for all cells whose measures it gives, as long as the machine keeps what recipes made.
+    """
+    key = ("evaluation", run, entry.id, *measures(entry.id, measure), *sorted(scoring.items()))
+    if key not in machine.calls:
+        machine.calls[key] = _evaluation(run, entry, measure, scoring)
+    return machine.calls[key]
+
+
+def _evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
     params: dict[str, Any] = {
         "measures": measures(entry.id, measure),
         "ignore_identical_ids": entry.ignore_identical_ids,

@@ -8,7 +8,6 @@ from functools import cached_property
 
 from repro.errors import UsageError, check_known
 from repro.graph import Node, walk
-from repro.machine.garbage import search_paused
 from repro.manifest.cells import Cell, Shown, cells_of
 from repro.manifest.reading_schema import Reading
 from repro.running.measurement import Builder, Measurement
@@ -102,7 +101,6 @@ class Plan:
         return list(found)
 
 
-@search_paused()
 def plan(
     cells: list[Cell],
     *,

@@ -16,7 +16,7 @@ from repro.running.requirements import Machine
 from repro.running.scale import Scale
 
 
-def called(
+def call_recipe(
     cell: Cell | Shown,
     identifier: str,
     overrides: Mapping[str, str],
@@ -25,7 +25,7 @@ def called(
     machine: Machine,
     originals_only: bool = False,
 ) -> tuple[Node | Runs, Choices]:
-    """What the recipe of a cell makes for one dataset, with the choices that it asked for.
+    """The graph or runs that the recipe of a cell makes for one dataset, with the choices that it asked for.
 
     For one machine the same call is made once, since no recipe knows of the scale: it can only notice that a
     file is missing, and where it did not, ``originals_only`` made no difference.
@@ -40,7 +40,8 @@ def called(
         choices = Choices(known, overrides, machine.data, originals_only=originals_only)
         made = recipe_function(cell, path)(Request(identifier, choices, seed), **cell.options), choices
         same = () if choices.missing or choices.substitutes else ((key, not originals_only),)
-        machine.calls |= dict.fromkeys([(key, originals_only), *same], made)
+        for calls in ((key, originals_only), *same):
+            machine.calls.setdefault(calls, made)
     return machine.calls[key, originals_only]
 
 

@@ -71,7 +71,7 @@ class Machine:
         obstacles: fingerprint -> why that node cannot run here; filled by ``resolve``.
         stand_ins: a collection, a splitter or a file that is not here -> the choice, ``reading=choice``, of a
             reading that does without it.
-        calls: what recipes made with this data, whatever the scale; see ``repro.running.measurement.called``.
+        calls: what recipes made with this data, whatever the scale; see ``repro.running.recipe_calls``.
     """
 
     data: Path | None = None

@@ -1,5 +1,6 @@
 """The command line as a user meets it: in this process where that will do, in one of its own where not."""
 
+import gc
 import io
 import json
 import os
@@ -58,6 +59,7 @@ def repro(folders, monkeypatch, capsys):
         capsys.readouterr()
         with pytest.raises(SystemExit) as left:
             main()
+        gc.enable()  # which a brief verb leaves off: its process ends
         said = capsys.readouterr()
         assert "Traceback" not in said.out + said.err, said.err
         return Said(left.value.code, said.out, said.err)

@@ -3,7 +3,8 @@
 import pytest
 
 from repro.errors import UsageError
-from repro.manifest.cells import cell, select
+from repro.manifest.cells import cell, cells_of, select
+from repro.manifest.papers import paper
 
 
 def _select(*names, tables=(), rows=(), cells=()):
@@ -68,3 +69,11 @@ def test_every_paper_together_has_the_cells_that_were_counted():
 def test_a_provenance_mark_decides_the_role_of_its_cell():
     roles = {c.column.id: c.role for c in _select("simlm", tables=("2",), rows=("cocondenser",))}
     assert set(roles.values()) == {"cited", "rerun"}
+
+
+def test_the_cells_of_a_table_are_its_own_where_another_lay_in_the_same_memory():
+    source = paper("costa")
+    table = source.manifest.tables[0]
+    for _ in range(20):
+        assert cells_of(source, (table.model_copy(update={"rows": ()}),)) == []
+        assert cells_of(source, (table.model_copy(),))

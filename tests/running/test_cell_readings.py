@@ -7,6 +7,7 @@ import pytest
 from repro.manifest.cells import cell, exhibits
 from repro.manifest.papers import papers
 from repro.running.cell_readings import CellReadings
+from repro.running.requirements import Machine
 from tests.datasets.folders import word_list
 
 
@@ -67,4 +68,4 @@ def test_a_note_that_no_recipe_asks_for_keeps_the_places_it_names(known):
 def test_what_lies_in_the_users_data_may_make_a_recipe_ask_for_more(tmp_path, monkeypatch):
     word_list(monkeypatch, tmp_path, "lists/stopwords.txt", ["the"])
     ours = cell("costa/1/hardneg.costa/dev.rr10")
-    assert set(CellReadings().of(ours)) <= set(CellReadings(tmp_path).of(ours))
+    assert set(CellReadings().of(ours)) <= set(CellReadings(Machine(tmp_path)).of(ours))

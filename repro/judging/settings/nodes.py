@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Any
 
-from repro.graph import Node, walk
+from repro.graph import Node, once_a_node, walk
 from repro.manifest.cells import Cell, cells_of, exhibits, figure_tables, is_measured
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
@@ -67,7 +67,7 @@ def planned_rows(source: Paper, place: str = "", machine: Machine | None = None)
         machine: of which no data is asked for; what was called on it is not called again.
     """
     machine = (machine or Machine()).without_data()
-    made, known = _plan(source, (place or source.name,), machine), CellReadings(machine=machine)
+    made, known = _plan(source, (place or source.name,), machine), CellReadings(machine)
     measured = [(m.cell.id.rpartition("/")[0], m.cell, walk(m.parts)) for m in made.measurements]
     shown = [(item.id, item, walk([node])) for item, node in made.exhibits.items()]
     rows: dict[str, PlannedRow] = {}
@@ -119,7 +119,7 @@ def _feeds(node: Node, name: str, wanted: str | Nodes) -> bool:
     return any(matches(one, described) for one in (feeding if isinstance(feeding, tuple) else (feeding,)))
 
 
-@lru_cache(maxsize=10_000)  # several steps and rows ask for those of one node
+@once_a_node  # several steps and rows ask for those of one node
 def parameters(node: Node) -> Mapping[str, Any]:
     """The parameters of a node that are settings, by their paths; what is null is not there."""
     if node.stage in DATA:

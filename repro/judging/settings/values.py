@@ -98,15 +98,16 @@ class Expectations:
     """What is expected of settings, computed once for all rows of which the same is published and read."""
 
     def __init__(self):
-        self._known: dict[tuple, Expected] = {}
+        self._known: dict[tuple, tuple] = {}
 
     def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> Expected:
         """The value that a row's nodes should have, as ``expected`` gives it."""
         own = row if _is_by_row(setting.published) else ""
-        key = id(setting), own, id(readings.get(_identifier(setting.reading, readings)))
-        if key not in self._known:
-            self._known[key] = expected(setting, row, readings)
-        return self._known[key]
+        reading = readings.get(_identifier(setting.reading, readings))
+        key = id(setting), own, id(reading)
+        if key not in self._known:  # with its objects: the id of one that is gone may be another's
+            self._known[key] = expected(setting, row, readings), setting, reading
+        return self._known[key][0]
 
 
 def _not_offered(stated: list[Any], wanted: Any, offered: list[Any]) -> list[str]:

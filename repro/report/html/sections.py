@@ -17,7 +17,6 @@ from repro.judging.released_code import Certificate, certificates
 from repro.judging.settings.held import held
 from repro.judging.settings.parameter import Held
 from repro.judging.studies import costs, entries
-from repro.machine.garbage import search_paused
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.report.html.scatter import Scatter, scatters
@@ -138,14 +137,13 @@ class Report:
         return (days[0], days[-1]) if days else None
 
 
-@search_paused()
 def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple[str, ...] = ()) -> Report:
     """Everything there is on the papers of plans of the same cells, each at its own scale; nothing is run.
 
     The store may be empty. Raises what reading manifests, results and store raises.
     """
     machine = plans[0].machine
-    known = CellReadings(machine.data, machine)
+    known = CellReadings(machine)
     sources = list({cell.paper.name: cell.paper for cell in plans[0].cells}.values())
     statements = {source.name: stated(source) for source in sources}
     by_paper: dict[str, dict[str, View]] = {}
