@@ -1,5 +1,6 @@
 """YAML read strictly: duplicate keys are errors, and every error names its file and line."""
 
+import copy
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from repro.errors import ManifestError
 
 _TEXT, _MAPPING, _SEQUENCE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
+_OPEN = object()  # in place of the value of a node that is still being read
 
 
 class _Loader(yaml.CSafeLoader):
@@ -28,27 +30,40 @@ class _Loader(yaml.CSafeLoader):
         if node.tag == _TEXT and isinstance(node, yaml.ScalarNode):
             return node.value
         if node not in self._made:
-            if node.tag == _MAPPING and isinstance(node, yaml.MappingNode):
-                self._made[node] = made = {}
-                made.update(self._items(node))
-            elif node.tag == _SEQUENCE and isinstance(node, yaml.SequenceNode):
-                self._made[node] = made = []
-                made.extend(map(self._value, node.value))
-            else:
-                self._made[node] = self.construct_object(node, deep=True)
+            self._made[node] = _OPEN
+            self._made[node] = self._content(node)
+        if self._made[node] is _OPEN:
+            raise _mistake("an alias stands within what it names", node)
         return self._made[node]
+
+    def _content(self, node: yaml.Node) -> Any:
+        if node.tag == _MAPPING and isinstance(node, yaml.MappingNode):
+            return dict(self._items(node))
+        if node.tag == _SEQUENCE and isinstance(node, yaml.SequenceNode):
+            return list(map(self._value, node.value))
+        return self.construct_object(node, deep=True)
+
+    def construct_object(self, node, deep=False):
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError):  # of 2020-13-45, !!bool maybe
+            kind = node.tag.rpartition(":")[2]
+            raise _mistake(f"{node.value!r} is not a valid {kind}", node) from None
 
     def _items(self, node: yaml.MappingNode) -> Iterator[tuple[Any, Any]]:
         seen = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise yaml.MarkedYAMLError(problem="a key is not a word", problem_mark=key.start_mark)
+                raise _mistake("a key is not a word", key)
             if key.value in seen:
-                problem = f"key {key.value!r} occurs twice"
-                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+                raise _mistake(f"key {key.value!r} occurs twice", key)
             seen.add(key.value)
         self.flatten_mapping(node)  # what << takes over
         return ((self._value(key), self._value(value)) for key, value in node.value)
+
+
+def _mistake(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
 class _TextLoader(_Loader):
@@ -135,9 +150,11 @@ def _loaded(text: str, loader: type[_Loader]) -> Any:
 
 def _copied(data: Any) -> Any:
     """The data of a YAML text once more, to be changed."""
+    if isinstance(data, str):
+        return data
     if isinstance(data, dict):
         return {key: _copied(value) for key, value in data.items()}
-    return [_copied(value) for value in data] if isinstance(data, list) else data
+    return [_copied(value) for value in data] if isinstance(data, list) else copy.deepcopy(data)
 
 
 def fault_at(path: Path, location: tuple[str | int, ...], reason: str) -> ManifestError:

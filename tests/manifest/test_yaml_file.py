@@ -74,6 +74,32 @@ def test_changing_what_was_read_does_not_change_what_is_read_next(tmp_path):
     assert yaml_file.read(path, dict[str, Any]) == {"options": {"words": ["the", "a"]}}
 
 
+def test_what_was_read_with_a_tag_may_be_changed_too(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("words: !!set {the, a}\norder: !!omap [first: {a: 1}]")
+    content = yaml_file.read(path, Any)
+    content["words"].add("of")
+    content["order"][0][1]["a"] = 2
+    assert yaml_file.read(path, Any) == {"words": {"the", "a"}, "order": [("first", {"a": 1})]}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("b: 1\na: &a [x, *a]", 2, "an alias stands within what it names"),
+        ("b: 1\na: &a {c: {d: *a}}", 2, "an alias stands within what it names"),
+        ("b: 1\na: &a !!omap [c: *a]", 2, "recursive"),
+        ("b: 1\na: 2020-13-45", 2, "'2020-13-45' is not a valid timestamp"),
+        ("b: 1\na: !!pairs\n- c: 2020-02-30", 3, "'2020-02-30' is not a valid timestamp"),
+        ("b: 1\na: !!bool maybe", 2, "'maybe' is not a valid bool"),
+        ("b: 1\na: !!timestamp now", 2, "'now' is not a valid timestamp"),
+    ],
+)
+def test_an_alias_within_itself_and_a_value_that_is_none_of_its_kind_are_named(tmp_path, text, line, reason):
+    with pytest.raises(ManifestError, match=f"cells.yaml:{line}: not valid YAML: .*{reason}"):
+        _read(tmp_path, text, Any)
+
+
 ODD = """\
 base: &base {a: 1, b: [x, 2020-01-01, 1.5, ~, yes]}
 more: {<<: *base, b: 3}
