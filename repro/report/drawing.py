@@ -81,7 +81,7 @@ def _point(compared: Compared, over: str | None) -> tuple[float | None, float, f
 def _made(compared: Compared, hours: Mapping[str, float]) -> tuple[str, str, str]:
     """Seeds, commits and hours of training behind a point, as far as they are known."""
     seeds = (record.seed for record in compared.records if record.seed is not None)
-    commits = {record.environment.get("commit") or "" for record in compared.records}
+    commits = filter(None, {record.environment.get("commit") for record in compared.records})
     spent = hours.get(compared.cell.id)
     return " ".join(map(str, seeds)), " ".join(sorted(commits)), "" if spent is None else f"{spent:.4f}"
 

@@ -79,6 +79,12 @@ def test_a_point_has_the_extremes_over_seeds_as_its_band(measured, spread):
     assert drawing._point(compared, None)[0] is None
 
 
+def test_a_record_without_a_commit_adds_nothing_to_the_commits_of_a_point():
+    records = [Made(seed=n, environment=e) for n, e in enumerate([{}, {"commit": "b"}, {"commit": "a"}])]
+    compared = Made(cell=Made(id="c"), records=records)
+    assert drawing._made(compared, {}) == ("0 1 2", "a b", "")
+
+
 def line(label, *values):
     return {"label": label, "points": [(float(x), y, None, None) for x, y in enumerate(values)]}
 
