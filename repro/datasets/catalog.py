@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from repro.errors import unknown
+from repro.datasets.folds import FOLDS
+from repro.errors import check_known, unknown
 from repro.machine.package_data import read_facts
 
 PIECES = ("documents", "queries", "qrels", "triples", "negatives")
@@ -83,7 +84,11 @@ class Dataset:
 
 @functools.cache
 def catalog() -> dict[str, Dataset]:
-    """All collections in the order of catalog.yaml: a corpus, then its splits or members."""
+    """All collections in the order of catalog.yaml: a corpus, then its splits or members.
+
+    Raises:
+        UsageError: an entry names a fold that there is not.
+    """
     entries = read_facts(FILE)["collections"]
     datasets = {dataset.id: dataset for entry in entries for dataset in _collections(entry)}
     for collection in list(datasets.values()):
@@ -116,6 +121,8 @@ def _collections(entry: Mapping) -> Iterator[Dataset]:
 def _dataset(id: str, corpus_id: str, stated: Mapping) -> Dataset:
     """A Dataset from what the file states; a key that is no field of it is a TypeError."""
     facts = dict(stated)
+    if "fold" in facts:
+        check_known("fold", facts["fold"], valid=FOLDS)
     counts = {piece: facts.pop(piece) for piece in PIECES if piece in facts}
     short, judgements = facts.pop("short", None), facts.pop("judgements", "qrels")
     pieces = _pieces(facts, judgements, is_corpus=id == corpus_id)

@@ -5,7 +5,7 @@ Which part a query is in depends on its id alone. Another rule would give other 
 
 import zlib
 
-FITTING, VALIDATION = "fitting", "validation"
+FOLDS = FITTING, VALIDATION = "fitting", "validation"
 EVERY = 11  # one query of so many is held out
 
 

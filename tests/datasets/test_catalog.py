@@ -51,6 +51,15 @@ def test_a_split_inherits_from_its_corpus_what_it_does_not_state():
     assert dataset("msmarco-passage/trec-dl-2019/judged").licence.endswith("judgements by NIST")
 
 
+def test_a_fold_that_there_is_not_is_refused_when_the_catalogue_is_read(monkeypatch, tmp_path):
+    text = FILE.read_text(encoding="utf-8")
+    misspelt = tmp_path / "catalog.yaml"
+    misspelt.write_text(text.replace("fold: validation", "fold: validaton"), encoding="utf-8")
+    monkeypatch.setattr("repro.datasets.catalog.FILE", misspelt)
+    with pytest.raises(UsageError, match=r"no fold 'validaton' .*known: fitting, validation$"):
+        catalog.__wrapped__()
+
+
 def test_only_beir_and_its_likeness_ignore_identical_ids():
     ignoring = {entry.id for entry in ENTRIES if entry.ignore_identical_ids}
     assert ignoring == {

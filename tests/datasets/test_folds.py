@@ -1,5 +1,6 @@
 from repro.datasets import reading
 from repro.datasets.catalog import dataset
+from repro.datasets.folds import FITTING, VALIDATION, in_fold
 from repro.datasets.sources import locate
 
 POOL = "msmarco-passage/train-pool-12k"
@@ -7,6 +8,13 @@ POOL = "msmarco-passage/train-pool-12k"
 
 def queries(split: str, data) -> set[str]:
     return {query.id for query in reading.queries(locate(f"{POOL}/{split}", "queries", data))}
+
+
+def test_an_id_is_in_one_fold_by_its_crc32_alone_and_always_in_the_whole():
+    ids = [str(number) for number in range(60)]
+    assert [id for id in ids if in_fold(id, VALIDATION)] == ["9", "12", "15", "32", "34", "47"]
+    assert all(in_fold(id, FITTING) is not in_fold(id, VALIDATION) for id in ids)
+    assert all(in_fold(id, None) for id in ids)
 
 
 def test_queries_of_training_are_either_fitted_on_or_held_out_and_none_is_a_test_query(real_data):
