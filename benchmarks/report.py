@@ -64,12 +64,12 @@ def write(
 
     Args:
         rows: the section's table, a column for each key.
-        command: as it was given.
+        command: as it was given; of a place on the machine the last name is kept.
         beside: what enters the tables at the top and the figures.
         rounds: raw values, a row for each round, kept in the record.
         path: the page, whose records lie beside it.
     """
-    record = {"section": section, "command": command, **circumstances()}
+    record = {"section": section, "command": without_places(command), **circumstances()}
     record |= {"rows": list(rows), "beside": [asdict(one) for one in beside], "rounds": list(rounds)}
     record = json.loads(json.dumps(record))
     _, slug = anchor(section)
@@ -121,6 +121,11 @@ def records(path: Path = RESULTS) -> list[dict]:
     files = (path.parent / "records").glob("*.json")
     found = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     return sorted(found, key=lambda one: (order.get(script_of(one["command"]), len(order)), one["section"]))
+
+
+def without_places(command: str) -> str:
+    """The command with the last name alone of each absolute path, since only one machine has the others."""
+    return re.sub(r"(?<!\S)/\S*/", "…/", command)
 
 
 def script_of(command: str) -> str:

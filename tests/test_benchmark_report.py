@@ -52,6 +52,11 @@ def test_hardware_versions_commit_and_command_are_told(report, tmp_path):
         assert part in text
 
 
+def test_a_command_tells_no_place_of_the_machine(report):
+    command = "python benchmarks/encode.py --data /some/where/data --beside ../before --sizes a=1/2"
+    assert report.without_places(command) == command.replace("/some/where/data", "…/data")
+
+
 def test_what_was_measured_beside_others_is_summed_up_above(report, tmp_path):
     peer = report.Beside("a path", "a peer", "seconds", [1.0, 3.0, 1.0], [2.0, 2.0, 2.0], (10, 40))
     earlier = report.Beside("a path", report.BEFORE, "calls", [1], [4])
