@@ -5,8 +5,8 @@ size, so that whoever has a GPU gets the tables. The most telling jobs come firs
 own, whose rows are kept in a file below ``--out`` as they come: started again, the command goes on behind
 them, unless GPU or code are others. A job that fails, or for which no time is left, stands in the table with
 its reason, and in ``log.txt`` with all that it said. The tables are written beside that file after every
-job; into RESULTS.md at the end where there is a GPU, or with ``--write``. Exit status 1 if a check does not
-hold or a job failed.
+job; into RESULTS.md at the end of all jobs at the papers' shapes on a GPU, or with ``--write``. Exit status 1
+if a check does not hold or a job failed.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def main() -> int:
     options.add_argument("--jobs", help="only those whose names contain this")
     options.add_argument("--minutes", default="35", help="that all jobs may take together")
     options.add_argument("--out", type=Path, default=HERE / "gpu-results")
-    options.add_argument("--write", action="store_true", help="into RESULTS.md without a GPU, too")
+    options.add_argument(
+        "--write", action="store_true", help="into RESULTS.md, whatever the size and the jobs"
+    )
     options.add_argument("--child", help=argparse.SUPPRESS)
     chosen = options.parse_args()
     chosen.size = chosen.size or ("paper" if has_gpu() else "smallest")
@@ -74,7 +76,7 @@ def main() -> int:
     if fault := wrong(chosen):
         options.exit(2, f"gpu.py: {fault}\n")
     found = run_all(chosen)
-    if chosen.write or has_gpu():
+    if chosen.write or (chosen.size == "paper" and not chosen.jobs and has_gpu()):
         show(found)
     failed = [row for rows in found.values() for row in rows if row.get("holds") == "NO" or "failed" in row]
     for row in failed:
@@ -150,8 +152,8 @@ def run_one(name: str, chosen: argparse.Namespace, results: Results, *, left: fl
         results.add(name, "row", row={"work": name, "failed": "no time was left; run it again to go on"})
         return
     command = [sys.executable, __file__, "--size", chosen.size, "--out", str(results.path), "--child", name]
-    environment = {"CUDA_VISIBLE_DEVICES": "0"} | os.environ
-    environment |= {"HF_HUB_OFFLINE": "1"}
+    asked = {name: value for name, value in os.environ.items() if not name.startswith("REPRO_")}
+    environment = {"CUDA_VISIBLE_DEVICES": "0"} | asked | {"HF_HUB_OFFLINE": "1"}
     results.add(name, "began")
     started, limit, failed = time.monotonic(), min(LIMIT, left), ""
     try:
@@ -175,6 +177,7 @@ def child(chosen: argparse.Namespace) -> int:
     """Run one job; it ends with the process that started it, which else would share the GPU with the next."""
     die_with_parent()
     results = Results(chosen.out)
+    chosen.kept = results.measured(chosen.child)
     with tempfile.TemporaryDirectory() as folder:
         for row in jobs()[chosen.child](Path(folder), chosen):
             results.add(chosen.child, "row", row=row)

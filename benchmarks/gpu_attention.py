@@ -114,7 +114,7 @@ def rates(folder: Path, chosen: Namespace) -> Iterator[dict]:
         for way, attend in ways.items()
     }
     tools["one kernel, which has no dropout"] = partial(timed, texts.one_kernel)
-    yield from measured("attention of a layer, forward and backward", tools)
+    yield from measured("attention of a layer, forward and backward", tools, chosen)
 
 
 CHECKS = {"check attention": check}

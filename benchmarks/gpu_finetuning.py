@@ -140,7 +140,7 @@ def cached(folder: Path, chosen: Namespace) -> Iterator[dict]:
             fine.theirs(kind, mini_batch_size=size, mini_batch_num_tokens=budget)
         ),
     }
-    yield from measured("fine-tuning, gradient cached", tools)
+    yield from measured("fine-tuning, gradient cached", tools, chosen)
 
 
 def whole(folder: Path, chosen: Namespace) -> Iterator[dict]:
@@ -152,7 +152,7 @@ def whole(folder: Path, chosen: Namespace) -> Iterator[dict]:
         "Tevatron's way, padded": lambda: fine.row(fine.tevatron()),
         peer("whole"): lambda: fine.row(fine.theirs("MultipleNegativesRankingLoss")),
     }
-    yield from measured("fine-tuning, whole batch", tools)
+    yield from measured("fine-tuning, whole batch", tools, chosen)
 
 
 def fine_tuning_fits(folder: Path, chosen: Namespace) -> Iterator[dict]:
@@ -169,7 +169,7 @@ def fine_tuning_fits(folder: Path, chosen: Namespace) -> Iterator[dict]:
         "ours, without padding": lambda: fits(fine.ours(cached=False, free=True)),
         "Tevatron's way, padded": lambda: fits(fine.tevatron()),
     }
-    yield from measured("fine-tuning, whole batch", tools)
+    yield from measured("fine-tuning, whole batch", tools, chosen)
 
 
 class Ranked:
@@ -231,7 +231,7 @@ def re_ranker(folder: Path, chosen: Namespace) -> Iterator[dict]:
         "ours, without padding": lambda: ranked.row(ranked.ours(free=True)),
         "transformers, sdpa, padded": lambda: ranked.row(ranked.theirs()),
     }
-    yield from measured("re-ranker, training", tools)
+    yield from measured("re-ranker, training", tools, chosen)
 
 
 def re_ranker_fits(folder: Path, chosen: Namespace) -> Iterator[dict]:
@@ -248,7 +248,7 @@ def re_ranker_fits(folder: Path, chosen: Namespace) -> Iterator[dict]:
         "ours, without padding": lambda: fits(ranked.ours(free=True)),
         "transformers, sdpa, padded": lambda: fits(ranked.theirs()),
     }
-    yield from measured("re-ranker, training", tools)
+    yield from measured("re-ranker, training", tools, chosen)
 
 
 RATES = {"other fine-tuning cached": cached, "other fine-tuning whole": whole, "other re-ranker": re_ranker}

@@ -78,7 +78,7 @@ def pretraining_rate(paper: str):
         tools["transformers.Trainer, the same objective"] = lambda: row(
             their_steps(*as_dataset(*made()), texts, folder / "theirs", chosen)
         )
-        yield from measured(f"pre-training, {paper}", tools)
+        yield from measured(f"pre-training, {paper}", tools, chosen)
 
     return job
 
@@ -228,7 +228,7 @@ def masked_language_modelling(folder: Path, chosen: Namespace) -> Iterator[dict]
     tools[f"Trainer of {version('transformers')}"] = theirs
     if GPU:  # where compiling pays
         tools[f"Trainer of {version('transformers')}, torch_compile"] = partial(theirs, torch_compile=True)
-    yield from measured("pre-training, masked language modelling", tools)
+    yield from measured("pre-training, masked language modelling", tools, chosen)
     for tool, stated, share in ELSEWHERE:
         where = {"work": "pre-training, masked language modelling", "tool": tool, "precision": "bf16"}
         yield where | {"tokens a second": stated, "MFU (data sheet)": share}
@@ -269,7 +269,9 @@ def pretraining_fits(paper: str):
         tools = {"ours": lambda: fits(False)}
         if uneven:
             tools["ours, without padding"] = lambda: fits(True)
-        yield from measured(f"pre-training, {paper}", tools | {"transformers, BERT's MLM alone": of_bert})
+        yield from measured(
+            f"pre-training, {paper}", tools | {"transformers, BERT's MLM alone": of_bert}, chosen
+        )
 
     return job
 

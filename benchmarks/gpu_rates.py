@@ -11,14 +11,14 @@ import statistics
 import sys
 import time
 import traceback
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import torch
-from pretraining import GPU, device
+from pretraining import GPU, data_sheet, device
 
 from repro.nn.memory import free_memory, is_out_of_memory
-from repro.running.cost.throughput import PEAKS
 from repro.training.process_group import OutOfMemory
 
 HALF = "bf16" if GPU else "fp32"
@@ -40,7 +40,7 @@ def seconds(run: Callable[[], object], *, rounds: int) -> float:
 
 def mfu(operations: float) -> str:
     """So many operations a second as a share of what the data sheet of this GPU has."""
-    sheet = next((rate for gpu, rate in PEAKS.items() if gpu in device().lower()), None)
+    sheet = data_sheet(device())
     return "–" if sheet is None else f"{operations / sheet:.1%}"
 
 
@@ -54,13 +54,15 @@ def rate(tokens: float, operations: float, taken: float, **more: object) -> dict
     return {"tokens a second": f"{tokens / taken:,.0f}", "MFU (data sheet)": mfu(operations / taken)} | more
 
 
-def measured(work: str, tools: Tools, *, precision: str = HALF) -> Iterator[dict]:
-    """A row for each tool, or why there is none; each has the GPU's memory to itself.
+def measured(work: str, tools: Tools, chosen: Namespace, *, precision: str = HALF) -> Iterator[dict]:
+    """A row for each tool that has none yet, or why there is none; each has the GPU's memory to itself.
 
     Those whose names begin with "ours" have ``failed`` then. What fails for another is a remark, and no
     reason to measure again.
     """
     for tool, measure in tools.items():
+        if (work, tool) in chosen.kept:
+            continue
         row = {"work": work, "tool": tool, "precision": precision}
         with alone() as held:
             try:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -47,6 +48,7 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SPAN, SPANS = 16, 4  # sentences of so many tokens, each document so many times the length in spans
 SKIPPED = 5  # steps that warm up
 GPU = torch.cuda.is_available()
+SLOWER = {"pcie", "nvl"}  # cards, but for the A100's, whose peak is the module's
 UNSAVED = Execution(save_steps=10**9)  # no checkpoint is timed
 
 
@@ -136,7 +138,7 @@ def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, o
     seconds, needed = sum(each) / len(each), needed_of(objective, rows, chosen.texts)
     tokens, achieved = chosen.texts * node.params["length"] / seconds, needed / seconds
     slowest, fastest = (needed / taken / matrix for taken in (each[-1], each[0]))
-    sheet = next((rate for gpu, rate in PEAKS.items() if gpu in device().lower()), None)
+    sheet = data_sheet(device())
     hours = texts(node) * node.params["length"] / tokens / 3600
     return {
         "objective": name,
@@ -161,6 +163,14 @@ def needed_of(objective: torch.nn.Module, rows: RandomTexts, texts: int) -> floa
 
     some = min(texts, 16)
     return needed_operations(objective, rows.__getitems__([(0, n) for n in range(some)])) * texts / some
+
+
+def data_sheet(name: str) -> float | None:
+    """The peak of a GPU that torch calls so; None for one that is not in the table, or that is slower: a part
+    of one, or a card where the table has the module."""
+    words = set(re.findall(r"[a-z0-9]+", name.lower()))
+    slower = "mig" in words or (words & SLOWER and "a100" not in words)
+    return None if slower else next((rate for gpu, rate in PEAKS.items() if gpu in words), None)
 
 
 def matrix_product(rows: int, hidden: int, precision: str) -> float:

@@ -27,7 +27,7 @@ def gpu(monkeypatch):
 
 @pytest.fixture
 def chosen(gpu, tmp_path):
-    return Namespace(out=tmp_path / "out", size="smallest", jobs=None, minutes=35, **gpu.SMALLEST)
+    return Namespace(out=tmp_path / "out", size="smallest", jobs=None, minutes=35, kept=set(), **gpu.SMALLEST)
 
 
 @pytest.fixture
@@ -72,19 +72,29 @@ def test_rows_before_a_kill_are_kept_and_a_torn_line_costs_no_other(results):
     from gpu_results import Results
 
     results.add("a", "began")
-    results.add("a", "row", row={"n": 1})
+    results.add("a", "row", row={"work": "w", "tool": "x", "n": 1})
     with open(results.path, "a") as file:
         file.write('{"job": "a", "what": "ro')
     again = Results(results.path)
-    assert again.rows == {"a": [{"n": 1}]} and not again.ended
-    again.add("a", "row", row={"n": 2})
-    again.read()
-    assert again.rows == {"a": [{"n": 1}, {"n": 2}]}
+    assert [row["n"] for row in again.rows["a"]] == [1] and not again.ended
+    again.add("a", "row", row={"work": "w", "tool": "y", "n": 2})
+    again.add("a", "row", row={"work": "a", "failed": "did not end within 300 s"})
     again.add("a", "began")
-    again.add("a", "row", row={"n": 3})
+    again.read()
+    assert [row["n"] for row in again.rows["a"]] == [1, 2]
+    assert again.measured("a") == {("w", "x"), ("w", "y")}
+    again.add("a", "row", row={"work": "w", "tool": "x", "n": 3})
     again.add("a", "ended")
     again.read()
-    assert again.rows == {"a": [{"n": 3}]} and again.is_done("a")
+    assert [row["n"] for row in again.rows["a"]] == [3, 2] and again.is_done("a")
+
+
+def test_a_job_that_is_started_again_measures_the_tools_that_have_no_row(gpu, chosen):
+    from gpu_rates import measured
+
+    tools = dict.fromkeys(("ours", "theirs"), lambda: {"tokens a second": "7"})
+    chosen.kept = {("encoding", "ours"), ("search", "theirs")}
+    assert [row["tool"] for row in measured("encoding", tools, chosen)] == ["theirs"]
 
 
 def test_a_failed_process_is_told_by_its_error_and_not_by_advice_behind_it(gpu):
@@ -95,6 +105,8 @@ def test_a_failed_process_is_told_by_its_error_and_not_by_advice_behind_it(gpu):
     assert told_error(f"Traceback:\n  File\n{error}\n{advice}\n", 1) == error
     assert told_error("KeyError\n", 1) == "KeyError"
     assert told_error("loading\n", -9) == "ended by signal 9"
+    caught = "RuntimeError: no kernel for this"
+    assert told_error(f"{caught}\n", -9) == f"ended by signal 9; its last error: {caught}"
     assert told_error("libcuda is not there\n", 127) == "libcuda is not there"
     assert told_error("", 3) == "exit status 3, without a word"
 
@@ -102,11 +114,76 @@ def test_a_failed_process_is_told_by_its_error_and_not_by_advice_behind_it(gpu):
 def test_a_check_that_does_not_hold_is_an_exit_status(gpu, monkeypatch, capsys, tmp_path):
     found = {"check a": [{"compared": "x", "holds": "NO"}], "other b": [{"work": "b"}]}
     monkeypatch.setattr(gpu, "run_all", lambda chosen: found)
+    monkeypatch.setattr(gpu, "show", lambda found: None)
     monkeypatch.setattr(sys, "argv", ["gpu.py", "--out", str(tmp_path)])
     assert gpu.main() == 1
     assert "NOT WELL: {'compared': 'x'" in capsys.readouterr().err
     found["check a"][0]["holds"] = "yes"
     assert gpu.main() == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "written"),
+    [
+        ([], True),
+        (["--size", "smallest"], False),
+        (["--jobs", "check simlm"], False),
+        (["--size", "smallest", "--jobs", "check simlm", "--write"], True),
+    ],
+)
+def test_the_page_is_written_for_all_jobs_at_the_papers_shapes_or_where_asked(
+    gpu, monkeypatch, tmp_path, options, written
+):
+    shown = []
+    monkeypatch.setattr(gpu, "run_all", lambda chosen: {})
+    monkeypatch.setattr(gpu, "has_gpu", lambda: True)
+    monkeypatch.setattr(gpu, "show", shown.append)
+    monkeypatch.setattr(sys, "argv", ["gpu.py", "--out", str(tmp_path), *options])
+    assert gpu.main() == 0 and bool(shown) == written
+
+
+def test_a_job_hears_of_no_variable_of_the_suite(gpu, chosen, results, monkeypatch):
+    given = []
+
+    def run(command, *, env, **how):
+        given.append(env)
+        return subprocess.CompletedProcess(command, 0, b"", b"")
+
+    monkeypatch.setenv("REPRO_PADDING_FREE", "1")
+    monkeypatch.setattr(gpu.subprocess, "run", run)
+    gpu.run_one("other b", chosen, results, left=300)
+    assert "PATH" in given[0] and not [name for name in given[0] if name.startswith("REPRO_")]
+
+
+def test_padded_rows_are_of_padded_texts(gpu, tmp_path, monkeypatch):
+    import gpu_inference
+
+    monkeypatch.setattr(gpu_inference.encode, "run", lambda *_: {"padding_free": 1})
+    with pytest.raises(RuntimeError, match="though nobody asked"):
+        gpu_inference.by_stage({}, tmp_path / "out", "bf16", free=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "peak"),
+    [
+        ("NVIDIA H100 80GB HBM3", 989e12),
+        ("NVIDIA H200", 989e12),
+        ("NVIDIA L40S", 362e12),
+        ("NVIDIA L4", 121e12),
+        ("Tesla T4", 65e12),
+        ("Tesla V100-SXM2-16GB", 125e12),
+        ("NVIDIA A100 80GB PCIe", 312e12),
+        *dict.fromkeys(("NVIDIA RTX A1000", "NVIDIA T400 4GB", "NVIDIA L40", "CPU"), None).items(),
+        *dict.fromkeys(("NVIDIA H100 PCIe", "NVIDIA H100 NVL", "NVIDIA A100 MIG 3g.20gb"), None).items(),
+    ],
+)
+def test_the_peak_is_that_of_the_gpu_whose_whole_name_it_is(gpu, monkeypatch, name, peak):
+    import gpu_rates
+    import pretraining
+
+    assert pretraining.data_sheet(name) == peak
+    monkeypatch.setattr(gpu_rates, "device", lambda: name)
+    assert gpu_rates.mfu(50e12) == ("–" if peak is None else f"{50e12 / peak:.1%}")
 
 
 @pytest.mark.parametrize(
@@ -167,7 +244,7 @@ def test_sizes_are_found_where_memory_runs_out_in_either_way(gpu):
         most_that_fits(lambda size: (_ for _ in ()).throw(RuntimeError("no kernel")), limit=2)
 
 
-def test_what_fails_is_a_row_and_costs_no_other(gpu):
+def test_what_fails_is_a_row_and_costs_no_other(gpu, chosen):
     from gpu_rates import measured
 
     def fails():
@@ -177,7 +254,7 @@ def test_what_fails_is_a_row_and_costs_no_other(gpu):
         return {"tokens a second": "7"}
 
     tools = {"a peer": fails, "ours": works, "ours, otherwise": fails, "another": works}
-    rows = list(measured("encoding", tools))
+    rows = list(measured("encoding", tools, chosen))
     assert [row["tool"] for row in rows] == list(tools)
     assert rows[0]["remark"] == rows[2]["failed"] == "RuntimeError: no kernel"
     assert "failed" not in rows[0] and rows[1]["tokens a second"] == rows[3]["tokens a second"] == "7"
