@@ -19,7 +19,6 @@ from gpu_inference import could_be_packed, encoded
 from gpu_models import (
     CPU,
     DEVICE,
-    TYPES,
     backward,
     bi_encoder,
     first,
@@ -84,7 +83,7 @@ def spread_out(objective: torch.nn.Module) -> torch.nn.Module:
     return without_dropout(objective)
 
 
-def on_device(
+def compared_with_cpu(
     work: str, objective: torch.nn.Module, whole: list, pieces: list, *, in_parts: str = "in parts"
 ) -> Iterator[dict]:
     """A loss and its gradient on the device in every precision, padded and without padding, as one batch and
@@ -93,10 +92,12 @@ def on_device(
     for name in BOUNDS:
         where = f"{name} on {DEVICE.type} and fp32 on cpu"
         yield from rows_of(f"{work}, {where}", expected, gradients(objective, whole, name=name), name)
-        with padding_free(objective, True) as packed_batch:
+        kernel = patch.object(packed_layers, "by_kernel", wraps=packed_layers.by_kernel)
+        with padding_free(objective, True) as packed_batch, kernel as calls:
             loss, gradient = gradients(objective, whole, name=name)
         loss = loss if packed_batch.used else math.nan
-        note = attends(name) if packed_batch.used else "no batch was read without padding"
+        note = "one kernel for all texts" if calls.called else "text by text"
+        note = note if packed_batch.used else "no batch was read without padding"
         yield from rows_of(f"{work} without padding, {where}", expected, (loss, gradient), name, note)
     for name in ("fp32", "bf16"):
         found = gradients(objective, pieces, name=name)
@@ -104,12 +105,6 @@ def on_device(
     with padding_free(objective, True), patch.object(packed_layers, "has_kernel", lambda *_: False):
         found = gradients(objective, pieces, name="bf16")
     yield from rows_of(f"{work} without padding, {in_parts}, bf16", expected, found, "bf16", "text by text")
-
-
-def attends(name: str) -> str:
-    """Return the way in which texts end to end attend without dropout in that precision."""
-    kernel = packed_layers.has_kernel(torch.empty(1, 1, 64, device=DEVICE, dtype=TYPES[name]), 0.0)
-    return "one kernel for all texts" if kernel else "text by text"
 
 
 def pretraining_check(paper: str):
@@ -123,7 +118,7 @@ def pretraining_check(paper: str):
         size = getattr(objective, "part_size", None) or max(1, len(examples) // 2)
         pieces = [objective.collate(some) for some in parts(examples, size)]
         with likeliest_replacements():
-            yield from on_device(paper, objective, [objective.collate(examples)], pieces)
+            yield from compared_with_cpu(paper, objective, [objective.collate(examples)], pieces)
 
     return job
 
@@ -136,7 +131,7 @@ def fine_tuning(folder: Path, chosen: Namespace) -> Iterator[dict]:
     pieces = [objective.collate(some) for some in parts(examples, 2)]
     yield from same_dropout(objective.to(DEVICE).train(), pieces)
     spread_out(objective)
-    yield from on_device("fine-tuning", objective, whole, pieces, in_parts="gradient cached in parts")
+    yield from compared_with_cpu("fine-tuning", objective, whole, pieces, in_parts="gradient cached in parts")
     expected = gradients(objective, whole, where=CPU)
     with length_buckets(4):
         found = gradients(objective, whole)
@@ -174,7 +169,7 @@ def re_ranker(folder: Path, chosen: Namespace) -> Iterator[dict]:
     objective = spread_out(CrossEncoder(load_cross_encoder(start), load_tokenizer(start), **how))
     examples = queries_with_passages(chosen, passages=4)[: chosen.checked]
     pieces = [objective.collate(some) for some in parts(examples, 2)]
-    yield from on_device("re-ranker", objective, [objective.collate(examples)], pieces)
+    yield from compared_with_cpu("re-ranker", objective, [objective.collate(examples)], pieces)
 
 
 def encoding(folder: Path, chosen: Namespace) -> Iterator[dict]:

@@ -36,10 +36,34 @@ MAKES = "sentence-transformers"
 Step = Callable[[list[dict]], object]
 
 
-def peer(way: str) -> str:
-    """sentence-transformers' row, which says how it attends."""
-    attention = "flash attention, flattened" if has_flash() else "sdpa: flash-attn is not installed"
-    return f"{MAKES}, {way}, {attention}"
+def peer(way: str, start: Path) -> str:
+    """sentence-transformers' row for a saved model, which says how it attends."""
+    module = sentence_transformer(start)[0]
+    flattened = getattr(module, "can_flatten_inputs", False)  # which versions before 6.2 do not tell
+    attention = "flash attention" if has_flash() else "sdpa: flash-attn is not installed"
+    return f"{MAKES}, {way}, {attention}{', flattened' * flattened}"
+
+
+def row(
+    step: Step, examples: list[dict], collate: Callable, weights: int, *, rounds: int, **more: object
+) -> dict:
+    """The rate of a step, with as many of the examples, queries with their passages, as it runs with."""
+    passages = len(examples[0]["passages"])
+
+    def timed(queries: int) -> float:
+        return seconds(lambda: step(examples[:queries]), rounds=rounds)
+
+    queries, taken = largest_that_runs(timed, len(examples))
+    tokens = tokens_of(collate(examples[:queries]))
+    shape = {"texts a step": f"{queries} queries x {passages}"}
+    return rate(tokens, 6 * weights * tokens, taken, **shape, **more)
+
+
+def fits(step: Step, examples: list[dict], label: str) -> dict:
+    """The most of the examples, a power of two, with which a step runs."""
+    most, limited = most_that_fits(lambda size: step(examples[:size]), limit=len(examples))
+    passages = len(examples[0]["passages"])
+    return {"that fit": f"{'≥ ' * limited}{most:,} queries x {passages} of {label}"}
 
 
 class Fine:
@@ -114,30 +138,29 @@ class Fine:
     def tokenizer(self):
         return AutoTokenizer.from_pretrained(self.start)
 
-    def row(self, step: Step) -> dict:
-        """The rate of a step, with as many queries as it runs with."""
-
-        def timed(queries: int) -> float:
-            return seconds(lambda: step(self.examples[:queries]), rounds=self.chosen.rounds)
-
-        queries, taken = largest_that_runs(timed, len(self.examples))
-        tokens = tokens_of(self.collate(self.examples[:queries]))
-        shape = {"texts a step": f"{queries} queries x {self.chosen.passages}"}
-        return rate(tokens, 6 * self.weights * tokens, taken, **shape)
+    def row(self, step: Step, **more: object) -> dict:
+        return row(step, self.examples, self.collate, self.weights, rounds=self.chosen.rounds, **more)
 
 
 def cached(folder: Path, chosen: Namespace) -> Iterator[dict]:
-    """The gradient cached, in four parts, beside sentence-transformers with its two sizes of parts."""
+    """The gradient cached, in four parts, beside sentence-transformers with its two sizes of parts.
+
+    It cuts each column, the queries or the passages of one place, by itself: into four parts as well.
+    """
     fine = Fine(folder, chosen)
-    size = max(1, chosen.queries // 4) * chosen.passages
+    size = max(1, chosen.queries // 4)
     kind = "CachedMultipleNegativesRankingLoss"
-    budget = 64 * size  # tokens: as many passages as in a part of ours, at 72 tokens and fewer
+    budget = round(size * tokens_of(fine.collate(fine.examples)) / (chosen.queries * (1 + chosen.passages)))
+
+    def theirs(told: str, **sizes: int) -> dict:
+        return fine.row(fine.theirs(kind, mini_batch_size=size, **sizes), remark=f"in parts of {told}")
+
     tools = {
         "ours": lambda: fine.row(fine.ours(cached=True, free=False)),
         "ours, without padding": lambda: fine.row(fine.ours(cached=True, free=True)),
-        peer("mini_batch_size"): lambda: fine.row(fine.theirs(kind, mini_batch_size=size)),
-        peer("mini_batch_num_tokens"): lambda: fine.row(
-            fine.theirs(kind, mini_batch_size=size, mini_batch_num_tokens=budget)
+        peer("mini_batch_size", fine.start): lambda: theirs(f"{size} texts of a column"),
+        peer("mini_batch_num_tokens", fine.start): lambda: theirs(
+            f"{budget:,} tokens of a column", mini_batch_num_tokens=budget
         ),
     }
     yield from measured("fine-tuning, gradient cached", tools, chosen)
@@ -150,7 +173,7 @@ def whole(folder: Path, chosen: Namespace) -> Iterator[dict]:
         "ours": lambda: fine.row(fine.ours(cached=False, free=False)),
         "ours, without padding": lambda: fine.row(fine.ours(cached=False, free=True)),
         "Tevatron's way, padded": lambda: fine.row(fine.tevatron()),
-        peer("whole"): lambda: fine.row(fine.theirs("MultipleNegativesRankingLoss")),
+        peer("whole", fine.start): lambda: fine.row(fine.theirs("MultipleNegativesRankingLoss")),
     }
     yield from measured("fine-tuning, whole batch", tools, chosen)
 
@@ -159,15 +182,11 @@ def fine_tuning_fits(folder: Path, chosen: Namespace) -> Iterator[dict]:
     """The most queries, a power of two, whose whole batch fits at once."""
     limit = max(1, chosen.most // chosen.passages)
     fine = Fine(folder, Namespace(**vars(chosen) | {"queries": limit}))
-
-    def fits(step: Step) -> dict:
-        most, limited = most_that_fits(lambda size: step(fine.examples[:size]), limit=limit)
-        return {"that fit": f"{'≥ ' * limited}{most:,} queries x {chosen.passages} of 144, half full"}
-
+    label = f"{LENGTHS['passage']}, half full"
     tools = {
-        "ours": lambda: fits(fine.ours(cached=False, free=False)),
-        "ours, without padding": lambda: fits(fine.ours(cached=False, free=True)),
-        "Tevatron's way, padded": lambda: fits(fine.tevatron()),
+        "ours": lambda: fits(fine.ours(cached=False, free=False), fine.examples, label),
+        "ours, without padding": lambda: fits(fine.ours(cached=False, free=True), fine.examples, label),
+        "Tevatron's way, padded": lambda: fits(fine.tevatron(), fine.examples, label),
     }
     yield from measured("fine-tuning, whole batch", tools, chosen)
 
@@ -211,16 +230,9 @@ class Ranked:
         return step
 
     def row(self, step: Step) -> dict:
-        """The rate of a step over as many queries at once as it runs with."""
-
-        def timed(queries: int) -> float:
-            return seconds(lambda: step(self.examples[:queries]), rounds=self.chosen.rounds)
-
-        queries, taken = largest_that_runs(timed, len(self.examples))
         objective = self.objective()
-        tokens = tokens_of(objective.collate(self.examples[:queries]))
-        shape = {"texts a step": f"{queries} queries x {self.chosen.passages}"}
-        return rate(tokens, 6 * weights(objective) * tokens, taken, **shape)
+        given = (self.examples, objective.collate, weights(objective))
+        return row(step, *given, rounds=self.chosen.rounds)
 
 
 def re_ranker(folder: Path, chosen: Namespace) -> Iterator[dict]:
@@ -238,15 +250,11 @@ def re_ranker_fits(folder: Path, chosen: Namespace) -> Iterator[dict]:
     """The most queries, a power of two, whose passages a re-ranker trains on at once."""
     limit = max(1, chosen.most // chosen.passages)
     ranked = Ranked(folder, Namespace(**vars(chosen) | {"queries": limit}))
-
-    def fits(step: Step) -> dict:
-        most, limited = most_that_fits(lambda size: step(ranked.examples[:size]), limit=limit)
-        return {"that fit": f"{'≥ ' * limited}{most:,} queries x {chosen.passages} of 192"}
-
+    label = str(LENGTHS["pair"])
     tools = {
-        "ours": lambda: fits(ranked.ours(free=False)),
-        "ours, without padding": lambda: fits(ranked.ours(free=True)),
-        "transformers, sdpa, padded": lambda: fits(ranked.theirs()),
+        "ours": lambda: fits(ranked.ours(free=False), ranked.examples, label),
+        "ours, without padding": lambda: fits(ranked.ours(free=True), ranked.examples, label),
+        "transformers, sdpa, padded": lambda: fits(ranked.theirs(), ranked.examples, label),
     }
     yield from measured("re-ranker, training", tools, chosen)
 

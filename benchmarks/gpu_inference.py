@@ -108,7 +108,7 @@ def encoding(folder: Path, chosen: Namespace) -> Iterator[dict]:
 
     tools = {"ours": partial(ours, False), "ours, without padding": partial(ours, True)}
     for batch in (128, 1024) if GPU else (32,):
-        tools[peer(f"batches of {batch}")] = partial(theirs, batch)
+        tools[peer(f"batches of {batch}", start)] = partial(theirs, batch)
     yield from measured("encoding", tools, chosen)
 
 
@@ -139,7 +139,7 @@ def encoding_fits(folder: Path, chosen: Namespace) -> Iterator[dict]:
         model = sentence_transformer(start).to(TYPES[HALF])
         return fits(lambda some: model.encode(some, batch_size=len(some), show_progress_bar=False))
 
-    yield from measured("encoding", {"ours": ours, peer("one batch"): theirs}, chosen)
+    yield from measured("encoding", {"ours": ours, peer("one batch", start): theirs}, chosen)
 
 
 def re_ranking(folder: Path, chosen: Namespace) -> Iterator[dict]:

@@ -1,8 +1,8 @@
 """The speed of pre-training on a GPU: each paper's objective with and without padding, beside HF's plain
 Trainer on the same objective; masked language modelling alone; and the texts that fit at once.
 
-Operations are counted by torch on texts of one length, of which nothing is padded, and told per token: MFU is
-that of the model and not of the padding, and not of what a way computes again. Lengths are the mean of the
+Operations are those that the model needs, as torch counts them of each text by itself: MFU is that of the
+model and not of the padding, and not of what a way computes again. Lengths are the mean of the
 plan's: full ones where a corpus is cut into chunks or spans, else half of the greatest.
 """
 
@@ -36,7 +36,7 @@ from repro.graph import Node
 from repro.nn.mlm import MaskedLanguageModel
 from repro.nn.padding_free import padding_free
 from repro.training.collation import collating_processes
-from repro.training.flop_count import Flops
+from repro.training.flop_count import needed_operations
 from repro.training.loop import train
 from repro.training.memory import step_memory
 from repro.training.optimisation import Optimisation
@@ -89,24 +89,19 @@ def has_uneven_texts(node: Node) -> bool:
 
 
 def of_a_text(made: Made, *, length: int, sample: int) -> tuple[float, float]:
-    """Tokens of a text on average, and operations of its step, if no text of the batch is padded."""
+    """Tokens of a text on average, and operations that its step needs (``needed_operations``)."""
     objective, rows = made()
     examples = first(rows, sample)
+    objective.to(DEVICE).train()
+    with precision(HALF):
+        return mean_tokens(objective, rows, examples, length), needed_operations(objective, examples) / sample
+
+
+def mean_tokens(objective: torch.nn.Module, rows: RandomTexts, examples: list[dict], length: int) -> float:
+    """Tokens of a text on average, cut as the objective cuts it."""
     if rows.documents:
-        tokens = tokens_of(objective.collate(examples)) / sample
-    else:
-        tokens = sum(min(len(example["input_ids"]) + 2, length) for example in examples) / sample
-    even = RandomTexts(
-        vocabulary=rows.vocabulary,
-        length=length if rows.documents else round(tokens),
-        documents=rows.documents,
-    )
-    flops, some = Flops(), min(8, sample)
-    batch = objective.collate(first(even, some))
-    with flops.step():
-        backward(objective, [batch], name=HALF)
-    read = length if rows.documents else round(tokens)
-    return tokens, flops.counted[0] / some * tokens / read
+        return tokens_of(objective.collate(examples)) / len(examples)
+    return sum(min(len(example["input_ids"]) + 2, length) for example in examples) / len(examples)
 
 
 def our_steps(made: Made, params: dict, texts: int, out: Path, chosen: Namespace, *, free: bool) -> dict:
@@ -150,7 +145,7 @@ class Examples(torch.utils.data.Dataset):
         return self.rows.__getitems__([(0, index)])[0]
 
 
-class ObjectiveTrainer(Trainer):
+class HfTrainer(Trainer):
     """HF's Trainer, whose loss is the sum of an objective's."""
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
@@ -168,8 +163,8 @@ class Steps(TrainerCallback):
 
 
 def as_dataset(objective: torch.nn.Module, rows: RandomTexts) -> tuple:
-    """Return an objective of the suite as the first arguments of ``their_steps``."""
-    return ObjectiveTrainer, objective, Examples(rows), objective.collate
+    """Return an objective of the suite, with its texts, as the first arguments of ``their_steps``."""
+    return HfTrainer, objective, Examples(rows), objective.collate
 
 
 def their_steps(
@@ -240,17 +235,17 @@ def pretraining_fits(paper: str):
     def job(folder: Path, chosen: Namespace) -> Iterator[dict]:
         node = pretrainings()[paper]
         length, uneven = node.params["length"], has_uneven_texts(node)
-        texts = f"texts of {length}{', half full' * uneven}"
 
         def fits(free: bool) -> dict:
             objective, rows = pretraining(paper, folder / f"made {free}", chosen, uneven=uneven)
+            mean = mean_tokens(objective, rows, first(rows, 8 * chosen.checked), length)
 
             def attempt(size: int) -> None:
                 with padding_free(objective, free):
                     backward(objective, [objective.collate(first(rows, size))], name=HALF)
 
             most, limited = most_that_fits(attempt, limit=chosen.most)
-            return {"that fit": f"{'≥ ' * limited}{most:,} {texts}"}
+            return {"that fit": f"{'≥ ' * limited}{most:,} texts of {length}, {mean:.0f} on average"}
 
         def of_bert() -> dict:
             model = masked_lm(chosen).to(DEVICE).train()

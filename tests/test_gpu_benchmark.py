@@ -271,7 +271,7 @@ def test_a_way_without_padding_that_was_not_taken_does_not_hold(gpu, monkeypatch
     import torch
 
     monkeypatch.setattr(gpu_checks, "gradients", lambda *_, **__: (1.0, torch.ones(2)))
-    rows = gpu_checks.on_device("x", torch.nn.Linear(2, 2), [{}], [{}])
+    rows = gpu_checks.compared_with_cpu("x", torch.nn.Linear(2, 2), [{}], [{}])
     assert [row["compared"] for row in rows if row["holds"] == "NO"] == [
         f"x without padding, {name} on cpu and fp32 on cpu: loss" for name in ("fp32", "fp16", "bf16")
     ]
@@ -294,27 +294,98 @@ def test_uneven_texts_are_half_full_and_the_same_each_time(gpu):
         assert row["sentences"].sum() == len(row["input_ids"])
 
 
-def test_operations_of_a_text_do_not_count_padding(gpu, chosen, tmp_path):
-    """Twice the tokens of a text are about twice the operations, whatever stands beside it in a batch."""
-    import torch
-    from gpu_models import UnevenTexts, masked_lm, save_encoder
+@pytest.mark.parametrize("paper", ["cotmae_v2", "simlm"])
+def test_operations_are_those_that_texts_need_without_padding(gpu, chosen, tmp_path, paper):
+    from gpu_models import first, pretraining
     from gpu_pretraining import of_a_text
-    from transformers import AutoTokenizer
 
-    from repro.nn.mlm import MaskedLanguageModel
+    from repro.training.flop_count import needed_operations
 
-    tokenizer = AutoTokenizer.from_pretrained(save_encoder(tmp_path / "start", chosen))
-    how = {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean", "seed": 1}
+    objective, rows = pretraining(paper, tmp_path, chosen)
+    _, operations = of_a_text(lambda: (objective, rows), length=rows.room + 2, sample=4)
+    assert operations == needed_operations(objective, first(rows, 4)) / 4
 
-    def counted(length: int) -> float:
-        rows = UnevenTexts(vocabulary=chosen.vocabulary, length=length, documents=False)
-        objective = MaskedLanguageModel(masked_lm(chosen), tokenizer, **how, length=length)
-        tokens, operations = of_a_text(lambda: (objective, rows), length=length, sample=256)
-        assert 0.4 < tokens / length < 0.6
-        return operations / tokens
 
-    torch.manual_seed(0)
-    assert counted(512) == pytest.approx(counted(256), rel=0.25)
+def test_texts_that_fit_are_told_with_the_mean_that_was_counted(gpu, chosen, tmp_path):
+    from gpu_models import first, pretraining, tokens_of
+    from gpu_pretraining import pretraining_fits
+
+    chosen.most = 1
+    row = next(iter(pretraining_fits("cotmae_v2")(tmp_path, chosen)))
+    objective, rows = pretraining("cotmae_v2", tmp_path / "again", chosen)
+    examples = first(rows, 8 * chosen.checked)
+    mean = tokens_of(objective.collate(examples)) / len(examples)
+    assert row["that fit"] == f"≥ 1 texts of {rows.room + 2}, {mean:.0f} on average"
+
+
+def test_peers_parts_of_a_cached_batch_are_quarters_of_a_column(gpu, chosen, tmp_path, monkeypatch):
+    import gpu_finetuning
+
+    given = []
+
+    def theirs(fine, kind, **sizes):
+        given.append(sizes)
+        return lambda examples: None
+
+    monkeypatch.setattr(gpu_finetuning.Fine, "theirs", theirs)
+    monkeypatch.setattr(gpu_finetuning, "peer", lambda way, start: way)
+    chosen.queries, chosen.passages = 16, 4
+    chosen.kept = {("fine-tuning, gradient cached", tool) for tool in ("ours", "ours, without padding")}
+    by_texts, by_tokens = gpu_finetuning.cached(tmp_path, chosen)
+    assert given[0] == {"mini_batch_size": 4} and by_texts["remark"] == "in parts of 4 texts of a column"
+    budget = given[1]["mini_batch_num_tokens"]
+    assert 4 * 50 < budget < 4 * 80 and by_tokens["remark"] == f"in parts of {budget} tokens of a column"
+
+
+def test_a_peers_row_says_flattened_where_its_model_does(gpu, monkeypatch):
+    import gpu_finetuning
+
+    monkeypatch.setattr(gpu_finetuning, "has_flash", lambda: True)
+    for can in (True, False):
+        modules = [Namespace(can_flatten_inputs=can)]
+        monkeypatch.setattr(gpu_finetuning, "sentence_transformer", lambda start, modules=modules: modules)
+        assert gpu_finetuning.peer("whole", Path()).endswith("flattened") == can
+
+
+def test_a_check_says_one_kernel_where_one_was_called(gpu, chosen, tmp_path, monkeypatch):
+    import gpu_checks
+    from gpu_models import bi_encoder, without_dropout
+
+    from repro.nn import packed_layers
+
+    objective, examples = bi_encoder(tmp_path, chosen)
+    batch = [without_dropout(objective).collate(examples[:2])]
+    monkeypatch.setattr(packed_layers, "by_kernel", packed_layers.text_by_text)
+    for has in (True, False):
+        monkeypatch.setattr(packed_layers, "has_kernel", lambda *_, has=has: has)
+        rows = list(gpu_checks.compared_with_cpu("x", objective, batch, batch))
+        notes = {row["note"] for row in rows if "x without padding, fp32" in row["compared"]}
+        assert notes == {"one kernel for all texts" if has else "text by text"}
+
+
+@pytest.mark.parametrize(("noise", "holds"), [(0.0, "yes"), (0.05, "yes"), (5.0, "NO")])
+def test_a_training_that_does_not_repeat_itself_on_a_gpu_does_not_hold(
+    gpu, chosen, monkeypatch, noise, holds
+):
+    import gpu_resumed
+    import torch
+
+    class Noisy:
+        def __init__(self, *_):
+            pass
+
+        def weights(self, *_, **__):
+            return 0
+
+        def apart(self, one, other):
+            return noise
+
+    monkeypatch.setattr(gpu_resumed, "Trainings", Noisy)
+    monkeypatch.setattr(gpu_resumed, "DEVICE", torch.device("cuda"))
+    monkeypatch.setattr(torch, "use_deterministic_algorithms", lambda *_, **__: None)
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    rows = list(gpu_resumed.resumed(Path(), chosen))
+    assert len(rows) == 6 and {row["holds"] for row in rows} == {holds}
 
 
 def test_steps_are_timed_once_what_lay_ready_is_used_up(gpu):

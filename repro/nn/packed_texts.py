@@ -60,7 +60,7 @@ class PackedTexts(nn.Module):
         """
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         parts = []
-        for first, end in _pieces(lengths, self.tokens):
+        for first, end in _token_ranges(lengths, self.tokens):
             rows = {name: values[first:end] for name, values in inputs.items()}
             parts.append(self._piece(rows, lengths[first:end]))
         return torch.cat(parts)  # (N, H)
@@ -81,7 +81,7 @@ class PackedTexts(nn.Module):
         return vectors if self.pooling == "cls" else self.model.pooler(vectors.unsqueeze(1))
 
 
-def _pieces(lengths: Sequence[int], tokens: int) -> Iterator[tuple[int, int]]:
+def _token_ranges(lengths: Sequence[int], tokens: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of texts that have so many tokens together at most, or are one text."""
     first, held = 0, 0
     for end, length in enumerate(lengths):

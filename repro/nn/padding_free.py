@@ -4,13 +4,14 @@ Only what is drawn at random falls otherwise: dropout leaves out other places of
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
+from repro.errors import UsageError
 from repro.nn.packed_layers import (
     HALVES,
     KERNEL_FROM,
@@ -24,6 +25,7 @@ from repro.nn.packed_layers import (
 )
 from repro.nn.precision import device
 
+VARIABLE = "REPRO_PADDING_FREE"
 DATACLASS = ("return_dict", True)  # an argument by which the library's own heads ask for what is given here
 
 
@@ -94,6 +96,14 @@ def _states(
     )
 
 
+def is_asked_for(environment: Mapping[str, str]) -> bool:
+    """Whether REPRO_PADDING_FREE asks for texts end to end; a UsageError where it is no number above 0."""
+    text = environment.get(VARIABLE)
+    if text is not None and not (text.isascii() and text.isdigit() and int(text)):
+        raise UsageError(f"{VARIABLE} is {text!r}; give 1 for texts without padding, or unset it")
+    return text is not None
+
+
 def packs(model: nn.Module, *, wanted: bool, precision: str, say: Callable[[str], None]) -> bool:
     """Whether a GPU is to encode texts end to end, by one kernel; ``say`` hears why not, where it is wanted.
 
@@ -104,12 +114,12 @@ def packs(model: nn.Module, *, wanted: bool, precision: str, say: Callable[[str]
         return False
     why = _obstacle(model, precision, where)
     if why:
-        say(f"texts are encoded with padding, though REPRO_PADDING_FREE asks for none: {why}")
+        say(f"texts are encoded with padding, though {VARIABLE} asks for none: {why}")
     return not why
 
 
 def _obstacle(model: nn.Module, precision: str, where: torch.device) -> str:
-    """What keeps the kernel from encoding, in words; empty where it was tried and computes what it should."""
+    """Return the reason, in words, why the kernel cannot encode; empty where it computes what it should."""
     models = [part for part in model.modules() if can_be_packed(part)]
     if not models:
         return "the model is not built as BERT"
@@ -126,7 +136,7 @@ def _obstacle(model: nn.Module, precision: str, where: torch.device) -> str:
 
 
 def _fault(where: torch.device, dtype: torch.dtype, shape: tuple[int, int]) -> str:
-    """What is wrong with the kernel, held against attention text by text on a few numbers; or nothing."""
+    """Return the kernel's fault, as attention text by text shows it on a few numbers; empty for none."""
     layout = Layout([5, 3, 3, 1], where)
     numbers = torch.linspace(-1, 1, sum(layout.lengths) * shape[0] * shape[1], device=where).sin()
     some = numbers.view(-1, *shape).to(dtype)

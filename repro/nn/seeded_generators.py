@@ -30,10 +30,11 @@ def seeded_generators(keys: Sequence[tuple[int, ...]]) -> list[np.random.Generat
     Args:
         keys: N of equal length, of whole numbers from 0 up.
     """
-    table = np.array(keys, dtype=np.int64)  # (N, K)
-    if not len(table) or table.min() < 0 or table.max() >= WORD:  # larger ones are two words each
+    words = all(0 <= part < WORD for key in keys for part in key)  # larger numbers are several
+    if not (len(keys) and words):
         return [np.random.default_rng(key) for key in keys]
-    return [np.random.Generator(np.random.PCG64(_Seeded(state))) for state in seed_states(table)]
+    states = seed_states(np.array(keys, dtype=np.int64))  # of (N, K)
+    return [np.random.Generator(np.random.PCG64(_Seeded(state))) for state in states]
 
 
 def seed_states(keys: np.ndarray) -> np.ndarray:

@@ -54,10 +54,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.nn.checkpoint import check_length, load_tokenizer
     from repro.nn.memory import Halved
     from repro.nn.packed_texts import without_padding
-    from repro.nn.padding_free import packs
+    from repro.nn.padding_free import is_asked_for, packs
     from repro.nn.precision import check_precision, device, threads_for
     from repro.stages.vectors.token_groups import prepared
-    from repro.training.optimisation import Execution
 
     check_precision(params["precision"])
     numbers = params.get("numbers", "float32")
@@ -66,7 +65,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     folder = inputs["model"] / "model"
     encoder = _encoder(folder, params["pooling"]).eval().to(device())
     check_length(encoder.model, params["length"])
-    wanted = bool(Execution.of(os.environ).padding_free)
+    wanted = is_asked_for(os.environ)
     packed = packs(encoder, wanted=wanted, precision=params["precision"], say=progress.note)
     halved = Halved(without_padding(encoder, gpu=packed))
     how = params | {"normalize": params["normalize"] or getattr(encoder, "normalizes", False)}

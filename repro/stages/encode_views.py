@@ -47,10 +47,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from repro.nn.checkpoint import check_length
     from repro.nn.memory import Halved
-    from repro.nn.padding_free import packs, padding_free
+    from repro.nn.padding_free import is_asked_for, packs, padding_free
     from repro.nn.precision import check_precision, device, on_device, threads_for
     from repro.stages.vectors.token_groups import prepared
-    from repro.training.optimisation import Execution
     from repro.training.process_group import everybody_waits
 
     check_precision(params["precision"])
@@ -58,7 +57,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     encoder = _encoder(inputs["model"] / "model", params)
     check_length(encoder.model, params["length"])
     encoder.eval().to(device())
-    wanted = bool(Execution.of(os.environ).padding_free)
+    wanted = is_asked_for(os.environ)
     packed = packs(encoder, wanted=wanted, precision=params["precision"], say=progress.note)
     halved = Halved(lambda inputs: encoder(on_device(inputs)))
     prepare, encode = partial(prepared, encoder.tokenizer, params=params), _encoding(halved, params)

@@ -34,15 +34,15 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     import pyarrow as pa
 
+    from repro.nn.padding_free import is_asked_for
     from repro.nn.pair_scores import PairScorer, PairTexts, scored
-    from repro.training.optimisation import Execution
 
     source, depth = inputs["run"] / "run.trec", params["depth"]
     ranked = list(rankings(source))
     if not ranked:
         raise DataError(f"{source}: there is nothing to re-rank")
     options = {name: params[name] for name in ("length", "separator", "precision")}
-    options |= {"packed": bool(Execution.of(os.environ).padding_free), "say": progress.note}
+    options |= {"packed": is_asked_for(os.environ), "say": progress.note}
     scorer = PairScorer(inputs["model"] / "model", **options)
     texts = query_texts(inputs["queries"], [query for query, _, _ in ranked], source=source)
     sizes = [len(documents[:depth]) for _, documents, _ in ranked]

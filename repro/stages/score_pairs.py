@@ -31,14 +31,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     import pyarrow.compute as pc
 
+    from repro.nn.padding_free import is_asked_for
     from repro.nn.pair_scores import PairScorer, scored
-    from repro.training.optimisation import Execution
 
     rows = read_rows(inputs["training_set"])
     if len(rows) == 0:
         raise DataError(f"{inputs['training_set']}: there is no query to score passages for")
     options = {name: params[name] for name in ("length", "separator", "precision")}
-    options |= {"packed": bool(Execution.of(os.environ).padding_free), "say": progress.note}
+    options |= {"packed": is_asked_for(os.environ), "say": progress.note}
     scorer = PairScorer(inputs["model"] / "model", **options)
     queries = query_texts(
         inputs["queries"], rows.data.column("query").to_pylist(), source=inputs["training_set"]

@@ -70,17 +70,8 @@ def train(
     shown = progress if rank() == 0 else SILENT
     reading = BatchReading(execution, checkpoint, shown.note)
     execution = estimated(reading.execution, memory, share=max(order.shares(0)))
-    trainer = ObjectiveTrainer(
-        objective,
-        examples,
-        optimisation,
-        order,
-        log=log,
-        checkpoints=out / "checkpoints",
-        resumed=checkpoint,
-        execution=execution,
-        reading=reading,
-    )
+    how = {"log": log, "checkpoints": out / "checkpoints", "resumed": checkpoint, "reading": reading}
+    trainer = ObjectiveTrainer(objective, examples, optimisation, order, execution=execution, **how)
     with (
         shown.task("training", total=steps, log=log) as advance,
         threads_for(objective),

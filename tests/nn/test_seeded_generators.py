@@ -28,8 +28,9 @@ def test_the_hash_is_that_of_a_seed_sequence():
     assert seed_states(np.array(keys)).tolist() == expected
 
 
-def test_numbers_of_more_than_one_word_are_left_to_numpy():
-    keys = [(7, 2**32), (7, 3)]
+@pytest.mark.parametrize("large", [2**32, 2**63, 2**64, 10**30])
+def test_numbers_of_more_than_one_word_are_left_to_numpy(large):
+    keys = [(7, large), (7, 3)]
     for key, generator in zip(keys, seeded_generators(keys), strict=True):
         assert generator.bit_generator.state == np.random.default_rng(key).bit_generator.state
 

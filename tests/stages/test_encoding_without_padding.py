@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from datasets import load_from_disk
 
+from repro.errors import UsageError
 from repro.evaluation.runs import read_run
 from repro.nn import padding_free, pair_scores
 from repro.stages import encode, encode_views, rerank, score_pairs
@@ -27,6 +28,7 @@ def spared(monkeypatch, calls):
         for module in (padding_free, pair_scores):
             monkeypatch.setattr(module, "packs", lambda model, wanted, **how: wanted)
         monkeypatch.setenv("REPRO_PADDING_FREE", "1")
+        monkeypatch.setenv("REPRO_SAVE_STEPS", "x")  # which is for trainings alone
         return calls
 
     return ask
@@ -81,6 +83,13 @@ def test_scores_of_a_training_set_are_those_of_padded_pairs(
     padded, packed = (load_from_disk(str(tmp_path / name / "arrow")) for name in ("padded", "packed"))
     for column in ("positive_scores", "negative_scores"):
         np.testing.assert_allclose(packed[column][:], padded[column][:], atol=1e-4)
+
+
+def test_a_switch_that_is_no_number_is_refused(model, corpus, tmp_path, progress, monkeypatch):
+    for value in ("yes", "0", ""):
+        monkeypatch.setenv("REPRO_PADDING_FREE", value)
+        with pytest.raises(UsageError, match=f"REPRO_PADDING_FREE is '{value}'; give 1"):
+            encode.run(test_encode.params(), {"model": model, "texts": corpus}, tmp_path, progress)
 
 
 def test_without_a_gpu_the_switch_changes_no_bit_of_an_encoding(
