@@ -3,10 +3,12 @@
 Objective, options, length and batch are those of the full plan; weights and texts are random, so that nothing
 has to be there: a BERT of base size and, for SimLM's generator, one of 12 layers of 256. Every text is full,
 so nothing is padded but where an objective draws shorter spans. ``--texts`` examples make a step; the first
-steps are not timed. Operations are those that the model needs (``needed_operations``: none of padding, none
-that a step computes again), told as a share, with the slowest and the fastest step, of what one product of
-the widest matrices of a layer reaches, (texts x length, hidden) by (hidden, 4 hidden); tokens are
-texts times length, an example of CoT-MAE v2 counting once. What a paper states of its own cost stands beside.
+steps are not timed. Collation is left out on a CPU, where the trainer collates the batches of eight steps
+before the first; on a GPU other processes do it meanwhile. Operations are those that the model needs
+(``needed_operations``: none of padding, none that a step computes again), told as a share, with the slowest
+and the fastest step, of what one product of the widest matrices of a layer reaches, (texts x length, hidden)
+by (hidden, 4 hidden); tokens are texts times length, an example of CoT-MAE v2 counting once. What a paper
+states of its own cost stands beside.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """The bounds of a step of pre-training on one thread of a CPU: products, memory, random numbers.
 
 Models, texts and lengths are those of ``pretraining.py``. Time is CPU seconds, of user and system, of a
-process of its own, the least of ``--steps`` steps behind three, so that other processes count for little;
-shares of the product are given from the slowest step to the fastest, for the operations of the version that
-makes fewer. The rate of a product of the widest matrices of a layer, and that of a copy in memory, are taken
-in the same process. Shares of the operations are torch's profiler's, of one more step; work on single
-elements, over arrays that hardly a cache holds, counts as bounded by memory. ``--beside`` is another
-checkout, which takes turns; the losses at the end have to be equal to the bit.
+process of its own, the least of ``--steps`` steps behind three, so that other processes count for little.
+Collation is left out: the trainer collates the batches of eight steps before the first. Shares of the product
+are given from the slowest step to the fastest, for the operations of the version that makes fewer. The rate
+of a product of the widest matrices of a layer, and that of a copy in memory, are taken in the same process.
+Shares of the operations are torch's profiler's, of one more step; work on single elements, over arrays that
+hardly a cache holds, counts as bounded by memory. ``--beside`` is another checkout, which takes turns; the
+losses at the end have to be equal to the bit.
 """
 
 from __future__ import annotations

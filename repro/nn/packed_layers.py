@@ -45,7 +45,7 @@ class Layout:
 
     @cached_property
     def firsts(self) -> torch.Tensor:
-        """(n + 1,) int32, the same where of each text the first token alone is there."""
+        """(n + 1,) int32, the bounds of the queries where only the first token of each text asks."""
         return torch.arange(len(self.lengths) + 1, dtype=torch.int32, device=self.device)
 
 
@@ -110,7 +110,7 @@ def has_size(head: int) -> bool:
 def by_kernel(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, layout: Layout, dropout: float = 0.0
 ) -> torch.Tensor:
-    """As ``text_by_text``, by one kernel, which knows no dropout."""
+    """Return what ``text_by_text`` does, from a single kernel for all texts, which leaves dropout out."""
     from torch.nn.attention.varlen import varlen_attn
 
     longest = max(layout.lengths)

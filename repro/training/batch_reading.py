@@ -1,4 +1,4 @@
-"""How the texts of a batch are read: a training goes on as it began, since dropout falls by it."""
+"""The way in which texts of a batch are read: a training goes on as it began, since dropout falls by it."""
 
 import contextlib
 import json

@@ -90,7 +90,7 @@ class _Counter(TorchDispatchMode):
         return result
 
     def times(self, factors: tuple) -> int:
-        """How often an operation on these counts."""
+        """Return the number of times that an operation on these factors counts."""
         return 1
 
 
