@@ -13,22 +13,13 @@ from repro.datasets.catalog import dataset as catalogued
 from repro.errors import check_known
 from repro.graph import Node, rewrite
 from repro.machine.system import gpu
-from repro.recipe import Objective, Optimisation
 from repro.running import scale_facts
+from repro.running.backbones import random_backbone, trained_backbone, with_layers
 from repro.running.row_limits import RowLimits
 from repro.running.scale_facts import Facts, OfObjective, Rate
 from repro.stage_table import STAGES
 from repro.training.declaration import declaration
 
-# Of a backbone trained from scratch: BERT's masking, and what else the objective asks for.
-MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}
-OBJECTIVES = {
-    "mlm": (Objective("mlm", 1, "repro.nn.mlm:MaskedLanguageModel"), {"reduction": "mean"}),
-    "neighbours": (
-        Objective("neighbours", 1, "repro.nn.neighbours:NeighbouringSentences"),
-        {"sentence_end": "."},
-    ),
-}
 HIDDEN_SIZE = 768  # of the papers' backbones
 # Anserini's tuned parameters for MS MARCO passages
 OFFICIAL_BM25 = {"k1": 0.82, "b": 0.68, "multifield": False}
@@ -105,7 +96,7 @@ class Scale:
     def _stood_for(self, node: Node) -> Node:
         if node.stage == "backbone":
             if node.params.get("weights") == "random":
-                return self._with_layers(node.params.get("layers"))
+                return with_layers(self._blank, node.params.get("layers"))
             return node.inputs.get("stand_in", self._backbone)
         if node.stage == "released" and "stand_in" in node.inputs:
             return node.inputs["stand_in"]
@@ -175,39 +166,12 @@ class Scale:
         return self.facts.replace.get(name, value)
 
     @functools.cached_property
-    def random_backbone(self) -> Node:
-        """A BERT of this scale with random weights, over the vocabulary of this scale's text."""
-        facts = self.facts.backbone
-        vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": recipe.corpus(facts.corpus)})
-        return Node("initialise", dict(facts.initialise), {"tokenizer": vocabulary})
-
-    def _with_layers(self, layers: int | None) -> Node:
-        """The same with another number of layers, where one is given."""
-        blank = self.random_backbone
-        return blank if layers is None else Node(blank.stage, blank.params | {"layers": layers}, blank.inputs)
+    def _blank(self) -> Node:
+        return random_backbone(self.facts.backbone)
 
     @functools.cached_property
     def _backbone(self) -> Node:
-        """A BERT of this scale, trained on this scale's text."""
-        facts, blank = self.facts.backbone, self.random_backbone
-        text = recipe.corpus(facts.corpus)
-        length = int(facts.pretrain["length"])
-        how = {"length": length, "policy": "chunk", "titles": True, "separator": " "}
-        tokens = Node("tokenize", how, {"corpus": text, "model": blank})
-        optimisation = Optimisation(
-            batch_size=int(facts.pretrain["texts_per_batch"]),
-            max_steps=int(facts.pretrain["max_steps"]),
-            learning_rate=facts.pretrain["learning_rate"],
-            warmup_ratio=0.1,
-            schedule="linear",
-            weight_decay=0.01,
-            max_grad_norm=1.0,
-            precision="fp32",
-            seed=facts.initialise["seed"],
-        )
-        objective, options = OBJECTIVES[facts.objective]
-        options = {"masking": MASKING} | options
-        return recipe.pretrain(tokens, objective=objective, options=options, optimisation=optimisation)
+        return trained_backbone(self.facts.backbone, self._blank)
 
     def _negatives(self, node: Node) -> Node:
         """BM25 negatives mined from this scale's collection, in place of a distributed file."""

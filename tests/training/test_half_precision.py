@@ -10,7 +10,7 @@ from torch import nn
 
 from repro.training.optimizer import Optimizer
 from repro.training.training_state import restore_generators, write_state
-from tests.training.test_loop import settings
+from tests.training.settings import settings
 
 
 @pytest.fixture

@@ -10,10 +10,11 @@ import pytest
 import torch
 from torch import nn
 
-from repro.errors import BlockedError, StageError, UsageError
+from repro.errors import StageError, UsageError
 from repro.progress import Progress
 from repro.training.loop import BatchOrder, keep, train
-from repro.training.optimisation import Execution, Optimisation
+from repro.training.optimisation import Execution
+from tests.training.settings import settings
 
 
 class Regression(nn.Module):
@@ -53,22 +54,6 @@ class Places:
     def __getitems__(self, places):
         self.seen += places
         return [{"epoch": epoch, "index": index} for epoch, index in places]
-
-
-def settings(**changes) -> Optimisation:
-    given = {
-        "epochs": None,
-        "max_steps": 12,
-        "learning_rate": 0.01,
-        "warmup_ratio": 0.25,
-        "warmup_steps": None,
-        "schedule": "linear",
-        "weight_decay": 0.0,
-        "max_grad_norm": 1.0,
-        "precision": "fp32",
-        "seed": 5,
-    }
-    return Optimisation.of(given | changes, batch_size=4)
 
 
 def trained(out, *, fails_at=None, examples=20, **changes):
@@ -225,11 +210,6 @@ def test_a_logarithmic_warm_up_is_what_each_step_is_taken_with_and_is_resumed(
     assert log_of(tmp_path / "killed") == log_of(tmp_path / "straight")
 
 
-def test_a_warm_up_is_a_share_of_the_steps_or_a_number_of_them():
-    assert settings().warmup(12) == 3 and settings(warmup_ratio=0.1).warmup(12) == 2
-    assert settings(warmup_ratio=None, warmup_steps=7).warmup(12) == 7
-
-
 def test_a_loss_that_is_not_finite_stops_the_training(tmp_path):
     torch.manual_seed(0)
     objective = Regression()
@@ -254,33 +234,6 @@ def test_every_epoch_sees_every_example_once_in_its_own_order():
     assert [index for _, index in first] != [index for _, index in second]
     assert list(BatchOrder(10, batch_size=4, steps=5, seed=1)) == batches[:5]
     assert list(BatchOrder(10, batch_size=4, steps=6, seed=2)) != batches
-
-
-def test_what_ends_first_of_epochs_and_steps_ends_the_training():
-    assert settings(epochs=2, max_steps=None).steps(10) == 6
-    assert settings(epochs=2, max_steps=5).steps(10) == 5
-    assert settings(epochs=2, max_steps=100).steps(10) == 6
-    assert settings(epochs=0.5, max_steps=None).steps(10) == 2
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"max_steps": None}, "epochs or max_steps"),
-        ({"warmup_steps": 3}, "not both"),
-        ({"precision": "fp8"}, "no precision 'fp8'"),
-        ({"schedule": "wavy"}, "no schedule 'wavy'"),
-    ],
-)
-def test_settings_that_contradict_themselves_are_a_usage_error(changes, said):
-    with pytest.raises(UsageError, match=said):
-        settings(**changes)
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="half precision can be had here")
-def test_half_precision_without_a_gpu_is_blocked():
-    with pytest.raises(BlockedError, match="run on a GPU or use --scale tiny"):
-        settings(precision="fp16")
 
 
 def test_a_wrong_number_of_steps_between_checkpoints_is_a_usage_error(tmp_path, monkeypatch):

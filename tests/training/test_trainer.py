@@ -13,7 +13,8 @@ from repro.progress import Progress
 from repro.training import training_log
 from repro.training.batch_order import BatchOrder
 from repro.training.loop import train
-from tests.training.test_loop import Places, Regression, settings, weights
+from tests.training.settings import settings
+from tests.training.test_loop import Places, Regression, weights
 
 STEPS = 12
 
