@@ -220,3 +220,17 @@ def test_cells_of_settings_are_judged_without_what_no_cell_publishes(monkeypatch
     monkeypatch.setattr(held_module, "_judged", lambda *given: judged.append(1) or judge(*given))
     assert of_tables(source) == whole and len(whole) > 50
     assert len(judged) < 1000  # of more than 3,000
+
+
+@pytest.mark.parametrize("source", papers().values(), ids=papers())
+def test_cells_of_settings_are_judged_alone_as_with_all_that_is_planned(source):
+    assert of_tables(source) == of_cells(held(source))
+
+
+def test_rows_that_are_planned_alike_say_nothing_of_cells_of_settings(monkeypatch):
+    source = papers()["cotmae_v2"]
+    alike = "cotmae_v2/1/bert/dev.rr10", "cotmae_v2/1/cotmae/dev.rr10"
+    monkeypatch.setattr(held_module, "planned_alike", lambda *given: [alike])
+    whole = held(source)
+    assert [item.row for item in whole if "is planned as" in item.says] == ["cotmae_v2/1/bert"]
+    assert of_tables(source) == of_cells(whole) != {}
