@@ -219,5 +219,5 @@ def _folders() -> Iterator[Path]:
 def _at(params: Mapping[str, Any], path: str) -> Any:
     value: Any = params
     for name in path.split("."):
-        value = value.get(name) if isinstance(value, (dict, Mapping)) else None
+        value = value.get(name) if isinstance(value, Mapping) else None
     return value

@@ -161,13 +161,14 @@ def load(dotted: str):
     module_name, _, name = dotted.partition(":")
     if module_name.split(".")[0] == "papers":
         bind_papers_package()
-    return getattr(sys.modules.get(module_name) or importlib.import_module(module_name), name)
+    module = sys.modules.get(module_name)  # asked for thousands of times: import_module takes its locks
+    return getattr(module or importlib.import_module(module_name), name)
 
 
 def bind_papers_package() -> None:
     """Let the name ``papers`` mean our folder in this process, wherever it lies."""
     loaded = sys.modules.get("papers")
-    if loaded is not None and os.path.dirname(loaded.__file__ or "") == str(ROOT):
+    if loaded is not None and loaded.__file__ == os.path.join(ROOT, "__init__.py"):
         return
     spec = importlib.util.spec_from_file_location(
         "papers", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]

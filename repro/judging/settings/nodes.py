@@ -144,13 +144,13 @@ def at_path(node: Node, path: str) -> Any:
     """The value of a node's parameter, None where it has none."""
     value: Any = node.params
     for key in path.split("."):
-        value = value.get(key) if isinstance(value, (dict, Mapping)) else None
+        value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
 
 def _leaves(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
     for name, value in values.items():
-        if isinstance(value, (dict, Mapping)) and value:
+        if isinstance(value, Mapping) and value:
             yield from _leaves(value, f"{before}{name}.")
         elif value is not None:
             yield before + name, value

@@ -9,7 +9,7 @@ from repro.judging.settings.lines import counts
 from repro.manifest.cells import Cell
 from repro.manifest.printed import Printed
 from repro.report.grid import label_in_full
-from repro.report.html.elements import Content, Markup, by_scale, copied, el, identifier, join, plain_table
+from repro.report.html.elements import Content, Markup, by_scale, copied, el, identifier, plain_table
 from repro.report.html.released_code import behind
 from repro.report.html.reports import on_card
 from repro.report.html.sections import Part
@@ -83,7 +83,7 @@ def interval(printed: Printed) -> str | None:
 
 
 def _fact(name: str, *content: Content) -> Markup:
-    return Markup(f"<div><dt>{join(name)}</dt><dd>{join(*content)}</dd></div>")
+    return el("div", el("dt", name), el("dd", *content))
 
 
 def _print(c: Compared) -> Iterator[Markup]:
