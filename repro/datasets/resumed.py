@@ -29,7 +29,7 @@ def resumed(progress: Progress) -> Iterator[None]:
 
     folder = home_path() / "downloads"
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder, progress):
+    with _folder_lock(folder, progress):
         own = RequestsDownload.stream
         RequestsDownload.stream = lambda request: _stream(request, folder, progress)
         try:
@@ -39,7 +39,7 @@ def resumed(progress: Progress) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _alone(folder: Path, progress: Progress) -> Iterator[None]:
+def _folder_lock(folder: Path, progress: Progress) -> Iterator[None]:
     """Hold the lock of the folder, and say so where somebody else holds it."""
     from filelock import FileLock, Timeout
 

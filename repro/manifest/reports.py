@@ -212,7 +212,7 @@ def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
                 yield (*place, "cells"), f"{cell!r} is no cell with a published number"
             elif reason := _unlikely(CellReport(known[cell], report, source)):
                 yield (*place, "value"), f"{report.value} on {cell} {reason}"
-        yield from (((*place, *field), reason) for field, reason in _alone(report, known))
+        yield from (((*place, *field), reason) for field, reason in _own_faults(report, known))
         keys = {(cell, report.source, report.value, report.measure, report.at) for cell in report.cells}
         if keys & seen:
             yield place, "the same report is there already"
@@ -220,7 +220,7 @@ def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
     yield from _source_faults(content)
 
 
-def _alone(report: Report, known: dict[str, Cell]) -> Iterator[Fault]:
+def _own_faults(report: Report, known: dict[str, Cell]) -> Iterator[Fault]:
     """Fields of a report with what is wrong there, whatever else is in the file."""
     if len(set(report.how.differs)) < len(report.how.differs):
         yield ("how", "differs"), "the same difference is told twice"

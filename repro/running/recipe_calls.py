@@ -27,8 +27,8 @@ def call_recipe(
 ) -> tuple[Node | Runs, Choices]:
     """The graph or runs that the recipe of a cell makes for one dataset, with the choices that it asked for.
 
-    For one machine the same call is made once, since no recipe knows of the scale: it can only notice that a
-    file is missing, and where it did not, ``originals_only`` made no difference.
+    For one machine the same call is made once, and no recipe knows of the scale: ``originals_only`` makes a
+    difference only where it noticed that a file is missing.
     """
     path = recipe_path(cell)
     key = canonical([path, cell.paper.name, identifier, seed, cell.options, overrides])

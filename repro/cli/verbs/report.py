@@ -117,7 +117,7 @@ def _page(workspace, selected, scale_names: Sequence[str]) -> str:
 
     names = scale_names or ("full", *_others(workspace.results, selected))
     plans = [_planned(workspace, selected, name) for name in dict.fromkeys(names)]
-    return page(gather(plans, workspace.results, workspace.store, made=_made()))
+    return page(gather(plans, workspace.results, workspace.store, made=_origin()))
 
 
 def _others(results, selected) -> list[str]:
@@ -129,7 +129,7 @@ def _others(results, selected) -> list[str]:
     return [name for name in recorded if any(results.read(name, p) for p in papers)]
 
 
-def _made() -> tuple[str, ...]:
+def _origin() -> tuple[str, ...]:
     from datetime import date
 
     from repro.locations import CHECKOUT

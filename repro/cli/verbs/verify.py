@@ -98,7 +98,7 @@ def _print_again(sample, again, seed: int) -> None:
     table(title, head, rows, right=range(2, len(head)))
     for one in again:
         if one.why:
-            print(f"{_word(one)}: {one.stage}/{one.fingerprint[:12]}: {one.why}{_made(one)}")
+            print(f"{_word(one)}: {one.stage}/{one.fingerprint[:12]}: {one.why}{_other_code(one)}")
     left = ", ".join(f"{number} {stage}" for stage, number in sample.left_out.items())
     bits, near, none = (sum(one.agreement == name for one in again) for name in words)
     counts = f"{bits} agree to the bit, {near} to the tolerance, {none} not"
@@ -111,7 +111,7 @@ def _word(one) -> str:
     return {"none": "DIFFERS", "failed": "failed", "blocked": "blocked"}[one.agreement]
 
 
-def _made(one) -> str:
+def _other_code(one) -> str:
     if one.other_code is None:
         return "; made by unknown code"
     return f"; made by other code ({', '.join(one.other_code)})" if one.other_code else ""

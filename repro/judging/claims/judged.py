@@ -68,7 +68,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Stated:
+class PrintJudgement:
     """A statement judged by what is printed and reported, which is the same whatever was measured."""
 
     statement: Statement
@@ -82,19 +82,19 @@ class Stated:
         return Judged(self.statement, self.published, judgement, scale, self.reported)
 
 
-def stated(source: Paper) -> list[Stated]:
+def print_judgements(source: Paper) -> list[PrintJudgement]:
     """Every statement of a paper, judged by the paper's own numbers and by what others report."""
     places, made = Places(source), []
     for statement in statements(source):
         published = statement.judge(Published(), places)
         others = by_reports(statement, places, published=published)
-        made.append(Stated(statement, places, published, others))
+        made.append(PrintJudgement(statement, places, published, others))
     return made
 
 
 def judged(sources: list[Paper], ours: Values, *, scale: str) -> list[Judged]:
     """Every statement of the papers, judged by their own numbers, by ours and by what others report."""
-    return [each.judged(ours, scale) for source in sources for each in stated(source)]
+    return [each.judged(ours, scale) for source in sources for each in print_judgements(source)]
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[Judged]:

@@ -95,7 +95,7 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
 
 
 class Expectations:
-    """What is expected of settings, computed once for all rows of which the same is published and read."""
+    """The values expected of settings, one for all rows of which the same is published and read."""
 
     def __init__(self):
         self._known: dict[tuple, tuple] = {}
@@ -187,7 +187,7 @@ def _of_scalar(value: str | int | float | None) -> str:
 
 def _plain(value: Any) -> Any:
     """The value with whole floats as integers, so that 1.0 is 1 and neither is true."""
-    if isinstance(value, (dict, Mapping)):
+    if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]

@@ -26,14 +26,14 @@ def overview(report: Report) -> Markup:
     scales = report.scales
     title = el("h2", "Every published number, beside ours")
     meanings = by_scale({scale: (_meaning(scale), _numbers(report, scale)) for scale in scales})
-    header = el("header", _made(report), title, meanings)
+    header = el("header", _origin(report), title, meanings)
     cards = el("div", [_card(part) for part in report.parts], class_="cards")
     papers, covered = section("Papers", cards, place="papers"), _coverage(report.parts)
     signs = section("How to read a cell", el("p", HOW_TO_READ), legend(), place="signs")
     return el("article", header, papers, covered, signs, id="overview", class_="overview")
 
 
-def _made(report: Report) -> Content:
+def _origin(report: Report) -> Content:
     """When and from what the page was made, and when each scale's numbers were recorded."""
     days = {scale: report.dates(scale) for scale in report.scales}
     recorded = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from repro.judging.audit.collected import audit
 from repro.judging.audit.findings import Finding
-from repro.judging.claims.judged import Judged, Stated, stated
+from repro.judging.claims.judged import Judged, PrintJudgement, print_judgements
 from repro.judging.claims.values import Measured
 from repro.judging.compared import Compared, Comparison
 from repro.judging.comparison import judged_cells
@@ -145,7 +145,7 @@ def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple
     machine = plans[0].machine
     known = CellReadings(machine)
     sources = list({cell.paper.name: cell.paper for cell in plans[0].cells}.values())
-    statements = {source.name: stated(source) for source in sources}
+    statements = {source.name: print_judgements(source) for source in sources}
     by_paper: dict[str, dict[str, View]] = {}
     for plan in plans:
         for name, view in _views(plan, results, store, statements):
@@ -170,7 +170,7 @@ def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple
 
 
 def _views(
-    plan: Plan, results: Results, store: Store, statements: Mapping[str, Sequence[Stated]]
+    plan: Plan, results: Results, store: Store, statements: Mapping[str, Sequence[PrintJudgement]]
 ) -> Iterator[tuple[str, View]]:
     comparison = judged_cells(plan, results, store)
     texts = {file.name: file.text for file in table_texts(comparison, plan, store, seeds=())}

@@ -43,11 +43,11 @@ def shape(node: Node) -> Shape:
     if node.stage == "initialise":
         sizes = (node.params[name] for name in ("layers", "hidden_size", "intermediate_size"))
         return Shape(*sizes, node.inputs["tokenizer"].params["size"])
-    made = _released(node)
+    made = _released_shape(node)
     return replace(made, layers=node.params["layers"]) if "layers" in node.params else made
 
 
-def _released(node: Node) -> Shape:
+def _released_shape(node: Node) -> Shape:
     """Sizes of a released model, before another number of layers is asked for, or of what takes its place."""
     source = node.params.get("source")
     if isinstance(source, dict) and source.get("kind") == "folder":

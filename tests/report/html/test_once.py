@@ -1,4 +1,4 @@
-"""What a page of several scales asks for once: calls of recipes, judgements of what is printed, the audit."""
+"""A page of several scales asks for each thing once: recipes, judgements of what is printed, the audit."""
 
 from collections import Counter
 
