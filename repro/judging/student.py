@@ -1,4 +1,4 @@
-"""Student's quantile in plain Python: importing scipy takes longer than judging all cells."""
+"""Student's quantile in plain Python, so that an interval over queries loads no scipy."""
 
 from decimal import Decimal, localcontext
 from functools import cache
