@@ -24,7 +24,7 @@ from gpu_models import (
     sentence_transformer,
     tokens_of,
 )
-from gpu_rates import HALF, largest_that_runs, measured, most_that_fits, parts, rate, seconds, weights
+from gpu_rates import HALF, fits, largest_that_runs, measured, parts, rate, seconds, weights
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertModel
 
 from repro.nn.checkpoint import load_tokenizer
@@ -57,13 +57,6 @@ def row(
     tokens = tokens_of(collate(examples[:queries]))
     shape = {"texts a step": f"{queries} queries x {passages}"}
     return rate(tokens, 6 * weights * tokens, taken, **shape, **more)
-
-
-def fits(step: Step, examples: list[dict], label: str) -> dict:
-    """The most of the examples, a power of two, with which a step runs."""
-    most, limited = most_that_fits(lambda size: step(examples[:size]), limit=len(examples))
-    passages = len(examples[0]["passages"])
-    return {"that fit": f"{'≥ ' * limited}{most:,} queries x {passages} of {label}"}
 
 
 class Fine:
@@ -182,7 +175,7 @@ def fine_tuning_fits(folder: Path, chosen: Namespace) -> Iterator[dict]:
     """The most queries, a power of two, whose whole batch fits at once."""
     limit = max(1, chosen.most // chosen.passages)
     fine = Fine(folder, Namespace(**vars(chosen) | {"queries": limit}))
-    label = f"{LENGTHS['passage']}, half full"
+    label = f"queries x {chosen.passages} of {LENGTHS['passage']}, half full"
     tools = {
         "ours": lambda: fits(fine.ours(cached=False, free=False), fine.examples, label),
         "ours, without padding": lambda: fits(fine.ours(cached=False, free=True), fine.examples, label),
@@ -250,7 +243,7 @@ def re_ranker_fits(folder: Path, chosen: Namespace) -> Iterator[dict]:
     """The most queries, a power of two, whose passages a re-ranker trains on at once."""
     limit = max(1, chosen.most // chosen.passages)
     ranked = Ranked(folder, Namespace(**vars(chosen) | {"queries": limit}))
-    label = str(LENGTHS["pair"])
+    label = f"queries x {chosen.passages} of {LENGTHS['pair']}"
     tools = {
         "ours": lambda: fits(ranked.ours(free=False), ranked.examples, label),
         "ours, without padding": lambda: fits(ranked.ours(free=True), ranked.examples, label),

@@ -15,7 +15,7 @@ import torch
 from datasets import Dataset
 from gpu_finetuning import peer
 from gpu_models import DEVICE, TYPES, masked_lm, precision, save_encoder, sentence_transformer, texts
-from gpu_rates import GPU, HALF, measured, most_that_fits, parts, rate, seconds, weights
+from gpu_rates import GPU, HALF, fits, measured, parts, rate, seconds, weights
 from search import made as made_vectors
 
 from repro.machine.versions import faiss_gpu
@@ -114,16 +114,15 @@ def encoding(folder: Path, chosen: Namespace) -> Iterator[dict]:
 
 def encoding_fits(folder: Path, chosen: Namespace) -> Iterator[dict]:
     """The most texts, a power of two, that are encoded at once."""
-    start, limit = save_encoder(folder / "start", chosen), 8 * chosen.most
-    read = texts(limit, chosen)
+    start = save_encoder(folder / "start", chosen)
+    read = texts(8 * chosen.most, chosen)
 
-    def fits(encode_some: Callable[[list[str]], object]) -> dict:
-        def attempt(size: int) -> None:
+    def fitting(encode_some: Callable[[list[str]], object]) -> dict:
+        def step(some: list[str]) -> None:
             with torch.inference_mode(), precision(HALF):
-                encode_some(read[:size])
+                encode_some(some)
 
-        most, limited = most_that_fits(attempt, limit=limit)
-        return {"that fit": f"{'≥ ' * limited}{most:,} texts of {LENGTH}, half full"}
+        return fits(step, read, f"texts of {LENGTH}, half full")
 
     def ours() -> dict:
         encoder, tokenizer = load_text_encoder(start, pooling="cls").eval().to(DEVICE), load_tokenizer(start)
@@ -133,11 +132,11 @@ def encoding_fits(folder: Path, chosen: Namespace) -> Iterator[dict]:
             inputs = passage_inputs(tokenizer, [""] * len(some), some, **how)
             encoder({name: values.to(DEVICE) for name, values in inputs.items()})
 
-        return fits(encode_some)
+        return fitting(encode_some)
 
     def theirs() -> dict:
         model = sentence_transformer(start).to(TYPES[HALF])
-        return fits(lambda some: model.encode(some, batch_size=len(some), show_progress_bar=False))
+        return fitting(lambda some: model.encode(some, batch_size=len(some), show_progress_bar=False))
 
     yield from measured("encoding", {"ours": ours, peer("one batch", start): theirs}, chosen)
 

@@ -122,6 +122,12 @@ def most_that_fits(attempt: Callable[[int], object], *, limit: int) -> tuple[int
     return size // 2, size > limit
 
 
+def fits(step: Callable[[Sequence[T]], object], examples: Sequence[T], label: str) -> dict:
+    """The column of the most examples, a power of two, with which a step does not run out of memory."""
+    most, limited = most_that_fits(lambda size: step(examples[:size]), limit=len(examples))
+    return {"that fit": f"{'≥ ' * limited}{most:,} {label}"}
+
+
 def ran_out(error: Exception) -> bool:
     """Whether memory ran out, as torch or as the suite says it."""
     return isinstance(error, OutOfMemory) or is_out_of_memory(error)
