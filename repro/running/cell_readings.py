@@ -12,7 +12,7 @@ from repro.manifest.cells import Cell, Shown, cells_of, exhibits, figure_tables
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.recipe.request import Choices, Runs
-from repro.running.measurement import COMPUTED, evaluation
+from repro.running.measurement import COMPUTED, shared_evaluation
 from repro.running.recipe_calls import call_recipe, recipe_path
 from repro.running.requirements import Machine
 from repro.running.scale import scale
@@ -143,7 +143,7 @@ class CellReadings:
             if measured.column.kind not in COMPUTED:
                 entry, measure = dataset(identifier), measured.column.measure
                 scored = entry, measure, call.choices.scoring
-                made += [evaluation(run, *scored, machine=self.machine) for run in call.runs]
+                made += [shared_evaluation(run, *scored, machine=self.machine) for run in call.runs]
         return list({node.fingerprint: node for node in made}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:

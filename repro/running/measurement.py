@@ -120,7 +120,7 @@ class Builder:
 
     def _evaluation(self, run: Node, member: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
         """The finished evaluation of a run, one for all cells whose measures it gives."""
-        return self._finish(evaluation(run, member, measure, scoring, machine=self.machine))
+        return self._finish(shared_evaluation(run, member, measure, scoring, machine=self.machine))
 
     def exhibit(self, shown: Shown, seed: int | None) -> tuple[Node, dict[str, str]]:
         """The finished node of something shown, and the choices it used that are not the default."""
@@ -213,20 +213,18 @@ class Builder:
         return self._calls[key]
 
 
-def evaluation(
+def shared_evaluation(
     run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool], *, machine: Machine
 ) -> Node:
-    """The per-query scores of a run by the dataset's own measures (and the cell's, if it is another).
-
-    One for all cells whose measures it gives, as long as the machine keeps what recipes made.
-    """
+    """The evaluation of a run, one for all cells whose measures it gives, kept with the machine's calls."""
     key = ("evaluation", run, entry.id, *measures(entry.id, measure), *sorted(scoring.items()))
     if key not in machine.calls:
-        machine.calls[key] = _evaluation(run, entry, measure, scoring)
+        machine.calls[key] = evaluation(run, entry, measure, scoring)
     return machine.calls[key]
 
 
-def _evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
+def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
+    """The per-query scores of a run by the dataset's own measures (and the cell's, if it is another)."""
     params: dict[str, Any] = {
         "measures": measures(entry.id, measure),
         "ignore_identical_ids": entry.ignore_identical_ids,
