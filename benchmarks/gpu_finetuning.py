@@ -151,7 +151,7 @@ def cached(folder: Path, chosen: Namespace) -> Iterator[dict]:
     tools = {
         "ours": lambda: fine.row(fine.ours(cached=True, free=False)),
         "ours, without padding": lambda: fine.row(fine.ours(cached=True, free=True)),
-        peer("mini_batch_size", fine.start): lambda: theirs(f"{size} texts of a column"),
+        peer("mini_batch_size", fine.start): lambda: theirs(f"{size} of a column's texts"),
         peer("mini_batch_num_tokens", fine.start): lambda: theirs(
             f"{budget:,} tokens of a column", mini_batch_num_tokens=budget
         ),

@@ -158,7 +158,7 @@ def test_peers_parts_of_a_cached_batch_are_quarters_of_a_column(gpu, chosen, tmp
     chosen.queries, chosen.passages = 16, 4
     chosen.kept = {("fine-tuning, gradient cached", tool) for tool in ("ours", "ours, without padding")}
     by_texts, by_tokens = gpu_finetuning.cached(tmp_path, chosen)
-    assert given[0] == {"mini_batch_size": 4} and by_texts["remark"] == "in parts of 4 texts of a column"
+    assert given[0] == {"mini_batch_size": 4} and by_texts["remark"] == "in parts of 4 of a column's texts"
     budget = given[1]["mini_batch_num_tokens"]
     assert 4 * 50 < budget < 4 * 80 and by_tokens["remark"] == f"in parts of {budget} tokens of a column"
 
