@@ -84,6 +84,7 @@ def ratios(compared: Sequence[Beside], path: Path) -> None:
 
 def growth(points: Sequence[Mapping], path: Path) -> None:
     """A panel for each work with a line for each tool, on logarithmic axes, and a cost in proportion."""
+    plain = {"frameon": False, "borderpad": 0, "labelspacing": 0.2}
     works: dict[str, dict[str, list[Mapping]]] = {}
     for point in points:
         works.setdefault(point["work"], {}).setdefault(point["tool"], []).append(point)
@@ -102,7 +103,7 @@ def growth(points: Sequence[Mapping], path: Path) -> None:
             first, *_, last = next(iter(tools.values()))
             in_proportion = [first["seconds"], first["seconds"] * last["size"] / first["size"]]
             axes.plot([first["size"], last["size"]], in_proportion, color=GREY, linewidth=0.6, zorder=0)
-            axes.legend(fontsize=7, frameon=False, loc="lower right", borderpad=0, labelspacing=0.2)
+            axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5), **plain)
             for axis in (axes.xaxis, axes.yaxis):
                 axis.set_major_formatter(lambda value, _: f"{value:g}" if value < 1000 else f"{value:,.0f}")
         foot(figure, "size of the work", "CPU seconds, least to most; grey: in proportion to the size")

@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from arguments import checkout, folder, output
 from beside import BEFORE, Beside
 from peak import peak
 
@@ -35,13 +36,14 @@ from repro.stages import encode, initialise, vocabulary
 
 HERE = Path(__file__).resolve().parent
 OURS, OLD, PEER = "repro", "repro, before", "sentence-transformers"
+PASSAGES = "corpus.jsonl"
 COLLECTIONS = ("beir/scifact", "beir/nfcorpus")
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument(
-        "--data", type=Path, default=os.environ.get("REPRO_DATA"), help="else invented texts"
+        "--data", type=folder, default=os.environ.get("REPRO_DATA"), help="else invented texts"
     )
     options.add_argument("--passages", type=int, default=64, help="of each collection")
     options.add_argument("--hidden", type=int, default=384)
@@ -52,13 +54,17 @@ def main() -> None:
         "--batches", type=int, nargs="+", default=[32, 8], help="the peer's; 32 is its default"
     )
     options.add_argument("--rounds", type=int, default=5)
-    options.add_argument("--beside", type=Path, help="a checkout of another version")
-    options.add_argument("--out", type=Path, default=HERE, help="where the page and its records are written")
+    options.add_argument("--beside", type=checkout, help="a checkout of another version")
+    options.add_argument(
+        "--out", type=output, default=HERE, help="where the page and its records are written"
+    )
     options.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.child:
         batch, *paths = chosen.child
         return child(int(batch), *map(Path, paths), chosen)
+    if chosen.data and (lacking := [name for name in COLLECTIONS if not passages_of(chosen, name).is_file()]):
+        options.error(f"argument --data: {str(chosen.data)!r} has no {lacking[0]}/{PASSAGES}")
     from report import RESULTS, write  # the child of another checkout has no need of it
 
     rows, beside = [], []
@@ -78,11 +84,15 @@ def collections(chosen: argparse.Namespace) -> dict[str, list[dict[str, str]]]:
         return {"invented": invented(chosen.passages)}
     found = {}
     for name in COLLECTIONS:
-        with open(Path(chosen.data) / name / "corpus.jsonl", encoding="utf-8") as file:
+        with open(passages_of(chosen, name), encoding="utf-8") as file:
             rows = [json.loads(line) for line in file]
         places = np.linspace(0, len(rows) - 1, min(chosen.passages, len(rows))).astype(int)
         found[name] = [{"title": rows[place]["title"], "text": rows[place]["text"]} for place in places]
     return found
+
+
+def passages_of(chosen: argparse.Namespace, name: str) -> Path:
+    return chosen.data / name / PASSAGES
 
 
 def invented(count: int) -> list[dict[str, str]]:
@@ -95,7 +105,7 @@ def invented(count: int) -> list[dict[str, str]]:
 def ways(chosen: argparse.Namespace) -> dict[str, tuple[int, Path]]:
     """Encoder -> the peer's batch size, 0 for the stage, and the checkout that it runs."""
     here = HERE.parent
-    old = {OLD: (0, chosen.beside.resolve())} if chosen.beside else {}
+    old = {OLD: (0, chosen.beside)} if chosen.beside else {}
     peers = {f"{PEER}, batches of {batch}": (batch, here) for batch in chosen.batches}
     return {OURS: (0, here)} | old | peers
 

@@ -24,6 +24,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from arguments import output
 from gpu_results import Results, told_error
 
 HERE = Path(__file__).parent
@@ -92,8 +93,10 @@ def wrong(chosen: argparse.Namespace) -> str:
         chosen.minutes = math.nan
     if not 0 < chosen.minutes < math.inf:
         return "--minutes takes a number above 0, such as 35"
-    if chosen.out.exists() and not chosen.out.is_dir():
-        return f"--out takes a folder, and {chosen.out} is a file"
+    try:
+        output(chosen.out)
+    except argparse.ArgumentTypeError as error:
+        return f"--out: {error}"
     if chosen.jobs is not None and not any(chosen.jobs in name for name in jobs()):
         return f"no job's name contains {chosen.jobs!r}; there are {', '.join(jobs())}"
     return ""

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import growth_works
 import numpy as np
+from arguments import output, sizes_of
 from report import RESULTS, write
 
 # the work -> what is counted, and how many of it
@@ -34,9 +35,11 @@ SIZES = {
 def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", nargs="*", choices=SIZES, default=list(SIZES))
-    parser.add_argument("--sizes", nargs="*", type=_sizes, default=[], metavar="WORK=N,N,…")
+    parser.add_argument("--sizes", nargs="*", type=sizes_of(SIZES), default=[], metavar="WORK=N,N,…")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=RESULTS.parent, help="folder of the page and its records")
+    parser.add_argument(
+        "--out", type=output, default=RESULTS.parent, help="folder of the page and its records"
+    )
     asked = parser.parse_args(words)
     sizes = {work: ns for work, (_, ns) in SIZES.items()} | dict(asked.sizes)
     points = [
@@ -44,13 +47,6 @@ def main(words: Sequence[str] | None = None) -> None:
     ]
     command = " ".join(["python", "benchmarks/growth.py", *(sys.argv[1:] if words is None else words)])
     write("Growth", table(points), command, rounds=points, path=asked.out / RESULTS.name)
-
-
-def _sizes(text: str) -> tuple[str, tuple[int, ...]]:
-    work, _, numbers = text.partition("=")
-    if work not in SIZES:
-        raise argparse.ArgumentTypeError(f"there is no work {work!r}; known: {', '.join(SIZES)}")
-    return work, tuple(int(number) for number in numbers.split(","))
 
 
 def measured(work: str, size: int, rounds: int) -> Iterator[dict]:

@@ -28,6 +28,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from arguments import names_among
 from peak import peak
 from report import write
 from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
@@ -94,7 +95,7 @@ class RandomTexts:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--papers", default=",".join(pretrainings()))
+    options.add_argument("--papers", type=names_among(pretrainings()), default=",".join(pretrainings()))
     options.add_argument(
         "--texts", type=int, default=256 if GPU else 2, help="a step; the micro-batch of a large batch"
     )
@@ -104,7 +105,7 @@ def main() -> None:
     if chosen.child:
         return told_by_child(measured, chosen)
     rows = []
-    for name in chosen.papers.split(","):  # each in a process of its own, for its memory
+    for name in chosen.papers:  # each in a process of its own, for its memory
         command = [sys.executable, __file__, *sys.argv[1:], "--child", name]
         told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         rows.append(json.loads(told.splitlines()[-1]))

@@ -26,6 +26,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
+from arguments import checkout, names_among
 from beside import BEFORE, Beside
 from pretraining import UNSAVED, Timed, made, pretrainings, sized
 from report import write
@@ -58,18 +59,18 @@ BY_MEMORY = tuple(group for group in GROUPS if group not in ("products", RANDOM)
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--papers", default=",".join(pretrainings()))
+    options.add_argument("--papers", type=names_among(pretrainings()), default=",".join(pretrainings()))
     options.add_argument("--texts", type=int, default=2, help="a step; the micro-batch of a large batch")
     options.add_argument("--steps", type=int, default=3, help="timed")
     options.add_argument("--rounds", type=int, default=1)
-    options.add_argument("--beside", type=Path, help="a checkout of another version")
+    options.add_argument("--beside", type=checkout, help="a checkout of another version")
     chosen = sized(options, layers=12, hidden=768)
     if chosen.child:
         return print(json.dumps(measured(chosen.child, chosen)))
-    trees = {"before": chosen.beside.resolve()} if chosen.beside else {}
+    trees = {"before": chosen.beside} if chosen.beside else {}
     trees["now"] = HERE
     rows, beside, rounds = [], [], []
-    for name in chosen.papers.split(","):
+    for name in chosen.papers:
         told = {tree: [] for tree in trees}
         for _ in range(chosen.rounds):
             for tree, path in trees.items():

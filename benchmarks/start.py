@@ -17,6 +17,7 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
+from arguments import checkout, output
 from beside import BEFORE, Beside
 from report import RESULTS, write
 
@@ -44,12 +45,12 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--verbs", nargs="*", choices=VERBS, default=list(VERBS))
     options.add_argument("--rounds", type=int, default=5)
-    options.add_argument("--beside", type=Path, help="a checkout of another version")
+    options.add_argument("--beside", type=checkout, help="a checkout of another version")
     options.add_argument(
-        "--out", type=Path, default=RESULTS.parent, help="where the page and its records are"
+        "--out", type=output, default=RESULTS.parent, help="where the page and its records are"
     )
     chosen = options.parse_args()
-    trees = {"now": HERE} | ({BEFORE: chosen.beside.resolve()} if chosen.beside else {})
+    trees = {"now": HERE} | ({BEFORE: chosen.beside} if chosen.beside else {})
     with tempfile.TemporaryDirectory() as store, tempfile.TemporaryDirectory() as old:
         store_old_artefact(Path(old))
         commands = {(BARE, "now"): (["-c", "pass"], HERE)}

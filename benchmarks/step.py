@@ -27,6 +27,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from arguments import checkout, names_among
+
 HERE = Path(__file__).resolve().parents[1]
 COUNTED = 3  # steps whose operations are counted
 TRAININGS = ("mlm", "costa", "cpdae", "contextual-autoencoder", "simlm", "contrastive", "cross-encoder")
@@ -34,19 +36,21 @@ TRAININGS = ("mlm", "costa", "cpdae", "contextual-autoencoder", "simlm", "contra
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--trainings", default=",".join(TRAININGS), help="names of objectives")
+    options.add_argument(
+        "--trainings", type=names_among(TRAININGS), default=",".join(TRAININGS), help="names of objectives"
+    )
     options.add_argument("--steps", type=int, default=250)
     options.add_argument("--rounds", type=int, default=3)
-    options.add_argument("--beside", type=Path, help="a checkout of another version")
+    options.add_argument("--beside", type=checkout, help="a checkout of another version")
     options.add_argument("--child", help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.child:
         return print(json.dumps(measured(json.loads(chosen.child))))
-    trees = {"before": chosen.beside.resolve()} if chosen.beside else {}
+    trees = {"before": chosen.beside} if chosen.beside else {}
     trees["now"] = HERE
     rows, now_and_before = [], {}
     with tempfile.TemporaryDirectory() as folder:
-        for name, task in tasks(Path(folder) / "store", chosen.trainings.split(",")).items():
+        for name, task in tasks(Path(folder) / "store", chosen.trainings).items():
             task["params"] |= {"max_steps": chosen.steps, "epochs": None}
             told = {tree: [] for tree in trees}
             for _ in range(chosen.rounds):  # by turns

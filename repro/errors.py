@@ -11,6 +11,8 @@ ReproError
 Exit status 1 is no error: a verdict did not pass under ``--strict``, or ``verify --deep`` found a difference.
 """
 
+SHOWN = 40  # of the names that there are, where one is not known; all verbs among them
+
 
 class ReproError(Exception):
     """An error a user can act on: printed as one sentence, never as a traceback."""
@@ -63,7 +65,7 @@ def unknown(kind: str, name: object, valid, *, hint: str = "") -> UsageError:
     names = [str(v) for v in valid]
     lower = {n.lower(): n for n in names}
     near = [lower[n] for n in difflib.get_close_matches(str(name).lower(), lower, n=1)]
-    shown = ", ".join(names[:30]) + (", …" if len(names) > 30 else "")
+    shown = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
     text = f"there is no {kind} {str(name)!r}"
     if near:
         text += f" (did you mean {near[0]!r}?)"

@@ -162,7 +162,10 @@ def test_a_job_hears_of_no_variable_of_the_suite(gpu, chosen, results, monkeypat
         (["--minutes", "nan"], "--minutes takes a number above 0, such as 35"),
         (["--minutes", "ten"], "--minutes takes a number above 0, such as 35"),
         (["--jobs", "sesarch"], "no job's name contains 'sesarch'; there are check a, fits b"),
-        (["--out", __file__], f"--out takes a folder, and {__file__} is a file"),
+        (
+            ["--out", __file__],
+            f"--out: '{__file__}' cannot be a folder, since '{__file__}' is a file",
+        ),
     ],
 )
 def test_a_wrong_option_is_told_in_a_sentence(gpu, monkeypatch, capsys, options, fault):

@@ -6,7 +6,7 @@ All start from BERT. What the papers do not say of them is a reading of this fol
 from typing import Any
 
 from papers.baselines.function_words import stop_words
-from papers.baselines.wikipedia import bert, pretrained
+from papers.baselines.wikipedia import bert, masking, pretrained
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective
@@ -34,7 +34,7 @@ def ict(request: Request) -> Node:
         "resample": ask("ict-resampling"),
         "mlm_reduction": ask("baseline-mlm-reduction"),
         "mlm_head": ask("mlm-head"),
-        "masking": ask("mlm-masking"),
+        "masking": masking(request),
     }
     return pretrained(request, ICT, options, **ask("baseline-pretraining"))
 
@@ -82,7 +82,7 @@ def seed(request: Request) -> Node:
         "weight": ask("seed-weight"),
         "reconstruct_sep": ask("seed-targets"),
         "reduction": ask("baseline-mlm-reduction"),
-        "masking": ask("mlm-masking"),
+        "masking": masking(request),
         "mlm_head": ask("mlm-head"),
     }
     own = pretrained(request, SEED, options, **ask("baseline-pretraining"))

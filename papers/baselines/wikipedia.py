@@ -18,6 +18,11 @@ def bert(request: Request) -> Node:
     return recipe.backbone(request.reading("backbone-checkpoint"), revision="main")
 
 
+def masking(request: Request) -> dict[str, Any]:
+    """How masked language modelling masks: its rates, and how tokens are drawn (reading: mlm-draw)."""
+    return {**request.reading("mlm-masking"), **request.reading("mlm-draw")}
+
+
 def pretrained(
     request: Request,
     objective: Objective,

@@ -7,7 +7,15 @@ import torch
 from torch import nn
 
 from papers.costa.group_contrastive import group_contrastive
-from papers.costa.spans import GRANULARITIES, ROUNDINGS, SHORT_TEXTS, STARTS, sampled_spans
+from papers.costa.spans import (
+    GRANULARITIES,
+    ROUNDINGS,
+    SHORT_TEXTS,
+    STARTS,
+    STOP_WORDS,
+    UNITS,
+    sampled_spans,
+)
 from repro.errors import UsageError, check_known
 from repro.nn.batch_loss import BatchLoss
 from repro.nn.encoder import span_means
@@ -40,7 +48,7 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         contrastive_input: ``masked``, Eqs. 4-8 on the text as masked for Eq. 9, or ``clean``, in a pass of
             its own.
         resample: ``once`` or ``epoch``.
-        start, short_text: see ``sampled_spans``.
+        start, short_text, span_unit, stop_words_left_out: see ``sampled_spans``.
         mlm_head: ``checkpoint``, the model's own, or ``new`` (reading: mlm-head).
         stop_words: words that no word-level span may be.
         seed: of spans, masks; the projector's weights come from torch's generator.
@@ -75,6 +83,8 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         stop_words: list[str],
         length: int,
         seed: int,
+        span_unit: str = "pieces",
+        stop_words_left_out: str = "before",
     ):
         super().__init__()
         check_known("granularity", *spans, *span_tokens, valid=GRANULARITIES)
@@ -88,6 +98,8 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         check_known("rounding", rounding, valid=tuple(ROUNDINGS))
         check_known("span start", start, valid=STARTS)
         check_known("treatment of short texts", short_text, valid=SHORT_TEXTS)
+        check_known("unit of spans", span_unit, valid=UNITS)
+        check_known("time to leave out stop words", stop_words_left_out, valid=STOP_WORDS)
         check_known("reduction", reduction, valid=("mean", "sum"))
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
         self.projector = Projector.of(model.config, projector, layers=projector_layers)
@@ -103,6 +115,8 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
             "rounding": rounding,
             "start": start,
             "short_text": short_text,
+            "unit": span_unit,
+            "stop_words": stop_words_left_out,
         }
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:

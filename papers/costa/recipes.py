@@ -5,7 +5,7 @@ from typing import Any
 from papers.baselines.encoders import BASELINES
 from papers.baselines.function_words import stop_words
 from papers.baselines.ms_marco import FineTuning
-from papers.baselines.wikipedia import pretrained
+from papers.baselines.wikipedia import masking, pretrained
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective
@@ -149,9 +149,11 @@ def _options(request: Request, spans: dict[str, int], temperature: float, projec
         "short_text": request.reading("short-text"),
         "similarity": request.reading("span-similarity"),
         "reduction": request.reading("loss-reduction"),
-        "masking": request.reading("mlm-masking"),
+        "masking": masking(request),
         "mlm_head": request.reading("mlm-head"),
         "stop_words": stop_words(request),
+        **request.reading("span-unit"),
+        **request.reading("stop-words-left-out"),
     }
 
 

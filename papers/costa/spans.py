@@ -10,6 +10,8 @@ GRANULARITIES = ("word", "phrase", "sentence", "paragraph")
 ROUNDINGS = {"floor": np.floor, "round": np.rint}
 STARTS = ("inclusive", "printed")
 SHORT_TEXTS = ("clip", "drop")
+UNITS = ("pieces", "words")
+STOP_WORDS = ("before", "after")
 
 
 def span_lengths(
@@ -59,6 +61,8 @@ def sampled_spans(
     rounding: str,
     start: str,
     short_text: str,
+    unit: str = "pieces",
+    stop_words: str = "before",
     generators: Sequence[np.random.Generator],
 ) -> tuple[np.ndarray, np.ndarray]:
     """The spans of N texts (Eq. 3: end = start + l), granularity by granularity, independent draws.
@@ -71,23 +75,27 @@ def sampled_spans(
         texts: (n,) each, without special tokens around.
         words: the vocabulary's words and the stop list.
         counts: T for each granularity; one that is missing or 0 is not sampled.
-        bounds: (l_min, l_max) in tokens for phrase, sentence and paragraph.
+        bounds: (l_min, l_max) in units for phrase, sentence and paragraph.
         beta: (alpha, beta) of Eq. 1.
         rounding: ``floor`` or ``round``.
         start: ``inclusive`` or ``printed``.
         short_text: ``clip`` or ``drop``.
+        unit: reading ``span-unit``: whether n and l of Eqs. 1 and 2 count ``pieces`` or ``words``.
+        stop_words: reading ``stop-words-left-out``: ``before`` T words are drawn, or ``after`` it, which
+            leaves fewer of them.
         generators: one for each text.
 
     Returns:
         spans, (N, S, 2) with S the sum of the counts, and which of them exist, (N, S); the others are (0, 0).
     """
-    n = np.array([len(text) for text in texts])
+    edges = [_edges(text, words, unit) for text in texts]
+    n = np.array([len(of_text) - 1 for of_text in edges])
     room = n - (0 if start == "inclusive" else 1)
     spans, kept = [], np.ones(len(texts), dtype=bool)
     for granularity in (name for name in GRANULARITIES if counts.get(name, 0)):
         drawn = np.zeros((len(texts), counts[granularity], 2), dtype=np.int64)
         if granularity == "word":
-            _draw_words(drawn, texts, words, kept, generators)
+            has_any = _draw_words(drawn, texts, words, kept, generators, stop_words=stop_words)
         else:
             shortest, longest = (np.full(len(texts), bound) for bound in bounds[granularity])
             short = longest > room
@@ -95,25 +103,45 @@ def sampled_spans(
             longest[short] = 0 if short_text == "drop" else room[short]
             how = {"beta": beta, "rounding": rounding, "start": start}
             _draw_runs(drawn, n, (shortest, longest), kept & (longest > 0), generators, **how)
+            if unit == "words":
+                drawn = np.stack([of_text[units] for of_text, units in zip(edges, drawn, strict=True)])
+            has_any = drawn[:, 0, 1] > 0
         if short_text == "drop":
-            kept = kept & (drawn[:, 0, 1] > 0)
+            kept = kept & has_any
         spans.append(drawn)
     sampled = np.concatenate(spans, axis=1)  # (N, S, 2)
     sampled[~kept] = 0
     return sampled, sampled[:, :, 1] > 0
 
 
-def _draw_words(drawn, texts, words: Words, kept: np.ndarray, generators) -> None:
-    """Fill in T words of each text that is kept and has any, (N, T, 2)."""
+def _edges(text: np.ndarray, words: Words, unit: str) -> np.ndarray:
+    """Where the units of a text begin, and its end: (n,) to (units + 1,); marks and cut words count too."""
+    if unit == "pieces":
+        return np.arange(len(text) + 1)
+    begins = ~words.continues[text]
+    begins[:1] = True
+    return np.append(np.flatnonzero(begins), len(text))
+
+
+def _draw_words(drawn, texts, words: Words, kept: np.ndarray, generators, *, stop_words: str) -> np.ndarray:
+    """Fill in T words of each text that is kept and has any, (N, T, 2); drawn stop words stay (0, 0).
+
+    Returns which texts have words to draw from, (N,).
+    """
     ends = np.cumsum([len(text) for text in texts])
-    found = words.spans(np.concatenate(texts), np.diff(ends, prepend=0))  # (O, 2) in all texts
+    together, lengths = np.concatenate(texts), np.diff(ends, prepend=0)
+    found = (words if stop_words == "before" else words.with_stop_words).spans(together, lengths)  # (O, 2)
+    left_out = np.zeros(len(found), dtype=bool)
+    if stop_words == "after":
+        left_out = ~np.isin(found[:, 0], words.spans(together, lengths)[:, 0])
     begins = np.append(0, ends)
     places = np.searchsorted(found[:, 0], begins).tolist()
     for text in np.flatnonzero(kept).tolist():
         first, candidates = places[text], places[text + 1] - places[text]
         if candidates:
             chosen = first + generators[text].integers(0, candidates, drawn.shape[1])
-            drawn[text] = found[chosen] - begins[text]
+            drawn[text] = np.where(left_out[chosen, None], 0, found[chosen] - begins[text])
+    return np.diff(places) > 0
 
 
 def _draw_runs(drawn, n: np.ndarray, bounds, kept: np.ndarray, generators, *, start: str, **how) -> None:

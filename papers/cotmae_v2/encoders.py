@@ -97,6 +97,7 @@ def _shared(request: Request) -> dict[str, Any]:
         "masking_unit": ask("masking-unit"),
         "bottleneck_slot": ask("bottleneck-slot"),
         "token_loss_reduction": ask("token-loss-reduction"),
+        **ask("bottleneck-input"),
     }
 
 

@@ -54,6 +54,7 @@ class MultiViewAutoEncoder(nn.Module):
             dense layer and LayerNorm. The cross-entropies always take the whole head.
         detached_embeddings: ``projection``, in Eq. 11 only, or ``everywhere`` on SPR's way, in Eq. 4 too.
         token_loss_reduction: ``mean`` over the predicted tokens of a batch, or ``sum``.
+        bottleneck_input: whether v is of the text as ``masked`` for Eq. 9, or ``clean``, in its own pass.
         length: tokens of a text, with [CLS] and [SEP].
         seed: of spans, contexts and masks; the decoders' weights come from torch's generator.
 
@@ -62,6 +63,8 @@ class MultiViewAutoEncoder(nn.Module):
 
     name = "contextual-autoencoder"
     version = 2
+    # two decoders, each from either view; words of the encoder, of the sparse view and of the decoders
+    passes = (("encoders", 1), ("layers", 4), ("heads", 4.5))
 
     def __init__(
         self,
@@ -89,6 +92,7 @@ class MultiViewAutoEncoder(nn.Module):
         token_loss_reduction: str,
         length: int,
         seed: int,
+        bottleneck_input: str = "masked",
     ):
         super().__init__()
         _check_names("view", views, valid=VIEWS)
@@ -98,12 +102,14 @@ class MultiViewAutoEncoder(nn.Module):
         check_known("choice of windows", windows, valid=WINDOWS)
         check_known("reduction", view_losses, token_loss_reduction, valid=("sum", "mean"))
         check_known("slot of the bottleneck", bottleneck_slot, valid=SLOTS)
+        check_known("input of the bottleneck", bottleneck_input, valid=("masked", "clean"))
         check_known("vocabulary head", vocabulary_head, valid=("transform", "plain"))
         check_known("place of detached embeddings", detached_embeddings, valid=("projection", "everywhere"))
         self.encoder, self.tokenizer, self.views = model, tokenizer, list(views)
         self.names, self.shared, self.slot = list(decoders), decoder_sharing, bottleneck_slot
         self.reduction, self.weight = token_loss_reduction, 1 / len(views) if view_losses == "mean" else 1.0
         self.positions, self.plain = dict(sparse_positions), vocabulary_head == "plain"
+        self.clean = bottleneck_input == "clean"
         self.detached = detached_embeddings == "everywhere"
         self.texts = AnchorsAndContexts(
             tokenizer,
@@ -134,6 +140,8 @@ class MultiViewAutoEncoder(nn.Module):
         if (batch["encoder_labels"] != IGNORED).any():
             losses["encoder.mlm"] = self._cross_entropy(hidden, batch["encoder_labels"])
         names = [name for name in self.names if (batch[f"{name}_labels"] != IGNORED).any()]
+        if names and self.clean:  # reading: bottleneck-input
+            hidden = self.encode(batch | {"encoder_ids": batch["encoder_clean"]})
         vectors = self.bottlenecks(hidden, batch) if names else {}
         for name in names:
             for view, vector in vectors.items():

@@ -4,7 +4,7 @@ from typing import Any
 
 from papers.baselines.encoders import BASELINES
 from papers.baselines.ms_marco import FineTuning
-from papers.baselines.wikipedia import pretrained
+from papers.baselines.wikipedia import masking, pretrained
 from repro import recipe
 from repro.graph import Node
 from repro.recipe import Objective
@@ -70,7 +70,7 @@ def _tuning(request: Request) -> FineTuning:
 
 def _options(request: Request) -> dict[str, Any]:
     return {
-        "masking": request.reading("mlm-masking"),
+        "masking": masking(request),
         "mlm_head": request.reading("mlm-head"),
         "mlm_reduction": request.reading("mlm-reduction"),
         "decoder": request.reading("decoder-layers"),

@@ -25,6 +25,7 @@ PRETRAININGS = {
         {"sentence_end": "."},
     ),
 }
+BACKBONE = "backbone"
 WIDTH = 768  # of BERT, whose deviation of first weights is stated
 LENGTH, TEXTS = 64, 64  # tokens of a text, and texts in a batch, of a pre-training
 NEGATIVES = {"depth": 200, "per_query": 30}
@@ -43,6 +44,7 @@ def from_scratch(
     pretraining: str,
     pretraining_steps: int,
     pretraining_rate: float,
+    pretraining_batch: int,
     pooling: str,
     similarity: str,
     temperature: float,
@@ -52,6 +54,8 @@ def from_scratch(
     passages: int,
     rate: float,
     objective_steps: int,
+    objective_rate: float,
+    pretraining_seed: int | None = None,
     encoder: str | None = None,
     options: dict[str, Any] | None = None,
     texts_per_row: int = 1,
@@ -62,22 +66,30 @@ def from_scratch(
         layers: of BERT; without any it is a bag of word vectors, each with its position's and a LayerNorm.
         deviation: of first weights, as for 768 numbers; of fewer it is as many times larger as keeps what a
             layer adds to its input.
-        pretraining: a key of ``PRETRAININGS``; ``pretraining_steps`` may be 0.
+        pretraining: a key of ``PRETRAININGS``; ``pretraining_steps`` may be 0. Or ``backbone``: the one that
+            all rows of the study start from at this scale, whatever is said of its size and steps.
+        pretraining_batch: texts a step of it; ``pretraining_seed`` is one for all seeds of the rest.
         steps: of fine-tuning; 0 ranks with the model as it is.
         queries: of fine-tuning, drawn from those that are not held out.
         batch, passages: queries a step, and passages a query: a positive, then BM25's.
-        objective_steps: of a further pre-training behind that, at its rate; 0 for none.
+        objective_steps: of a further pre-training behind that, at ``objective_rate``; 0 for none.
         encoder, options, texts_per_row: of that pre-training, as in the study's rows.
     """
     seed = request.seed_or(42)
+    first = seed if pretraining_seed is None else pretraining_seed
     model = _blank(
-        layers=layers, width=width, vocabulary=vocabulary, deviation=deviation, dropout=dropout, seed=seed
+        layers=layers, width=width, vocabulary=vocabulary, deviation=deviation, dropout=dropout, seed=first
     )
-    if pretraining_steps:
-        model = _pretrained(model, pretraining, steps=pretraining_steps, rate=pretraining_rate, seed=seed)
+    if pretraining == BACKBONE:
+        model = recipes.bert()
+    elif pretraining_steps:
+        how = _optimisation(
+            batch=pretraining_batch, steps=pretraining_steps, rate=pretraining_rate, seed=first
+        )
+        model = _pretrained(model, pretraining, how)
     if objective_steps:
         made = recipes.papers_own(request, encoder, options or {})
-        how = _optimisation(batch=TEXTS, steps=objective_steps, rate=pretraining_rate, seed=seed)
+        how = _optimisation(batch=TEXTS, steps=objective_steps, rate=objective_rate, seed=seed)
         model = _further(made, model, how, texts_per_row=texts_per_row)
     compared = {"temperature": temperature, "similarity": similarity}
     if steps:
@@ -105,11 +117,10 @@ def _blank(*, layers: int, width: int, vocabulary: int, deviation: float, dropou
     )
 
 
-def _pretrained(model: Node, objective: str, *, steps: int, rate: float, seed: int) -> Node:
+def _pretrained(model: Node, objective: str, how: Optimisation) -> Node:
     """The model pre-trained on chunks of Wikipedia."""
     text = recipe.corpus("wikipedia")
     tokens = recipe.tokenize(text, model=model, length=LENGTH, policy="chunk", titles=True, separator=" ")
-    how = _optimisation(batch=TEXTS, steps=steps, rate=rate, seed=seed)
     kind, options = PRETRAININGS[objective]
     return recipe.pretrain(tokens, objective=kind, options={"masking": MASKING} | options, optimisation=how)
 

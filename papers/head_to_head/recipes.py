@@ -10,6 +10,7 @@ from typing import Any
 from papers.baselines.ms_marco import CONTRASTIVE, NO_PROJECTOR, OFFICIAL_NEGATIVES, PASSAGES
 from papers.baselines.two_stage import Dense, TwoStage, cls_texts
 from repro import recipe
+from repro.errors import check_known
 from repro.graph import Node
 from repro.manifest.papers import home, load
 from repro.recipe import Objective, Optimisation
@@ -31,9 +32,11 @@ PRETRAINING = Optimisation(
     seed=42,
 )
 FINE_TUNING = replace(PRETRAINING, batch_size=16, epochs=3, max_steps=None, learning_rate=1e-5)
+TUNING_STEPS = 94_302  # 3 epochs x 31,434 batches of 16 of the 502,939 training queries
 LENGTHS = {"query": 32, "passage": 144}
 FOREIGN_LENGTHS = {"query": 64, "passage": 256}  # questions and abstracts of the zero-shot sets
 NEGATIVES_PER_QUERY = 30
+PASSAGES_PER_QUERY = 4  # a positive and three of its negatives
 DEPTH = 1000
 
 
@@ -42,32 +45,47 @@ def row(
     *,
     encoder: str | None = None,
     options: dict[str, Any] | None = None,
+    readings: dict[str, str] | None = None,
     texts_per_row: int = 1,
     random_weights: bool = False,
     layers: int | None = None,
     pooling: str = "cls",
     fine_tuned: bool = True,
+    steps: float = 1,
+    share: float = 0.1,
+    tuning_steps: float = 0.3,
+    hard_negatives: bool = True,
 ) -> Node:
     """Rank with the encoder of one pre-training, redone on the common text, after the common fine-tuning.
 
     Args:
         encoder: ``module:function`` of a paper's pre-training, with its ``options``; None for no further one.
+        readings: choices, by id, of that paper's readings; the others stay at their defaults.
         texts_per_row: texts of full length that one example feeds the encoder and decoders with; batches are
             smaller by it, so that all pre-trainings see as many tokens.
         random_weights: start from the architecture with weights drawn anew, the row that all have to beat; of
             so many ``layers``, where that is said.
         pooling: of token vectors; a bag of word vectors is their mean.
         fine_tuned: whether there is a fine-tuning; without one the model ranks as it is.
+        steps: of the row's pre-training, as a multiple of the number that all take at equal tokens.
+        share: of the training queries, drawn anew for every seed; 1 takes all.
+        tuning_steps: as a multiple of the number that fine-tuning on all queries takes; fewer queries are
+            seen in more epochs.
+        hard_negatives: whether a query comes with BM25's negatives beside those of its batch.
     """
     seed = request.seed_or(42)
     model = bert()
     if random_weights:
         model = recipe.random_weights(CHECKPOINT, revision="main", seed=seed, layers=layers)
     if encoder:
-        model = at_equal_tokens(
-            papers_own(request, encoder, options or {}), texts_per_row=texts_per_row, seed=seed
-        )
-    return _run(request, _tuned(model, seed, pooling) if fine_tuned else model, pooling)
+        made = papers_own(request, encoder, options or {}, readings=readings)
+        how = replace(PRETRAINING, max_steps=round(STEPS * steps))
+        model = at_equal_tokens(made, texts_per_row=texts_per_row, seed=seed, optimisation=how)
+    if fine_tuned:
+        negatives = _negatives(seed, share)
+        stages = _stages(recipe.corpus("msmarco-passage"), LENGTHS, pooling, hard_negatives)
+        model = stages.tuned(model, negatives, replace(_fine_tuning(share, tuning_steps), seed=seed))
+    return _run(request, model, pooling)
 
 
 def bm25(request: Request) -> Node:
@@ -117,22 +135,36 @@ def _chunks(model: Node) -> Node:
     )
 
 
-def papers_own(request: Request, encoder: str, options: dict[str, Any]) -> Node:
-    """The pre-training of a paper, never a released checkpoint, under the default readings of its folder."""
-    asked = request.choices
+def papers_own(
+    request: Request, encoder: str, options: dict[str, Any], *, readings: dict[str, str] | None = None
+) -> Node:
+    """The pre-training of a paper, never a released checkpoint, under the default readings of its folder.
+
+    Args:
+        readings: other choices of these readings, by id.
+    """
+    asked, own = request.choices, home(encoder).readings
+    check_known("reading", *(readings or {}), valid=own)
     noted = {"missing": asked.missing, "substitutes": asked.substitutes}  # of the cell that is asked for
-    choices = Choices(home(encoder).readings, data=asked.data, originals_only=asked.originals_only, **noted)
+    choices = Choices(own, readings or {}, data=asked.data, originals_only=asked.originals_only, **noted)
     made = load(encoder)(Request(request.dataset, choices), **options)
     return made.inputs.get("stand_in", made) if made.stage == "backbone" else made
 
 
-def _tuned(model: Node, seed: int, pooling: str) -> Node:
-    """Fine-tune ``model`` contrastively on the official BM25 negatives."""
-    negatives = recipe.official_negatives(
+def _negatives(seed: int, share: float) -> Node:
+    """The official BM25 negatives of the training queries, or of a share of these."""
+    every = recipe.official_negatives(
         OFFICIAL_NEGATIVES, per_query=NEGATIVES_PER_QUERY, seed=seed, judgements=recipe.qrels(PASSAGES)
     )
-    stages = _stages(recipe.corpus("msmarco-passage"), LENGTHS, pooling)
-    return stages.tuned(model, negatives, replace(FINE_TUNING, seed=seed))
+    return every if share == 1 else recipe.sample(every, share=share, sample=0, method="random", seed=seed)
+
+
+def _fine_tuning(share: float, tuning_steps: float) -> Optimisation:
+    """Fine-tuning on a share of the queries, in a multiple of the steps that all queries take."""
+    if share == tuning_steps == 1:
+        return FINE_TUNING
+    epochs = round(FINE_TUNING.epochs * tuning_steps / share, 6)
+    return replace(FINE_TUNING, epochs=epochs, max_steps=round(TUNING_STEPS * tuning_steps))
 
 
 def _run(request: Request, model: Node, pooling: str) -> Node:
@@ -142,7 +174,7 @@ def _run(request: Request, model: Node, pooling: str) -> Node:
     return stages.search(model, request.dataset, depth=DEPTH)
 
 
-def _stages(documents: Node, lengths: dict[str, int], pooling: str) -> TwoStage:
+def _stages(documents: Node, lengths: dict[str, int], pooling: str, hard_negatives: bool = True) -> TwoStage:
     """The fine-tuning and search that all share; there is one stage only."""
     return TwoStage(
         train=PASSAGES,
@@ -150,5 +182,5 @@ def _stages(documents: Node, lengths: dict[str, int], pooling: str) -> TwoStage:
         representation=Dense(normalize=False, precision="fp16", numbers="float32"),
         objective=CONTRASTIVE,
         options={"temperature": 1.0, "similarity": "dot", "negatives": "in-batch", **NO_PROJECTOR},
-        passages_per_query=4,
+        passages_per_query=PASSAGES_PER_QUERY if hard_negatives else 1,
     )

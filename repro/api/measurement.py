@@ -1,15 +1,20 @@
 """Measuring a selection: its stages are run, its cells recorded and compared."""
 
+import os
+
 from repro.api.comparisons import ComparedCells, compare_selection
 from repro.api.selection import Selection
+from repro.judging.training_costs import TRAININGS
 from repro.progress import Progress
 from repro.running.engines.table import ENGINES
 from repro.running.plan import Plan
 from repro.running.records import record
 from repro.running.runner import Options
 from repro.store import make_writable
+from repro.training.optimisation import VARIABLES, Execution
 
 _DEFAULT = Options()
+_PADDING_FREE = "REPRO_PADDING_FREE"
 
 
 def measure(
@@ -33,12 +38,24 @@ def measure(
 
     Raises:
         StoreError: the store or the records cannot be written, or an artefact is damaged.
-        UsageError: as ``Selection.plan``.
+        UsageError: as ``Selection.plan`` and, before anything runs, where a variable is wrong that says how.
     """
     workspace, progress = selection.workspace, progress or Progress()
     plan = plan or selection.plan()
+    _check_environment(plan)
     make_writable(workspace.store.root)
     workspace.results.make_writable()
     outcome = ENGINES[engine](plan, workspace.store, progress, options)
     added = record(plan, workspace.store, workspace.results)
     return compare_selection(selection, plan=plan, outcome=outcome, recorded=added, progress=progress)
+
+
+def _check_environment(plan: Plan) -> None:
+    """Read what says how models run, as the stages of a plan will; torch is imported only where it is set."""
+    trains = any(node.stage in TRAININGS for node in plan.nodes)
+    if trains and os.environ.keys() & {_PADDING_FREE, *(variable for variable, _ in VARIABLES.values())}:
+        Execution.of(os.environ)
+    elif _PADDING_FREE in os.environ:
+        from repro.nn.padding_free import is_asked_for
+
+        is_asked_for(os.environ)

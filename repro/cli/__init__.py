@@ -46,6 +46,7 @@ VERBS = {
         "tables": "LaTeX of the tables, published and ours",
         "figures": "drawings and views from what was measured",
         "report": "one page of everything, or its verdicts in Markdown",
+        "article": "a study as a short paper: its prose with what was measured",
         "pages": "a page per table for a documentation site: row, command, published, measured",
     },
     "exchange": {
@@ -70,7 +71,8 @@ VERBS = {
     },
 }
 # verbs that read, plan, judge and write, and then end: nearly all that they make stays until then
-BRIEF = {*VERBS["look"], "plan", "status", "compare", "claims", "audit", "tables", "report", "pages", "gc"}
+BRIEF = {*VERBS["look"], "plan", "status", "compare", "claims", "audit"}
+BRIEF |= {"tables", "report", "article", "pages", "gc"}
 
 
 class _Verbs(click.Group):

@@ -11,6 +11,14 @@ def paper_names(ctx, param, incomplete: str) -> list[str]:
     return _starting(papers(), incomplete)
 
 
+def studied(ctx, param, incomplete: str) -> list[str]:
+    """Papers with a study, which is the suite's own."""
+    sources = papers().values()
+    return _starting(
+        (p.name for p in sources if any(t.kind == "study" for t in p.manifest.tables)), incomplete
+    )
+
+
 def scale_names(ctx, param, incomplete: str) -> list[str]:
     """Scales."""
     from repro.running.scale import known_scales

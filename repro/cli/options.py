@@ -124,7 +124,7 @@ def selecting(function: Callable, *, by_default_all: bool = False, scale: str = 
             figures=figures,
             rows=rows,
             scale=scale_name,
-            seeds=_seeds(seeds),
+            seeds=seeds_of(seeds),
             readings=reading_choices(readings),
             workspace=Workspace.open(store, results),
         )
@@ -180,7 +180,8 @@ def _named(ctx: click.Context, option: str) -> list[str]:
     return [word for value in ctx.params[f"{option}s"] for word in (f"--{option}", value)]
 
 
-def _seeds(text: str | None) -> tuple[int, ...]:
+def seeds_of(text: str | None) -> tuple[int, ...]:
+    """The whole numbers of ``--seeds``, each once. Raises UsageError for another form."""
     if text is None:
         return ()
     parts = [part.strip() for part in text.split(",")]

@@ -2,7 +2,7 @@
 
 from repro.machine import search, system
 from repro.running.cost.estimate import Estimate
-from repro.running.cost.micro_batches import in_parts
+from repro.running.cost.micro_batches import in_parts, step_bytes
 
 GB = 1e9
 FEW = 4  # kinds of training that are named
@@ -11,7 +11,19 @@ FEW = 4  # kinds of training that are named
 def device_notes(cost: Estimate) -> list[str]:
     """Sentences on the GPU that hours are told of, else on the one at hand; none without."""
     memory = cost.throughput.memory if cost.throughput else system.gpu_memory()
-    return [*(_parts(cost, memory) if memory else ()), *_searches(cost)]
+    return [*_largest_step(cost), *(_parts(cost, memory) if memory else ()), *_searches(cost)]
+
+
+def _largest_step(cost: Estimate) -> list[str]:
+    """The bytes of a GPU that the largest step takes at once, where they are a GB at least."""
+    trained = [node for node in cost.nodes if node.stage in ("pretrain", "finetune")]
+    largest = max(trained, key=step_bytes, default=None)
+    if largest is None or step_bytes(largest) < GB:
+        return []
+    what = f"{largest.stage} {largest.params['objective']['name']}"
+    return [
+        f"memory of the GPU: about {step_bytes(largest) / GB:,.0f} GB for the largest step at once ({what})"
+    ]
 
 
 def _parts(cost: Estimate, memory: float) -> list[str]:

@@ -2,17 +2,22 @@
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from repro.cli.plan_notes import device_notes
 from repro.cli.printing import say
 from repro.machine.sizes import size_in_words
 from repro.running.cost.estimate import Estimate
+from repro.running.cost.throughput import ASSUMED, assumed
 from repro.running.discarding import DISCARDABLE, discarded_stages
 from repro.running.modified import modified, modified_by_stand_ins
 from repro.running.plan import Plan
+from repro.running.recipe_calls import refusals
 
 GB = 1e9
+COMMON = ("h100", "rtx4090")
+SHOWN = 0.05  # hours, which one decimal shows
 FEW = 12  # things that are named where more are lacking
 
 
@@ -33,6 +38,8 @@ def show_summary(
         f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, "
         f"{sum(r['needed'] for r in rows)} to run; {unplanned} cells have no recipe yet"
     )
+    for line in refused(plan):
+        say(line)
     if cost.nodes:
         print(f"to download: {downloads(cost)}")
         for line in _disk(cost, root, discard, max_disk):
@@ -42,6 +49,15 @@ def show_summary(
             say(line)
     for line in [*_uncounted(cost), *_obstacles(plan, rows), *_modified(plan, rows)]:
         say(line)
+
+
+def refused(plan: Plan) -> list[str]:
+    """Lines on cells that are not measured at the plan's scale, a line for each reason."""
+    counts = refusals(plan.cells, plan.scale)
+    return [
+        f"not at scale {plan.scale.name}: {count} of {len(plan.cells)} cells, because {reason}"
+        for reason, count in counts.items()
+    ]
 
 
 def downloads(cost: Estimate) -> str:
@@ -85,8 +101,17 @@ def _work(cost: Estimate) -> str:
     cores = f"{cost.core_hours(cost.nodes):,.1f} core hours for text, rankings and negatives"
     if rates is None:
         hint = "for hours, `repro calibrate` measures this machine, or name a GPU with --gpu"
-        return f"{work}, {cores}; {hint}"
+        return f"{work}, {cores}; {_by_device(cost)}{hint}"
     return f"{work}, {cost.hours(cost.nodes):,.1f} {rates.unit} hours ({rates.basis}), {cores}"
+
+
+def _by_device(cost: Estimate) -> str:
+    """Hours on GPUs that many have, where it would take one any."""
+    hours = {gpu: replace(cost, throughput=assumed(gpu)).hours(cost.nodes) for gpu in COMMON}
+    if max(hours.values()) < SHOWN:
+        return ""
+    named = " or ".join(f"{each:,.1f} hours of one {gpu}" for gpu, each in hours.items())
+    return f"{named}, at an assumed {ASSUMED:.0%} of the peak; "
 
 
 def _rehearsed(cost: Estimate) -> list[str]:

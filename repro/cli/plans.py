@@ -46,6 +46,8 @@ def show_plan(
         for note in plan.scale.notes:
             say(note)
         show_summary(cost, rows, root, discard=discard, max_disk=max_disk)
+        if not rows:
+            return 0
         print()
         if any(STAGES[node.stage].heavy for node in cost.nodes):
             _papers(cost)

@@ -1,4 +1,7 @@
-"""A rehearsal on the terminal: what each stage took, and what it will take at full."""
+"""A rehearsal on the terminal: what each stage took, and what it will take in the whole."""
+
+from collections.abc import Iterable
+from operator import attrgetter
 
 from repro.cli.printing import say, table
 from repro.running.cost.extrapolation import Rehearsed
@@ -9,12 +12,12 @@ from repro.stage_table import STAGES
 
 GB, MB = 1e9, 1e6
 HEAD = ["stage", "rehearsed", "seconds", "peak GB", "GPU GB", "disk MB", "a second"]
-HEAD += ["at full", "hours", "peak GB", "disk GB"]
+HEAD += ["in the whole", "hours", "peak GB", "disk GB"]
 
 
 def show_rehearsal(rehearsal: Rehearsal) -> None:
     """A line a node, of stages without a model a line for all nodes, then what it comes to."""
-    scale = "Rehearsed, and extrapolated to full by what each stage's cost grows with"
+    scale = "Rehearsed, and extrapolated to the whole by what each stage's cost grows with"
     table(scale, HEAD, [_line(group) for group in _groups(rehearsal.nodes)], right=range(2, len(HEAD)))
     say(_sum(rehearsal))
     for each in rehearsal.nodes:
@@ -75,22 +78,27 @@ def _groups(nodes: list[Rehearsed]) -> list[list[Rehearsed]]:
 
 
 def _line(group: list[Rehearsed]) -> list[str]:
-    first = group[0]
-    name = work_of(first.node) if len(group) == 1 else f"{first.node.stage}, {len(group)} nodes"
-    share, rate = (first.share, first.rate) if len(group) == 1 else (None, None)
+    first, alone = group[0], len(group) == 1
+    share = first.share if alone else None
     return [
-        name,
+        work_of(first.node) if alone else f"{first.node.stage}, {len(group)} nodes",
         f"{share.done:,.0f} {share.of}" if share else "",
         f"{sum(each.seconds for each in group):,.1f}",
-        _largest([each.peak_bytes for each in group]),
-        _largest([each.gpu_bytes for each in group]),
+        _largest(map(attrgetter("peak_bytes"), group)),
+        _largest(map(attrgetter("gpu_bytes"), group)),
         f"{sum(each.disk_bytes for each in group) / MB:,.1f}",
-        "" if rate is None else f"{rate:,.3g}" if rate < 100 else f"{rate:,.0f}",
+        _rounded(first.rate if alone else None),
         f"{share.whole:,.0f}" if share else "",
         _hours(group),
-        _largest([each.whole_peak_bytes for each in group]),
+        _largest(map(attrgetter("whole_peak_bytes"), group)),
         _added([each.whole_disk_bytes for each in group]),
     ]
+
+
+def _rounded(rate: float | None) -> str:
+    if rate is None:
+        return ""
+    return f"{rate:,.3g}" if rate < 100 else f"{rate:,.0f}"
 
 
 def _hours(group: list[Rehearsed]) -> str:
@@ -101,7 +109,7 @@ def _hours(group: list[Rehearsed]) -> str:
     return f"{'≤ ' if at_most else ''}{sum(known) / 3600:,.2f}"
 
 
-def _largest(sizes: list[float | None]) -> str:
+def _largest(sizes: Iterable[float | None]) -> str:
     known = [size for size in sizes if size is not None]
     return f"{max(known) / GB:,.1f}" if known else ""
 

@@ -13,7 +13,7 @@ from repro.running.plan import Plan
 from repro.running.provenance import origins
 from repro.running.runner import Outcome
 from repro.store import Store
-from repro.store.results import Appended
+from repro.store.results import Appended, Results
 
 
 def show_exhibits(plan: Plan, outcome: Outcome) -> None:
@@ -60,6 +60,7 @@ def show(
     as_json: bool,
     chosen: Sequence[Compared] | None = None,
     summary_first: bool = False,
+    results: Results | None = None,
 ) -> None:
     """The comparison on standard output: JSON records, or a table per table of a paper with a summary.
 
@@ -67,31 +68,36 @@ def show(
         plan: looked up in the store, whose artefacts of other code are counted.
         chosen: the cells to be shown; None means all, which is what the summary is of.
         summary_first: above the tables, on a terminal; a program reads the lines of the cells first.
+        results: whose scores of studies count for what the store lacks.
     """
     from repro.cli.printing import emit_json, laid_out, say
+    from repro.judging.contrast_values import contrasts_by_cell
     from repro.judging.plain_values import cells_as_json
 
     made, cells = origins(plan, store), comparison.cells if chosen is None else chosen
     if as_json:
         by_cell, shown = made.by_cell(plan), {c.cell.id for c in cells}
         objects = [cell for cell in cells_as_json(comparison) if cell["id"] in shown]
-        return emit_json([cell | by_cell[cell["id"]] for cell in objects])
+        contrasts = contrasts_by_cell(comparison, plan, store, results)
+        studies = {identifier: {"contrasts": made} for identifier, made in contrasts.items()}
+        return emit_json([cell | by_cell[cell["id"]] | studies.get(cell["id"], {}) for cell in objects])
     above = summary_first and laid_out()
     if above:
-        _show_summary(comparison)
+        _show_summary(comparison, plan)
         print()
     show_cells(comparison, cells)
     show_paired(comparison, cells)
     if not above:
-        _show_summary(comparison)
+        _show_summary(comparison, plan)
     for line in [*notices(comparison, cells, brief=summary_first), *filter(None, [made.sentence])]:
         say(line, error=True)
 
 
-def _show_summary(comparison: Comparison) -> None:
+def _show_summary(comparison: Comparison, plan: Plan) -> None:
+    from repro.cli.plan_summary import refused
     from repro.cli.printing import say
 
-    for line in summary(comparison):
+    for line in [*summary(comparison), *(f"{line}." for line in refused(plan))]:
         say(line)
 
 

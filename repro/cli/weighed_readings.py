@@ -1,10 +1,13 @@
 """The readings of papers, or behind some cells, by weight, as `repro readings` prints them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 
+from repro.cli.study_answers import show_answers
 from repro.errors import UsageError
+from repro.judging.study_answers import Answer, answers_in, as_json
 from repro.locations import Locations
 from repro.manifest.cells import Cell, Shown, cell, cells_of, exhibits, figure_tables, table_of
 from repro.manifest.papers import Paper, paper, papers
@@ -12,6 +15,7 @@ from repro.running.cell_readings import CellReadings
 from repro.running.cost.throughput import Throughput, assumed
 from repro.running.reading_weights import Change, Weight, weights
 from repro.running.requirements import Machine
+from repro.running.workspace import Workspace
 
 GROUPS = ("switches", "switches where another reading has another choice", "notes")
 DECISIVE_HEAD = ("reading", "kind", "what is open", "another choice changes", "decides", "cheapest to know")
@@ -44,6 +48,7 @@ class OfPaper:
             reading = weight.reading.model_dump(mode="json", exclude={"cells"})
             changes = [{"choice": c.choice, "part": c.part, "changes": list(c.what)} for c in weight.changes]
             facts = {"group": self.group(weight), "changes": changes, "decides": weight.decides}
+            facts["study"] = as_json(self.answered, weight.reading.study)
             yield {"of": self.source.name, **reading, "affects": self.places[weight.reading.id], **facts}
 
     def show(self, gpu: str | None) -> None:
@@ -56,6 +61,14 @@ class OfPaper:
         for group, members in groupby(self.weights, key=self.group):
             lines = [_line(weight) for weight in members]
             table(f"{self.source.name}: {len(lines)} {group} (default in brackets)", head, lines)
+        pointing = [(weight.reading.id, weight.reading.study) for weight in self.weights]
+        show_answers(self.source.name, "reading", pointing, self.answered)
+
+    @cached_property
+    def answered(self) -> Mapping[str, Sequence[Answer]]:
+        """The answers of studies to its readings."""
+        pointers = [text for weight in self.weights for text in weight.reading.study]
+        return answers_in(Workspace.open(), pointers) if pointers else {}
 
     def show_citations(self) -> None:
         """Print what is cited from outside of the paper, and the choices that each speaks for."""

@@ -1,34 +1,26 @@
-"""A study's table: several seeds of every row, compared with one row of reference, and what each cost."""
+"""A table of a study as it was measured: several seeds of every row, compared as its analysis says."""
+
+from __future__ import annotations
 
 import statistics
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import sqrt
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from repro.evaluation.holm import holm
-from repro.graph import Node, walk
-from repro.running.measurement import Measurement
+from repro.evaluation.crossed import Estimate, estimate
+from repro.judging.contrasts import Contrast, OfSeeds, contrasts, standings
+from repro.judging.study_scores import Evidence, scores_paths
+from repro.judging.training_costs import Cost, costs, row_hours, total_hours, untrained
+from repro.manifest.analysis_schema import Analysis, Confirmatory, TableAnalysis
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Table
 from repro.running.plan import Plan
-from repro.store import Store, read_json
+from repro.store import Store
+from repro.store.results import Record, Results
 
-LEVEL = 0.05
-
-
-@dataclass(frozen=True)
-class Against:
-    """One row against the reference, over queries, each the mean of its seeds.
-
-    Attributes:
-        difference: of means, in the measure's own unit (a fraction).
-        interval: 95 % of it by resampling queries (``scipy.stats.bootstrap``, BCa, seed 0).
-        p: two-sided paired t-test; ``holm`` the same, corrected for the rows compared in this column.
-    """
-
-    difference: float
-    interval: tuple[float, float]
-    p: float
-    holm: float
+Scores = Mapping[str, Mapping[str, OfSeeds]]  # column -> row -> seed -> query -> score
+_SIDES = {"above": "below", "below": "above"}
+_TURNED = _SIDES | {f"slightly {side}": f"slightly {other}" for side, other in _SIDES.items()}
 
 
 @dataclass(frozen=True)
@@ -37,11 +29,11 @@ class Entry:
 
     Attributes:
         seeds: seed -> mean over the queries.
-        against: the reference row; None for itself, and where the two differ in no query.
+        estimate: of the mean, over queries and seeds; None below two of either.
     """
 
     seeds: Mapping[int | None, float]
-    against: Against | None = None
+    estimate: Estimate | None = None
 
     @property
     def mean(self) -> float:
@@ -49,140 +41,178 @@ class Entry:
 
     @property
     def half_width(self) -> float | None:
-        """Half the width of the 95 % interval of the mean over seeds, t · s / √k.
+        """Half of the 95 % interval of the mean, over queries and seeds; None below two of either."""
+        return None if self.estimate is None else self.estimate.half_width()
 
-        None below two seeds, and for what seeds do not change.
-        """
-        from scipy.stats import t
-
-        values = list(self.seeds.values())
-        if len(values) < 2 or len(set(values)) == 1:
-            return None
-        return float(t.ppf(0.975, len(values) - 1)) * statistics.stdev(values) / sqrt(len(values))
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation of the seeds' means; None below two."""
+        return statistics.stdev(self.seeds.values()) if len(self.seeds) > 1 else None
 
 
 @dataclass(frozen=True)
-class Cost:
-    """The floating-point operations and seconds of a row's own pre-training, as means over seeds.
+class Study:
+    """A table with what was measured of it.
 
-    The seconds of a training that was interrupted are those of its last attempt, in proportion to the steps.
+    Attributes:
+        entries: (row, column) -> its mean; what is not measured is left out.
+        contrasts: by family, then by column; pairs with a row that is not measured are left out.
+        standing: column -> how each compared row stands to the row ``floor`` of the analysis.
+        costs: row -> the cost of its own pre-training.
+        hours: row -> hours of all trainings behind it, mean over seeds; of what is trained.
+        total_hours: of all its trainings, each once; None where one of unknown time is among them.
+        untrained: rows that no training enters.
+        commits: of the suite, with which it was recorded, the oldest first.
+        plan: the whole analysis, of which this table's is a part.
     """
 
-    flops: float | None
-    seconds: float | None
+    table: Table
+    analysis: TableAnalysis
+    entries: Mapping[tuple[str, str], Entry]
+    contrasts: Sequence[Contrast] = ()
+    standing: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    costs: Mapping[str, Cost] = field(default_factory=dict)
+    hours: Mapping[str, float] = field(default_factory=dict)
+    total_hours: float | None = None
+    untrained: Sequence[str] = ()
+    commits: Sequence[str] = ()
+    plan: Analysis = field(default_factory=Analysis)
+
+    @property
+    def level(self) -> float:
+        """The level of its tests."""
+        return self.plan.level
+
+    def is_confirmatory(self, family: str, column: str) -> bool:
+        """Whether the one claim that is not exploratory is about these comparisons."""
+        return self.plan.confirmatory == Confirmatory(table=self.table.id, family=family, column=column)
+
+    @cached_property
+    def preliminary(self) -> str:
+        """How many of the planned seeds all measured rows have; empty where it is all of them."""
+        planned, seeds = self.plan.seeds, [set(e.seeds) - {None} for e in self.entries.values()]
+        common = set(planned).intersection(*filter(None, seeds)) if any(seeds) else set()
+        if len(common) == len(planned) or not self.entries:
+            return ""
+        return f"preliminary: {len(common)} of {len(planned)} planned seeds"
+
+    @cached_property
+    def seeds_of_rows(self) -> dict[str, int]:
+        """Row -> how many seeds it has in every column where it is measured; of rows that have seeds."""
+        counts: dict[str, int] = {}
+        for (row, _), entry in self.entries.items():
+            if None not in entry.seeds:
+                counts[row] = min(len(entry.seeds), counts.get(row, len(entry.seeds)))
+        return counts
+
+    def of(self, family: str, column: str) -> list[Contrast]:
+        """The comparisons that are corrected together."""
+        return [c for c in self.contrasts if (c.family, c.column) == (family, column)]
+
+    def contrast(self, row: str, against: str, column: str) -> Contrast | None:
+        """The first comparison of two rows, whichever of them is less the other; None where there is none."""
+        pair = {row, against}
+        return next((c for c in self.contrasts if c.column == column and {c.row, c.against} == pair), None)
+
+    def verdict(self, row: str, against: str, column: str) -> str:
+        """What is said of a row towards another one; empty where no family compares the two."""
+        c = self.contrast(row, against, column)
+        if c is None:
+            return ""
+        return c.verdict if c.row == row else _TURNED.get(c.verdict, c.verdict)
+
+    def to_floor(self, column: str, standing: str) -> list[str]:
+        """The compared rows of a column that stand so to the row ``floor``."""
+        return [row for row, how in self.standing.get(column, {}).items() if how == standing]
+
+    def base(self, row: str) -> str | None:
+        """The row that the table compares a row with; None where it is compared with none."""
+        return next(self.table.base_of(r) for r in self.table.rows if r.id == row)
+
+    @cached_property
+    def seeds(self) -> list[int | None]:
+        """The seeds with which something is measured."""
+        return sorted({seed for entry in self.entries.values() for seed in entry.seeds}, key=str)
 
 
-def entries(plan: Plan, store: Store, *, reference: str) -> dict[tuple[str, str], Entry]:
-    """(row, column) -> what is stored of it; what is not stored is left out.
+def study_of(
+    plan: Plan,
+    store: Store,
+    *,
+    source: Paper,
+    table: Table,
+    records: Iterable[Record] = (),
+    results: Results | None = None,
+) -> Study:
+    """The study of a table, from the scores of queries that are stored.
 
     Args:
-        plan: with its node states looked up.
-        reference: id of the row that the others are tested against.
+        records: of the plan's cells, for the commits.
+        results: whose file of scores counts for what the store lacks.
+
+    Raises ManifestError where the plan of analysis is broken, DataError where that file is.
     """
-    scores: dict[tuple[str, str], dict[int | None, dict[str, float]]] = {}
+    own = plan.of_table(source.name, table.id)
+    files = scores_paths(results, plan.scale.name, source.name, table.id) if results else ()
+    known = Evidence(store, files)
+    return judged(
+        table,
+        source.analysis,
+        known_scores(own, known),
+        costs=costs(own, known),
+        hours=row_hours(own, known),
+        total_hours=total_hours(own, known),
+        untrained=untrained(own),
+        commits=_commits(own, records),
+    )
+
+
+def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
+    """The study of a table, from scores of queries; ``facts`` are what else it holds."""
+    own, level = analysis.of(table), analysis.level
+    columns = {
+        c.id: {row: _planned(seeds, analysis) for row, seeds in scores[c.id].items()}
+        for c in table.columns
+        if c.id in scores
+    }
+    compared = tuple(contrasts(own, columns, level=level))
+    floor = {column: standings(own, rows, level=level) for column, rows in columns.items()}
+    return Study(table, own, entries(columns), compared, floor, plan=analysis, **facts)
+
+
+def _planned(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:
+    """The scores of the planned seeds; of those that there are where none of them was planned."""
+    return {seed: scores for seed, scores in seeds.items() if seed in analysis.seeds} or seeds
+
+
+def known_scores(plan: Plan, known: Evidence) -> Scores:
+    """The scores of queries that are known; the rest is left out.
+
+    Args:
+        plan: of one table.
+    """
+    scores: dict[str, dict[str, dict[int | None, dict[str, float]]]] = {}
     for m in plan.measurements:
-        if len(m.parts) == 1 and plan.states[m.parts[0].fingerprint] == "stored":
-            content = read_json(store.path(m.parts[0]) / "scores.json")
+        content = known.scores(m.parts[0]) if len(m.parts) == 1 else None
+        if content is not None:
             by_query = dict(zip(content["queries"], content["measures"][m.measure], strict=True))
-            scores.setdefault((m.cell.row.id, m.cell.column.id), {})[m.seed] = by_query
-    tested = _tested(scores, reference)
-    return {
-        place: Entry({seed: statistics.fmean(q.values()) for seed, q in seeds.items()}, tested.get(place))
-        for place, seeds in scores.items()
-    }
+            scores.setdefault(m.cell.column.id, {}).setdefault(m.cell.row.id, {})[m.seed] = by_query
+    return scores
 
 
-def costs(plan: Plan, store: Store) -> dict[str, Cost]:
-    """Row -> the cost of its own pre-training: the last one before fine-tuning, which no other row shares."""
-    facts: dict[str, dict[str, dict]] = {}
-    for row, node in _own_pretrainings(plan.measurements):
-        if store.state(node) == "stored":
-            facts.setdefault(row, {})[node.fingerprint] = store.record(node)["facts"]
-    return {row: _cost(list(of_row.values())) for row, of_row in facts.items()}
+def entries(scores: Scores) -> dict[tuple[str, str], Entry]:
+    """(row, column) -> its mean over queries and seeds."""
+    return {(row, column): _entry(seeds) for column, rows in scores.items() for row, seeds in rows.items()}
 
 
-def _own_pretrainings(every: Iterable[Measurement]) -> Iterator[tuple[str, Node]]:
-    """Each row with a pre-training that no other row shares."""
-    rows: dict[str, dict[str, Node]] = {}
-    for m in every:
-        trained = (node for node in walk(m.parts) if node.stage == "pretrain")
-        rows.setdefault(m.cell.row.id, {}).update((node.fingerprint, node) for node in trained)
-    shared = Counter(fingerprint for nodes in rows.values() for fingerprint in nodes)
-    for row, nodes in rows.items():
-        yield from ((row, node) for fingerprint, node in nodes.items() if shared[fingerprint] == 1)
+def _entry(seeds: OfSeeds) -> Entry:
+    queries = sorted(next(iter(seeds.values())))
+    means = {seed: statistics.fmean(of_seed.values()) for seed, of_seed in seeds.items()}
+    return Entry(means, estimate([[of_seed[q] for of_seed in seeds.values()] for q in queries]))
 
 
-def _cost(facts: Sequence[Mapping]) -> Cost:
-    counted = [f["flops"] for f in facts if "flops" in f]
-    seconds = [s for s in map(_seconds, facts) if s is not None]
-    return Cost(
-        statistics.fmean(counted) if len(counted) == len(facts) else None,
-        statistics.fmean(seconds) if len(seconds) == len(facts) else None,
-    )
-
-
-def training_hours(plan: Plan, store: Store) -> dict[str, float]:
-    """Map each cell to the hours of the trainings behind it, as the mean over its seeds.
-
-    A training that several cells share counts in each of them. Left out are cells that are not trained, and
-    those with a training that is missing from the store or whose time is not known.
-
-    Args:
-        plan: with its node states looked up.
-    """
-    spent: dict[str, list[float]] = {}
-    for m in plan.measurements:
-        trainings = [node for node in walk(m.parts) if node.stage in ("pretrain", "finetune")]
-        seconds = [_seconds_stored(node, plan, store) for node in trainings]
-        if seconds and None not in seconds:
-            spent.setdefault(m.cell.id, []).append(sum(seconds) / 3600)
-    return {cell: statistics.fmean(of_seeds) for cell, of_seeds in spent.items()}
-
-
-def _seconds_stored(training: Node, plan: Plan, store: Store) -> float | None:
-    is_stored = plan.states[training.fingerprint] == "stored"
-    return _seconds(store.record(training)["facts"]) if is_stored else None
-
-
-def _seconds(facts: Mapping) -> float | None:
-    made = facts["steps"] - facts.get("resumed_at", 0)  # in the attempt that ended
-    return facts["seconds"] * facts["steps"] / made if made else None
-
-
-def _tested(scores: Mapping, reference: str) -> dict[tuple[str, str], Against]:
-    """Every row against the reference, column by column; rows of the same seeds only."""
-    columns: dict[str, dict[str, Mapping]] = {}
-    for (row, column), seeds in scores.items():
-        columns.setdefault(column, {})[row] = seeds
-    return {
-        (row, column): test
-        for column, rows in columns.items()
-        for row, test in _column_tests(rows, reference).items()
-    }
-
-
-def _column_tests(rows: Mapping[str, Mapping], reference: str) -> dict[str, Against]:
-    base = rows.get(reference)
-    others = {
-        r: seeds for r, seeds in rows.items() if r != reference and base and seeds.keys() == base.keys()
-    }
-    tests = {row: test for row, seeds in others.items() if (test := _against(seeds, base))}
-    corrected = holm([p for _, _, p in tests.values()])
-    return {row: Against(*test, p) for (row, test), p in zip(tests.items(), corrected, strict=True)}
-
-
-def _against(ours: Mapping, base: Mapping) -> tuple[float, tuple[float, float], float] | None:
-    import numpy as np
-    from scipy.stats import bootstrap, ttest_rel
-
-    queries = sorted(next(iter(base.values())))
-    mine, theirs = (
-        np.array([statistics.fmean(seed[q] for seed in seeds.values()) for q in queries])
-        for seeds in (ours, base)
-    )
-    difference = mine - theirs
-    if not difference.any():
-        return None
-    resampled = bootstrap((difference,), np.mean, n_resamples=2000, rng=np.random.default_rng(0))
-    low, high = map(float, resampled.confidence_interval)
-    return float(difference.mean()), (low, high), float(ttest_rel(mine, theirs).pvalue)
+def _commits(plan: Plan, records: Iterable[Record]) -> list[str]:
+    """The commits with which the plan's measurements as they are now were recorded."""
+    wanted = {(m.cell.id, *m.identity) for m in plan.measurements}
+    made = sorted((r for r in records if (r.cell, *r.identity) in wanted), key=lambda r: r.recorded)
+    return list(dict.fromkeys(c for r in made if (c := r.environment.get("commit"))))

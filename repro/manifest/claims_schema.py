@@ -9,6 +9,7 @@ from pydantic import model_validator
 from repro.manifest import yaml_file
 from repro.manifest.claim_expressions import fault
 from repro.manifest.schema import Identified
+from repro.manifest.study_pointers import PointerText
 from repro.manifest.yaml_file import Strict
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -24,6 +25,7 @@ class Claim(Identified):
         assumed: what of the expression the text does not say, such as a margin for a vague word or the
             measures where it names none; where the claim then fails, that is a doubt and no error.
         note: how the paper's own numbers fail it.
+        study: comparisons of a study, on equal terms, and the order that the sentence gives them.
     """
 
     where: str
@@ -33,6 +35,7 @@ class Claim(Identified):
     beyond: str = ""
     assumed: str = ""
     note: str = ""
+    study: tuple[PointerText, ...] = ()
 
     @model_validator(mode="after")
     def _is_judged_or_says_why_not(self):

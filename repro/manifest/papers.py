@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from repro.errors import UsageError, unknown
 from repro.locations import PAPERS
 from repro.manifest import yaml_file
+from repro.manifest.analysis_schema import Analysis, read_analysis
 from repro.manifest.claims_schema import Claim, claims
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Manifest, faults
@@ -70,6 +71,11 @@ class Paper:
     def claims(self) -> dict[str, Claim]:
         """claims.yaml by id, what the text states. Raises ManifestError with file and line."""
         return claims(self.folder / "claims.yaml")
+
+    @functools.cached_property
+    def analysis(self) -> Analysis:
+        """analysis.yaml, the plan of its studies' analysis. Raises ManifestError with file and line."""
+        return read_analysis(self.folder, self.manifest)
 
     @functools.cached_property
     def settings(self) -> Settings:

@@ -8,6 +8,7 @@ from pydantic import model_validator
 
 from repro.manifest.places import Citation
 from repro.manifest.schema import Identified
+from repro.manifest.study_pointers import PointerText
 
 Against = Literal["paper", "code", "another paper", "third party"]
 
@@ -20,7 +21,8 @@ class Reading(Identified):
     contradicts the paper in a misprint or conflict: itself, its released code, another paper, a third party.
     ``released`` are the choices by which a row is measured with the model that its own authors released.
     ``citations`` are the places outside of the paper that ``evidence`` rests on; where authors speak for
-    other choices alone, ``note`` says why the default is not theirs.
+    other choices alone, ``note`` says why the default is not theirs. ``study`` are comparisons of a study, on
+    equal terms, between choices or of what the reading is about.
     """
 
     kind: Literal["silence", "misprint", "conflict", "data"]
@@ -34,6 +36,7 @@ class Reading(Identified):
     note: str = ""
     released: tuple[str, ...] = ()
     citations: tuple[Citation, ...] = ()
+    study: tuple[PointerText, ...] = ()
 
     @model_validator(mode="after")
     def _a_contradiction_names_what_contradicts(self):

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from repro.manifest.printed import parse
+from repro.manifest.size_trend import SizeTrend
 from repro.manifest.yaml_file import Strict
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -92,6 +93,7 @@ class Row(Identified):
         default_factory=dict
     )  # of columns in which its numbers count another thing
     tolerance: str | None = None
+    delta_from: str | None = None  # the row of its table that it is compared with, if not the table's own
     not_measurable: str = ""  # why no recipe makes it: what was looked for, or what the suite lacks
     note: str = ""
 
@@ -159,11 +161,21 @@ class Table(Identified):
     settings: dict[str, Any] = Field(default_factory=dict)
     note: str = ""
 
+    def base_of(self, row: Row) -> str | None:
+        """The id of the row that a row is compared with; None for a row that is compared with none."""
+        base = row.delta_from or self.delta_from
+        return None if base == row.id else base
+
 
 class Line(Identified):
-    """One curve of a figure; ``over`` is the option that the x-axis varies, none for a level line."""
+    """One curve of a figure.
+
+    ``over`` is the option that the x-axis varies, none for a level line; ``method`` names what several lines
+    show at several sizes.
+    """
 
     label: str
+    method: str = ""
     recipe: str
     with_: dict[str, Any] = Field(default_factory=dict, alias="with")
     over: str | None = None
@@ -187,8 +199,15 @@ class Figure(Identified):
     lines: tuple[Line, ...] = ()
     points: tuple[int | float, ...] = ()
     unit: str = "fraction"
+    trend: SizeTrend | None = None
     exhibits: tuple[Exhibit, ...] = ()
     note: str = ""
+
+    @model_validator(mode="after")
+    def _trend_is_of_its_lines(self):
+        if self.trend:
+            self.trend.check([(line.method, line.with_) for line in self.lines if line.method])
+        return self
 
     @property
     def is_measured(self) -> bool:
@@ -272,11 +291,17 @@ def _row_faults(table: Table, row: Row) -> Iterator[str]:
         yield f"has {len(row.cells)} cells, the table has {len(table.columns)} columns"
     if row.group is not None and row.group not in {g.id for g in table.groups}:
         yield f"names group {row.group!r}, which the table does not have"
+    if row.delta_from is not None and row.delta_from not in {other.id for other in table.rows} - {row.id}:
+        yield f"is compared with {row.delta_from!r}, which is no other row of the table"
     if row.recipe and row.not_measurable:
         yield "has a recipe and says why it cannot be measured; keep one of the two"
+    yield from _unknown_marks(table, row)
+    for column in sorted({*row.roles, *row.grades, *row.measures} - {c.id for c in table.columns}):
+        yield f"names column {column!r}, which the table does not have"
+
+
+def _unknown_marks(table: Table, row: Row) -> Iterator[str]:
     for text in row.cells:
         for mark in dict.fromkeys(parse(text).marks):
             if mark not in table.marks:
                 yield f"marks {text!r} with {mark!r}, whose meaning the table's marks do not state"
-    for column in sorted({*row.roles, *row.grades, *row.measures} - {c.id for c in table.columns}):
-        yield f"names column {column!r}, which the table does not have"

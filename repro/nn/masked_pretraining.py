@@ -19,7 +19,7 @@ class MaskedPretraining(nn.Module):
     Attributes:
         encoder: the objective's ``model``, BertForMaskedLM or one with ``base_model`` and ``cls`` like it.
         tokenizer: its tokenizer.
-        masking: {rate, mask, random} of ``masked_texts``; BERT has 0.15, 0.8, 0.1.
+        masking: {rate, mask, random} of ``masked_texts``, of BERT 0.15, 0.8, 0.1, and perhaps ``draw``.
         length: tokens of a text, with [CLS] and [SEP].
         seed: of all that is drawn.
     """

@@ -5,8 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from repro.errors import check_known
 from repro.nn.text import framed, side_by_side
 from repro.nn.token_cross_entropy import IGNORED
+
+DRAWS = ("each", "count")
 
 
 def masked_tokens(
@@ -20,13 +23,16 @@ def masked_tokens(
     mask: float,
     random: float,
     generators: Sequence[np.random.Generator],
+    draw: str = "each",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Texts with some tokens replaced, and what stood there.
 
-    Each token that is not special is selected with probability ``rate``, independently of the others, as
-    transformers' DataCollatorForLanguageModeling does; a short text may thus have none. A selected token
-    becomes [MASK] with probability ``mask``, any token of the vocabulary with probability ``random``, and
-    stays otherwise.
+    By ``draw`` ``each``, a token that is not special is selected with probability ``rate``, independently of
+    the others, as transformers' DataCollatorForLanguageModeling does; a short text may thus have none. By
+    ``count``, max(1, round(rate * length)) tokens of a text that are not special are, or all where there are
+    fewer, as in BERT's create_pretraining_data; [CLS] and [SEP] count in the length. A selected token becomes
+    [MASK] with probability ``mask``, any token of the vocabulary with probability ``random``, and stays
+    otherwise.
 
     Args:
         input_ids: (T,), N texts end to end, with their special tokens.
@@ -36,21 +42,37 @@ def masked_tokens(
         vocabulary_size: V; replacements are drawn from 0..V-1.
         rate, mask, random: BERT has 0.15, 0.8, 0.1; ``mask`` + ``random`` <= 1.
         generators: one for each text, so that its mask does not depend on the texts beside it.
+        draw: ``each`` or ``count``; reading ``mlm-draw``.
 
     Returns:
         the ids to feed, (T,), and the labels, (T,): the token at selected positions, IGNORED elsewhere.
     """
     assert 0 <= rate <= 1 and 0 <= mask + random <= 1, (rate, mask, random)
+    check_known("draw of masked tokens", draw, valid=DRAWS)
     chances, others = np.empty((2, len(input_ids))), np.empty(len(input_ids), dtype=np.int64)
     end = 0
     for generator, length in zip(generators, lengths, strict=True):
         begin, end = end, end + length
         chances[:, begin:end] = generator.random((2, length))
         others[begin:end] = generator.integers(0, vocabulary_size, length)
-    selected = (chances[0] < rate) & ~np.isin(input_ids, special_ids)
+    ordinary = ~np.isin(input_ids, special_ids)
+    if draw == "each":
+        selected = (chances[0] < rate) & ordinary
+    else:
+        selected = _counted(chances[0], lengths, ordinary, rate=rate)
     fate = chances[1]
     replaced = np.where(fate < mask, mask_id, np.where(fate < mask + random, others, input_ids))
     return np.where(selected, replaced, input_ids), np.where(selected, input_ids, IGNORED)
+
+
+def _counted(chances: np.ndarray, lengths: Sequence[int], ordinary: np.ndarray, *, rate: float) -> np.ndarray:
+    """The ordinary tokens with the smallest chances, a rounded share of each text's length: (T,) bool."""
+    selected, end = np.zeros(len(chances), dtype=bool), 0
+    for length in lengths:
+        begin, end = end, end + length
+        places = begin + np.flatnonzero(ordinary[begin:end])
+        selected[places[np.argsort(chances[places])[: max(1, round(rate * int(length)))]]] = True
+    return selected
 
 
 def masked_texts(
@@ -61,6 +83,7 @@ def masked_texts(
     rate: float,
     mask: float,
     random: float,
+    draw: str = "each",
 ) -> dict[str, torch.Tensor]:
     """A batch of token lists, framed by [CLS] and [SEP], as it is and as masked.
 
@@ -68,7 +91,7 @@ def masked_texts(
         texts: N of (n,), without special tokens around.
         tokenizer: BERT's, or one with the same special tokens.
         generators: one for each text, so that its mask does not depend on the batch it is in.
-        rate, mask, random: see ``masked_tokens``.
+        rate, mask, random, draw: see ``masked_tokens``.
 
     Returns:
         ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, all (N, L) int64.
@@ -83,6 +106,7 @@ def masked_texts(
         rate=rate,
         mask=mask,
         random=random,
+        draw=draw,
         generators=generators,
     )
     pad = tokenizer.pad_token_id

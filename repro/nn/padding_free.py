@@ -97,10 +97,10 @@ def _states(
 
 
 def is_asked_for(environment: Mapping[str, str]) -> bool:
-    """Whether REPRO_PADDING_FREE asks for texts end to end; a UsageError where it is no number above 0."""
+    """Whether REPRO_PADDING_FREE asks for texts end to end; a UsageError where it is anything but 1."""
     text = environment.get(VARIABLE)
-    if text is not None and not (text.isascii() and text.isdigit() and int(text)):
-        raise UsageError(f"{VARIABLE} is {text!r}; give 1 for texts without padding, or unset it")
+    if text not in (None, "1"):
+        raise UsageError(f"{VARIABLE} is {text!r}; set it to 1 for texts without padding, or unset it")
     return text is not None
 
 

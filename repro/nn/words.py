@@ -61,6 +61,12 @@ class Words:
         """(V,), entries that are a word by themselves and no stop word."""
         return ~(self.continues | self.barred | self.stops | self.foreign)
 
+    @property
+    def with_stop_words(self) -> Words:
+        """The same words and the stop words among them."""
+        none = np.zeros_like(self.stops)
+        return dataclasses.replace(self, stop_words=frozenset(), stops=none, begins_stop=none)
+
     def spans(self, input_ids: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
         """Every whole word of a text, in its order, as often as it occurs.
 

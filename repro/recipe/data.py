@@ -77,10 +77,23 @@ def listed_negatives(
     return Node("listed_negatives", params)
 
 
-def sample(training_set: Node, *, queries: int, sample: int, method: str, seed: int) -> Node:
-    """A few queries of a training set, sample by sample; ``method`` is random or block."""
-    params = {"queries": queries, "sample": sample, "method": method, "seed": seed}
-    return Node("sample", params, {"training_set": training_set})
+def sample(
+    training_set: Node,
+    *,
+    sample: int,
+    method: str,
+    seed: int,
+    queries: int | None = None,
+    share: float | None = None,
+) -> Node:
+    """A few ``queries`` of a training set, or a ``share`` of them, sample by sample.
+
+    ``method`` is random or block.
+    """
+    size = {"queries": queries} if share is None else {"share": share}
+    return Node(
+        "sample", size | {"sample": sample, "method": method, "seed": seed}, {"training_set": training_set}
+    )
 
 
 def tokenize(

@@ -7,8 +7,9 @@ from pathlib import Path
 from repro.evaluation import means
 from repro.judging.compared import Compared
 from repro.manifest.cells import figure_of
-from repro.manifest.schema import Figure, Line
+from repro.manifest.schema import Column, Figure, Line
 from repro.report import figures
+from repro.report.size_trends import draw_trend
 from repro.running.plan import Plan
 from repro.store import Store, read_json
 
@@ -27,9 +28,12 @@ def draw_curves(compared: Sequence[Compared], folder: Path, *, hours: Mapping[st
             figure = figure_of(points[0].cell.paper, identifier.removeprefix("figure-"))
             panels = _panels(figure, points, hours)
             readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
-            notes = [_note(points[0].scale, readings), _outdated(points), *_tests(figure, panels)]
-            figures.curves(panels, path, note="; ".join(filter(None, notes)))
+            sizes = f"in brackets: {figure.trend.across}" if figure.trend else ""
+            notes = [_note(points[0].scale, readings), sizes, _outdated(points), *_tests(figure, panels)]
+            note = "; ".join(filter(None, notes))
+            figures.curves(panels, path, note=note)
             yield path
+            yield from draw_trend(figure, points, path, note=note)
 
 
 def _outdated(points: Sequence[Compared]) -> str:
@@ -51,23 +55,35 @@ def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
 
 
 def _panels(figure: Figure, points: list[Compared], hours: Mapping[str, float]) -> list[dict]:
-    """One panel a column, one line a group of rows."""
+    """One panel a column, or one for each second size of its trend; one line a group of rows."""
     panels = []
-    for column in points[0].cell.table.columns:
+    for column, title, lines in _faces(figure):
         series = []
-        for line in figure.lines:
+        for line in lines:
             on_line = [c for c in points if (c.cell.column.id, c.cell.row.group) == (column.id, line.id)]
             measured = [c for c in on_line if c.measured is not None]
             if measured:
                 series.append(_series(line, measured, hours))
-        names = {"title": column.head[0], "x_label": figure.x or "", "y_label": column.head[-1]}
+        names = {"title": title, "x_label": figure.x or "", "y_label": column.head[-1]}
         panels.append(names | {"series": series})
     return panels
 
 
+def _faces(figure: Figure) -> Iterator[tuple[Column, str, list[Line]]]:
+    """Column, title and lines of every panel; a line without the second size of a trend is in all of them."""
+    across = figure.trend.across if figure.trend else ""
+    sizes = dict.fromkeys(line.with_[across] for line in figure.lines if across in line.with_)
+    for column in figure.panels:
+        if not sizes:
+            yield column, column.head[0], list(figure.lines)
+        for size in sizes:
+            lines = [line for line in figure.lines if line.with_.get(across, size) == size]
+            yield column, f"{column.head[0]} ({size:,g})", lines
+
+
 def _series(line: Line, measured: list[Compared], hours: Mapping[str, float]) -> dict:
     points = [_point(compared, line.over) for compared in measured]
-    return {"label": line.label, "points": points, "made": [_made(c, hours) for c in measured]}
+    return {"label": line.method or line.label, "points": points, "made": [_made(c, hours) for c in measured]}
 
 
 def _point(compared: Compared, over: str | None) -> tuple[float | None, float, float | None, float | None]:

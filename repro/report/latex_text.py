@@ -23,6 +23,8 @@ _ESCAPES = {
     "±": r"$\pm$",
     "▲": r"$\blacktriangle$",
     "▼": r"$\blacktriangledown$",
+    "△": r"$\vartriangle$",
+    "▽": r"$\triangledown$",
 }
 SYMBOLS = {
     "exact": r"$=$",

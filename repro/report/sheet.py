@@ -60,8 +60,8 @@ class Sheet:
         """The columns that stand beside each other: the labels, and as many others as fit."""
         labels = list(columns[: self.labels])
         panel: list[_Measured] = []
-        for together in _together(columns[self.labels :], width - _total([c.least for c in labels])):
-            if panel and _total([c.least for c in [*labels, *panel, *together]]) > width:
+        for together in _together(columns[self.labels :], width - _total(_least(labels))):
+            if panel and _total(_least([*labels, *panel, *together])) > width:
                 yield labels + panel
                 panel = []
             panel += together
@@ -86,7 +86,7 @@ def _together(columns: Sequence["_Measured"], width: int) -> Iterator[list["_Mea
     """Columns under one heading, which are parted only where they are too wide."""
     for heading, same in groupby(columns, key=lambda column: column.column.heading):
         group = list(same)
-        if heading and _total([c.least for c in group]) <= width:
+        if heading and _total(_least(group)) <= width:
             yield group
         else:
             yield from ([column] for column in group)
@@ -145,19 +145,26 @@ class _Measured:
 
 def _widths(columns: Sequence[_Measured], width: int) -> list[int]:
     """As wide as columns wish, less what is too much: names of numbers are wrapped first, then texts."""
-    widths = [column.wished for column in columns]
+    least = _least(columns)
+    widths = [max(column.wished, kept) for column, kept in zip(columns, least, strict=True)]
     for right in (True, False):
         while _total(widths) > width:
             excess = [
-                w if c.column.right == right and w > c.least else 0
-                for c, w in zip(columns, widths, strict=True)
+                w if c.column.right == right and w > kept else 0
+                for c, w, kept in zip(columns, widths, least, strict=True)
             ]
             if not any(excess):
                 break
             widths[excess.index(max(excess))] -= 1
-    for heading, first, last in _headings(columns):
-        widths[last] += max(0, _longest_word(heading) - _total(widths[first : last + 1]))
     return widths
+
+
+def _least(columns: Sequence[_Measured]) -> list[int]:
+    """The widths below which a word would be torn, the headings above the columns included."""
+    least = [column.least for column in columns]
+    for heading, first, last in _headings(columns):
+        least[last] += max(0, _longest_word(heading) - _total(least[first : last + 1]))
+    return least
 
 
 def _headings(columns: Sequence[_Measured]) -> Iterator[tuple[str, int, int]]:

@@ -5,13 +5,16 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
+from repro.judging.compared import Compared
 from repro.judging.comparison import Comparison
-from repro.judging.studies import costs, entries
-from repro.report import study
+from repro.judging.studies import Study, study_of
 from repro.report.latex import latex
 from repro.report.latex_page import document
+from repro.report.study import markdown
+from repro.report.study_latex import latex as study_latex
 from repro.running.plan import Plan
 from repro.store import Store
+from repro.store.results import Results
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ def table_texts(
     seeds: tuple[int, ...],
     two_column: bool = False,
     reported: bool = False,
+    results: Results | None = None,
 ) -> Iterator[TableFile]:
     """The files of all tables; figures are no tables.
 
@@ -38,6 +42,7 @@ def table_texts(
         seeds: those that were asked for, which the command in a study's files repeats.
         two_column: whether the LaTeX is for a paper of two columns.
         reported: whether what others report has a column of its own.
+        results: whose scores of a study count for what the store lacks.
     """
     for (paper, identifier), cells in comparison.by_table().items():
         table, title = cells[0].cell.table, cells[0].cell.paper.manifest.title
@@ -49,17 +54,21 @@ def table_texts(
         name = f"{paper}-table{identifier}"
         if table.kind == "study":
             command += f" --seeds {','.join(map(str, seeds))}" if seeds else ""
-            own = plan.of_table(paper, identifier)
-            spent, measured = costs(own, store), entries(own, store, reference=table.delta_from)
+            study = _study(cells, plan, store, results)
             said = {"title": f"{title} (scale {plan.scale.name})", "command": command}
-            yield TableFile(f"{name}.md", title, study.markdown(table, measured, spent, **said))
+            yield TableFile(f"{name}.md", title, markdown(study, **said))
             label = f"tab:{paper}-{identifier}-{plan.scale.name}"
-            text = study.latex(table, measured, spent, label=label, wide=two_column, **said)
-            yield TableFile(f"{name}.tex", title, text)
+            yield TableFile(f"{name}.tex", title, study_latex(study, label=label, wide=two_column, **said))
         else:
             shown = cells if reported else [replace(c, reported=None) for c in cells]
             text = latex(comparison, shown, command=command, two_column=two_column)
             yield TableFile(f"{name}.tex", title, text)
+
+
+def _study(cells: Sequence[Compared], plan: Plan, store: Store, results: Results | None) -> Study:
+    """The study of a table, of whose cells there is one at least."""
+    records, cell = [record for c in cells for record in c.records], cells[0].cell
+    return study_of(plan, store, source=cell.paper, table=cell.table, records=records, results=results)
 
 
 def write_tables(files: Sequence[TableFile], folder: Path) -> list[Path]:

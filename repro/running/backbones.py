@@ -21,9 +21,10 @@ def random_backbone(facts: Backbone) -> Node:
     return Node("initialise", dict(facts.initialise), {"tokenizer": vocabulary})
 
 
-def with_layers(blank: Node, layers: int | None) -> Node:
-    """The same with another number of layers, where one is given."""
-    return blank if layers is None else Node(blank.stage, blank.params | {"layers": layers}, blank.inputs)
+def drawn_anew(blank: Node, seed: int, layers: int | None) -> Node:
+    """The same with weights of another draw, and another number of layers where one is given."""
+    changed = {"seed": seed} | ({} if layers is None else {"layers": layers})
+    return Node(blank.stage, blank.params | changed, blank.inputs)
 
 
 def trained_backbone(facts: Backbone, blank: Node) -> Node:

@@ -1,7 +1,8 @@
 """The recipe of a cell: where it is, which readings it may ask for, and what it makes, once a machine."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -52,8 +53,13 @@ def not_at(cell: Cell, scale: Scale) -> str:
     function = recipe_function(cell, recipe_path(cell))
     only = getattr(function, "only_at", None)
     if only and only not in scale.lineage:
-        return f"is measured at scale {only} only, and at what is like it"
+        return f"this is measured at scale {only} only, or at one that is like it"
     return "" if scale.has_originals else getattr(function, "full_only", "")
+
+
+def refusals(cells: Iterable[Cell], scale: Scale) -> dict[str, int]:
+    """The reasons of ``not_at`` for these cells, each with how many it keeps from being measured."""
+    return dict(Counter(reason for cell in cells if (reason := not_at(cell, scale))))
 
 
 def recipe_path(cell: Cell | Shown) -> str:

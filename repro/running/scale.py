@@ -14,9 +14,9 @@ from repro.errors import check_known
 from repro.graph import Node, rewrite
 from repro.machine.system import gpu
 from repro.running import scale_facts
-from repro.running.backbones import random_backbone, trained_backbone, with_layers
+from repro.running.backbones import drawn_anew, random_backbone, trained_backbone
 from repro.running.row_limits import RowLimits
-from repro.running.scale_facts import Facts, OfObjective, Rate
+from repro.running.scale_facts import Facts, OfObjective, Proportion, Rate
 from repro.stage_table import STAGES
 from repro.training.declaration import declaration
 
@@ -46,6 +46,11 @@ class Scale:
     def compares_with_paper(self) -> bool:
         """Only full does: other scales measure other things."""
         return self.name == "full"
+
+    @property
+    def whole(self) -> str:
+        """The nearest scale of its lineage that is the suite's own and reads all rows."""
+        return next((name for name in self.lineage if _reads_all(name)), "full")
 
     @property
     def has_originals(self) -> bool:
@@ -96,7 +101,7 @@ class Scale:
     def _stood_for(self, node: Node) -> Node:
         if node.stage == "backbone":
             if node.params.get("weights") == "random":
-                return with_layers(self._blank, node.params.get("layers"))
+                return drawn_anew(self._blank, node.params["seed"], node.params.get("layers"))
             return node.inputs.get("stand_in", self._backbone)
         if node.stage == "released" and "stand_in" in node.inputs:
             return node.inputs["stand_in"]
@@ -110,11 +115,13 @@ class Scale:
         params = dict(node.params)
         for name in params.keys() & self._stated:
             params[name] = self._value(name, params[name])
+        if "length" in params and params.get("kind") == "passages":  # as many tokens as fine-tuning reads
+            params["length"] = self._value("passage_length", node.params["length"])
         if "dataset" in params and not self.has_originals:
             stand_in = self.dataset(params["dataset"])
             params["dataset"] = _corpus(stand_in) if node.stage == "corpus" else stand_in
         if "objective" in params:
-            params |= self._training(node.stage, params)
+            params |= self._training(node, params)
         rate = self._rate(node)
         if rate and "learning_rate" in params:
             params["learning_rate"] = min(params["learning_rate"] * rate.factor, rate.most)
@@ -139,18 +146,21 @@ class Scale:
         declared, options = declaration(node.params["objective"]["path"]), params["options"]
         if self.facts.backbone:
             options = _shrunk(options, declared.vector_widths, self._narrowing)
-        if "length" in params and params["length"] != node.params["length"]:
+        shorter = "length" in params and params["length"] != node.params["length"]
+        if shorter and not self.facts.keeps_lengths:
             options = _shrunk(options, declared.token_lengths, params["length"] / node.params["length"])
         return options
 
-    def _training(self, stage: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _training(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
         """The settings that an objective is trained with, whatever its paper says."""
         stated = self.facts.objectives.get(params["objective"]["name"], OfObjective())
         of_stages = self.facts.steps
         if isinstance(of_stages, int):
             cap = min(stated.steps or of_stages, params["max_steps"] or of_stages)
             return stated.replace | {"max_steps": cap}
-        steps = stated.steps or of_stages.get(stage)
+        steps = stated.steps or of_stages.get(node.stage)
+        if isinstance(steps, Proportion):
+            steps = steps.of_recipe(node.params["max_steps"])
         return stated.replace | ({"epochs": None, "max_steps": steps} if steps else {})
 
     def _rate(self, node: Node) -> Rate | None:
@@ -198,6 +208,10 @@ class Scale:
         """The ranking of this scale's collection that negatives are taken from."""
         documents, depth = recipe.corpus(_corpus(topics)), self.facts.caps["depth"]
         return recipe.bm25(documents, recipe.queries(topics), **OFFICIAL_BM25, depth=depth)
+
+
+def _reads_all(name: str) -> bool:
+    return name in scales() and scales()[name].facts.first == scale_facts.First()
 
 
 def _corpus(identifier: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from repro.errors import UsageError
 from repro.graph import canonical
@@ -33,6 +33,20 @@ class Rate(Strict):
 
     factor: float
     most: float
+
+
+class Proportion(Strict):
+    """So many ``steps`` for ``of`` that a recipe states, and others in proportion.
+
+    A training whose recipe states epochs alone has ``steps``.
+    """
+
+    steps: Count
+    of: Count
+
+    def of_recipe(self, stated: int | None) -> int:
+        """The steps in place of those that a recipe states."""
+        return self.steps if stated is None else max(1, round(self.steps * stated / self.of))
 
 
 class OfObjective(Strict):
@@ -63,6 +77,17 @@ class _Additions(Strict):
     objectives: dict[str, OfObjective] = Field(default_factory=dict)
 
 
+def _in_one_sentence(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return read(value)
+    except ValidationError:
+        of_stage = "{pretrain: 400} or {pretrain: {steps: 400, of: 60000}}"
+        raise ValueError(f"steps are a number above 0, or by stage as in {of_stage}") from None
+
+
+Steps = Annotated[dict[str, Count | Proportion] | Count, WrapValidator(_in_one_sentence)]
+
+
 class Facts(_Additions):
     """Everything that is said of a scale; ``scales.yaml`` tells what each entry does."""
 
@@ -72,9 +97,16 @@ class Facts(_Additions):
     caps: dict[str, int] = Field(default_factory=dict)
     replace: dict[str, str | int | None] = Field(default_factory=dict)
     without_gpu: dict[str, str] = Field(default_factory=dict)
-    steps: dict[str, Count] | Count = Field(default_factory=dict)
+    steps: Steps = Field(default_factory=dict)
     learning_rate: dict[str, Rate] = Field(default_factory=dict)
     backbone: Backbone | None = None
+    keeps_lengths: bool | None = None
+
+    @model_validator(mode="after")
+    def _no_parameter_is_capped_and_replaced(self):
+        if both := self.caps.keys() & self.replace.keys():
+            raise ValueError(f"{min(both)!r} stands under caps and under replace; leave it in one of them")
+        return self
 
     @property
     def digest(self) -> str:
@@ -160,12 +192,17 @@ def inherited(name: str, facts: Mapping[str, Facts]) -> Facts:
         return own
     like = inherited(own.like, facts)
     merged: dict[str, Any] = {table: {**getattr(like, table), **getattr(own, table)} for table in TABLES}
+    for table, other in (("caps", own.replace), ("replace", own.caps), ("without_gpu", own.replace)):
+        kept = getattr(own, table)
+        merged[table] = {name: v for name, v in merged[table].items() if name in kept or name not in other}
     merged["first"] = like.first.model_copy(update=own.first.model_dump(exclude_unset=True))
     merged["steps"] = _steps(like.steps, own.steps)
-    return own.model_copy(update={**merged, "backbone": own.backbone or like.backbone})
+    merged["backbone"] = own.backbone or like.backbone
+    merged["keeps_lengths"] = like.keeps_lengths if own.keeps_lengths is None else own.keeps_lengths
+    return own.model_copy(update=merged)
 
 
-def _steps(like: dict[str, int] | int, own: dict[str, int] | int) -> dict[str, int] | int:
+def _steps(like: Steps, own: Steps) -> Steps:
     if isinstance(own, dict) and isinstance(like, dict):
         return {**like, **own}
     return own or like

@@ -9,11 +9,12 @@ from pathlib import Path
 from torch import nn
 
 from repro.nn.length_buckets import length_buckets
-from repro.nn.padding_free import padding_free
+from repro.nn.padding_free import VARIABLE, padding_free
 from repro.training.optimisation import VARIABLES, Execution
 
 FILE = "batch_reading.json"  # in a checkpoint
-WAYS = ("length_buckets", "padding_free")  # attributes of an execution
+# attribute of an execution -> the variable that asks for it
+WAYS = {"length_buckets": VARIABLES["length_buckets"][0], "padding_free": VARIABLE}
 
 
 class BatchReading:
@@ -32,7 +33,7 @@ class BatchReading:
     def __init__(self, execution: Execution, checkpoint: Path | None, say: Callable[[str], None]):
         began = {} if checkpoint is None else _kept(checkpoint)
         for name, value in began.items():
-            asked, variable = getattr(execution, name), VARIABLES[name][0]
+            asked, variable = getattr(execution, name), WAYS[name]
             if asked != value["wanted"]:
                 words = f"this training began with {variable}={value['wanted']}, not {asked}"
                 say(f"{words}, and goes on so: it ends with the bits of one that was not interrupted")

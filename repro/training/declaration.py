@@ -4,7 +4,7 @@ import ast
 import functools
 import importlib.util
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.errors import UsageError
@@ -20,12 +20,14 @@ class Declaration:
         parameters: names, and whether one has to be given.
         token_lengths, vector_widths: of ``repro.training.objective.Scaled``.
         own_parts: whether its losses may be means over parts of a size of its own (``InParts``).
+        passes: of ``repro.training.objective.Passing``, where it says so.
     """
 
     parameters: dict[str, bool]
     token_lengths: tuple[str, ...]
     vector_widths: tuple[str, ...]
     own_parts: bool = False
+    passes: dict[str, float] = field(default_factory=dict)
 
 
 @functools.cache
@@ -36,19 +38,23 @@ def declaration(path: str) -> Declaration:
         UsageError: there is no such class.
     """
     module, _, name = path.partition(":")
-    parameters, constants, methods = {}, {}, set()
+    methods: dict[str, ast.FunctionDef] = {}
+    constants: dict[str, ast.expr] = {}
     for definition in reversed(list(_lineage(module, name))):
-        methods |= {s.name for s in definition.body if isinstance(s, ast.FunctionDef)}
-        for statement in definition.body:
-            if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
-                parameters = _keywords(statement.args)
-            elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-                constants[statement.targets[0].id] = statement.value
-    shrunk = {
-        key: tuple(ast.literal_eval(constants[key])) if key in constants else ()
-        for key in ("token_lengths", "vector_widths")
-    }
-    return Declaration(parameters, **shrunk, own_parts="part_size" in methods)
+        methods |= {s.name: s for s in definition.body if isinstance(s, ast.FunctionDef)}
+        constants |= _constants(definition)
+    lengths, widths, passes = (
+        tuple(ast.literal_eval(constants[key])) if key in constants else ()
+        for key in ("token_lengths", "vector_widths", "passes")
+    )
+    parameters = _keywords(methods["__init__"].args) if "__init__" in methods else {}
+    return Declaration(parameters, lengths, widths, own_parts="part_size" in methods, passes=dict(passes))
+
+
+def _constants(definition: ast.ClassDef) -> dict[str, ast.expr]:
+    """The names that a class gives values to."""
+    given = [statement for statement in definition.body if isinstance(statement, ast.Assign)]
+    return {s.targets[0].id: s.value for s in given if isinstance(s.targets[0], ast.Name)}
 
 
 def check_options(node: Node) -> None:

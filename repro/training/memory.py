@@ -37,8 +37,12 @@ class StepMemory:
     @property
     def example(self) -> float:
         """Bytes that an example keeps for the backward pass."""
-        hidden_states = self.layers * self.hidden * ACTIVATIONS[self.precision]
+        hidden_states = max(1, self.layers) * self.hidden * ACTIVATIONS[self.precision]  # or the embeddings'
         return self.tokens * (hidden_states + PREDICTED * self.vocabulary * LOGIT)
+
+    def whole(self, examples: int) -> float:
+        """Bytes of a step over so many examples at once, with the parameters."""
+        return STATE * self.parameters + examples * self.example
 
     def fitting(self, memory: float) -> int:
         """The number of examples that so many bytes hold beside the parameters; at least 1."""

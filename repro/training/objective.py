@@ -99,6 +99,18 @@ class Scaled(Protocol):
     vector_widths: ClassVar[tuple[str, ...]] = ()
 
 
+class Passing(Protocol):
+    """Declared, as a literal tuple, by a pre-training of other work than one pass with BERT's head.
+
+    Attributes:
+        passes: pairs of a name and how many there are for each token of a text under the default readings,
+            for estimates of cost: ``encoders``, passes through all layers; ``layers``, through one more;
+            ``heads``, predictions over the vocabulary; with ``frozen_`` before it, of a model that stays.
+    """
+
+    passes: ClassVar[tuple[tuple[str, float], ...]] = ()
+
+
 def import_declared(kind: str, declared: Mapping[str, Any]):
     """The class or function at ``declared["path"]`` ("module:name"), which the plan was made for.
 

@@ -85,7 +85,6 @@ class Optimisation:
 VARIABLES = {
     "micro_batch": ("REPRO_MICRO_BATCH", "examples encoded at once, or unset it for all"),
     "length_buckets": ("REPRO_LENGTH_BUCKETS", "groups of a batch's texts, or unset it for one"),
-    "padding_free": ("REPRO_PADDING_FREE", "1 for batches without padding, or unset it for padded ones"),
     "save_steps": ("REPRO_SAVE_STEPS", "steps, or unset it for every ten minutes"),
 }
 
@@ -115,8 +114,14 @@ class Execution:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Execution:
-        """Read the REPRO_ variables. Raises UsageError where one is no number above 0."""
-        values = {}
+        """Read the REPRO_ variables.
+
+        Raises:
+            UsageError: one is no number above 0, or REPRO_PADDING_FREE is anything but 1.
+        """
+        from repro.nn.padding_free import is_asked_for
+
+        values = {"padding_free": int(is_asked_for(environment))}
         for name, (variable, wanted) in VARIABLES.items():
             text = environment.get(variable)
             if text is None:

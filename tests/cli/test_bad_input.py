@@ -140,6 +140,24 @@ def test_data_that_is_no_folder_is_refused(repro, folders, monkeypatch, place, l
     assert said.sentence == f"REPRO_DATA is {str(folders / place)!r}, which is not a folder"
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "selected"),
+    [
+        ("REPRO_PADDING_FREE", "2", ["--cell", CELL]),
+        ("REPRO_PADDING_FREE", "2", ["head_to_head", "--table", "1", "--row", "bert"]),
+        ("REPRO_MICRO_BATCH", "some", ["head_to_head", "--table", "1", "--row", "bert"]),
+    ],
+)
+def test_a_wrong_value_of_how_models_run_is_refused_before_anything_runs(
+    repro, folders, monkeypatch, variable, value, selected
+):
+    monkeypatch.setenv(variable, value)
+    said = repro("run", *selected, "--scale", "tiny")
+    assert said.status == 2
+    assert said.sentence.startswith(f"{variable} is {value!r}; ")
+    assert list(folders.iterdir()) == []
+
+
 def test_without_java_bm25_is_blocked_with_a_remedy_and_the_rest_runs(repro, monkeypatch):
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
     said = repro("run", "--cell", CELL, "--scale", "tiny", "--json")

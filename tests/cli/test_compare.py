@@ -56,6 +56,13 @@ def test_a_run_is_tested_against_ours_query_by_query(repro, own, other):
     assert math.copysign(1, pair["effect_size"]) == -1
 
 
+@pytest.mark.parametrize("verb", ["run", "compare"])
+def test_cells_that_the_scale_does_not_measure_are_told_with_why(repro, verb):
+    lines = repro(verb, "head_to_head", "--figure", "steps", "--scale", "tiny").out.splitlines()
+    [told] = [line for line in lines if line.startswith("not at scale tiny: ")]
+    assert told.endswith(" cells, because this is measured at scale curves only, or at one that is like it.")
+
+
 def test_the_table_shows_print_yours_and_ours(repro, other):
     said = repro("compare", other, "--cell", CELL, "--scale", "tiny")
     assert said.status == 0

@@ -34,6 +34,23 @@ def test_people_see_a_summary_and_then_a_line_a_node(repro):
     assert [line.split()[:2] for line in lines[8:]] == [["missing", stage] for stage in STAGES]
 
 
+@pytest.mark.parametrize("verb", [("plan",), ("run", "--dry-run")], ids=lambda verb: verb[0])
+def test_where_nothing_is_planned_the_reason_is_told_and_no_empty_table(repro, verb):
+    lines = repro(*verb, "head_to_head", "--figure", "steps", "--scale", "tiny").out.splitlines()
+    assert lines[0] == "0 measurements at scale tiny"
+    why = "because this is measured at scale curves only, or at one that is like it"
+    assert re.fullmatch(rf"not at scale tiny: (\d+) of \1 cells, {why}", lines[2])
+    assert lines[3:] == ["obstacles: none"]
+
+
+def test_cells_that_are_not_measured_at_the_scale_are_counted_beside_those_that_are(repro):
+    rows = ("--row", "sparse.deepct", "--row", "sparse.bm25")
+    said = repro("plan", "costa", "--table", "1", *rows, "--scale", "tiny").out
+    why = "what others expanded or weighed is measured at full scale only"
+    assert f"\nnot at scale tiny: 3 of 7 cells, because {why}\n" in said
+    assert said.startswith("4 measurements") and " evaluate " in said
+
+
 def test_what_is_stored_is_not_needed(repro, measured):
     assert {(node["state"], node["needed"]) for node in repro("plan", *LINE, "--json").json} == {
         ("stored", False)

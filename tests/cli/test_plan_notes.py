@@ -1,8 +1,11 @@
 """A plan tells which steps the GPU takes in parts, and which searches leave it idle."""
 
+from dataclasses import replace
+
 import pytest
 
 from repro.cli.plan_notes import device_notes
+from repro.cli.plan_summary import _work
 from repro.machine import system, versions
 from repro.manifest.cells import select
 from repro.running.cost.estimate import estimate
@@ -30,7 +33,10 @@ def notes(tmp_path, monkeypatch):
 
 
 def test_a_step_that_a_gpu_does_not_hold_is_told_with_its_parts(notes):
-    [line] = notes("cotmae_v2", "1", "cotmae_v2", gpu="h100")
+    largest, line = notes("cotmae_v2", "1", "cotmae_v2", gpu="h100")
+    assert largest.startswith("memory of the GPU: about ") and largest.endswith(
+        " GB for the largest step at once (pretrain contextual-autoencoder)"
+    )
     assert line.startswith("micro-batches: on 80 GB, ") and " of 16,384" in line
     assert "REPRO_MICRO_BATCH sets another size" in line
     assert notes("costa", "1", "bm25", gpu="h100") == []
@@ -38,9 +44,23 @@ def test_a_step_that_a_gpu_does_not_hold_is_told_with_its_parts(notes):
 
 def test_the_gpu_at_hand_is_the_one_that_is_told_of_where_none_is_named(notes):
     here = ["NVIDIA H100 80GB HBM3, 81559 MiB"]
-    [line] = notes("cotmae_v2", "1", "cotmae_v2", here=here, faiss="faiss-gpu")
+    largest, line = notes("cotmae_v2", "1", "cotmae_v2", here=here, faiss="faiss-gpu")
     assert line.startswith("micro-batches: on 86 GB, ")
-    assert notes("cotmae_v2", "1", "cotmae_v2") == []
+    assert notes("cotmae_v2", "1", "cotmae_v2") == [largest]
+
+
+def test_without_a_calibration_hours_are_told_of_two_gpus_where_there_are_any(tmp_path):
+    def told(name):
+        cells = select(("costa",), tables=("1",), rows=("hardneg.costa",), cells=())
+        planned = plan(cells, scale=scale(name), machine=Machine())
+        planned.look(Store(tmp_path))
+        return estimate(planned, None)
+
+    hours = [replace(told("full"), throughput=assumed(gpu)) for gpu in ("h100", "rtx4090")]
+    one, other = (f"{cost.hours(cost.nodes):,.1f} hours of one" for cost in hours)
+    expected = f"; {one} h100 or {other} rtx4090, at an assumed 35% of the peak; for hours, `repro calibrate`"
+    assert expected in _work(told("full"))
+    assert "h100" not in _work(told("smoke"))
 
 
 def test_searches_that_leave_the_gpu_idle_are_told_with_their_hours(notes):

@@ -1,67 +1,71 @@
-"""Rows of several seeds against one row of reference."""
+"""A table of a study from the scores of queries."""
 
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
-from scipy.stats import ttest_rel
 
-from repro.graph import Node
-from repro.judging.studies import Cost, Entry, _cost, _tested, training_hours
+from repro.judging.studies import Entry, judged, known_scores
+from repro.manifest.analysis_schema import Analysis
+from repro.manifest.schema import Table
 
-
-def _scores(rows):
-    """(row, column) -> seed -> query -> score."""
-    return {
-        (row, "c"): {s: {f"q{i}": float(x) for i, x in enumerate(values)} for s, values in seeds.items()}
-        for row, seeds in rows.items()
+TABLE = Table.model_validate(
+    {
+        "id": "1",
+        "kind": "study",
+        "about": "rows",
+        "delta_from": "base",
+        "columns": [{"id": "c"}, {"id": "d"}],
+        "rows": [{"id": "base", "label": "B"}, {"id": "x", "label": "X"}, {"id": "y", "label": "Y"}],
     }
+)
 
 
-def test_queries_are_the_means_of_their_seeds_and_tested_in_pairs():
-    rng = np.random.default_rng(0)
-    base, other = rng.random((2, 30)), rng.random((2, 30))
-    found = _tested(_scores({"base": {1: base[0], 2: base[1]}, "x": {1: other[0], 2: other[1]}}), "base")
-    expected = ttest_rel(other.mean(axis=0), base.mean(axis=0))
-    test = found["x", "c"]
-    assert test.p == pytest.approx(expected.pvalue, rel=1e-12) and test.holm == test.p
-    assert test.difference == pytest.approx(other.mean() - base.mean(), rel=1e-12)
-    assert test.interval[0] < test.difference < test.interval[1]
-    assert ("base", "c") not in found
+def _row(*seeds):
+    return {number: dict(zip("pqr", scores, strict=True)) for number, scores in enumerate(seeds, 1)}
 
 
-def test_rows_of_other_seeds_or_without_a_difference_are_not_tested():
-    scores = _scores({"base": {1: [0.0, 1.0]}, "same": {1: [0.0, 1.0]}, "other": {2: [1.0, 0.0]}})
-    assert _tested(scores, "base") == {}
-    assert _tested(scores, "absent") == {}
+def test_a_table_without_an_analysis_compares_every_measured_row_with_its_base():
+    rows = {"base": _row([0.1, 0.2, 0.3], [0.2, 0.2, 0.4]), "x": _row([0.8, 0.9, 0.9], [0.8, 1.0, 1.0])}
+    study = judged(TABLE, Analysis(), {"c": rows})
+    [contrast] = study.contrasts
+    assert (contrast.row, contrast.against, contrast.column) == ("x", "base", "c")
+    assert contrast.difference.mean == pytest.approx(5.4 / 6 - 1.4 / 6)
+    assert (study.verdict("x", "base", "c"), study.verdict("base", "x", "c")) == ("above", "below")
+    assert study.verdict("x", "y", "c") == "" and study.verdict("x", "base", "d") == ""
+    assert study.base("x") == "base" and study.base("base") is None
+    assert study.entries["x", "c"].seeds == {1: pytest.approx(2.6 / 3), 2: pytest.approx(2.8 / 3)}
+    assert study.seeds == [1, 2]
 
 
-def test_the_interval_over_seeds_is_students_and_needs_two():
+def test_the_mean_of_a_row_has_an_interval_over_queries_and_seeds_and_needs_two_of_each():
+    rows = {"x": _row([0.1, 0.2, 0.3], [0.2, 0.2, 0.4]), "y": _row([0.1, 0.5, 0.2])}
+    entries = judged(TABLE, Analysis(), {"c": rows}).entries
+    assert entries["x", "c"].half_width == pytest.approx(entries["x", "c"].estimate.half_width(0.95))
+    assert entries["y", "c"].half_width is None and entries["y", "c"].mean == pytest.approx(0.8 / 3)
     assert Entry({1: 0.5}).half_width is None
-    assert Entry({1: 0.5, 2: 0.5}).half_width is None  # what seeds do not change has no variance over them
-    entry = Entry({1: 0.1, 2: 0.2, 3: 0.3})
-    assert entry.mean == pytest.approx(0.2)
-    assert entry.half_width == pytest.approx(4.302652729911275 * 0.1 / 3**0.5)  # t of 0.975 with 2 degrees
 
 
-def test_seconds_of_an_interrupted_training_are_in_proportion_to_its_last_attempt():
-    whole = {"steps": 400, "seconds": 100.0, "flops": 10}
-    interrupted = {"steps": 400, "seconds": 30.0, "resumed_at": 300, "flops": 10}
-    ended_before = {"steps": 400, "seconds": 0.5, "resumed_at": 400, "flops": 10}
-    assert _cost([whole]) == Cost(10, 100.0)
-    assert _cost([whole, interrupted]) == Cost(10, 110.0)
-    assert _cost([whole, interrupted, ended_before]) == Cost(10, None)
+def test_means_are_those_of_the_planned_seeds_and_what_is_missing_of_them_is_said():
+    plan = Analysis.model_validate({"seeds": [1, 2, 4], "level": 0.1})
+    one, two, other = [0.1, 0.2, 0.3], [0.2, 0.2, 0.4], [0.9, 0.9, 0.9]
+    rows = {"base": _row(one, two, other), "x": _row(one), "y": {None: _row(one)[1]}}
+    study = judged(TABLE, plan, {"c": rows})
+    assert set(study.entries["base", "c"].seeds) == {1, 2} and study.level == 0.1
+    assert study.seeds_of_rows == {"base": 2, "x": 1}
+    assert study.preliminary == "preliminary: 1 of 3 planned seeds"
+    whole = judged(TABLE, Analysis(seeds=(1, 2)), {"c": {"base": _row(one, two, other), "y": rows["y"]}})
+    assert whole.preliminary == "" and set(whole.entries["base", "c"].seeds) == {1, 2}
+    unplanned = judged(TABLE, Analysis(seeds=(8, 9)), {"c": rows})
+    assert unplanned.preliminary == "preliminary: 0 of 2 planned seeds"
+    assert set(unplanned.entries["base", "c"].seeds) == {1, 2, 3}
 
 
-def test_hours_of_a_cell_are_those_of_all_its_trainings_and_unknown_where_one_is_not_stored():
-    mlm = {"name": "mlm", "version": 1, "path": ""}
-    first, other = (Node("pretrain", {"objective": mlm, "seed": seed}) for seed in (1, 2))
-    tuned = [Node("finetune", {"objective": mlm, "seed": seed}, {"model": first}) for seed in (1, 2)]
-    measured = [("a", tuned[0]), ("a", tuned[1]), ("b", other), ("c", Node("corpus", {"dataset": "x"}))]
-    measurements = [SimpleNamespace(cell=SimpleNamespace(id=cell), parts=(node,)) for cell, node in measured]
-    states = dict.fromkeys((n.fingerprint for n in (first, *tuned)), "stored") | {
-        other.fingerprint: "missing"
-    }
-    seconds = {first.fingerprint: 3600.0, tuned[0].fingerprint: 1800.0, tuned[1].fingerprint: 5400.0}
-    store = SimpleNamespace(record=lambda node: {"facts": {"steps": 1, "seconds": seconds[node.fingerprint]}})
-    assert training_hours(SimpleNamespace(measurements=measurements, states=states), store) == {"a": 2.0}
+def test_scores_of_one_evaluation_are_read_where_they_are_known():
+    def measurement(seed, *names):
+        cell = SimpleNamespace(row=SimpleNamespace(id="x"), column=SimpleNamespace(id="c"))
+        return SimpleNamespace(parts=names, cell=cell, seed=seed, measure="RR@10")
+
+    scores = {"a": {"queries": ["p", "q"], "measures": {"RR@10": [0.5, 1.0]}}}
+    known = SimpleNamespace(scores=scores.get)
+    plan = SimpleNamespace(measurements=[measurement(1, "a"), measurement(2, "b"), measurement(3, "a", "b")])
+    assert known_scores(plan, known) == {"c": {"x": {1: {"p": 0.5, "q": 1.0}}}}

@@ -42,6 +42,7 @@ def test_a_good_manifest_is_read(tmp_path):
         ("label: X", "label: X, label: Y", 10, "occurs twice"),
         ("id: x", "id: x/y", 10, "id 'x/y'"),
         ("label: X", "label: X, group: g", 10, "names group 'g'"),
+        ("label: X", "label: X, delta_from: x", 10, "compared with 'x', which is no other row"),
         ("  about: a table\n", "  about: [\n", 7, "not valid YAML"),
         ("label: X", "label: X, role: mine", 10, "role"),
         ("id: b,", "id: a,", 8, "column 'a' occurs twice"),

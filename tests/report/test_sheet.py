@@ -58,6 +58,13 @@ def test_columns_that_do_not_fit_stand_below_with_their_labels():
     ]
 
 
+def test_a_label_gives_way_to_a_heading_that_is_wider_than_its_column():
+    rows = [[Text("a label of several words"), Text("–")]]
+    lines = _lines(_sheet(*rows, heads=("RR",), heading="Collection"), 34)
+    assert "Collection" in lines[1]
+    assert max(map(len, lines)) <= 34
+
+
 def test_text_is_wrapped_between_words_and_a_row_without_any_is_not_repeated():
     sheet = Sheet([Column("id", right=False), Column("what", right=False), Column("remedy", right=False)])
     sheet.rows += [[Text("x"), Text("several words of text " * 3), Text("")]]

@@ -38,6 +38,29 @@ def test_a_cap_of_steps_never_lengthens_a_training(described):
     assert described("mine: {about: x, steps: 100}").rewriter()(short).params["max_steps"] == 7
 
 
+def test_steps_in_proportion_keep_the_ratio_of_two_trainings(described):
+    steps = "{pretrain: {steps: 40, of: 1000}}"
+    mine = described(f"mine: {{about: x, like: tiny, steps: {steps}}}").rewriter()
+    made = [
+        mine(Node("pretrain", {**TRAINED.params, "max_steps": n}, TRAINED.inputs)) for n in (500, 2050, None)
+    ]
+    assert [node.params["max_steps"] for node in made] == [20, 82, 40]
+    assert {node.params["epochs"] for node in made} == {None}
+
+
+def test_a_replacement_takes_the_place_of_a_cap_of_the_scale_that_it_is_like(described):
+    tuned = Node("finetune", {"passages_per_query": 4}, TRAINED.inputs)
+    capped = described("mine: {about: x, like: small-cpu}")
+    assert (
+        capped.rewriter()(tuned).params["passages_per_query"] == capped.facts.caps["passages_per_query"] == 2
+    )
+    larger = described("mine: {about: x, like: small-cpu, replace: {passages_per_query: 8}}")
+    assert larger.rewriter()(tuned).params["passages_per_query"] == 8
+    tuned = Node("finetune", {"queries_per_batch": 16}, TRAINED.inputs)
+    again = described("mine: {about: x, like: tiny, caps: {queries_per_batch: 4}}")
+    assert again.rewriter()(tuned).params["queries_per_batch"] == 4
+
+
 def test_batches_of_the_papers_stay_unless_they_are_capped(described):
     assert scale("rehearsal").rewriter()(TRAINED).params["texts_per_batch"] == 64
     capped = described("mine: {about: x, like: rehearsal, caps: {texts_per_batch: 8}}").rewriter()(TRAINED)
@@ -119,6 +142,17 @@ def test_a_scale_is_known_by_its_name_as_long_as_its_file_is_at_hand(tmp_path):
             "mine.compares: only the suite's own scale full is compared",
         ),
         ("mine:\n  about: x\n  first:\n    documents: 0", 4, "mine.first.documents: Input should be greater"),
+        (
+            "mine: {about: x, steps: {pretrain: {steps: 40}}}",
+            1,
+            "mine.steps: steps are a number above 0, or by",
+        ),
+        ("mine: {about: x, steps: {pretrain: 0}}", 1, "mine.steps: steps are a number above 0, or by stage"),
+        (
+            "mine: {about: x, caps: {a: 1}, replace: {a: 2}}",
+            1,
+            "mine: 'a' stands under caps and under replace",
+        ),
         ("mine:\n  about: x\n  frist: 3", 3, "mine.frist: Extra inputs are not permitted"),
         ("mine:\n  about: x\n  like: huge", 3, "mine.like: 'huge' is no scale (full, rehearsal, "),
         ("mine:\n  about: x\n  like: tiny\n  first: {queries: 3}", 4, "and tiny has collections of its own"),
@@ -142,3 +176,39 @@ def test_a_backbone_of_ones_own_goes_with_stand_ins_only(described):
 def test_a_file_describes_one_scale(described):
     with pytest.raises(UsageError, match=r"describes 2 scales \(a, b\); a file describes one"):
         described("a: {about: x}\nb: {about: x}")
+
+
+def test_what_a_scale_replaces_is_not_changed_back_where_there_is_no_gpu(monkeypatch, described):
+    monkeypatch.setattr(module, "_gpus", lambda: None)
+    assert scale("small").rewriter()(TRAINED).params["precision"] == "fp32"
+    assert scale("small").notes and not scale("small-cpu").notes
+    own = described("mine: {about: x, like: rehearsal, replace: {precision: bf16}}")
+    assert own.rewriter()(TRAINED).params["precision"] == "bf16"
+    both = "mine: {about: x, like: small, replace: {precision: bf16}, without_gpu: {precision: fp16}}"
+    assert described(both).rewriter()(TRAINED).params["precision"] == "fp16"
+    monkeypatch.setattr(module, "_gpus", lambda: ["NVIDIA H100"])
+    assert scale("small").rewriter()(TRAINED).params["precision"] == "bf16"
+    assert scale("small-cpu").rewriter()(TRAINED).params["precision"] == "fp32"
+
+
+def test_medium_is_full_with_fewer_steps_and_not_compared():
+    full, medium = (scale(name).rewriter()(TRAINED) for name in ("full", "medium"))
+    assert not scale("medium").compares_with_paper and scale("medium").has_originals
+    assert {**medium.params, "max_steps": 0, "epochs": 0} == {**full.params, "max_steps": 0, "epochs": 0}
+    assert medium.inputs["tokens"].fingerprint == full.inputs["tokens"].fingerprint
+
+
+def test_passages_are_encoded_with_as_many_tokens_as_fine_tuning_reads(described):
+    mine = described("mine: {about: x, caps: {length: 64, passage_length: 96}}").rewriter()
+    texts = ({"kind": kind, "length": 256} for kind in ("passages", "queries"))
+    assert [mine(Node("encode", params)).params["length"] for params in texts] == [96, 64]
+
+
+def test_lengths_inside_a_text_shrink_with_it_unless_a_scale_keeps_them(described):
+    costa = {"name": "costa", "path": "papers.costa.contrastive_spans:ContrastiveSpans"}
+    options = {"span_tokens": {"phrase": [4, 16]}}
+    node = Node("pretrain", {"objective": costa, "options": options, "length": 512, "max_steps": 5})
+    for more, lengths in (("", [1, 2]), (", keeps_lengths: true", [4, 16])):
+        mine = described(f"mine: {{about: x, caps: {{length: 64}}{more}}}").rewriter()
+        assert mine(node).params["options"]["span_tokens"] == {"phrase": lengths}
+    assert described("mine: {about: x, like: small}").facts.keeps_lengths

@@ -18,7 +18,7 @@ def curve():
 
 @pytest.mark.parametrize("name", ["tiny", "small", "full"])
 def test_a_recipe_of_one_scale_is_not_measured_at_another(curve, name):
-    assert not_at(curve, scale(name)) == "is measured at scale curves only, and at what is like it"
+    assert not_at(curve, scale(name)) == "this is measured at scale curves only, or at one that is like it"
 
 
 def test_a_recipe_of_one_scale_is_measured_there_and_at_what_is_like_it(curve, tmp_path):

@@ -58,8 +58,15 @@ def test_random_weights_are_a_backbone_of_the_scale_with_the_layers_that_are_ask
     assert words.params == whole.params | {"layers": 0} and words.inputs == whole.inputs
 
 
-@pytest.mark.parametrize("name", [name for name in scales() if name.startswith("tiny") or name == "smoke"])
-def test_a_layer_of_the_embedded_backbone_adds_as_much_as_one_of_bert(name):
+def test_random_weights_of_another_seed_are_another_draw():
+    asked = {"name": "bert-base-uncased", "revision": "main", "weights": "random"}
+    one, two = (scale("tiny").rewriter()(Node("backbone", asked | {"seed": seed})) for seed in (1, 2))
+    assert (one.params["seed"], two.params["seed"]) == (1, 2)
+    assert one.params | {"seed": 2} == two.params and one.inputs == two.inputs
+
+
+@pytest.mark.parametrize("name", [name for name, one in scales().items() if one.facts.backbone])
+def test_a_layer_of_a_backbone_from_scratch_adds_as_much_as_one_of_bert(name):
     """A projection's gain is the deviation of its weights times the root of its width."""
     first = scale(name).facts.backbone.initialise
     assert first["deviation"] * first["hidden_size"] ** 0.5 == pytest.approx(0.02 * 768**0.5, rel=0.02)

@@ -40,6 +40,15 @@ def test_a_sample_may_be_a_single_query(training_set, tmp_path, progress, method
 
 
 @pytest.mark.parametrize("method", ["random", "block"])
+def test_a_share_is_of_the_queries_that_there_are(training_set, tmp_path, progress, method):
+    how = {"sample": 0, "method": method, "seed": 3}
+    facts = sample.run({"share": 0.3, **how}, {"training_set": training_set}, tmp_path, progress)
+    assert facts == {"queries": 3, "of": 10}
+    assert places(10, share=0.3, **how) == places(10, queries=3, **how)
+    assert len(places(10, share=0.01, **how)) == 1 and places(10, share=1, **how) == list(range(10))
+
+
+@pytest.mark.parametrize("method", ["random", "block"])
 def test_samples_have_their_size_stay_in_bounds_and_differ(method):
     generator = random.Random(5)
     for _ in range(2000):
@@ -59,7 +68,15 @@ def test_the_first_block_is_the_one_of_the_released_scripts():
     assert places(502_939, queries=1000, sample=0, method="block", seed=1000)[0] == start
 
 
-@pytest.mark.parametrize("changes, said", [({"method": "first"}, "'first'"), ({"queries": 0}, "0 queries")])
+@pytest.mark.parametrize(
+    "changes, said",
+    [
+        ({"method": "first"}, "'first'"),
+        ({"queries": 0}, "0 queries"),
+        ({"share": 0}, "share of 0"),
+        ({"share": 1.5}, "share of 1.5"),
+    ],
+)
 def test_what_makes_no_sample_is_a_usage_error(training_set, tmp_path, progress, changes, said):
     with pytest.raises(UsageError, match=said):
         _run(training_set, tmp_path / "out", progress, **changes)

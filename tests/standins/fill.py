@@ -1,13 +1,19 @@
 """Fills a data folder by `repro data fetch` and `repro data make`, without a network."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from repro.cli.verbs.data import command
 from repro.datasets import catalog
+
+
+def fetch(home: Path, data: Path, names: Sequence[str]) -> None:
+    """Fetch some collections from the home."""
+    with _at(home, data), _without_counts():
+        command.main(["fetch", *names, "--yes"], standalone_mode=False)
 
 
 def fill(home: Path, data: Path) -> None:

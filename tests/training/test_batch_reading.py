@@ -9,12 +9,12 @@ from repro.progress import Progress
 from repro.training.batch_reading import FILE, WAYS, BatchReading
 from repro.training.checkpoints import seal
 from repro.training.loop import train
-from repro.training.optimisation import VARIABLES, Execution
+from repro.training.optimisation import Execution
 from tests.nn.parted_objectives import Texts, objective
-from tests.training.test_parts import failing, settings
+from tests.training.settings import settings
+from tests.training.test_parts import FIVE_STEPS, failing
 
 VALUES = {"length_buckets": "2", "padding_free": "1"}
-VARIABLE = {name: VARIABLES[name][0] for name in WAYS}
 
 
 class Heard(Progress):
@@ -32,7 +32,7 @@ def trained(folder, *, fails_at=None):
     if fails_at is not None:
         made.represent = failing(made.represent, fails_at)
     how = {"out": folder, "progress": heard, "execution": Execution.of(os.environ)}
-    facts = train(made, Texts("in-batch", 10), settings(), **how)
+    facts = train(made, Texts("in-batch", 10), settings(**FIVE_STEPS), **how)
     return list(made.parameters()), facts, heard.notes
 
 
@@ -49,9 +49,9 @@ def test_a_training_goes_on_in_the_way_it_began_and_tells_that_another_was_asked
 
     def ask(so: bool) -> None:
         if so:
-            monkeypatch.setenv(VARIABLE[name], values[so])
+            monkeypatch.setenv(WAYS[name], values[so])
         else:
-            monkeypatch.delenv(VARIABLE[name], raising=False)
+            monkeypatch.delenv(WAYS[name], raising=False)
 
     monkeypatch.setenv("REPRO_SAVE_STEPS", "1")
     ask(began_so)
@@ -67,9 +67,7 @@ def test_a_training_goes_on_in_the_way_it_began_and_tells_that_another_was_asked
     [note] = heard
     default = str(getattr(Execution(), name))
     wanted = (values[began_so] or default, values[not began_so] or default)
-    assert note.startswith(
-        f"this training began with {VARIABLE[name]}={wanted[0]}, not {wanted[1]}, and goes"
-    )
+    assert note.startswith(f"this training began with {WAYS[name]}={wanted[0]}, not {wanted[1]}, and goes")
 
 
 def test_a_checkpoint_of_an_earlier_version_is_gone_on_from_as_is_asked(tmp_path, monkeypatch):

@@ -21,7 +21,8 @@ from repro.training.parts import Parts
 from repro.training.process_group import rank
 from tests.nn.parted_objectives import Texts, objective
 from tests.tiny_models import tiny_masked_lm
-from tests.training.test_parts import settings, trained, weights
+from tests.training.settings import settings
+from tests.training.test_parts import FIVE_STEPS, trained, weights
 
 WORDS = "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.10 GiB of which"
 LATER = [f"halved at step {step}" for step in (3, 4, 5)]
@@ -113,14 +114,14 @@ def test_parts_that_a_loss_is_a_mean_over_are_not_halved(tmp_path):
     made.part_size = 2
     how = {"out": tmp_path, "progress": Progress()}
     with Capacity(1), pytest.raises(StageError, match="even in parts of 2, over which its loss is a mean"):
-        train(made, Texts("mlm", 10), settings(), **how)
+        train(made, Texts("mlm", 10), settings(**FIVE_STEPS), **how)
 
 
 def test_another_error_of_a_step_stays_itself(tmp_path):
     made = objective("mlm")
     made.forward = lambda batch: torch.ones(2) @ torch.ones(3)
     with pytest.raises(RuntimeError, match="size"):
-        train(made, Texts("mlm", 10), settings(), out=tmp_path, progress=Progress())
+        train(made, Texts("mlm", 10), settings(**FIVE_STEPS), out=tmp_path, progress=Progress())
 
 
 def two(folder: Path) -> None:
@@ -201,6 +202,13 @@ def test_the_estimate_is_what_torch_keeps_for_the_backward_pass_within_a_half():
     assert 0.5 < found / estimate < 1.5, found / estimate
 
 
+def test_a_model_without_layers_keeps_its_embeddings():
+    sizes = {"parameters": 0, "hidden": 4, "tokens": 8, "vocabulary": 0, "precision": "fp32"}
+    none, one = (StepMemory(layers=layers, **sizes) for layers in (0, 1))
+    assert none.fitting(1e6) == one.fitting(1e6) < 1000
+    assert one.whole(one.fitting(1e6)) <= 1e6 < one.whole(one.fitting(1e6) + 1)
+
+
 def test_on_a_gpu_a_training_begins_with_the_estimate_unless_a_size_was_asked_for(tmp_path, monkeypatch):
     memory = StepMemory(parameters=0, layers=1, hidden=1, tokens=1, vocabulary=0, precision="fp32")
     monkeypatch.setattr("repro.training.fitting.gpu_memory", lambda: int(3 * memory.example))
@@ -209,5 +217,7 @@ def test_on_a_gpu_a_training_begins_with_the_estimate_unless_a_size_was_asked_fo
         out = tmp_path / str(asked)
         out.mkdir()
         execution = Execution(micro_batch=asked)
-        facts = train(objective("mlm"), Texts("mlm", 10), settings(), out=out, execution=execution, **how)
+        facts = train(
+            objective("mlm"), Texts("mlm", 10), settings(**FIVE_STEPS), out=out, execution=execution, **how
+        )
         assert (facts["micro_batch"], facts.get("micro_batch_origin")) == expected

@@ -14,28 +14,14 @@ from repro.errors import UsageError
 from repro.progress import Progress
 from repro.training.batch_order import BatchOrder
 from repro.training.loop import train
-from repro.training.optimisation import Execution, Optimisation
+from repro.training.optimisation import Execution
 from repro.training.parts import are_texts, collated_in_parts
 from repro.training.process_group import rank
 from tests.nn.parted_objectives import Texts, objective
+from tests.training.settings import settings
 
 NAMES = ("mlm", "costa", "in-batch", "four blocks", "distillation")
-
-
-def settings(**changes) -> Optimisation:
-    given = {
-        "epochs": None,
-        "max_steps": 5,
-        "learning_rate": 0.001,
-        "warmup_ratio": 0.2,
-        "warmup_steps": None,
-        "schedule": "linear",
-        "weight_decay": 0.01,
-        "max_grad_norm": 1.0,
-        "precision": "fp32",
-        "seed": 5,
-    }
-    return Optimisation.of(given | changes, batch_size=4)
+FIVE_STEPS = {"max_steps": 5, "learning_rate": 0.001, "warmup_ratio": 0.2, "weight_decay": 0.01}
 
 
 def trained(name: str, out: Path, *, dropout=0.0, fails_at=None):
@@ -45,9 +31,8 @@ def trained(name: str, out: Path, *, dropout=0.0, fails_at=None):
     if fails_at is not None:
         method = "represent" if hasattr(made, "represent") else "denominators"
         setattr(made, method, failing(getattr(made, method), fails_at))
-    return made, train(
-        made, Texts(name, 10), settings(), out=out, progress=Progress(), execution=Execution.of(os.environ)
-    )
+    how = {"out": out, "progress": Progress(), "execution": Execution.of(os.environ)}
+    return made, train(made, Texts(name, 10), settings(**FIVE_STEPS), **how)
 
 
 def failing(function, at: int):
@@ -164,7 +149,7 @@ def test_a_training_in_parts_has_the_precision_that_was_asked_for(tmp_path, monk
     train(
         made,
         Texts(name, 10),
-        settings(precision="bf16"),
+        settings(**FIVE_STEPS, precision="bf16"),
         out=tmp_path,
         progress=Progress(),
         execution=Execution.of(os.environ),
@@ -277,10 +262,14 @@ def test_a_training_in_buckets_that_is_killed_ends_with_the_same_bits(tmp_path, 
 
 @pytest.mark.parametrize(
     ("variable", "value", "wanted"),
-    [("REPRO_LENGTH_BUCKETS", "0", "groups"), ("REPRO_MICRO_BATCH", "some", "examples")],
+    [
+        ("REPRO_LENGTH_BUCKETS", "0", "give a number of groups"),
+        ("REPRO_MICRO_BATCH", "some", "give a number of examples"),
+        ("REPRO_PADDING_FREE", "2", "set it to 1 for texts without padding, or unset it"),
+    ],
 )
-def test_an_option_that_is_no_number_is_refused(variable, value, wanted):
-    with pytest.raises(UsageError, match=f"{variable} is '{value}'; give a number of {wanted}"):
+def test_an_option_of_another_value_is_refused(variable, value, wanted):
+    with pytest.raises(UsageError, match=f"{variable} is '{value}'; {wanted}"):
         Execution.of({variable: value})
 
 

@@ -18,29 +18,38 @@ from repro.cli.options import scale_option
 @click.option("--marks", is_flag=True, help="Every mark and bold number on a line of its own.")
 @click.option("--store", metavar="DIR", help="Where artefacts lie (REPRO_STORE).")
 @click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")
-@click.option("--json", "as_json", is_flag=True, help="One object per statement, marks and bold included.")
-def command(names, scale_name, failing, marks, store, results, as_json):
+@click.option("--json", "objects", is_flag=True, help="One object per statement, marks and bold included.")
+def command(names, scale_name, failing, marks, store, results, objects):
     """Judge what papers state by their own cells, by ours, and by what others report of them.
 
     Sentences of the text, marks of significance and bold numbers; of several measures each is judged by
     itself: it holds, fails or is untested. Marks need the tests between rows that `repro compare` stores; an
     order without a test says "means only". Of reports (`repro reported`) the closest in kind on each cell
-    judges, unless it matches by name alone; how these were made is told. Nothing is run.
+    judges, unless it matches by name alone; how these were made is told. Where a study compares what a
+    sentence is about on equal terms, its difference is told below; it judges no claim. Nothing is run.
     """
     from repro.api.statements import claims
     from repro.cli.printing import emit_json
+    from repro.judging.study_answers import answers_in, as_json
     from repro.running.workspace import Workspace
 
-    judged = claims(*names, scale=scale_name, workspace=Workspace.open(store, results))
+    workspace = Workspace.open(store, results)
+    judged = claims(*names, scale=scale_name, workspace=workspace)
     shown = [j for j in judged if j.fails or not failing]
-    if as_json:
-        return emit_json([j.as_json() for j in shown])
-    _print(shown, scale_name, failing=failing, each=marks)
+    answered = answers_in(workspace, [text for j in shown for text in j.statement.study])
+    if objects:
+        return emit_json([{**j.as_json(), "study": as_json(answered, j.statement.study)} for j in shown])
+    _print(shown, scale_name, answered, failing=failing, each=marks)
 
 
-def _print(shown, scale_name: str, *, failing: bool, each: bool) -> None:
+def _print(shown, scale_name: str, answered, *, failing: bool, each: bool) -> None:
+    from repro.cli.study_answers import show_answers
+
     for name in dict.fromkeys(j.statement.paper.name for j in shown):
-        _show(name, [j for j in shown if j.statement.paper.name == name], scale_name, each=each)
+        own = [j for j in shown if j.statement.paper.name == name]
+        _show(name, own, scale_name, each=each)
+        pointing = [(j.statement.id.rpartition("/")[2], j.statement.study) for j in own]
+        show_answers(name, "claim", pointing, answered)
     if not shown:
         print("nothing is contradicted" if failing else "the papers state nothing that cells can confirm")
     elif scale_name != "full":

@@ -63,10 +63,9 @@ def command(selection, strict, failing, measured, as_csv, as_json, runs):
     if as_csv:
         _print_csv(chosen)
     else:
-        store = selection.workspace.store
-        verdicts.show(
-            compared.comparison, compared.plan, store, as_json=as_json, chosen=chosen, summary_first=True
-        )
+        workspace = selection.workspace
+        shown = {"as_json": as_json, "chosen": chosen, "summary_first": True, "results": workspace.results}
+        verdicts.show(compared.comparison, compared.plan, workspace.store, **shown)
         if not as_json:
             _settings(selection)
     return verdicts.status(compared.comparison, strict=strict, outcome=None)

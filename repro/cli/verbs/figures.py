@@ -19,7 +19,7 @@ def command(selection):
     Run them first: `repro run PAPER --figure N`. Beside each drawing lie its numbers as CSV.
     """
     from repro.api.comparisons import compare_selection
-    from repro.judging.studies import training_hours
+    from repro.judging.training_costs import training_hours
     from repro.report.drawing import draw_curves, draw_exhibits
     from repro.store import translated
 

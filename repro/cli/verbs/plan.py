@@ -16,7 +16,7 @@ from repro.store import make_writable
     "  repro plan PAPER --table 1 --to argo --image IMAGE --volume CLAIM > workflow.yaml",
 )
 @selecting
-@click.option("--gpu", metavar="NAME", help="Tell hours of this GPU, v100 to h200, not of this machine.")
+@click.option("--gpu", metavar="NAME", help="Tell hours of this GPU, v100 to rtx4090, not of this machine.")
 @click.option(
     "--by", type=click.Choice(("stage", "table", "row")), help="A line for each instead of a line a node."
 )

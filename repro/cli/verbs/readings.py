@@ -20,7 +20,7 @@ MOST = 10  # of --decisive
 @click.option("--table", "tables", multiple=True, metavar="N", help="Behind this table or figure-N.")
 @click.option("--kind", type=click.Choice(["silence", "conflict", "misprint", "data"]), help="Of this kind.")
 @click.option("--decisive", is_flag=True, help="The ten that could move a published number most.")
-@click.option("--gpu", metavar="NAME", default="h100", help="Tell hours of this GPU, v100 to h200.")
+@click.option("--gpu", metavar="NAME", default="h100", help="Tell hours of this GPU, v100 to rtx4090.")
 @click.option("--citations", is_flag=True, help="What authors and others state outside of the paper.")
 @click.option("--json", "as_json", is_flag=True, help="One object per reading.")
 def command(names, cells, tables, kind, decisive, gpu, citations, as_json):

@@ -21,10 +21,11 @@ Examples:
 def command(selection, as_json):
     """Run the first rows and a few steps of a selection, and tell what the whole will cost.
 
-    Each stage of full scale is carried out with its own settings, data formats and checkpoints, in a process
-    of its own. A table says what each took and, extrapolated by what its cost grows with, hours, memory and
-    disk at full. What was measured is kept in the store, where `repro plan` takes hours from. Killed
-    anywhere, the same command goes on with the stage that it was at, from that stage's beginning.
+    Each stage of full scale, or of medium with a scale of yours that is like it, is carried out with its own
+    settings, data formats and checkpoints, in a process of its own. A table says what each took and,
+    extrapolated by what its cost grows with, hours, memory and disk of the whole. What was measured is kept
+    in the store, where `repro plan` takes hours from. Killed anywhere, the same command goes on with the
+    stage that it was at, from that stage's beginning.
     """
     from repro.cli.printing import emit_json
     from repro.cli.rehearsals import as_plain, show_rehearsal
@@ -35,7 +36,8 @@ def command(selection, as_json):
 
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
-        plan, whole = selection.plan(), replace(selection, scale="full", of_user=None).plan()
+        plan = selection.plan()
+        whole = replace(selection, scale=plan.scale.whole, of_user=None).plan()
     make_writable(store.root)
     for note in plan.scale.notes:
         progress.note(note)

@@ -53,7 +53,7 @@ Examples:
 )
 @click.option("--nodes", type=int, metavar="N", help="Machines of a training, of the engine slurm.")
 @click.option("--max-gpu-hours", "budget", type=float, metavar="H", help="Stop planning at this budget.")
-@click.option("--gpu", metavar="NAME", help="Count hours of this GPU, v100 to h200, not of this machine.")
+@click.option("--gpu", metavar="NAME", help="Count hours of this GPU, v100 to rtx4090, not of this machine.")
 @discarding
 @click.option("--dry-run", is_flag=True, help="Only show the plan.")
 @click.option("--rebuild", is_flag=True, help="Discard damaged artefacts and build them again.")

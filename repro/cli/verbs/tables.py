@@ -25,22 +25,29 @@ def command(selection, out, document, two_column, reported):
 
     A file is a table environment that needs booktabs and graphicx (a study's also amssymb); its label is
     tab:PAPER-TABLE, with the scale behind it where that is not full. What others report (`repro reported`)
-    has columns of its own only where they are asked for.
+    has columns of its own only where they are asked for. The scores of a study's queries are kept in
+    RESULTS/scores/SCALE, from which its tables are made where the store lacks them.
     """
     from pathlib import Path
 
     from repro.api.comparisons import compare_selection
+    from repro.judging.study_scores import write_scores
     from repro.report.table_files import table_texts, tables_document, write_tables
     from repro.store import translated
 
     compared, workspace = compare_selection(selection, new_tests=False), selection.workspace
-    comparison, plan, results = compared.comparison, compared.plan, workspace.results.root
-    folder = Path(out) if out else results / "tables" / selection.scale
-    with translated(*((folder, "folder", "--out") if out else (results, "results folder", "--results"))):
+    comparison, plan, results = compared.comparison, compared.plan, workspace.results
+    folder = Path(out) if out else results.root / "tables" / selection.scale
+    with translated(*((folder, "folder", "--out") if out else (results.root, "results folder", "--results"))):
         store = workspace.store
         options = {"seeds": selection.seeds, "two_column": two_column, "reported": reported}
+        options["results"] = results
         files = list(table_texts(comparison, plan, store, **options))
         for path in write_tables(files, folder):
+            print(path)
+    studies = [key for key, cells in comparison.by_table().items() if cells[0].cell.table.kind == "study"]
+    for paper, table in () if out else studies:
+        if path := write_scores(plan, store, results, paper=paper, table=table):
             print(path)
     if document:
         text = tables_document(files, scale=selection.scale, two_column=two_column)

@@ -54,6 +54,7 @@ class Statement:
         decide: asks the language; True where it holds, raises NoNumber.
         assumed: what of the expression is ours, as the sentence does not say it.
         cells: the cells a mark or bold number is about, its own first; none for a sentence.
+        study: comparisons of a study that bear on a sentence, as ``study_pointers`` has them.
     """
 
     id: str
@@ -67,6 +68,7 @@ class Statement:
     assumed: str = ""
     tables: tuple[str, ...] = ()
     cells: tuple[Cell, ...] = ()
+    study: tuple[str, ...] = ()
 
     def judge(self, values: Values, places: Places | None = None) -> Judgement:
         """Judge it on these values. Raises ManifestError where an expression names what is not there."""
@@ -96,7 +98,7 @@ def _sentences(source: Paper) -> Iterator[Statement]:
     for number, claim in enumerate(source.claims.values()):
         place, decide = f"{source.name}/claim/{claim.id}", _decider(source, number, claim)
         details = claim.expect, claim.note, claim.assumed, claim.about
-        yield Statement(place, source, "claim", claim.where, claim.says, decide, *details)
+        yield Statement(place, source, "claim", claim.where, claim.says, decide, *details, study=claim.study)
 
 
 def _decider(source: Paper, number: int, claim: Claim) -> Callable[[Language], bool]:

@@ -11,7 +11,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 WIDTH = 3.4  # inches: one column of a page
 GREY = "#555555"
-_STYLE = {
+STYLE = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters on every machine
     "font.size": 8,
     "axes.titlesize": 9,
@@ -53,7 +53,7 @@ def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH
     rows, columns = -(-panels // 2), min(panels, 2)
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_STYLE)
+        matplotlib.rcParams.update(STYLE)
         figure = Figure(figsize=(width, panel_height * rows + 0.55), layout="constrained")
         grid = list(figure.subplots(rows, columns, squeeze=False).flat)
         for unused in grid[panels:]:

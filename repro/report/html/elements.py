@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 _escaped = functools.lru_cache(maxsize=10_000)(escape)  # words recur all over a page
-VOID = frozenset({"meta", "link", "br", "hr", "img", "col", "input"})
+VOID = frozenset({"meta", "link", "br", "hr", "img", "col", "input", "source"})
 
 
 class Markup(str):

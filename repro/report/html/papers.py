@@ -27,7 +27,7 @@ def paper(part: Part) -> Markup:
         [_figure(part, figure) for figure in manifest.figures],
         claims(part),
         audit(part),
-        readings(part.paper, part.readings),
+        readings(part.paper, part.readings, part.answers),
         settings(part),
         released_code(part),
         datasets(part.paper, list(part.views)),

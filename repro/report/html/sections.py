@@ -16,7 +16,8 @@ from repro.judging.coverage import Covered, coverage
 from repro.judging.released_code import Certificate, certificates
 from repro.judging.settings.held import held
 from repro.judging.settings.parameter import Held
-from repro.judging.studies import costs, entries
+from repro.judging.studies import Study, study_of
+from repro.judging.study_answers import Answer, StudyRecords, answers, pointers_of
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.report.html.scatter import Scatter, scatters
@@ -27,14 +28,6 @@ from repro.store import Store
 from repro.store.results import Results
 
 DRAWN = (".svg", ".html", ".md")
-
-
-@dataclass(frozen=True)
-class Study:
-    """A study's table: (row, column) -> entry, row -> cost; see ``repro.judging.studies``."""
-
-    entries: Mapping
-    costs: Mapping
 
 
 @dataclass(frozen=True)
@@ -71,6 +64,7 @@ class Part:
         rests_on: cell -> the readings that its number rests on.
         certified: cell -> how far the work behind it is from released code.
         settings: every planned parameter beside what is stated; none where no settings.yaml states anything.
+        answers: comparison that a reading or claim points at -> what a study measured of it.
     """
 
     paper: Paper
@@ -81,6 +75,7 @@ class Part:
     rests_on: Mapping[str, Collection[str]] = field(default_factory=dict)
     certified: Mapping[str, Sequence[Certificate]] = field(default_factory=dict)
     settings: Sequence[Held] = ()
+    answers: Mapping[str, Sequence[Answer]] = field(default_factory=dict)
 
     @cached_property
     def settings_by_row(self) -> Mapping[str, Sequence[Held]]:
@@ -164,6 +159,7 @@ def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple
                 certified={cell.id: certificates(known.nodes(cell)) for cell in cells},
                 readings=[source.readings[name] for name in known.places(source)],
                 settings=held(source, machine) if source.steps else (),
+                answers=answers(pointers_of(source), StudyRecords(results, store, machine)),
             )
         )
     return Report(parts, made)
@@ -173,7 +169,7 @@ def _views(
     plan: Plan, results: Results, store: Store, statements: Mapping[str, Sequence[PrintJudgement]]
 ) -> Iterator[tuple[str, View]]:
     comparison = judged_cells(plan, results, store)
-    texts = {file.name: file.text for file in table_texts(comparison, plan, store, seeds=())}
+    texts = {file.name: file.text for file in table_texts(comparison, plan, store, seeds=(), results=results)}
     measured = Measured(comparison)
     for name, group in groupby(comparison.cells, key=lambda c: c.cell.paper.name):
         cells = list(group)
@@ -186,7 +182,7 @@ def _views(
                 [each.judged(measured, plan.scale.name) for each in statements[name]],
                 drawings(results.figures(plan.scale.name), source),
                 scatters(plan, store, name),
-                studies(plan, store, source),
+                studies(plan, store, source, results),
                 {t.id: texts.get(f"{name}-table{t.id}.tex", "") for t in source.manifest.tables},
             ),
         )
@@ -205,13 +201,12 @@ def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
     return by_owner
 
 
-def studies(plan: Plan, store: Store, source: Paper) -> dict[str, Study]:
-    """The paper's tables of kind study, where something of them is stored."""
+def studies(plan: Plan, store: Store, source: Paper, results: Results) -> dict[str, Study]:
+    """The paper's tables of kind study, where something of them is known."""
     tables = {}
     for table in source.manifest.tables:
         if table.kind == "study":
-            own = plan.of_table(source.name, table.id)
-            measured = entries(own, store, reference=table.delta_from)
-            if measured:
-                tables[table.id] = Study(measured, costs(own, store))
+            study = study_of(plan, store, source=source, table=table, results=results)
+            if study.entries:
+                tables[table.id] = study
     return tables

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from repro.judging.audit.findings import HELD_AGAINST, Finding
 from repro.judging.audit.references import listed
@@ -9,6 +10,7 @@ from repro.judging.claims.by_reports import ByReports
 from repro.judging.claims.judged import Judged
 from repro.judging.claims.measures import FAILS, HOLDS, UNTESTED
 from repro.judging.claims.statements import Judgement
+from repro.judging.study_answers import Answer, told
 from repro.manifest.papers import Paper
 from repro.manifest.places import Citation
 from repro.manifest.reading_schema import Reading
@@ -16,6 +18,7 @@ from repro.report.html.elements import Content, Markup, by_scale, el, identifier
 from repro.report.html.reports import used
 from repro.report.html.sections import Part
 
+Answered = Mapping[str, Sequence[Answer]]
 STATES = {"fails": ("fail", "✕"), "holds": ("pass", "✓"), "untested": ("none", "·")}
 SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none", "·")}
 
@@ -39,7 +42,8 @@ def claims(part: Part) -> Markup | None:
     about = by_scale({scale: _held(scale, view.statements) for scale, view in part.views.items()})
     summary = el("summary", f"{len(others)} statements made by marks and bold numbers")
     folded = el("details", summary, _list(others)) if others else None
-    return section("Claims", about, _list(texts), folded, place=identifier(part.paper.name, "claims"))
+    sentences = _list(texts, part.answers)
+    return section("Claims", about, sentences, folded, place=identifier(part.paper.name, "claims"))
 
 
 def _any(of_scales: Mapping[str, Judged]) -> Judged:
@@ -68,11 +72,11 @@ def _heard(statements: Sequence[Judged]) -> str:
     return f" What others report bears {counts[HOLDS]} of them out and contradicts {counts[FAILS]}."
 
 
-def _list(statements: Sequence[Mapping[str, Judged]]) -> Markup:
-    return el("ul", map(_statement, statements), class_="statements")
+def _list(statements: Sequence[Mapping[str, Judged]], answered: Answered = MappingProxyType({})) -> Markup:
+    return el("ul", [_statement(of_scales, answered) for of_scales in statements], class_="statements")
 
 
-def _statement(of_scales: Mapping[str, Judged]) -> Markup:
+def _statement(of_scales: Mapping[str, Judged], answered: Answered) -> Markup:
     j = _any(of_scales)
     return el(
         "li",
@@ -80,6 +84,7 @@ def _statement(of_scales: Mapping[str, Judged]) -> Markup:
         el("p", f"ours in it: {j.statement.assumed}", class_="fine") if j.statement.assumed else None,
         by_scale({scale: _judgements(scale, judged) for scale, judged in of_scales.items()}),
         _by_reports(j.reported),
+        _by_studies(j.statement.study, answered),
         id=identifier("statement", *j.statement.id.split("/")),
     )
 
@@ -99,6 +104,14 @@ def _by_reports(judged: ByReports) -> Content:
     why = "; ".join(filter(None, _grounds(judged.judgement)))
     state = el("p", _state("reports", judged.state, kind="none"))
     return state, el("p", f"reports: {_cut(why)}", class_="fine") if why else None, used(judged)
+
+
+def _by_studies(pointers: Sequence[str], answered: Answered) -> list[Markup]:
+    """A line for every comparison of a study: its difference at its own size, which judges nothing."""
+    return [
+        el("p", "on equal terms, ", el("code", text), ": ", told(answered.get(text, ())), class_="fine")
+        for text in pointers
+    ]
 
 
 def _grounds(judged: Judgement) -> tuple[str, ...]:
@@ -150,18 +163,20 @@ def _finding(finding: Finding) -> Markup:
     return el("li", said, el("p", "; ".join(values), class_="fine"), explained)
 
 
-def readings(source: Paper, concerned: Sequence[Reading]) -> Markup | None:
+def readings(
+    source: Paper, concerned: Sequence[Reading], answered: Answered = MappingProxyType({})
+) -> Markup | None:
     """Silences, misprints and conflicts with their choices; the default is bold."""
     if not concerned:
         return None
     where = "where the paper is silent or contradicts itself or its code"
     about = el("p", f"{len(concerned)} places {where}; ours is bold.")
-    items = el("ul", [_reading(source, r) for r in concerned], class_="statements")
+    items = el("ul", [_reading(source, r, answered) for r in concerned], class_="statements")
     folded = el("details", el("summary", "all of them"), items)
     return section("Readings", about, folded, place=identifier(source.name, "readings"))
 
 
-def _reading(source: Paper, r: Reading) -> Markup:
+def _reading(source: Paper, r: Reading, answered: Answered) -> Markup:
     choices = [
         (" · " if number else "", el("b" if choice == r.default else "span", choice))
         for number, choice in enumerate(r.choices)
@@ -170,7 +185,8 @@ def _reading(source: Paper, r: Reading) -> Markup:
     evidence = el("p", r.evidence, class_="fine") if r.evidence else None
     place = identifier(source.name, "reading", r.id)
     cited = [_place(citation) for citation in r.citations]
-    return el("li", head, el("p", r.paper), el("p", choices), evidence, cited, id=place)
+    measured = _by_studies(r.study, answered)
+    return el("li", head, el("p", r.paper), el("p", choices), evidence, cited, measured, id=place)
 
 
 def _place(cited: Citation) -> Markup:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from repro.judging.compared import Compared
 from repro.judging.effects import Effect, effects, orders
-from repro.judging.studies import LEVEL, Entry
+from repro.judging.studies import Study
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
@@ -12,10 +12,10 @@ from repro.report.grid import Grid, Head, column_heads, label_in_full, meaning, 
 from repro.report.html import reports
 from repro.report.html.details import about
 from repro.report.html.elements import Content, Markup, by_scale, el, identifier
-from repro.report.html.sections import Study
 from repro.report.html.verdicts import sign, tone
 from repro.report.study import half_width, spent
 from repro.report.study import sign as above_or_below
+from repro.report.study_words import begun
 
 
 def table(source: Paper, printed: Table, compared: Sequence[Mapping[str, Compared]]) -> Markup:
@@ -162,33 +162,40 @@ def _gain(effect: Effect) -> str:
 
 def study(title: str, table: Table, measured: Study) -> Markup:
     """Means in percent with their interval over seeds, against the row of reference, and what each cost."""
-    base = next((row.label for row in table.rows if row.id == table.delta_from), "the first row")
+    labels = {row.id: row.label for row in table.rows}
+    base = labels.get(table.delta_from, "the row that it is compared with")
     rows = [
         el(
             "tr",
             el("th", row.label, scope="row"),
-            [el("td", _entry(measured.entries.get((row.id, c.id)))) for c in table.columns],
+            [el("td", _entry(measured, row.id, c.id)) for c in table.columns],
             [el("td", text) for text in spent(measured.costs.get(row.id))],
         )
         for row in table.rows
     ]
-    caption = el("p", f"{table.about} (percent; ± half of the 95 % interval over seeds)", class_="caption")
+    about = f"{table.about} (percent; ± half of the 95 % interval over queries and seeds)"
     heads = el("thead", head(column_heads(table.columns), ("FLOPs", "seconds")))
     body = el("table", heads, el("tbody", rows), class_="printed")
-    note = f"▲ above, ▼ below {base}: paired t-test over queries, Holm-corrected p at most {LEVEL}."
-    return el("div", caption, scrolling(body, title), el("p", note, class_="fine"))
+    marks = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {base}"
+    note = " ".join([*begun(measured), f"{marks}; differences with 95 % interval and Holm's p."])
+    return el("div", el("p", about, class_="caption"), scrolling(body, title), el("p", note, class_="fine"))
 
 
-def _entry(entry: Entry | None) -> Content:
+def _entry(measured: Study, row: str, column: str) -> Content:
+    entry = measured.entries.get((row, column))
     if entry is None:
         return "–"
-    test = ""
-    if entry.against:
-        low, high = (f"{100 * x:+.1f}" for x in entry.against.interval)
-        test = f"{100 * entry.against.difference:+.1f} ({low} to {high}), p {entry.against.holm:.3g}"
     mean = el("b", f"{100 * entry.mean:.1f}")
-    return (
-        el("span", mean, half_width(entry), above_or_below(entry)),
-        el("br"),
-        el("span", test, class_="fine"),
-    )
+    said = el("span", mean, half_width(entry), above_or_below(measured, row, column))
+    return said, el("br"), el("span", _test(measured, row, column), class_="fine")
+
+
+def _test(measured: Study, row: str, column: str) -> str:
+    """The difference to the row that it is compared with."""
+    base = measured.base(row)
+    c = measured.contrast(row, base, column) if base else None
+    if c is None or c.difference is None or c.holm is None:
+        return ""
+    turn = 100 if c.row == row else -100
+    low, high = sorted(turn * x for x in c.difference.interval())
+    return f"{turn * c.difference.mean:+.1f} ({low:+.1f} to {high:+.1f}), p {c.holm:.3g}"

@@ -37,6 +37,12 @@ def _part(node: Node, memory: float) -> InParts | None:
     return InParts(node.stage, objective["name"], examples, size)
 
 
+def step_bytes(node: Node) -> float:
+    """Bytes of a GPU that a step of a planned training takes when it is made at once."""
+    examples = node.params.get("texts_per_batch") or node.params["queries_per_batch"]
+    return step_memory_of(node).whole(examples)
+
+
 def step_memory_of(node: Node) -> StepMemory:
     """The memory of a step of a planned training, as ``repro.training.memory.step_memory`` has it."""
     model = shape(node)

@@ -3,6 +3,7 @@
 import functools
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -150,12 +151,20 @@ def rows(node: Node) -> float | None:
 def queries(node: Node) -> int | None:
     """How many queries an artefact is about; for a training set that was sampled, those of the sample."""
     nodes = walk([node])
-    drawn = [n.params["queries"] for n in nodes if n.stage == "sample" and n.params.get("queries")]
+    samples = [n.params for n in nodes if n.stage == "sample"]
+    drawn = [params["queries"] for params in samples if params.get("queries")]
+    share = math.prod(params.get("share", 1) for params in samples)
+    count = _queries_of_its_dataset(nodes)
+    read = [n.params["first"] for n in nodes if n.stage == "queries" and "first" in n.params]
+    fewest = min([*drawn[: None if count else 1], *read, *([count] if count else [])], default=None)
+    return fewest if fewest is None or share == 1 else max(1, round(share * fewest))
+
+
+def _queries_of_its_dataset(nodes: Sequence[Node]) -> int | None:
+    """The queries of the data set that nodes read last, or as many as have judgements, as catalogued."""
     named = [n.params["dataset"] for stage in ("queries", "qrels") for n in nodes if n.stage == stage]
     counts = entry.counts if named and (entry := catalog().get(named[-1])) else {}
-    count = counts.get("queries") or counts.get("qrels")
-    read = [n.params["first"] for n in nodes if n.stage == "queries" and "first" in n.params]
-    return min([*drawn[: None if count else 1], *read, *([count] if count else [])], default=None)
+    return counts.get("queries") or counts.get("qrels")
 
 
 def query_words() -> float:

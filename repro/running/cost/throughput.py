@@ -12,12 +12,16 @@ from repro.store import Store
 
 # Peak of dense half-precision matrix products with float32 sums, FLOP/s, from the vendor's data sheets.
 PEAKS = {"v100": 125e12, "t4": 65e12, "a100": 312e12, "l4": 121e12, "l40s": 362e12}
-PEAKS |= {"h100": 989e12, "h200": 989e12}
+PEAKS |= {"h100": 989e12, "h200": 989e12, "rtx3090": 71e12, "rtx4090": 165e12}
 # Peak of float32 without tensor cores, as faiss multiplies, and bytes of memory, from the same sheets.
 SINGLE = {"v100": 15.7e12, "t4": 8.1e12, "a100": 19.5e12, "l4": 30.3e12, "l40s": 91.6e12}
-SINGLE |= {"h100": 67e12, "h200": 67e12}
+SINGLE |= {"h100": 67e12, "h200": 67e12, "rtx3090": 35.6e12, "rtx4090": 82.6e12}
 MEMORY = {"v100": 32e9, "t4": 16e9, "a100": 80e9, "l4": 24e9, "l40s": 48e9, "h100": 80e9, "h200": 141e9}
+MEMORY |= {"rtx3090": 24e9, "rtx4090": 24e9}
 ASSUMED = 0.35  # share of the peak that BERT-base reaches: a guess; `repro calibrate` measures
+LAYER = (
+    2e-3  # seconds that a layer takes at least in a step of training, by the launches of its kernels: a guess
+)
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class Throughput:
         search: of faiss, on the GPU or on the cores that it takes; None where it is that of inference.
         view_search: of torch in single precision; None likewise.
         memory: bytes of the GPU; None where nobody knows.
+        layer: seconds that a layer takes at least, forward and backward, in a step of training.
     """
 
     unit: str
@@ -39,12 +44,14 @@ class Throughput:
     search: float | None = None
     view_search: float | None = None
     memory: float | None = None
+    layer: float = 0.0
 
     def hours(self, work: Work) -> float | None:
         """Hours of one node's work; None when its work is not known."""
         if not work.is_known:
             return None
-        seconds = work.training / self.training + work.inference / self.inference
+        seconds = max(work.training / self.training, work.launched * self.layer)
+        seconds += work.inference / self.inference
         seconds += work.search / (self.search or self.inference)
         return (seconds + work.view_search / (self.view_search or self.inference)) / 3600
 
@@ -70,7 +77,7 @@ def assumed(gpu: str) -> Throughput:
     basis = f"{name}, assumed {ASSUMED:.0%} of {PEAKS[name] / 1e12:.0f} TFLOP/s"
     single = SINGLE[name] * ASSUMED
     by_faiss = search.assumed_rate() if search.leaves_gpu_idle() else single
-    return Throughput("GPU", rate, rate, basis, by_faiss, single, MEMORY[name])
+    return Throughput("GPU", rate, rate, basis, by_faiss, single, MEMORY[name], LAYER)
 
 
 def calibration_file(store: Store) -> Path:

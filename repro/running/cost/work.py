@@ -2,21 +2,22 @@
 
 A token costs 2 operations a weight forward and twice that backward (Kaplan et al. 2020, section 2.1), and
 attention 4 x layers x hidden x length forward on top: 2 for its scores, 2 for the sum that they weight. A
-masked-language head is counted at BERT's 15 % of the tokens of a pre-training, whatever its rate. Not
-counted: decoders, generators and second passes of single objectives, padding. What no model does, and the
-space that a stage takes while it writes, follows from facts.yaml.
+masked-language head is counted at BERT's 15 % of the tokens of a pre-training, whatever its rate, and what an
+objective passes through besides as it declares (``repro.training.objective.Passing``). Not counted: padding.
+What no model does, and the space that a stage takes while it writes, follows from facts.yaml.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from repro.graph import Node
 from repro.running.cost import shapes
 from repro.running.cost.counts import LINE, PAIR, bytes_beside, core_seconds, light_bytes
 from repro.running.cost.shapes import Shape
+from repro.training.declaration import declaration
 
-MASKED = 0.15  # BERT's rate
+_PASSES = {"encoders": 1.0, "heads": 0.15}  # BERT's rate
 NUMBER = 4  # bytes of a float32
 # A sparse value takes the time of so many dense numbers: on a CPU as measured (100 to 200 ns for 768 of them,
 # 20 for dense ones); on a GPU a guess: a quarter of the 27 % of its peak that
@@ -33,6 +34,7 @@ class Work:
     Attributes:
         training, inference: floating-point operations of models.
         search: of faiss over dense vectors; ``view_search`` those of torch over views.
+        launched: layers whose kernels trainings launch, forward and backward, however small they are.
         stored: bytes of the artefact.
         beside: further bytes on the disk while it is made, as far as they are known.
         core_seconds: of one core, where the work is no model's.
@@ -45,6 +47,7 @@ class Work:
     core_seconds: float | None = 0.0
     search: float | None = 0.0
     view_search: float | None = 0.0
+    launched: float = 0.0
 
     @property
     def operations(self) -> float:
@@ -83,8 +86,25 @@ def _pretrain(node: Node) -> Work:
         return Work(None, 0.0, stored)
     length = _text_length(node)
     tokens = steps * node.params["texts_per_batch"] * length
-    head = 2 * model.hidden * model.vocabulary * MASKED
-    return Work(3 * tokens * (forward(model, length) + head), 0.0, stored)
+    passes = _passes(node)
+    frozen = {name.removeprefix("frozen_"): n for name, n in passes.items() if name.startswith("frozen_")}
+    generator = shapes.shape(node.inputs["generator"]) if "generator" in node.inputs else model
+    each = 3 * _passed(model, length, passes) + _passed(generator, length, frozen)
+    layers = passes["encoders"] * model.layers + passes.get("layers", 0)
+    layers += frozen.get("encoders", 0) * generator.layers / 3  # forward alone
+    return Work(tokens * each, 0.0, stored, launched=steps * layers)
+
+
+def _passes(node: Node) -> dict[str, float]:
+    """What a token passes through in a pre-training, as its objective declares over BERT's own."""
+    path = node.params.get("objective", {}).get("path")
+    return _PASSES | (declaration(path).passes if path else {})
+
+
+def _passed(model: Shape, length: float, passes: Mapping[str, float]) -> float:
+    """Operations forward of one token in a text of so many."""
+    layers = passes.get("encoders", 0) + passes.get("layers", 0) / max(1, model.layers)
+    return layers * forward(model, length) + passes.get("heads", 0) * 2 * model.hidden * model.vocabulary
 
 
 def _text_length(node: Node) -> float:
@@ -114,7 +134,8 @@ def _finetune(node: Node) -> Work:
     if joined:
         query, passage = 0.0, min(p["passage_length"], query + passage)
     each = query * forward(model, query) + p["passages_per_query"] * passage * forward(model, passage)
-    return Work(3 * steps * p["queries_per_batch"] * each, 0.0, stored)
+    sides = 1 if joined else 2
+    return Work(3 * steps * p["queries_per_batch"] * each, 0.0, stored, launched=steps * sides * model.layers)
 
 
 def _pair(node: Node, query_length: int, passage_length: int) -> tuple[float, float]:

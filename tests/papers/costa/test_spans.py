@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from papers.baselines.function_words import FUNCTION_WORDS
-from papers.costa.spans import sampled_spans, span_lengths, span_starts
+from papers.costa.spans import STOP_WORDS, sampled_spans, span_lengths, span_starts
 from repro.nn.words import Words
 from tests.tiny_models import MARKS, PIECES, tiny_text, tiny_tokenizer
 
@@ -89,6 +89,33 @@ def test_the_tail_of_a_cut_word_is_no_word(words):
 def test_a_stop_word_in_pieces_is_still_one():
     ids = np.array(tiny_tokenizer().convert_tokens_to_ids(["king", "##s", "king"]))
     assert Words.of(tiny_tokenizer(), ["Kings"]).spans(ids).tolist() == [[2, 3]]
+
+
+def test_spans_of_words_begin_and_end_with_words_and_have_as_many_as_their_granularity_has(words, texts):
+    several = 0
+    for seed, ids in enumerate(texts[:200]):
+        goes_on = [token.startswith("##") for token in tiny_tokenizer().convert_ids_to_tokens(ids)]
+        spans, exist = sample(ids, words, seed=seed, unit="words")
+        room = goes_on.count(False) + goes_on[0]
+        for kind, (first, end), there in zip(KINDS, spans.tolist(), exist, strict=True):
+            if kind != "word":
+                shortest, longest = (min(bound, room) for bound in BOUNDS[kind])
+                inside = goes_on[first:end].count(False) + goes_on[first]
+                assert there and shortest <= inside <= longest
+                assert (first == 0 or not goes_on[first]) and (end == len(ids) or not goes_on[end])
+                several += inside < end - first
+    assert several > 100
+
+
+def test_stop_words_left_out_of_what_is_drawn_leave_fewer_words_and_the_same_other_spans(words):
+    ids = np.array(tiny_tokenizer().convert_tokens_to_ids(["the", "river", "of", "king", "##s", "and"] * 8))
+    fewer, some = 0, 0
+    for seed in range(50):
+        (before, _), (after, exist) = (sample(ids, words, seed=seed, stop_words=o) for o in STOP_WORDS)
+        assert {text(ids[a:b]) for a, b in after[:5][exist[:5]]} <= {"river", "kings"}
+        assert exist[5:].all() and before.shape == after.shape
+        fewer, some = fewer + (~exist[:5]).sum(), some + exist[:5].sum()
+    assert fewer / (fewer + some) == pytest.approx(3 / 5, abs=0.15)  # three of five words are stop words
 
 
 def test_a_text_of_stop_words_has_no_word_spans_but_the_others(words):

@@ -17,11 +17,16 @@ DRAWS = {
     "span-start": {"start": "printed"},
     "span-length-rounding": {"rounding": "round"},
     "span-special-tokens": {"spans_reach_sep": True},
+    "span-unit": {"span_unit": "words"},
+    "span-unit of short texts": {"span_unit": "words", "words": 12, "spans_reach_sep": True},
+    "stop-words-left-out": {"stop_words_left_out": "after"},
+    "stop-words-left-out, dropped": {"stop_words_left_out": "after", "words": 40, "short_text": "drop"},
     "short-text": {"words": 12},
     "short-text and span-start": {"words": 12, "start": "printed"},
     "short-text, dropped": {"words": 12, "short_text": "drop"},
     "short-text, long enough to be kept": {"words": 40, "short_text": "drop"},
 }
+DEFAULTS = {"span_unit": "pieces", "stop_words_left_out": "before"}  # of options that may be left out
 LENGTHS, STARTS = "papers.costa.spans:span_lengths", "papers.costa.spans:span_starts"
 CHANGED = [
     Mutation(LENGTHS, "longest - shortest", "longest + shortest"),
@@ -67,13 +72,17 @@ def check(*, words=40, **changes):
     batch = costa.collate(examples)
     for example, generator, found in zip(examples, made, batch["spans"].tolist(), strict=True):
         tokens = pieces(example["input_ids"][: OPTIONS["length"] - 2].tolist())
-        words_there = again.word_spans(tokens, OPTIONS["stop_words"])
-        assert found == written_spans(len(tokens), words_there, generator, OPTIONS | changes)
+        assert found == written_spans(tokens, generator, OPTIONS | DEFAULTS | changes)
 
 
-def written_spans(words, words_there, generator, options):
+def written_spans(tokens, generator, options):
     """The 4T spans that a text's draws stand for; the ends of the ranges drawn from are held too."""
-    words += options["spans_reach_sep"]
+    after = options["stop_words_left_out"] == "after"
+    words_there = again.word_spans(tokens, [] if after else options["stop_words"])
+    left = again.word_spans(tokens, options["stop_words"])
+    tokens = tokens + ["[SEP]"] * options["spans_reach_sep"]
+    sizes = again.words_of_pieces(tokens) if options["span_unit"] == "words" else [1] * len(tokens)
+    words = len(sizes)
     longest = max(longest for _, longest in options["span_tokens"].values())
     if options["short_text"] == "drop" and not again.starts(words, longest, reading=options["start"]):
         return [[0, 0]] * sum(options["spans"].values())
@@ -82,7 +91,8 @@ def written_spans(words, words_there, generator, options):
         if level == "word":
             drawn = [next(places) for _ in range(count)]
             assert all(end == len(words_there) for end, _ in drawn)
-            spans += [list(words_there[place]) for _, place in drawn]
+            chosen = [words_there[place] for _, place in drawn]
+            spans += [list(word) if word in left else [0, 0] for word in chosen]
             continue
         shortest, longest = options["span_tokens"][level]
         how = again.bounds(words, shortest=shortest, longest=longest, start=options["start"])
@@ -95,7 +105,7 @@ def written_spans(words, words_there, generator, options):
             end, place = next(places)
             starts = again.starts(words, length, reading=options["start"])
             assert end == len(starts)
-            inside = again.span(starts[place], length)
+            inside = again.in_pieces(again.span(starts[place], length), sizes)
             spans.append([inside[0], inside[-1] + 1])
     assert not [*betas, *places]
     return spans

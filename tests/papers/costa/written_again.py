@@ -59,6 +59,26 @@ def word_spans(pieces, stop_words):
     return found
 
 
+def words_of_pieces(pieces):
+    """Every word of a text, marks too: the number of its pieces (`span-unit`: words)."""
+    sizes = []
+    for piece in pieces:
+        if piece.startswith("##") and sizes:
+            sizes[-1] += 1
+        else:
+            sizes.append(1)
+    return sizes
+
+
+def in_pieces(words, sizes):
+    """The pieces, from 1, that words, from 1, are written in."""
+    found, at = [], 1
+    for number, size in enumerate(sizes, start=1):
+        found += list(range(at, at + size)) if number in words else []
+        at += size
+    return found
+
+
 def dense(layer, vector):
     """One feed-forward layer: `layer` is (rows of weights, biases)."""
     weights, biases = layer

@@ -210,6 +210,25 @@ def test_a_batch_without_a_token_to_predict_has_no_loss_rather_than_one_that_is_
     assert objective(objective.collate(rows())) == {}
 
 
+def test_vectors_of_clean_texts_do_not_depend_on_what_is_masked_and_the_masked_words_loss_does_not_change():
+    objective = made(bottleneck_input="clean", decoders=["auto_regressive"])
+    usual = made(decoders=["auto_regressive"])
+    batch = objective.collate(rows())
+    losses, before = objective(batch), usual(batch)
+    hidden = objective.encode(batch | {"encoder_ids": batch["encoder_clean"]})
+    vectors = objective.bottlenecks(hidden, batch)
+    for view in ("dense", "sparse"):
+        states = objective.decode("auto_regressive", view, vectors[view], batch)
+        logits = objective.encoder.cls(states)
+        expected = by_loops(logits, batch["auto_regressive_labels"])
+        assert losses[f"auto_regressive.{view}"].item() == pytest.approx(expected, rel=SINGLE)
+        assert losses[f"auto_regressive.{view}"] != before[f"auto_regressive.{view}"]
+    assert losses["encoder.mlm"] == before["encoder.mlm"]
+    again = objective(batch | {"encoder_ids": batch["encoder_clean"].flip(0)})
+    assert again["auto_regressive.dense"] == losses["auto_regressive.dense"]
+    assert again["encoder.mlm"] != losses["encoder.mlm"]
+
+
 def test_dropout_does_not_make_the_objective_depend_on_the_chunks(monkeypatch):
     objective = made(dropout=0.1, views=["dense"]).train()
     batch = objective.collate(rows())

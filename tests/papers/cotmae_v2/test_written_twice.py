@@ -33,6 +33,7 @@ READINGS = {
     "bottleneck-slot": {"bottleneck_slot": "prepend"},
     "encoded-texts": {"encoded_texts": "both"},
     "decoder-contexts": {"decoder_contexts": "same"},
+    "bottleneck-input": {"bottleneck_input": "clean"},
     "Table 4, dense": {"views": ["dense"]},
     "Table 4, sparse": {"views": ["sparse"]},
     "Table 4, auto-encoding": {"decoders": [AE]},
@@ -59,6 +60,8 @@ CHANGED = [  # a case that notices, and a change
     ),
     ("detached-embeddings", Mutation(OBJECTIVE + ".logits", "weight.detach()", "weight")),
     ("defaults", Mutation(OBJECTIVE + ".forward", "self.weight * loss", "-self.weight * loss")),
+    ("bottleneck-input", Mutation(OBJECTIVE + ".forward", 'batch["encoder_clean"]', 'batch["encoder_ids"]')),
+    ("bottleneck-input", Mutation(OBJECTIVE + ".forward", "names and self.clean", "not self.clean")),
     ("view-losses", Mutation(OBJECTIVE + ".forward", "self.weight * loss", "loss")),
     ("encoded-texts", Mutation(OBJECTIVE + ".decode", "vectors[batch", "-vectors[batch")),
     ("defaults", Mutation(OBJECTIVE + "._cross_entropy", "return chunked", "return -chunked")),
@@ -108,8 +111,10 @@ def check(**changes):
     batch = autoencoder.collate(rows(2))
     hidden = random(*batch["encoder_ids"].shape, WIDTH, seed=20)
     embedded = {name: random(*batch[f"{name}_ids"].shape, WIDTH, seed=21) for name in autoencoder.names}
-    leaves = Leaves(hidden=hidden, **embedded, **parts)
-    autoencoder.encode = lambda batch: hidden
+    clean = {"clean": random(*hidden.shape, seed=22)} if "bottleneck_input" in changes else {}
+    leaves = Leaves(hidden=hidden, **clean, **embedded, **parts)
+    unmasked = batch["encoder_clean"]
+    autoencoder.encode = lambda batch: clean["clean"] if batch["encoder_ids"] is unmasked else hidden
     given = {id(batch[f"{name}_ids"]): embedded[name] for name in autoencoder.names}
     autoencoder.encoder.bert.embeddings.forward = lambda input_ids: given[id(input_ids)]
     losses = autoencoder(batch)
@@ -147,13 +152,14 @@ class Written:
 
     def vectors(self, view):
         """DEN, or SPR brought to the hidden size, of each text that is encoded."""
+        states_of = self.inputs["clean" if "clean" in self.inputs else "hidden"]  # bottleneck-input
         if view == "dense":
-            return [again.dense_view(states) for states in self.inputs["hidden"]]
+            return [again.dense_view(states) for states in states_of]
         head = self.head if self.options["vocabulary_head"] == "transform" else None
         words = self.inputs["words"]
         cut = [[value(one) for one in row] for row in words]
         there, vectors = (cut if self.options["detached_embeddings"] == "everywhere" else words), []
-        for states, tokens in zip(self.inputs["hidden"], self.texts("encoder"), strict=True):
+        for states, tokens in zip(states_of, self.texts("encoder"), strict=True):
             logits = [again.word_logits(state, there, self.inputs["biases"], head) for state in states]
             positions = again.pooled_positions(tokens, **IDS, **self.options["sparse_positions"])
             vectors.append(again.bottleneck(again.sparse_view(logits, positions), words))

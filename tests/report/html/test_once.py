@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from repro.judging import studies
+from repro.judging import training_costs
 from repro.judging.claims.statements import Statement
 from repro.judging.settings import values
 from repro.judging.settings.held import held
@@ -84,6 +84,6 @@ def test_costs_of_a_study_walk_each_measurement_once(monkeypatch, tmp_path):
     walked = []
     cells = select(("head_to_head",), tables=("1",), rows=(), cells=())
     made = plan(cells, scale=scale("tiny"), machine=Machine())
-    monkeypatch.setattr(studies, "walk", lambda nodes: walked.append(nodes) or [])
-    studies.costs(made, Store(tmp_path))
+    monkeypatch.setattr(training_costs, "walk", lambda nodes: walked.append(nodes) or [])
+    training_costs.costs(made, Store(tmp_path))
     assert len(walked) == len(made.measurements) > 10

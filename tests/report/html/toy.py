@@ -8,16 +8,20 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+from repro.evaluation.crossed import Estimate, Variances
 from repro.judging.audit.findings import Finding
 from repro.judging.claims.by_reports import ByReports
 from repro.judging.claims.judged import Judged
 from repro.judging.claims.statements import Judgement, Statement
 from repro.judging.compared import Compared, Comparison, PairedTest
+from repro.judging.contrasts import Contrast
 from repro.judging.coverage import Covered
 from repro.judging.imported import ImportedRun
 from repro.judging.reported import Reported
-from repro.judging.studies import Against, Cost, Entry
+from repro.judging.studies import Entry, Study
+from repro.judging.training_costs import Cost
 from repro.judging.verdict import Verdict
+from repro.manifest.analysis_schema import TableAnalysis
 from repro.manifest.cells import cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
@@ -25,7 +29,7 @@ from repro.manifest.reports import Source
 from repro.manifest.schema import Manifest
 from repro.report.figures import passages
 from repro.report.html.scatter import Scatter
-from repro.report.html.sections import Part, Report, Study, View
+from repro.report.html.sections import Part, Report, View
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
 from tests.made_up_reports import report_on
@@ -76,7 +80,10 @@ def _view(source: Paper, scale: str, verdicts: Sequence[str], drawings: Path | N
     table, study = source.manifest.tables[0], source.manifest.tables[1]
     cells = [c for c in cells_of(source, (table,)) if c.is_numeric]
     compared = [_compared(c, name, scale, add) for c, name in zip(cells, verdicts, strict=True)]
-    own = Entry({1: 0.3, 2: 0.32}, Against(0.05, (0.01, 0.09), 0.01, 0.02))
+    known = Estimate(0.05, 0.01, 20.0, 100, 2, Variances(0.1, 0.01, 0.1))
+    entries = {("base", "c"): Entry({1: 0.2}), ("own", "c"): Entry({1: 0.3, 2: 0.32}, known)}
+    above = Contrast("reference", "c", "own", "base", known, holm=0.02, verdict="above")
+    costs = {"own": Cost(1e12, 3.0)}
     paired = PairedTest("a.trec" + add, "B toolkit" + add, 0.02, None, None, 0.03, 0.06, None, 1, 2, 3)
     statements = [
         _judged(
@@ -100,7 +107,7 @@ def _view(source: Paper, scale: str, verdicts: Sequence[str], drawings: Path | N
         statements,
         _drawings(drawings) if drawings else {},
         {"1": [Scatter("Y" + add, "X" + add, "RR@10", ((0.0, 1.0), (0.5, 0.5), (1.0, 0.0)), 6)]},
-        {study.id: Study({("base", "c"): Entry({1: 0.2}), ("own", "c"): own}, {"own": Cost(1e12, 3.0)})},
+        {study.id: Study(study, TableAnalysis(table=study.id), entries, (above,), costs=costs)},
         {"1": f"% {scale}\n\\begin{{tabular}}{add}\n"},
     )
 

@@ -1,0 +1,106 @@
+"""The scores of queries and the cost of trainings behind a study, from the store and a file of the results.
+
+``scores/<scale>/<paper>-table<id>.json.gz`` holds them by the fingerprints of evaluations and trainings, so
+that a study's table can be made, and analysed otherwise, where the store is not at hand.
+"""
+
+import gzip
+import json
+import zlib
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from repro.errors import DataError
+from repro.graph import Node, walk
+from repro.judging.training_costs import TRAININGS
+from repro.running.plan import Plan
+from repro.store import Store, read_json, translated
+from repro.store.results import Results
+
+FACTS = ("flops", "resumed_at", "seconds", "steps")  # of a training, which its cost is made of
+
+
+class Evidence:
+    """What is known of evaluations and trainings: the store's and, of what it lacks, a file's."""
+
+    def __init__(self, store: Store, files: tuple[Path, ...] = ()):
+        self._store, self._files = store, files
+        self._records: dict[str, dict[str, Any]] = {}
+
+    @cached_property
+    def kept(self) -> Mapping[str, Mapping[str, Any]]:
+        """The content of the files, the last of which counts. Raises DataError where one is malformed."""
+        kept: dict[str, dict[str, Any]] = {"evaluations": {}, "trainings": {}}
+        for path in self._files:
+            if path.exists():
+                for kind, content in _read(path).items():
+                    kept[kind] |= content
+        return kept
+
+    def state(self, node: Node) -> str:
+        """The state of a node in the store; ``stored`` where a file has it."""
+        kept = self.kept["trainings"], self.kept["evaluations"]
+        return "stored" if any(node.fingerprint in of for of in kept) else self._store.state(node)
+
+    def record(self, node: Node) -> dict[str, Any]:
+        """The record of a training, of which a file has the facts that its cost is made of."""
+        if node.fingerprint not in self._records:
+            in_store = self._store.state(node) == "stored"
+            made = (
+                self._store.record(node) if in_store else {"facts": self.kept["trainings"][node.fingerprint]}
+            )
+            self._records[node.fingerprint] = made
+        return self._records[node.fingerprint]
+
+    def scores(self, node: Node) -> dict[str, Any] | None:
+        """The queries of an evaluation and their scores by measure; None where they are not known."""
+        if self._store.state(node) == "stored":
+            return read_json(self._store.path(node) / "scores.json")
+        return self.kept["evaluations"].get(node.fingerprint)
+
+
+def scores_paths(results: Results, scale: str, paper: str, table: str) -> tuple[Path, ...]:
+    """The files of a study's table: a release's, if there is one, then the one that is written."""
+    return tuple(folder / "scores" / scale / f"{paper}-table{table}.json.gz" for folder in results.folders)
+
+
+def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
+    """Write the file of a table; None, and nothing is written, where none of its scores are known.
+
+    Equal scores give equal bytes. What the file has of other seeds and rows than the plan's stays there.
+    """
+    paths = scores_paths(results, plan.scale.name, paper, table)
+    known, own = Evidence(store, paths), plan.of_table(paper, table)
+    parts = {part.fingerprint: part for m in own.measurements for part in m.parts}
+    found = {fingerprint: known.scores(part) for fingerprint, part in parts.items()}
+    evaluations = {
+        fingerprint: {"queries": scores["queries"], "measures": scores["measures"]}
+        for fingerprint, scores in found.items()
+        if scores
+    }
+    if not evaluations:
+        return None
+    made = {"evaluations": evaluations, "trainings": _trainings(own, known)}
+    content = {kind: {**known.kept[kind], **of} for kind, of in made.items()}
+    with translated(results.root, "results folder", "--results"):
+        paths[-1].parent.mkdir(parents=True, exist_ok=True)
+        paths[-1].write_bytes(gzip.compress(json.dumps(content, sort_keys=True).encode(), mtime=0))
+    return paths[-1]
+
+
+def _trainings(plan: Plan, known: Evidence) -> dict[str, dict[str, Any]]:
+    nodes = walk(part for m in plan.measurements for part in m.parts)
+    stored = [node for node in nodes if node.stage in TRAININGS and known.state(node) == "stored"]
+    facts = ((node.fingerprint, known.record(node)["facts"]) for node in stored)
+    return {fingerprint: {key: of[key] for key in FACTS if key in of} for fingerprint, of in facts}
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        content = json.loads(gzip.decompress(path.read_bytes()))
+        return {kind: dict(content[kind]) for kind in ("evaluations", "trainings")}
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
+        remedy = "remove it, and `repro tables` writes it anew where the store has them"
+        raise DataError(f"{path}: not the scores of a study ({type(error).__name__}); {remedy}") from None

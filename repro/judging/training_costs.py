@@ -1,0 +1,117 @@
+"""The cost of a study's trainings: operations, seconds and hours."""
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from repro.graph import Node, walk
+from repro.running.measurement import Measurement
+from repro.running.plan import Plan
+
+
+class Known(Protocol):
+    """What is known of trainings: a store, or what stands in its place."""
+
+    def state(self, node: Node) -> str:
+        """``stored`` where the training is known."""
+
+    def record(self, node: Node) -> Mapping:
+        """Its record, with ``facts``."""
+
+
+TRAININGS = ("pretrain", "finetune")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The floating-point operations and seconds of a row's own pre-training, as means over seeds.
+
+    The seconds of a training that was interrupted are those of its last attempt, in proportion to the steps.
+    """
+
+    flops: float | None
+    seconds: float | None
+
+
+def costs(plan: Plan, store: Known) -> dict[str, Cost]:
+    """Row -> the cost of its own pre-training: the last one before fine-tuning, which no other row shares."""
+    facts: dict[str, dict[str, dict]] = {}
+    for row, node in _own_pretrainings(plan.measurements):
+        if store.state(node) == "stored":
+            facts.setdefault(row, {})[node.fingerprint] = store.record(node)["facts"]
+    return {row: _cost(list(of_row.values())) for row, of_row in facts.items()}
+
+
+def _own_pretrainings(every: Iterable[Measurement]) -> Iterator[tuple[str, Node]]:
+    """Each row with a pre-training that no other row shares."""
+    rows: dict[str, dict[str, Node]] = {}
+    for m in every:
+        trained = (node for node in walk(m.parts) if node.stage == "pretrain")
+        rows.setdefault(m.cell.row.id, {}).update((node.fingerprint, node) for node in trained)
+    shared = Counter(fingerprint for nodes in rows.values() for fingerprint in nodes)
+    for row, nodes in rows.items():
+        yield from ((row, node) for fingerprint, node in nodes.items() if shared[fingerprint] == 1)
+
+
+def _cost(facts: Sequence[Mapping]) -> Cost:
+    counted = [f["flops"] for f in facts if "flops" in f]
+    seconds = [s for s in map(_seconds, facts) if s is not None]
+    return Cost(
+        statistics.fmean(counted) if len(counted) == len(facts) else None,
+        statistics.fmean(seconds) if len(seconds) == len(facts) else None,
+    )
+
+
+def training_hours(plan: Plan, store: Known) -> dict[str, float]:
+    """Map each cell to the hours of the trainings behind it, as the mean over its seeds.
+
+    A training that several cells share counts in each of them. Left out are cells that are not trained, and
+    those with a training that is missing from the store or whose time is not known.
+    """
+    spent: dict[str, list[float]] = {}
+    for m in plan.measurements:
+        trainings = [node for node in walk(m.parts) if node.stage in TRAININGS]
+        seconds = [_seconds_stored(node, store) for node in trainings]
+        if seconds and None not in seconds:
+            spent.setdefault(m.cell.id, []).append(sum(seconds) / 3600)
+    return {cell: statistics.fmean(of_seeds) for cell, of_seeds in spent.items()}
+
+
+def row_hours(plan: Plan, store: Known) -> dict[str, float]:
+    """Map each row to the hours of the trainings behind the column of it that took most.
+
+    Args:
+        plan: of one table.
+    """
+    by_cell, hours = training_hours(plan, store), {}
+    for m in plan.measurements:
+        if m.cell.id in by_cell:
+            hours[m.cell.row.id] = max(hours.get(m.cell.row.id, 0.0), by_cell[m.cell.id])
+    return hours
+
+
+def total_hours(plan: Plan, store: Known) -> float | None:
+    """The hours of all stored trainings of a plan, each once; None where the time of one is not known."""
+    every = walk(part for m in plan.measurements for part in m.parts)
+    trainings = [node for node in every if node.stage in TRAININGS and store.state(node) == "stored"]
+    seconds = [_seconds(store.record(node)["facts"]) for node in trainings]
+    return None if None in seconds else sum(seconds) / 3600
+
+
+def untrained(plan: Plan) -> list[str]:
+    """The rows of a plan that no training enters."""
+    trained = {m.cell.row.id: False for m in plan.measurements}
+    for m in plan.measurements:
+        trained[m.cell.row.id] |= any(node.stage in TRAININGS for node in walk(m.parts))
+    return [row for row, is_trained in trained.items() if not is_trained]
+
+
+def _seconds_stored(training: Node, store: Known) -> float | None:
+    return _seconds(store.record(training)["facts"]) if store.state(training) == "stored" else None
+
+
+def _seconds(facts: Mapping) -> float | None:
+    made = facts["steps"] - facts.get("resumed_at", 0)  # in the attempt that ended
+    return facts["seconds"] * facts["steps"] / made if made else None

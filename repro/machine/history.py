@@ -1,0 +1,33 @@
+"""The history of a checkout: when a file was last changed, and whether a commit contains another."""
+
+import subprocess
+from pathlib import Path
+
+
+def last_change(path: Path) -> tuple[str, str] | None:
+    """The commit that last changed a file, and its day; None where no commit holds the file as it is."""
+    if _git(path.parent, "status", "--porcelain", "--", path.name) != "":
+        return None
+    answer = _git(path.parent, "log", "-1", "--format=%H %cs", "--", path.name)
+    commit, _, day = (answer or "").partition(" ")
+    return (commit, day) if commit else None
+
+
+def contains(folder: Path, commit: str, earlier: str) -> bool | None:
+    """Whether ``commit`` contains ``earlier``; None where the checkout of ``folder`` does not know both."""
+    command = ["git", "-C", str(folder), "merge-base", "--is-ancestor", earlier, commit]
+    try:
+        status = subprocess.run(command, capture_output=True, timeout=60).returncode
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return {0: True, 1: False}.get(status)
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    try:
+        answer = subprocess.run(
+            ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return answer.stdout.strip() if answer.returncode == 0 else None

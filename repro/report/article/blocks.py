@@ -1,0 +1,99 @@
+"""Directives that stand for a part of the page: tables, provenance, bibliography."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from repro.manifest.schema import Table
+from repro.report.article.bibliography import bibtex
+from repro.report.article.prose import NOT_MEASURED
+from repro.report.article.results import StudyResults
+from repro.report.article.words import SHORT, value
+from repro.report.markdown import table as markdown_table
+from repro.report.table_files import table_texts
+from repro.store.results import Record
+
+MEANS_ONLY = (
+    "Means over seeds, from the records. Intervals and tests need the scores of single queries, which are "
+    "not in the store at hand."
+)
+
+
+def blocks(results: StudyResults) -> dict[str, Callable[..., str]]:
+    """The directives by name."""
+    return {
+        "table": lambda identifier: _table(results, identifier),
+        "records": lambda: _records(results),
+        "bibtex": lambda: bibtex(results.source),
+    }
+
+
+def _table(results: StudyResults, identifier: str) -> str:
+    """The table as ``repro tables`` writes it; its differences are folded."""
+    table = results.table(identifier)
+    if all(c.measured is None for c in _cells(results, identifier)):
+        return f"Table {identifier}, {table.about}: {NOT_MEASURED}."
+    if not results.study(identifier).entries:
+        return _means(results, table)
+    files = table_texts(
+        results.comparison,
+        results.plan,
+        results.workspace.store,
+        seeds=results.seeds,
+        results=results.workspace.results,
+    )
+    text = next(f.text for f in files if f.name == f"{results.source.name}-table{identifier}.md")
+    text = text.partition("\n")[2].strip()  # its title is the article's
+    scores, _, rest = text.partition("\n## ")
+    lower = re.sub("^##", "####", f"## {rest}", flags=re.MULTILINE)  # below the sections of the page
+    folded = _folded(f"Table {identifier}: every comparison, variances and power", lower) if rest else ""
+    return f"**Table {identifier}.** {scores.strip()}\n\n{folded}".strip()
+
+
+def _means(results: StudyResults, table: Table) -> str:
+    """The means that records hold, where the scores of single queries are not at hand."""
+    head = ["", *(" ".join(column.head) for column in table.columns)]
+    rule = ["---", *("---:" for _ in table.columns)]
+    rows = [
+        [row.label, *(value(results, f"{table.id}/{row.id}/{column.id}") for column in table.columns)]
+        for row in table.rows
+    ]
+    lines = [f"| {' | '.join(line)} |" for line in (head, rule, *rows)]
+    told = f"**Table {table.id}.** {table.about}. Unit: {table.unit}."
+    return "\n".join([told, "", *lines, "", MEANS_ONLY])
+
+
+def _cells(results: StudyResults, table: str):
+    return [c for c in results.cells.values() if c.cell.table.id == table]
+
+
+def _folded(summary: str, text: str) -> str:
+    return f'<details markdown="1"><summary>{summary}</summary>\n\n{text.strip()}\n\n</details>'
+
+
+def _records(results: StudyResults) -> str:
+    """A line for every commit and machine by which records were made."""
+    made: dict[tuple, list[Record]] = {}
+    for compared in results.cells.values():
+        for record in compared.records:
+            made.setdefault(_maker(record), []).append(record)
+    if not made:
+        return f"Records: {NOT_MEASURED}."
+    head = ["commit", "machine", "records", "seeds", "first", "last"]
+    rows = []
+    for (commit, machine), records in made.items():
+        days = sorted(record.recorded[:10] for record in records)
+        seeds = sorted({record.seed for record in records if record.seed is not None})
+        rows.append([commit, machine, str(len(records)), ", ".join(map(str, seeds)), days[0], days[-1]])
+    return "\n".join(markdown_table(head, rows)).strip()
+
+
+def _maker(record: Record) -> tuple[str, str]:
+    """The commit and the hardware of the process that made a record."""
+    known, commit = record.environment.get("hardware", {}), record.environment.get("commit") or ""
+    digits, dirty, _ = commit.partition("-")
+    parts = [known.get("gpu"), known.get("cpu"), f"{known['cores']} cores" if known.get("cores") else ""]
+    return f"`{digits[:SHORT]}{dirty and '-dirty'}`" if commit else "not known", ", ".join(
+        filter(None, parts)
+    )

@@ -1,0 +1,59 @@
+"""A picture of an article: its files, its place in the text, and what all pictures are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from repro.judging.compared import Compared
+from repro.manifest.schema import Column
+from repro.report.article.prose import NOT_MEASURED
+from repro.report.figures.canvas import write_csv
+from repro.report.figures.line_panels import Place
+from repro.report.figures.slide import THEMES
+from repro.report.html.elements import el
+
+SPREAD = "Upright lines: lowest to highest seed."
+Put = Callable[..., str]
+
+
+def picture(
+    paper: str,
+    folder: Path,
+    draw: Callable[..., None],
+    *,
+    name: str,
+    title: str,
+    small: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence],
+) -> str:
+    """Draw a picture for either ground, with its numbers, and return it as it stands in the text.
+
+    Args:
+        draw: a function of a path, a theme, a title and small print.
+        head, rows: of the CSV; without a row there is nothing to draw, and the text says so.
+    """
+    if not rows:
+        return f"Figure ({title}): {NOT_MEASURED}."
+    stem = f"{paper}-{name}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for ending, theme in THEMES.items():
+        draw(folder / f"{stem}{ending}.svg", theme, title=title, small=small)
+    write_csv(folder / f"{stem}.svg", head, rows)
+    dark = el("source", media="(prefers-color-scheme: dark)", srcset=f"{stem}-dark.svg")
+    words = f"{title}. {small} The numbers are in {stem}.csv."
+    image = el("img", src=f"{stem}.svg", alt=words, width=960, height=540)
+    shown = el("div", el("picture", dark, image), class_="scroll", tabindex=0)
+    links = {"the numbers as CSV": f"{stem}.csv", "for a slide": f"{stem}.svg", "dark": f"{stem}-dark.svg"}
+    told = [(", " if k else None, el("a", n, href=links[n])) for k, n in enumerate(links)]
+    return el("figure", shown, el("figcaption", told), class_="slide")
+
+
+def place_of(x: float, compared: Compared, *, hollow: bool = False) -> Place:
+    values = [record.measured for record in compared.records]
+    return Place(x, compared.measured, min(values), max(values), hollow)
+
+
+def head_of(column: Column) -> str:
+    return " ".join(column.head) or column.id

@@ -1,0 +1,149 @@
+"""Directives on what was compared: the plan of analysis, verdicts in words, single differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from repro.errors import unknown
+from repro.judging.contrasts import Contrast
+from repro.machine.history import contains, last_change
+from repro.manifest.analysis_schema import FILE, Analysis, TableAnalysis
+from repro.report.article.prose import NOT_MEASURED
+from repro.report.article.results import StudyResults
+from repro.report.study_words import order, verdicts_note
+
+
+def verdicts(results: StudyResults) -> dict[str, Callable[..., str]]:
+    """The directives by name."""
+    return {
+        "analysis": lambda: _analysis(results),
+        "before": lambda: _before(results),
+        "verdicts": lambda table: _verdicts(results, table),
+        "difference": lambda table, row, against, column: _difference(results, table, row, against, column),
+        "smallest": lambda table, row, against, column: _smallest(results, table, row, against, column),
+        "hours": lambda table: _hours(results, table),
+    }
+
+
+def _analysis(results: StudyResults) -> str:
+    """What the plan of analysis says, tables of equal plans together."""
+    analysis = results.source.analysis
+    if not analysis.tables:
+        return "There is no plan of analysis yet."
+    plans: dict[str, list[str]] = {}
+    for each in analysis.tables:
+        plans.setdefault("\n".join(_plan(results, each)), []).append(each.table)
+    parts = [_common(analysis), *_confirmatory(results)]
+    for lines, tables in plans.items():
+        parts.append(f"* **Table{'s' if tables[1:] else ''} {', '.join(tables)}.**\n{lines}")
+    return "\n".join(parts)
+
+
+def _common(analysis: Analysis) -> str:
+    seeds = ", ".join(map(str, analysis.seeds))
+    return (
+        f"* **All.** Seeds {seeds}. Test: {analysis.test}, two-sided at {analysis.level:g}; correction: "
+        f"{analysis.correction.capitalize()}, within a group of comparisons and a column. Equivalence: two "
+        "one-sided tests at the same level, not corrected."
+    )
+
+
+def _confirmatory(results: StudyResults) -> Iterator[str]:
+    claim = results.source.analysis.confirmatory
+    if claim:
+        table = results.table(claim.table)
+        families = results.source.analysis.of(table).families
+        label = next(family.label for family in families if family.id == claim.family)
+        column = next(" ".join(c.head) for c in table.columns if c.id == claim.column)
+        yield f"* **Confirmatory.** Table {claim.table}, {label}, {column}. Everything else is exploratory."
+
+
+def _plan(results: StudyResults, each: TableAnalysis) -> Iterator[str]:
+    """The lines of one table's plan, indented as parts of an item."""
+    table = results.table(each.table)
+    labels = {row.id: row.label for row in table.rows}
+    heads = {c.id: " ".join(c.head) for c in table.columns}
+    if each.primary:
+        yield f"    * Primary: {heads[each.primary]}; what the others show is secondary."
+    if each.matters:
+        told = "; ".join(f"{heads[column]} {points:g}" for column, points in each.matters.items())
+        yield f"    * The smallest difference that matters, in points: {told}."
+    if each.floor:
+        row = labels[each.floor]
+        yield f"    * Nothing is concluded of two rows where the better one is not above: {row}."
+    for family in each.families:
+        told = f"{family.label[:1].upper()}{family.label[1:]}"
+        yield f"    * {told}: {', '.join(labels[row] for row in family.rows)}."
+    if not each.families:
+        yield "    * Every row against its own row of reference."
+
+
+def _before(results: StudyResults) -> str:
+    """Whether every record is of a commit that contains the plan of analysis as it is."""
+    path = results.source.folder / FILE
+    change = last_change(path) if path.exists() else None
+    if change is None:
+        return "The plan of analysis is not committed yet."
+    commit, day = change
+    made = _commits(results)
+    known = {digits: bool(digits) and contains(path.parent, digits, commit) for digits, _ in set(made)}
+    after = sum(known[digits] is True for digits, _ in made)
+    told = f"The plan was last changed in commit `{commit[:10]}` of {day}"
+    if not made:
+        return f"{told}; nothing is measured yet."
+    changed = sum(uncommitted for _, uncommitted in made)
+    also = f" {changed} of them were made with changes that were not committed." if changed else ""
+    if after == len(made):
+        return f"{told}, and every record is of a commit that contains it.{also}"
+    return f"{told}; {after} of {len(made)} records are of a commit that contains it.{also}"
+
+
+def _commits(results: StudyResults) -> list[tuple[str, bool]]:
+    """The commit of every record, empty where it is not known, and whether its tree was changed."""
+    records = [record for c in results.cells.values() for record in c.records]
+    parts = ((r.environment.get("commit") or "").partition("-") for r in records)
+    return [(digits, bool(changed)) for digits, _, changed in parts]
+
+
+def _verdicts(results: StudyResults, table: str) -> str:
+    """A sentence for each column, and how to read it."""
+    study = results.study(table)
+    if not study.contrasts:
+        return f"What can be told apart in Table {table}: {NOT_MEASURED}."
+    lines = [f"* {order(study, column)}" for column in study.table.columns]
+    return "\n".join([*lines, "", verdicts_note(study)])
+
+
+def _difference(results: StudyResults, table: str, row: str, against: str, column: str) -> str:
+    """The difference of two rows in points, with its interval."""
+    found = _contrast(results, table, row, against, column)
+    if found is None or found.difference is None:
+        return NOT_MEASURED
+    turned = 1 if found.row == row else -1
+    low, high = sorted(100 * turned * bound for bound in found.difference.interval())
+    return f"{100 * turned * found.difference.mean:+.1f} (95 % interval {low:+.1f} to {high:+.1f})"
+
+
+def _smallest(results: StudyResults, table: str, row: str, against: str, column: str) -> str:
+    """The smallest true difference, in points, that the design sees between two rows."""
+    found = _contrast(results, table, row, against, column)
+    if found is None or found.smallest_seen is None:
+        return NOT_MEASURED
+    return f"{100 * found.smallest_seen:.1f}"
+
+
+def _contrast(results: StudyResults, table: str, row: str, against: str, column: str) -> Contrast | None:
+    """The comparison of two rows; None where it is not measured. Raises UsageError where none is planned."""
+    study = results.study(table)
+    for name in (row, against):
+        results.cell(f"{table}/{name}/{column}")
+    pairs = [pair for family in study.analysis.families for pair in family.pairs]
+    if (row, against) not in pairs and (against, row) not in pairs:
+        raise unknown(f"comparison of table {table}", f"{row} {against}", [" ".join(pair) for pair in pairs])
+    return study.contrast(row, against, column)
+
+
+def _hours(results: StudyResults, table: str) -> str:
+    study = results.study(table)
+    hours = study.total_hours if study.entries else None
+    return NOT_MEASURED if hours is None else f"{hours:.1f}"

@@ -1,0 +1,114 @@
+"""Directives that stand for words or numbers within a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+
+from repro.errors import UsageError, unknown
+from repro.graph import Node
+from repro.machine.history import last_change
+from repro.manifest.papers import papers
+from repro.report.article.prose import NOT_MEASURED
+from repro.report.article.results import StudyResults
+
+SHORT = 10  # digits of a commit, as a page shows it
+
+
+def words(results: StudyResults) -> dict[str, Callable[..., str]]:
+    """The directives by name."""
+    return {
+        "scale": lambda: results.scale,
+        "seeds": lambda: ",".join(map(str, results.seeds)),
+        "count": lambda of: _count(results, of),
+        "value": lambda cell, scale="": value(results, cell, scale),
+        "queries": lambda cell: _queries(results, cell),
+        "planned": lambda row, stage, parameter: _planned(results.stages(row), stage, parameter),
+        "tokens": lambda row: _tokens(results, row),
+        "flops": lambda row: _flops(results, row),
+        "times": lambda row, base: _times(results, row, base),
+        "changed": lambda file: _changed(results, file),
+    }
+
+
+def value(results: StudyResults, cell: str, scale: str = "") -> str:
+    """The mean over seeds, with a decimal, of fractions with three; of a figure's point at another scale."""
+    compared = results.point(cell, scale) if scale else results.cell(cell)
+    if compared.measured is None:
+        return NOT_MEASURED
+    return f"{compared.measured:.{1 if compared.cell.unit == 'percent' else 3}f}"
+
+
+def _count(results: StudyResults, of: str) -> str:
+    counted = {
+        "seeds": len(results.seeds),
+        "cells": len(results.cells),
+        "papers": sum(bool(p.manifest.authors) for p in papers().values()),
+        "outdated": results.outdated,
+        "measured": sum(c.measured is not None for c in results.cells.values()),
+    }
+    if of not in counted:
+        raise unknown("thing to count", of, counted)
+    return str(counted[of])
+
+
+def _queries(results: StudyResults, cell: str) -> str:
+    counts = {record.queries for record in results.cell(cell).records}
+    return " or ".join(f"{count:,}" for count in sorted(counts)) or NOT_MEASURED
+
+
+def _planned(stages: Sequence[Node], stage: str, parameter: str) -> str:
+    """A parameter (``options.temperature``) of the last node of a stage, or of the n-th (``pretrain:1``)."""
+    name, _, number = stage.partition(":")
+    nodes = [node for node in stages if node.stage == name]
+    if not nodes:
+        raise unknown("stage of the row", name, dict.fromkeys(node.stage for node in stages))
+    if number and not (number.isdecimal() and 1 <= int(number) <= len(nodes)):
+        raise UsageError(f"the row has {len(nodes)} of stage {name}, and {number!r} counts none of them")
+    params = nodes[int(number) - 1 if number else -1].params
+    try:
+        return _plain(reduce(lambda part, key: part[key], parameter.split("."), params))
+    except (KeyError, TypeError):
+        raise unknown(f"parameter of {name}", parameter, params) from None
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}" if value >= 10_000 else str(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _tokens(results: StudyResults, row: str) -> str:
+    """The tokens of a row's last pre-training: as many as its steps have room for."""
+    trained = [node for node in results.stages(row) if node.stage == "pretrain"]
+    if not trained:
+        raise UsageError(f"{row} has no pre-training")
+    params = trained[-1].params
+    return f"{params['max_steps'] * params['texts_per_batch'] * params['length'] / 1e6:.1f} million"
+
+
+def _flops(results: StudyResults, row: str) -> str:
+    flops = _flops_of(results, row)
+    return NOT_MEASURED if flops is None else f"{flops:.2e}"
+
+
+def _times(results: StudyResults, row: str, base: str) -> str:
+    """The multiple that the FLOPs of a row's pre-training are of another's."""
+    ours, theirs = _flops_of(results, row), _flops_of(results, base)
+    return NOT_MEASURED if ours is None or theirs is None else f"{ours / theirs:.1f}"
+
+
+def _flops_of(results: StudyResults, place: str) -> float | None:
+    results.stages(place)  # a row that there is
+    table, _, row = place.partition("/")
+    cost = results.costs(table).get(row)
+    return cost.flops if cost else None
+
+
+def _changed(results: StudyResults, file: str) -> str:
+    """The commit that last changed a file of the paper's folder, and the day."""
+    if not (results.source.folder / file).exists():
+        known = (path.name for path in sorted(results.source.folder.iterdir()) if path.is_file())
+        raise unknown(f"file of {results.source.name}", file, known)
+    change = last_change(results.source.folder / file)
+    return f"commit `{change[0][:SHORT]}` of {change[1]}" if change else "*not committed yet*"

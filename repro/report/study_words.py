@@ -1,0 +1,172 @@
+"""What a study's table says in words: its notes, and which rows can be told apart in a column."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from repro.judging.contrasts import Contrast
+from repro.judging.studies import Study
+from repro.manifest.schema import Column
+from repro.report.grid import label_in_full
+
+MARKS = {
+    "above": "▲",
+    "slightly above": "△",
+    "slightly below": "▽",
+    "below": "▼",
+    "equivalent": "=",
+    "at the floor": "f",
+    "not tested": "–",
+}
+METHOD = (
+    "Mean ± half of its 95 % interval over queries and seeds, both as random effects (two-way, crossed; "
+    "Satterthwaite's degrees of freedom)."
+)
+COST = (
+    "FLOPs and seconds are those of the row's own pre-training, measured, hours those of all "
+    "trainings behind the row: means over seeds. An interrupted training's seconds are in "
+    "proportion to the steps of its last attempt."
+)
+
+
+def label(study: Study, row: str) -> str:
+    """The label of a row, with its group's where another row has the same."""
+    return next(label_in_full(study.table, r) for r in study.table.rows if r.id == row)
+
+
+def head(column: Column) -> str:
+    """The head of a column in one line."""
+    return " ".join(column.head) or column.id
+
+
+def mark(verdict: str) -> str:
+    """The sign of a verdict; none for rows that are not told apart."""
+    return MARKS.get(verdict, "")
+
+
+def caption(study: Study) -> str:
+    """How to read the table: intervals, marks, rows without training and rows at the floor, cost."""
+    base = study.table.delta_from
+    other = f"the row {label(study, base)}" if base else "the row that it is compared with"
+    signs = f" ▲ above, ▼ below, △ ▽ slightly, = equivalent to {other}: see the comparisons."
+    said = [METHOD + signs, *_few_seeds(study), *_untrained(study), *_floor(study), COST]
+    return " ".join([*begun(study), *said])
+
+
+def begun(study: Study) -> list[str]:
+    """What every text on verdicts begins with: that planned seeds are missing, if they are."""
+    return [f"{study.preliminary.capitalize()}."] if study.preliminary else []
+
+
+def verdicts_note(study: Study) -> str:
+    """How the comparisons are made and what their verdicts mean."""
+    inside = f"{100 * (1 - 2 * study.level):g} %"
+    floor = study.analysis.floor
+    said = " ".join([*begun(study), _claim(study)])
+    said += (
+        " Differences of means on the same queries, seed by seed, with 95 % intervals over queries "
+        "and seeds. p is two-sided, corrected (Holm) within each group of comparisons and column; "
+        f"above or below: it is at most {study.level:g}; slightly: and the {inside} interval lies within "
+        "plus and minus the difference that matters. Equivalent: it lies there, and p is larger; this is "
+        "two one-sided tests, not corrected for their number."
+    )
+    if floor is None:
+        return said
+    above = f"the better row of the pair is not above {label(study, floor)} by the same test, uncorrected"
+    return f"{said} At the floor: {above}, so that nothing is concluded."
+
+
+def _claim(study: Study) -> str:
+    """What of the table is confirmatory."""
+    claim = study.plan.confirmatory
+    if claim is None or claim.table != study.table.id:
+        return "All of this is exploratory."
+    label = next(family.label for family in study.analysis.families if family.id == claim.family)
+    column = next(column for column in study.table.columns if column.id == claim.column)
+    return f"One claim is confirmatory: {label}, {head(column)}; the rest is exploratory."
+
+
+def order(study: Study, column: Column) -> str:
+    """One sentence on the rows that can be told apart in a column, and those that cannot."""
+    compared = _each_pair_once(c for c in study.contrasts if c.column == column.id)
+    points = study.analysis.matters.get(column.id)
+    within = "" if points is None else f" (within {points:g} points)"
+    parts = [
+        *_above(study, column.id, compared),
+        *_above(study, column.id, compared, "slightly "),
+        *_pairs(study, compared, "equivalent", f"equivalent{within}"),
+        *_pairs(study, compared, "not told apart", "not told apart"),
+        *_pairs(study, compared, "at the floor", "at the floor, so that nothing is concluded"),
+        *_pairs(study, compared, "not tested", "not tested"),
+        *_standing(study, column),
+    ]
+    primary = ", which decides" if column.id == study.analysis.primary else ""
+    told = f"{head(column)}{primary}: {'; '.join(parts) or 'nothing is compared'}."
+    return " ".join([*begun(study), told])
+
+
+def _above(study: Study, column: str, compared: Sequence[Contrast], how: str = "") -> list[str]:
+    """Each row that is above others, or slightly so, the best one first."""
+    below: dict[str, list[str]] = {}
+    for c in compared:
+        if c.verdict in (f"{how}above", f"{how}below"):
+            high, low = (c.row, c.against) if c.verdict == f"{how}above" else (c.against, c.row)
+            below.setdefault(high, []).append(low)
+    means = {row: entry.mean for (row, place), entry in study.entries.items() if place == column}
+    names = {high: _joined([label(study, low) for low in _ranked(below[high], means)]) for high in below}
+    return [f"{label(study, high)} is {how}above {names[high]}" for high in _ranked(below, means)]
+
+
+def _ranked(rows: Iterable[str], means: dict[str, float]) -> list[str]:
+    return sorted(rows, key=lambda row: -means[row])
+
+
+def _pairs(study: Study, compared: Sequence[Contrast], verdict: str, said: str) -> list[str]:
+    pairs = [f"{label(study, c.row)} and {label(study, c.against)}" for c in compared if c.verdict == verdict]
+    return [f"{said}: {', '.join(pairs)}"] if pairs else []
+
+
+def _each_pair_once(contrasts: Iterable[Contrast]) -> list[Contrast]:
+    """Of comparisons in several families the first."""
+    kept: dict[frozenset[str], Contrast] = {}
+    for c in contrasts:
+        kept.setdefault(frozenset((c.row, c.against)), c)
+    return list(kept.values())
+
+
+def _joined(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _few_seeds(study: Study) -> list[str]:
+    """A sentence on the rows that have fewer seeds than another one."""
+    counts = study.seeds_of_rows
+    most = max(counts.values(), default=0)
+    few = [f"{label(study, row)} {count}" for row, count in counts.items() if count < most]
+    return [f"Seeds where there are fewer than {most}: {', '.join(few)}."] if few else []
+
+
+def _untrained(study: Study) -> list[str]:
+    names = [label(study, row) for row in study.untrained]
+    return [f"Not trained: {_joined(names)}."] if names else []
+
+
+def _floor(study: Study) -> list[str]:
+    """A sentence for every column on how its rows stand to the row of the floor."""
+    floor = study.analysis.floor
+    if floor is None or not study.entries:
+        return []
+    told = [
+        f"{head(column)}: {'; '.join(parts)}"
+        for column in study.table.columns
+        if (parts := list(_standing(study, column)))
+    ]
+    if not told:
+        return [f"All compared rows are above {label(study, floor)}."]
+    return [f"{'. '.join(told)}."]
+
+
+def _standing(study: Study, column: Column) -> Iterator[str]:
+    """The rows of a column that are not above the row of the floor, and those not tested against it."""
+    for standing, said in (("not above", "not above"), ("not tested", "not tested against")):
+        names = [label(study, row) for row in study.to_floor(column.id, standing)]
+        if names:
+            yield f"{said} {label(study, study.analysis.floor)}: {_joined(names)}"

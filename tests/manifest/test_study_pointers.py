@@ -1,0 +1,32 @@
+"""Pointers at comparisons of a study."""
+
+import pytest
+
+from repro.errors import ManifestError
+from repro.manifest.papers import readings
+from repro.manifest.study_pointers import StudyPointer, study_pointer
+
+READING = """\
+- id: a
+  kind: silence
+  where: §1
+  paper: not said
+  choices: {x: 1}
+  default: x
+  study: [POINTER]
+"""
+
+
+def test_a_pointer_names_study_table_rows_and_the_stated_order():
+    assert study_pointer("s_1/6/a.b-1 below a.c") == StudyPointer("s_1", "6", "a.b-1", "below", "a.c")
+
+
+@pytest.mark.parametrize(
+    "text", ["s/6/a", "s/6/a over b", "6/a below b", "s/6/a below b c", "s/6/a/c below b"]
+)
+def test_another_form_is_refused_with_the_file_and_its_line(text, tmp_path):
+    path = tmp_path / "readings.yaml"
+    path.write_text(READING.replace("POINTER", text))
+    with pytest.raises(ManifestError, match="is not STUDY/TABLE/ROW") as error:
+        readings(path)
+    assert str(error.value).startswith(f"{path}:7: ")

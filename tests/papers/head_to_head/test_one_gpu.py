@@ -1,0 +1,35 @@
+"""The study on one GPU, as its scales are planned for: the first table in 40 minutes, all of it in a week."""
+
+import pytest
+
+import repro
+from repro.running.cost.estimate import estimate
+from repro.running.cost.throughput import assumed
+from repro.store import Store
+
+SEEDS = (1, 2, 3, 4, 5)
+
+
+@pytest.mark.parametrize(
+    ("scale", "tables", "gpu", "most"),
+    [
+        ("small", ("1",), "h100", 40 / 60),
+        ("small", ("1",), "rtx4090", 40 / 60),
+        ("medium", (), "h100", 7 * 24),
+    ],
+)
+def test_the_hours_of_five_seeds_are_within_what_the_scale_is_for(scale, tables, gpu, most, tmp_path):
+    plan = repro.select("head_to_head", tables=tables, scale=scale, seeds=SEEDS).plan()
+    plan.machine.leave()
+    plan.look(Store(tmp_path))
+    cost = estimate(plan, assumed(gpu))
+    assert not cost.uncounted
+    assert 0 < cost.hours(cost.nodes) + cost.core_hours(cost.nodes) <= most
+
+
+@pytest.mark.parametrize("scale", ["small", "medium"])
+def test_the_backbone_is_made_once_for_all_seeds_and_rows(scale):
+    plan = repro.select("head_to_head", tables=("1",), scale=scale, seeds=SEEDS).plan()
+    starts = [node.inputs["model"] for node in plan.nodes if node.stage == "pretrain"]
+    trained = [start.fingerprint for start in starts if start.stage in ("pretrain", "backbone")]
+    assert len(trained) >= len(SEEDS) * 4 and len(set(trained)) == 1

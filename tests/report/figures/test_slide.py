@@ -1,0 +1,35 @@
+"""Labels at lines, and the shape of a slide."""
+
+import re
+from itertools import pairwise
+
+import pytest
+
+from repro.report.figures.difference_panels import Differences, difference_panels
+from repro.report.figures.slide import APART, THEMES, spread
+
+
+@pytest.mark.parametrize(
+    "places", [[], [0.5], [0.1, 0.1, 0.1], [0.1, 0.12, 0.9], [0.0, 0.03, 0.05, 0.5, 0.51]]
+)
+def test_labels_keep_their_order_and_their_middle_and_stand_apart(places):
+    moved = spread(places)
+    assert moved == sorted(moved) and len(moved) == len(places)
+    assert all(b - a >= APART - 1e-12 for a, b in pairwise(moved))
+    assert sum(moved) == pytest.approx(sum(places))
+
+
+def test_labels_that_are_apart_stay():
+    assert spread([0.1, 0.4, 0.9]) == pytest.approx([0.1, 0.4, 0.9])
+
+
+def test_a_picture_has_the_shape_of_a_slide_and_the_ground_of_its_theme(tmp_path):
+    panel = Differences("Set MRR@10", {"base": {"x": (1.0, 0.5, 1.5)}}, least=1.0)
+    texts = {}
+    for ending, theme in THEMES.items():
+        path = tmp_path / f"a{ending}.svg"
+        difference_panels([panel], ["x", "y"], path, theme, title="T", small="s")
+        texts[theme] = path.read_text(encoding="utf-8")
+        width, height = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', texts[theme]).groups())
+        assert width / height == pytest.approx(16 / 9)
+        assert theme.ground in texts[theme] and theme.band in texts[theme]

@@ -1,0 +1,59 @@
+"""What objectives declare to pass through, against the operations counted of them at BERT's size."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from repro.graph import Node
+from repro.manifest.papers import papers
+from repro.running.cost.shapes import BASE
+from repro.running.cost.throughput import LAYER, Throughput, assumed
+from repro.running.cost.work import Work, work
+from repro.training.declaration import declaration
+
+RECORD = Path(__file__).resolve().parents[3] / "benchmarks/records/pre-training.json"
+COUNTED = {
+    row["objective"]: row for row in json.loads(RECORD.read_text())["rows"] if row["objective"] in papers()
+}
+OBJECTIVES = {
+    "costa": "papers.costa.contrastive_spans:ContrastiveSpans",
+    "cpdae": "papers.cpdae.discriminative_autoencoder:DiscriminativeAutoencoder",
+    "cotmae_v2": "papers.cotmae_v2.multi_view_autoencoder:MultiViewAutoEncoder",
+    "simlm": "papers.simlm.replaced_language_modelling:ReplacedLanguageModelling",
+}
+BERT = Node("backbone", {"name": "bert-base-uncased", "revision": "main"})
+NARROW = {"hidden_size": 256, "layers": 12, "heads": 4, "intermediate_size": 1024}
+
+
+def pretraining(paper, length):
+    generator = Node("initialise", NARROW, {"tokenizer": Node("vocabulary", {"size": BASE.vocabulary})})
+    inputs = {"model": BERT, "tokens": Node("tokenize", {"policy": "chunk"}, {"model": BERT})}
+    inputs |= {"generator": generator} if paper == "simlm" else {}
+    params = {"objective": {"path": OBJECTIVES[paper]}, "texts_per_batch": 8, "length": length}
+    return Node("pretrain", {**params, "max_steps": 100, "epochs": None}, inputs)
+
+
+@pytest.mark.parametrize("paper", OBJECTIVES)
+def test_the_operations_of_a_token_are_those_that_were_counted(paper):
+    row = COUNTED[paper]
+    length = int(row["texts a step"].split(" of ")[1])
+    counted = float(row["TFLOP/s"]) * 1e12 / float(row["tokens a second"])
+    assert work(pretraining(paper, length)).training / (100 * 8 * length) == pytest.approx(counted, rel=0.03)
+
+
+def test_an_objective_that_declares_nothing_passes_once_with_berts_head():
+    assert declaration(OBJECTIVES["costa"]).passes == {}
+    assert work(pretraining("costa", 512)).launched == 100 * 12
+
+
+def test_layers_of_decoders_second_passes_and_frozen_models_are_launched_too():
+    layers = {paper: work(pretraining(paper, 144)).launched / 100 for paper in OBJECTIVES}
+    assert layers == {"costa": 12, "cpdae": 24, "cotmae_v2": 16, "simlm": pytest.approx(12 + 2 + 2 * 12 / 3)}
+
+
+def test_a_step_takes_no_less_than_the_launches_of_its_layers():
+    rates = Throughput("GPU", 1e12, 1e12, "of the test", layer=2e-3)
+    assert rates.hours(Work(training=3.6e12, launched=1000)) == pytest.approx(3.6 / 3600)
+    assert rates.hours(Work(training=1e12, launched=1000)) == pytest.approx(2 / 3600)
+    assert assumed("h100").layer == LAYER > 0
