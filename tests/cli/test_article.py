@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from repro.cli import completion
+from repro.cli import cli, completion
 from repro.cli.verbs.article import command
 from repro.errors import UsageError
 
@@ -19,7 +19,8 @@ from repro.errors import UsageError
     ],
 )
 def test_bad_input_is_one_sentence(words, said, tmp_path):
-    answer = CliRunner().invoke(command, [*words, "--store", str(tmp_path / "s"), "--results", str(tmp_path)])
+    folders = ["--store", str(tmp_path / "s"), "--results", str(tmp_path)]
+    answer = CliRunner().invoke(command, [*words, *folders], **cli.context_settings)
     assert isinstance(answer.exception, UsageError) and answer.exception.exit_status == 2
     assert said in str(answer.exception)
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from repro.cli import cli
 from repro.cli.verbs.data import command
 from repro.datasets import catalog
 
@@ -13,15 +14,17 @@ from repro.datasets import catalog
 def fetch(home: Path, data: Path, names: Sequence[str]) -> None:
     """Fetch some collections from the home."""
     with _at(home, data), _without_counts():
-        command.main(["fetch", *names, "--yes"], standalone_mode=False)
+        command.main(["fetch", *names, "--yes"], standalone_mode=False, **cli.context_settings)
 
 
 def fill(home: Path, data: Path) -> None:
     """Fetch every collection that ir_datasets or an address gives, and make RocketQA's titled passages."""
     with _at(home, data), _without_counts():
-        command.main(["fetch", *fetchable(), "--yes"], standalone_mode=False)
+        command.main(["fetch", *fetchable(), "--yes"], standalone_mode=False, **cli.context_settings)
         published = [str(data.parent / "rocketqa" / name) for name in ("para.txt", "para.title.txt")]
-        command.main(["make", "msmarco-passage/rocketqa", *published], standalone_mode=False)
+        command.main(
+            ["make", "msmarco-passage/rocketqa", *published], standalone_mode=False, **cli.context_settings
+        )
 
 
 def fetchable() -> list[str]:
