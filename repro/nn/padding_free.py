@@ -12,6 +12,7 @@ from torch import nn
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from repro.errors import UsageError
+from repro.nn.encoder import Encoder
 from repro.nn.packed_layers import (
     HALVES,
     KERNEL_FROM,
@@ -41,27 +42,28 @@ def padding_free(objective: nn.Module, wanted: bool) -> Iterator[PaddingFree]:
     """Have the models in an objective that ``can_be_packed`` read texts end to end here, if that is wanted.
 
     A call that asks for more than the last layer's states, and one without padding, is left to the library.
+    The model of an ``Encoder`` of [CLS] computes its last layer for the first tokens alone, padding or not.
     """
-    packed = PaddingFree()
+    packed, modules = PaddingFree(), list(objective.modules()) if wanted else []
+    of_cls = {part.model for part in modules if isinstance(part, Encoder) and part.pooling == "cls"}
     with contextlib.ExitStack() as stack:
-        for model in objective.modules() if wanted else ():
-            if can_be_packed(model):
-                stack.enter_context(_packed(model, packed))
+        for model in filter(can_be_packed, modules):
+            stack.enter_context(_packed(model, packed, firsts=model in of_cls))
         yield packed
 
 
 @contextlib.contextmanager
-def _packed(model: nn.Module, packed: PaddingFree) -> Iterator[None]:
+def _packed(model: nn.Module, packed: PaddingFree, *, firsts: bool) -> Iterator[None]:
     library = model.forward
 
     def forward(input_ids=None, attention_mask=None, token_type_ids=None, **others):
         asked = any(value is not None for name, value in others.items() if (name, value) != DATACLASS)
         if input_ids is None or attention_mask is None or attention_mask.dim() != 2 or asked:
             return library(input_ids, attention_mask, token_type_ids, **others)
-        if attention_mask.all():
+        if not firsts and attention_mask.all():
             return library(input_ids, attention_mask, token_type_ids)
         packed.used = True
-        return _states(model, input_ids, attention_mask, token_type_ids)
+        return _states(model, input_ids, attention_mask, token_type_ids, firsts=firsts)
 
     model.forward = forward
     try:
@@ -71,12 +73,13 @@ def _packed(model: nn.Module, packed: PaddingFree) -> Iterator[None]:
 
 
 def _states(
-    model: nn.Module, ids: torch.Tensor, mask: torch.Tensor, kinds: torch.Tensor | None
+    model: nn.Module, ids: torch.Tensor, mask: torch.Tensor, kinds: torch.Tensor | None, *, firsts: bool
 ) -> BaseModelOutputWithPooling:
     """The last layer's states, (N, L, H), which are 0 at padding; texts of one length lie beside each other.
 
     Args:
         ids, mask, kinds: (N, L) each; kinds may be of one row for all texts, or None.
+        firsts: whether only the first token of a text is read, so that the other states may be 0 too.
     """
     lengths = mask.sum(dim=1)  # (N,)
     order = lengths.argsort(stable=True)
@@ -86,8 +89,11 @@ def _states(
     if kinds is not None:
         inputs["token_type_ids"] = kinds.expand_as(ids)
     hidden, layout = embedded(model, inputs, places), Layout(lengths[order].tolist(), mask.device)
-    for layer in model.encoder.layer:
+    *layers, last = model.encoder.layer
+    for layer in layers:
         hidden = layer_output(layer, hidden, hidden, layout)
+    asking = layout.bounds[:-1].long() if firsts else slice(None)
+    hidden, places = layer_output(last, hidden[asking], hidden, layout), places[asking]
     padded = hidden.new_zeros(mask.numel(), hidden.shape[1]).index_copy(0, places, hidden)
     states = padded.view(*mask.shape, -1)
     pooler = getattr(model, "pooler", None)

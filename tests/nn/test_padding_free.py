@@ -55,6 +55,21 @@ def test_losses_and_gradient_are_those_of_the_padded_batch_from_fewer_tokens(nam
     held_against_the_padded(made, in_float64(batch), rtol=rtol)
 
 
+@pytest.mark.parametrize(("pooling", "rows"), [("cls", "texts"), ("mean", "tokens")])
+def test_the_last_layer_is_computed_for_the_tokens_that_are_pooled(pooling, rows):
+    made = objective("in-batch")
+    made.encoder.pooling = pooling
+    [batch] = batch_in_parts(made, "in-batch", COUNT)
+    read = []
+    last = made.encoder.model.encoder.layer[-1]
+    last.output.register_forward_hook(lambda part, given, out: read.append(len(given[0])))
+    with padding_free(made, True):
+        made(batch)
+    masks = [values for name, values in batch.items() if name.endswith("attention_mask")]
+    tokens, texts = ([mask.sum().item() for mask in masks], [len(mask) for mask in masks])
+    assert read == {"texts": texts, "tokens": tokens}[rows]
+
+
 @pytest.mark.parametrize("name", PRETRAININGS)
 def test_losses_and_gradient_of_a_papers_pretraining_are_those_of_the_padded_batch(
     name, tmp_path, monkeypatch
