@@ -1,8 +1,9 @@
 """A plan's artefacts sent to another store, or fetched from one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from repro.errors import UsageError
 from repro.graph import Node, walk
 from repro.progress import Progress
 from repro.running.plan import Plan
@@ -31,14 +32,41 @@ class Transfer:
         return 0 < self.counts["absent"] == sum(self.counts.values())
 
 
-def send(plan: Plan, store: Store, destination: str, *, inputs: bool, progress: Progress) -> Transfer:
-    """Send the stored scores and exhibits of a plan; with ``inputs`` all that they were made from, too."""
+def chosen(plan: Plan, *, inputs: bool, only: Sequence[str] = ()) -> list[Node]:
+    """The scores and exhibits of a plan; with ``inputs`` all that they are made from, too.
+
+    Args:
+        only: first digits of fingerprints; of scores and all below them, these alone.
+
+    Raises:
+        UsageError: digits that begin the fingerprint of none of these, or of several.
+    """
+    ends = list({node.fingerprint: node for node in plan.ends}.values())
+    if not only:
+        return walk(ends) if inputs else ends
+    every = walk(ends)
+    return [_beginning(every, digits) for digits in only]
+
+
+def _beginning(nodes: Sequence[Node], digits: str) -> Node:
+    """Return the only node whose fingerprint begins with these digits."""
+    found = [node for node in nodes if digits and node.fingerprint.startswith(digits)]
+    if len(found) != 1:
+        said = f"{len(found)} artefacts" if found else "no artefact"
+        raise UsageError(f"the selection has {said} whose fingerprint begins with {digits!r}")
+    return found[0]
+
+
+def send(
+    plan: Plan, nodes: Sequence[Node], store: Store, destination: str, *, progress: Progress
+) -> Transfer:
+    """Send what is stored of some nodes of a plan."""
     target = RemoteStore(destination)
-    return _moved(plan, lambda node: push(node, store, target), "sent", inputs=inputs, progress=progress)
+    return _moved(plan, nodes, lambda node: push(node, store, target), "sent", progress)
 
 
-def fetch(plan: Plan, store: Store, source: str, *, inputs: bool, progress: Progress) -> Transfer:
-    """Fetch the scores and exhibits of a plan; with ``inputs`` all that they were made from, too."""
+def fetch(plan: Plan, nodes: Sequence[Node], store: Store, source: str, *, progress: Progress) -> Transfer:
+    """Fetch what another store has of some nodes of a plan."""
     origin = RemoteStore(source)
     make_writable(store.root)
 
@@ -48,14 +76,12 @@ def fetch(plan: Plan, store: Store, source: str, *, inputs: bool, progress: Prog
             store.remember(walk([node]))
         return outcome
 
-    return _moved(plan, move, "fetched", inputs=inputs, progress=progress)
+    return _moved(plan, nodes, move, "fetched", progress)
 
 
 def _moved(
-    plan: Plan, move: Callable[[Node], str], outcome: str, *, inputs: bool, progress: Progress
+    plan: Plan, nodes: Sequence[Node], move: Callable[[Node], str], outcome: str, progress: Progress
 ) -> Transfer:
-    ends = list({node.fingerprint: node for node in plan.ends}.values())
-    nodes = walk(ends) if inputs else ends
     counts = dict.fromkeys((outcome, "already there", "absent"), 0)
     with progress.task(f"artefacts {outcome}", total=len(nodes)) as advance:
         for node in nodes:

@@ -71,3 +71,21 @@ def test_a_selection_and_an_address_are_asked_for(repro):
     assert (
         "cannot be opened: Protocol not known: nowhere" in repro("pull", "nowhere://x", *SELECTION).sentence
     )
+
+
+def test_one_artefact_is_sent_and_fetched_by_its_first_digits(repro, measured):
+    there = measured / "there"
+    [made] = (measured / "store/evaluate").iterdir()
+    said = repro("push", there, *SELECTION, "--only", made.name[:12])
+    assert (said.status, said.out) == (0, "1 artefacts: 1 sent, 0 already there, 0 absent\n")
+    shutil.rmtree(measured / "store")
+    said = repro("pull", there, *SELECTION, "--only", made.name)
+    assert said.out == "1 artefacts: 1 fetched, 0 already there, 0 absent\n"
+    assert [folder.name for folder in (measured / "store/evaluate").iterdir()] == [made.name]
+
+
+def test_digits_that_name_no_single_artefact_are_refused(repro, measured):
+    said = repro("push", measured / "there", *SELECTION, "--only", "zz")
+    assert said.sentence == "the selection has no artefact whose fingerprint begins with 'zz'"
+    said = repro("pull", measured / "there", *SELECTION, "--only", "")
+    assert said.sentence == "the selection has no artefact whose fingerprint begins with ''"

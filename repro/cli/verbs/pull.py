@@ -8,12 +8,16 @@ from repro.cli.options import selecting
 @click.command(
     "pull",
     epilog="\b\nExamples:\n  repro pull /mnt/shared/store PAPER --table 1\n"
-    "  repro pull https://host/store --cell PAPER/1/ROW/COLUMN --inputs",
+    "  repro pull https://host/store --cell PAPER/1/ROW/COLUMN --inputs\n"
+    "  repro pull backbones PAPER --scale small --only 3f2a…",
 )
 @click.argument("source", metavar="SRC")
 @selecting
 @click.option("--inputs", is_flag=True, help="Everything below the scores, too: runs, models, collections.")
-def command(selection, source, inputs):
+@click.option(
+    "--only", multiple=True, metavar="FINGERPRINT", help="Only this artefact of them, by its first digits."
+)
+def command(selection, source, inputs, only):
     """Fetch artefacts of the selected cells from another store.
 
     SRC is a folder, or a URL that fsspec knows (some take a package of their own: https:// takes aiohttp,
@@ -23,8 +27,9 @@ def command(selection, source, inputs):
     recipe gives is its giver's word: pull with --inputs and remove the scores to have them computed here.
     """
     from repro.cli.printing import show_transfer
-    from repro.exchange.artefacts import fetch
+    from repro.exchange.artefacts import chosen, fetch
     from repro.progress import TerminalProgress
 
     plan, store = selection.plan(), selection.workspace.store
-    return show_transfer(fetch(plan, store, source, inputs=inputs, progress=TerminalProgress()))
+    nodes = chosen(plan, inputs=inputs, only=only)
+    return show_transfer(fetch(plan, nodes, store, source, progress=TerminalProgress()))

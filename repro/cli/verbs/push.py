@@ -8,12 +8,16 @@ from repro.cli.options import selecting
 @click.command(
     "push",
     epilog="\b\nExamples:\n  repro push /mnt/shared/store PAPER --table 1\n"
-    "  repro push s3://bucket/store --cell PAPER/1/ROW/COLUMN --inputs",
+    "  repro push s3://bucket/store --cell PAPER/1/ROW/COLUMN --inputs\n"
+    "  repro push backbones PAPER --scale small --only 3f2a…",
 )
 @click.argument("destination", metavar="DEST")
 @selecting
 @click.option("--inputs", is_flag=True, help="Everything below the scores, too: runs, models, collections.")
-def command(selection, destination, inputs):
+@click.option(
+    "--only", multiple=True, metavar="FINGERPRINT", help="Only this artefact of them, by its first digits."
+)
+def command(selection, destination, inputs, only):
     """Send stored artefacts of the selected cells to another store.
 
     DEST is a folder, or a URL that fsspec knows (some take a package of their own, as s3:// takes s3fs).
@@ -21,8 +25,9 @@ def command(selection, destination, inputs):
     command continues.
     """
     from repro.cli.printing import show_transfer
-    from repro.exchange.artefacts import send
+    from repro.exchange.artefacts import chosen, send
     from repro.progress import TerminalProgress
 
     plan, store = selection.plan(), selection.workspace.store
-    return show_transfer(send(plan, store, destination, inputs=inputs, progress=TerminalProgress()))
+    nodes = chosen(plan, inputs=inputs, only=only)
+    return show_transfer(send(plan, nodes, store, destination, progress=TerminalProgress()))
