@@ -97,10 +97,7 @@ def sampled_spans(
         if granularity == "word":
             has_any = _draw_words(drawn, texts, words, kept, generators, stop_words=stop_words)
         else:
-            shortest, longest = (np.full(len(texts), bound) for bound in bounds[granularity])
-            short = longest > room
-            shortest[short] = 0 if short_text == "drop" else np.minimum(shortest, room)[short]
-            longest[short] = 0 if short_text == "drop" else room[short]
+            shortest, longest = _fitting(bounds[granularity], room, short_text=short_text)
             how = {"beta": beta, "rounding": rounding, "start": start}
             _draw_runs(drawn, n, (shortest, longest), kept & (longest > 0), generators, **how)
             if unit == "words":
@@ -121,6 +118,15 @@ def _edges(text: np.ndarray, words: Words, unit: str) -> np.ndarray:
     begins = ~words.continues[text]
     begins[:1] = True
     return np.append(np.flatnonzero(begins), len(text))
+
+
+def _fitting(bounds: tuple[int, int], room: np.ndarray, *, short_text: str) -> tuple[np.ndarray, np.ndarray]:
+    """(l_min, l_max) in each of N texts, which have ``room`` (N,) for a span: (N,) each, 0 in one dropped."""
+    shortest, longest = (np.full(len(room), bound) for bound in bounds)
+    short = longest > room
+    shortest[short] = 0 if short_text == "drop" else np.minimum(shortest, room)[short]
+    longest[short] = 0 if short_text == "drop" else room[short]
+    return shortest, longest
 
 
 def _draw_words(drawn, texts, words: Words, kept: np.ndarray, generators, *, stop_words: str) -> np.ndarray:

@@ -123,11 +123,7 @@ class MultiViewAutoEncoder(nn.Module):
             with_sep=causal_targets,
             seed=seed,
         )
-        shape = {"layers": decoder_layers["layers"], "window": autoregressive_window}
-        self.decoders = nn.ModuleDict()  # drawn in this order
-        for key, name in {self._key(name, view): name for name in decoders for view in views}.items():
-            kind = decoder_layers[name]
-            self.decoders[key] = new_decoder(model.config, decoder=name, kind=kind, **shape)
+        self.decoders = self._new_decoders(decoder_layers, window=autoregressive_window)
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Documents to the arrays of ``AnchorsAndContexts``."""
@@ -204,6 +200,14 @@ class MultiViewAutoEncoder(nn.Module):
     def save(self, folder: Path) -> None:
         """The encoder with its masked-language head; the decoders are thrown away (§4.1)."""
         save_model(self.encoder, self.tokenizer, folder)
+
+    def _new_decoders(self, layers: dict, *, window: int) -> nn.ModuleDict:
+        """A decoder for each key, whose weights are drawn in the order of names, then views."""
+        made = nn.ModuleDict()
+        for key, name in {self._key(name, view): name for name in self.names for view in self.views}.items():
+            shape = {"kind": layers[name], "layers": layers["layers"], "window": window}
+            made[key] = new_decoder(self.encoder.config, decoder=name, **shape)
+        return made
 
     def _key(self, name: str, view: str) -> str:
         return name if self.shared else f"{name}_{view}"  # reading: decoder-sharing

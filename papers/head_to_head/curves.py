@@ -80,24 +80,18 @@ def from_scratch(
     model = _blank(
         layers=layers, width=width, vocabulary=vocabulary, deviation=deviation, dropout=dropout, seed=first
     )
-    if pretraining == BACKBONE:
-        model = recipes.bert()
-    elif pretraining_steps:
-        how = _optimisation(
-            batch=pretraining_batch, steps=pretraining_steps, rate=pretraining_rate, seed=first
-        )
-        model = _pretrained(model, pretraining, how)
+    costs = {"batch": pretraining_batch, "steps": pretraining_steps, "rate": pretraining_rate}
+    model = _pretrained(model, pretraining, **costs, seed=first)
     if objective_steps:
         made = recipes.papers_own(request, encoder, options or {})
         how = _optimisation(batch=TEXTS, steps=objective_steps, rate=objective_rate, seed=seed)
         model = _further(made, model, how, texts_per_row=texts_per_row)
     compared = {"temperature": temperature, "similarity": similarity}
     if steps:
-        stages = _stages(POOL, LENGTHS, pooling, compared, passages)
+        stages = _stages(POOL, pooling, compared, passages)
         how = _optimisation(batch=batch, steps=steps, rate=rate, seed=seed)
         model = stages.tuned(model, _negatives(queries, seed), how)
-    foreign = request.collection != POOL
-    stages = _stages(request.collection, FOREIGN_LENGTHS if foreign else LENGTHS, pooling, compared, passages)
+    stages = _stages(request.collection, pooling, compared, passages)
     return stages.search(model, request.dataset, depth=DEPTH)
 
 
@@ -117,11 +111,16 @@ def _blank(*, layers: int, width: int, vocabulary: int, deviation: float, dropou
     )
 
 
-def _pretrained(model: Node, objective: str, how: Optimisation) -> Node:
-    """The model pre-trained on chunks of Wikipedia."""
+def _pretrained(blank: Node, objective: str, *, batch: int, steps: int, rate: float, seed: int) -> Node:
+    """The model pre-trained on chunks of Wikipedia, as it is where there are no steps; or the backbone."""
+    if objective == BACKBONE:
+        return recipes.bert()
+    if not steps:
+        return blank
     text = recipe.corpus("wikipedia")
-    tokens = recipe.tokenize(text, model=model, length=LENGTH, policy="chunk", titles=True, separator=" ")
+    tokens = recipe.tokenize(text, model=blank, length=LENGTH, policy="chunk", titles=True, separator=" ")
     kind, options = PRETRAININGS[objective]
+    how = _optimisation(batch=batch, steps=steps, rate=rate, seed=seed)
     return recipe.pretrain(tokens, objective=kind, options={"masking": MASKING} | options, optimisation=how)
 
 
@@ -155,8 +154,9 @@ def _negatives(queries: int, seed: int) -> Node:
     return recipe.sample(every, queries=queries, sample=0, method="random", seed=seed)
 
 
-def _stages(collection: str, lengths: dict[str, int], pooling: str, options: dict, passages: int) -> TwoStage:
+def _stages(collection: str, pooling: str, options: dict, passages: int) -> TwoStage:
     """The fine-tuning and the search of a collection."""
+    lengths = LENGTHS if collection == POOL else FOREIGN_LENGTHS
     texts = cls_texts(recipe.corpus(collection), FITTING, separator="[SEP]", **lengths)
     return TwoStage(
         train=FITTING,

@@ -36,7 +36,7 @@ CHANGED = [
     Mutation(STARTS, 'start == "inclusive"', 'start != "inclusive"'),
     Mutation("papers.costa.spans:_draw_runs", "first + lengths", "first + lengths - 1"),
     Mutation("papers.costa.spans:sampled_spans", 'start == "inclusive"', 'start != "inclusive"'),
-    Mutation("papers.costa.spans:sampled_spans", "longest > room", "longest < room"),
+    Mutation("papers.costa.spans:_fitting", "longest > room", "longest < room"),
     Mutation("papers.costa.contrastive_spans:ContrastiveSpans.collate", "drawn + there", "drawn - there"),
 ]
 
