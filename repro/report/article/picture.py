@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from repro.judging.compared import Compared
@@ -57,3 +57,10 @@ def place_of(x: float, compared: Compared, *, hollow: bool = False) -> Place:
 
 def head_of(column: Column) -> str:
     return " ".join(column.head) or column.id
+
+
+def round_numbers(values: Iterable[float]) -> list[float]:
+    """Round numbers between the least and the greatest, evenly apart on a logarithmic axis."""
+    known = list(values)
+    every = [digit * 10.0**power for power in range(-6, 16) for digit in (1, 2, 5)]
+    return [number for number in every if known and min(known) <= number <= max(known)]

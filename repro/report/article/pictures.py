@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -14,7 +14,8 @@ from repro.judging.contrasts import Contrast
 from repro.judging.studies import Study
 from repro.manifest.schema import Column, Row, Table
 from repro.report.article.curves import curves, growth
-from repro.report.article.picture import SPREAD, Put, head_of, picture, place_of
+from repro.report.article.losses import losses
+from repro.report.article.picture import SPREAD, Put, head_of, picture, place_of, round_numbers
 from repro.report.article.results import StudyResults
 from repro.report.figures.difference_panels import Differences, difference_panels
 from repro.report.figures.line_panels import Lines, Place, line_panels
@@ -35,6 +36,7 @@ def pictures(results: StudyResults, folder: Path) -> dict[str, Callable[..., str
         "shares": lambda column, *tables: _shares(results, put, column, tables),
         "curves": lambda scale, *figures: curves(results, put, scale, figures),
         "growth": lambda scale, figure: growth(results, put, scale, figure),
+        "losses": lambda row: losses(results, put, row),
     }
 
 
@@ -101,7 +103,7 @@ def _work(results: StudyResults, put: Put, column: str, tables: Sequence[str]) -
         return None if cost is None or cost.flops is None else cost.flops / TERA
 
     title, panel, rows = _joined(results, column, tables, "FLOPs of the pre-training itself, in 10^12", flops)
-    panel = replace(panel, ticks=_round(place.x for _, line in panel.of for place in line))
+    panel = replace(panel, ticks=round_numbers(place.x for _, line in panel.of for place in line))
     others = f"; hollow: table {', '.join(tables[1:])}" if tables[1:] else ""
     return put(
         partial(line_panels, [panel], across=1),
@@ -111,13 +113,6 @@ def _work(results: StudyResults, put: Put, column: str, tables: Sequence[str]) -
         head=("table", "system", "10^12 FLOPs", "mean", "lowest", "highest"),
         rows=rows,
     )
-
-
-def _round(values: Iterable[float]) -> list[float]:
-    """Round numbers between the least and the greatest, evenly apart on a logarithmic axis."""
-    known = list(values)
-    every = [digit * 10.0**power for power in range(-6, 16) for digit in (1, 2, 5)]
-    return [number for number in every if known and min(known) <= number <= max(known)]
 
 
 def _shares(results: StudyResults, put: Put, column: str, tables: Sequence[str]) -> str:
