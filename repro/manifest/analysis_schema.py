@@ -8,7 +8,8 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from repro.manifest import yaml_file
-from repro.manifest.schema import Identified, Manifest, Table
+from repro.manifest.identified import Identified
+from repro.manifest.schema import Manifest, Table
 from repro.manifest.yaml_file import Strict
 
 FILE = "analysis.yaml"

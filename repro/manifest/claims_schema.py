@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from repro.manifest import yaml_file
 from repro.manifest.claim_expressions import fault
-from repro.manifest.schema import Identified
+from repro.manifest.identified import Identified
 from repro.manifest.study_pointers import PointerText
 from repro.manifest.yaml_file import Strict
 

@@ -6,8 +6,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import model_validator
 
+from repro.manifest.identified import Identified
 from repro.manifest.places import Citation
-from repro.manifest.schema import Identified
 from repro.manifest.study_pointers import PointerText
 
 Against = Literal["paper", "code", "another paper", "third party"]

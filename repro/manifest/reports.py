@@ -18,9 +18,9 @@ from pydantic import Field
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
+from repro.manifest.identified import Identified
 from repro.manifest.papers import Paper
 from repro.manifest.places import DAY, Place, Who
-from repro.manifest.schema import Identified
 from repro.manifest.yaml_file import Fault, Strict
 
 FILE = "reports.yaml"

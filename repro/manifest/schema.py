@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from repro.manifest.identified import Identified
 from repro.manifest.printed import parse
 from repro.manifest.size_trend import SizeTrend
 from repro.manifest.yaml_file import Strict
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-
 Role = Literal["ours", "rerun", "cited", "reference"]
 Grade = Literal["A", "B", "C", "P"]
 ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "text"]
-
-
-class Identified(Strict):
-    """Anything with an id: letters, digits, ``. _ -``; never a slash, which separates the parts of a path."""
-
-    id: str
-
-    @model_validator(mode="after")
-    def _id_is_a_path_segment(self):
-        if not _ID.fullmatch(self.id):
-            raise ValueError(f"id {self.id!r} may hold only letters, digits, '.', '_' and '-'")
-        return self
 
 
 class Significance(Strict):

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from repro.errors import check_known
 from repro.manifest import yaml_file
-from repro.manifest.schema import Identified
+from repro.manifest.identified import Identified
 from repro.manifest.yaml_file import Fault, Strict
 from repro.stage_table import STAGES
 

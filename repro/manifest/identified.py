@@ -1,0 +1,21 @@
+"""What entries of all YAML files of a paper share: an id."""
+
+import re
+
+from pydantic import model_validator
+
+from repro.manifest.yaml_file import Strict
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+class Identified(Strict):
+    """Anything with an id: letters, digits, ``. _ -``; never a slash, which separates the parts of a path."""
+
+    id: str
+
+    @model_validator(mode="after")
+    def _id_is_a_path_segment(self):
+        if not _ID.fullmatch(self.id):
+            raise ValueError(f"id {self.id!r} may hold only letters, digits, '.', '_' and '-'")
+        return self
