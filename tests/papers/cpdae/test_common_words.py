@@ -4,27 +4,13 @@ import pytest
 import torch
 
 from papers.cpdae.common_words import WordShares, commonest, decoded, main, shares_of, word_shares
-from papers.cpdae.decoder import starting_decoder
 from papers.cpdae.word_distribution import view
 from repro.errors import UsageError
-from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
+from tests.tiny_models import tiny_tokenizer
 
 CLS, SEP = 0, 1
 ROWS = [[CLS, 2, 3, 2, SEP], [CLS, 2, 4, SEP], [CLS, 3, 5, 2, SEP]]
 TEXTS = ["the bridges and the storms ended", "winter storms and the zither", "the winter ended"]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A model with a decoder whose scores differ from word to word."""
-    place = tmp_path_factory.mktemp("model")
-    save_tiny_model(place)
-    torch.manual_seed(2)
-    decoder = starting_decoder(tiny_masked_lm(), layout="mlm-head", start="new")
-    with torch.no_grad():
-        decoder.vocabulary.bias.normal_(-2, 2)
-    decoder.save(place / "model")
-    return place / "model"
 
 
 def test_the_commonest_are_in_the_most_texts_however_often_in_each():
@@ -59,24 +45,24 @@ def test_texts_of_one_kind_alone_are_left_out_and_none_left_is_an_error():
         word_shares(p, ROWS, common=[2, 3, 4, 5], left_out=[CLS, SEP])
 
 
-def test_distributions_are_those_of_table_4_and_do_not_depend_on_what_is_beside_a_text(folder):
+def test_distributions_are_those_of_table_4_and_do_not_depend_on_what_is_beside_a_text(model_folder):
     tokenizer = tiny_tokenizer()
     rows = [tokenizer(text)["input_ids"] for text in TEXTS]
-    together = decoded(folder, rows)
+    together = decoded(model_folder, rows)
     assert together.sum(dim=1) == pytest.approx(torch.ones(3), abs=1e-5)
     for text, row, distribution in zip(TEXTS, rows, together, strict=True):
-        assert torch.allclose(decoded(folder, [row])[0], distribution, atol=1e-7)
-        for word, value in view(folder, text, shown="sum", length=32):
+        assert torch.allclose(decoded(model_folder, [row])[0], distribution, atol=1e-7)
+        for word, value in view(model_folder, text, shown="sum", length=32):
             pieces = tokenizer(word, add_special_tokens=False)["input_ids"]
             assert value == pytest.approx(float(distribution[pieces].sum()), rel=1e-4)
 
 
-def test_a_line_for_every_model_and_a_missing_file_in_one_sentence(folder, tmp_path, capsys):
+def test_a_line_for_every_model_and_a_missing_file_in_one_sentence(model_folder, tmp_path, capsys):
     path = tmp_path / "texts"
     path.write_text("\n".join(TEXTS))
-    assert main([str(path), str(folder), str(folder), "--common", "2"]) == 0
+    assert main([str(path), str(model_folder), str(model_folder), "--common", "2"]) == 0
     _head, _rule, *lines = capsys.readouterr().out.splitlines()
-    found = shares_of(folder, TEXTS, common=2, length=64)
+    found = shares_of(model_folder, TEXTS, common=2, length=64)
     assert len(lines) == 2 and f"| {100 * found.common:.2f} % | {100 * found.own:.2f} % |" in lines[0]
-    assert main([str(tmp_path / "none"), str(folder)]) == 2
+    assert main([str(tmp_path / "none"), str(model_folder)]) == 2
     assert "cannot be read as text" in capsys.readouterr().err

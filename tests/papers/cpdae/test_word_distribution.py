@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from papers.cpdae import word_distribution
-from papers.cpdae.decoder import starting_decoder
 from papers.cpdae.word_distribution import view
 from repro.errors import DataError, UsageError
 from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
@@ -12,24 +11,11 @@ from tests.tiny_models import save_tiny_model, tiny_masked_lm, tiny_tokenizer
 TEXT = "Bridges, and the zither winter-storms ended"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A model with a decoder whose scores differ from word to word."""
-    place = tmp_path_factory.mktemp("model")
-    save_tiny_model(place)
-    torch.manual_seed(2)
-    decoder = starting_decoder(tiny_masked_lm(), layout="mlm-head", start="new")
-    with torch.no_grad():
-        decoder.vocabulary.bias.normal_(-2, 2)
-    decoder.save(place / "model")
-    return place / "model"
-
-
-def probabilities(folder, ids):
+def probabilities(model_folder, ids):
     """Eq. 3 for a text of these tokens, through the pieces of the model."""
     from safetensors.torch import load_file
 
-    weights = load_file(folder / "decoder.safetensors")
+    weights = load_file(model_folder / "decoder.safetensors")
     encoder = tiny_masked_lm().bert.eval()
     with torch.no_grad():
         h = encoder(torch.tensor([ids])).last_hidden_state[0, 0]
@@ -38,66 +24,66 @@ def probabilities(folder, ids):
         return torch.sigmoid(weights["vocabulary.weight"] @ inner + weights["vocabulary.bias"])
 
 
-def test_words_are_those_written_each_with_the_sum_over_its_pieces(folder):
-    found = view(folder, TEXT, shown="sigmoid", length=32)
+def test_words_are_those_written_each_with_the_sum_over_its_pieces(model_folder):
+    found = view(model_folder, TEXT, shown="sigmoid", length=32)
     written = ["Bridges", ",", "and", "the", "zither", "winter", "-", "storms", "ended"]
     assert [word for word, _ in found] == written
     tokenizer = tiny_tokenizer()
-    s = probabilities(folder, tokenizer(TEXT)["input_ids"])
+    s = probabilities(model_folder, tokenizer(TEXT)["input_ids"])
     for word, value in found:
         pieces = tokenizer(word, add_special_tokens=False)["input_ids"]
         assert value == pytest.approx(s[pieces].sum().item(), rel=1e-5)
     assert len(tokenizer("Bridges", add_special_tokens=False)["input_ids"]) == 2
 
 
-def test_other_scales_are_the_same_values_divided(folder):
-    s = probabilities(folder, tiny_tokenizer()(TEXT)["input_ids"])
-    plain = view(folder, TEXT, shown="sigmoid", length=32)
+def test_other_scales_are_the_same_values_divided(model_folder):
+    s = probabilities(model_folder, tiny_tokenizer()(TEXT)["input_ids"])
+    plain = view(model_folder, TEXT, shown="sigmoid", length=32)
     for shown, divisor in (("largest", s.max()), ("sum", s.sum())):
-        found = view(folder, TEXT, shown=shown, length=32)
+        found = view(model_folder, TEXT, shown=shown, length=32)
         assert [word for word, _ in found] == [word for word, _ in plain]
         expected = [(value / divisor).item() for _, value in plain]
         assert [value for _, value in found] == pytest.approx(expected, rel=1e-5)
 
 
-def test_a_text_is_cut_to_the_length_between_words(folder):
+def test_a_text_is_cut_to_the_length_between_words(model_folder):
     tokens = tiny_tokenizer()(TEXT)["input_ids"]
     for length in range(2, len(tokens) + 3):
-        words = [word for word, _ in view(folder, TEXT, shown="sigmoid", length=length)]
+        words = [word for word, _ in view(model_folder, TEXT, shown="sigmoid", length=length)]
         cut = TEXT if len(words) == 9 else TEXT[: TEXT.index(words[-1]) + len(words[-1])] if words else ""
         assert len(tiny_tokenizer()(cut)["input_ids"]) <= length
-    assert view(folder, TEXT, shown="sigmoid", length=3) == []  # the first word has two pieces
+    assert view(model_folder, TEXT, shown="sigmoid", length=3) == []  # the first word has two pieces
 
 
-def test_what_is_cut_off_has_no_say_in_what_is_left(folder):
+def test_what_is_cut_off_has_no_say_in_what_is_left(model_folder):
     tokenizer = tiny_tokenizer()
-    found = view(folder, TEXT, shown="sigmoid", length=7)  # [CLS] bridge ##s , and the [SEP]
+    found = view(model_folder, TEXT, shown="sigmoid", length=7)  # [CLS] bridge ##s , and the [SEP]
     assert [word for word, _ in found] == ["Bridges", ",", "and", "the"]
-    s = probabilities(folder, tokenizer("Bridges, and the")["input_ids"])
+    s = probabilities(model_folder, tokenizer("Bridges, and the")["input_ids"])
     assert found[2][1] == pytest.approx(s[tokenizer.convert_tokens_to_ids("and")].item(), rel=1e-5)
-    assert [value for _, value in view(folder, "Bridges, and the", shown="sigmoid", length=32)] == (
+    assert [value for _, value in view(model_folder, "Bridges, and the", shown="sigmoid", length=32)] == (
         pytest.approx([value for _, value in found])
     )
 
 
-def test_an_empty_text_has_no_words(folder):
-    assert view(folder, "", shown="sigmoid", length=8) == []
+def test_an_empty_text_has_no_words(model_folder):
+    assert view(model_folder, "", shown="sigmoid", length=8) == []
 
 
-def test_a_model_without_decoder_and_a_wrong_scale_are_errors(folder, tmp_path):
+def test_a_model_without_decoder_and_a_wrong_scale_are_errors(model_folder, tmp_path):
     save_tiny_model(tmp_path)
     with pytest.raises(DataError, match=r"decoder\.safetensors: cannot be read"):
         view(tmp_path / "model", TEXT, shown="sigmoid", length=8)
     with pytest.raises(DataError, match="cannot be read as a model"):
         view(tmp_path / "none", TEXT, shown="sigmoid", length=8)
     with pytest.raises(UsageError, match="no way to show a distribution 'softmax'"):
-        view(folder, TEXT, shown="softmax", length=8)
+        view(model_folder, TEXT, shown="softmax", length=8)
     with pytest.raises(UsageError, match="more than the model's 64 positions"):
-        view(folder, TEXT, shown="sigmoid", length=65)
+        view(model_folder, TEXT, shown="sigmoid", length=65)
 
 
-def test_the_command_prints_words_or_one_sentence(folder, tmp_path, capsys):
-    assert word_distribution.main([str(folder), TEXT, "--length", "32"]) == 0
+def test_the_command_prints_words_or_one_sentence(model_folder, tmp_path, capsys):
+    assert word_distribution.main([str(model_folder), TEXT, "--length", "32"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith("Bridges , and the zither winter - storms ended probability: 0 0.1")
     assert word_distribution.main([str(tmp_path), TEXT]) == 2
