@@ -59,7 +59,8 @@ class TableAnalysis(Strict):
         matters: column -> the smallest difference that matters, in hundredths (points).
         families: the comparisons; none stand for every row against the one that the table compares it with,
             group by group.
-        floor: the row that both rows of a pair have to be above; elsewhere no conclusion is drawn from it.
+        floor: the row that the better one of a pair has to be above; where not even that one is, the verdict
+            is ``at the floor`` and nothing is concluded. Pairs with the row itself are compared like any.
     """
 
     table: str
