@@ -9,11 +9,12 @@ from repro.manifest.schema import Table
 from repro.report.article.bibliography import bibtex
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
-from repro.report.article.words import SHORT, value
+from repro.report.article.words import value
 from repro.report.markdown import table as markdown_table
 from repro.report.table_files import table_texts
 from repro.store.results import Record
 
+SHORT = 10  # digits of a commit, as a page shows it
 MEANS_ONLY = (
     "Means over seeds, from the records. Intervals and tests need the scores of single queries, which are "
     "not in the store at hand."

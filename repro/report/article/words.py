@@ -7,12 +7,9 @@ from functools import reduce
 
 from repro.errors import UsageError, unknown
 from repro.graph import Node
-from repro.machine.history import last_change
 from repro.manifest.papers import papers
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
-
-SHORT = 10  # digits of a commit, as a page shows it
 
 
 def words(results: StudyResults) -> dict[str, Callable[..., str]]:
@@ -25,9 +22,7 @@ def words(results: StudyResults) -> dict[str, Callable[..., str]]:
         "queries": lambda cell: _queries(results, cell),
         "planned": lambda row, stage, parameter: _planned(results.stages(row), stage, parameter),
         "tokens": lambda row: _tokens(results, row),
-        "flops": lambda row: _flops(results, row),
         "times": lambda row, base: _times(results, row, base),
-        "changed": lambda file: _changed(results, file),
     }
 
 
@@ -87,11 +82,6 @@ def _tokens(results: StudyResults, row: str) -> str:
     return f"{params['max_steps'] * params['texts_per_batch'] * params['length'] / 1e6:.1f} million"
 
 
-def _flops(results: StudyResults, row: str) -> str:
-    flops = _flops_of(results, row)
-    return NOT_MEASURED if flops is None else f"{flops:.2e}"
-
-
 def _times(results: StudyResults, row: str, base: str) -> str:
     """The multiple that the FLOPs of a row's pre-training are of another's."""
     ours, theirs = _flops_of(results, row), _flops_of(results, base)
@@ -103,12 +93,3 @@ def _flops_of(results: StudyResults, place: str) -> float | None:
     table, _, row = place.partition("/")
     cost = results.costs(table).get(row)
     return cost.flops if cost else None
-
-
-def _changed(results: StudyResults, file: str) -> str:
-    """The commit that last changed a file of the paper's folder, and the day."""
-    if not (results.source.folder / file).exists():
-        known = (path.name for path in sorted(results.source.folder.iterdir()) if path.is_file())
-        raise unknown(f"file of {results.source.name}", file, known)
-    change = last_change(results.source.folder / file)
-    return f"commit `{change[0][:SHORT]}` of {change[1]}" if change else "*not committed yet*"

@@ -132,7 +132,6 @@ def test_a_paper_without_a_study_is_refused(tmp_path):
         ("planned 1/costa pretrain:3 length", "the row has 2 of stage pretrain, and '3' counts none of them"),
         ("tokens 1/bm25", "1/bm25 has no pre-training"),
         ("count sheep", "there is no thing to count 'sheep'"),
-        ("changed nothing.yaml", "there is no file of head_to_head 'nothing.yaml'"),
         ("scores 1 nobody", "there is no row of table 1 'nobody'"),
         ("work nothing 1", "there is no column of table 1 'nothing'"),
         ("curves curves nothing", "there is no figure of head_to_head 'nothing'"),
