@@ -144,7 +144,7 @@ def study_of(
     records: Iterable[Record] = (),
     results: Results | None = None,
 ) -> Study:
-    """The study of a table, from the scores of queries that are stored.
+    """The study of a table, from the scores of queries that the store or a file of the results has.
 
     Args:
         records: of the plan's cells, for the commits.

@@ -31,7 +31,8 @@ class Answer:
 
     Attributes:
         difference: of the means over queries and common seeds, in points of 100.
-        low, high: the 95 % interval of it; None where the scores of queries are not in the store.
+        low, high: the 95 % interval of it; None where neither the store nor a file of scores has
+            those of queries.
         verdict: as the study's analysis has it; empty where there is no interval.
         as_stated: whether the order is that of the text; None where nothing is told apart or stated.
         preliminary: that planned seeds are missing, if they are.

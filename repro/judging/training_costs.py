@@ -68,7 +68,7 @@ def training_hours(plan: Plan, store: Known) -> dict[str, float]:
     """Map each cell to the hours of the trainings behind it, as the mean over its seeds.
 
     A training that several cells share counts in each of them. Left out are cells that are not trained, and
-    those with a training that is missing from the store or whose time is not known.
+    those with a training that is not known or whose time is not.
     """
     spent: dict[str, list[float]] = {}
     for m in plan.measurements:
@@ -93,7 +93,7 @@ def row_hours(plan: Plan, store: Known) -> dict[str, float]:
 
 
 def total_hours(plan: Plan, store: Known) -> float | None:
-    """The hours of all stored trainings of a plan, each once; None where the time of one is not known."""
+    """The hours of all known trainings of a plan, each once; None where the time of one is not known."""
     every = walk(part for m in plan.measurements for part in m.parts)
     trainings = [node for node in every if node.stage in TRAININGS and store.state(node) == "stored"]
     seconds = [_seconds(store.record(node)["facts"]) for node in trainings]

@@ -16,8 +16,8 @@ from repro.store.results import Record
 
 SHORT = 10  # digits of a commit, as a page shows it
 MEANS_ONLY = (
-    "Means over seeds, from the records. Intervals and tests need the scores of single queries, which are "
-    "not in the store at hand."
+    "Means over seeds, from the records. Intervals and tests need the scores of single queries, which "
+    "neither the store nor a file of scores in the results folder has."
 )
 
 
