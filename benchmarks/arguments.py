@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from tempfile import TemporaryFile
 
 CODE = "repro/__init__.py"  # every checkout has it
 
@@ -25,11 +26,16 @@ def checkout(text: str) -> Path:
 
 
 def output(text: str | Path) -> Path:
-    """The path of a folder that is there or can be made; it is not made here."""
+    """The path of a folder that can be written, or made; it is not made here."""
     path = Path(text)
-    there = next(place for place in (path, *path.absolute().parents) if place.exists())
-    if not there.is_dir():
-        raise ArgumentTypeError(f"{str(text)!r} cannot be a folder, since {str(there)!r} is a file")
+    try:
+        there = next(place for place in (path, *path.absolute().parents) if place.exists())
+        if not there.is_dir():
+            raise ArgumentTypeError(f"{str(text)!r} cannot be a folder, since {str(there)!r} is a file")
+        TemporaryFile(dir=there).close()  # tried, as permissions do not say whether a disk can be written
+    except OSError as error:
+        reason = f"nothing can be written into {str(text)!r} ({error.strerror}); name another folder"
+        raise ArgumentTypeError(reason) from None
     return path
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from argparse import ArgumentTypeError
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,12 @@ def test_a_wrong_argument_is_told_in_a_sentence(words):
     done = subprocess.run(command, capture_output=True, text=True, cwd=FOLDER.parent)
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert f"{script}: error: {WRONG[words]}" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_measured(arguments):
+    for place in ("/proc/none/x", "/proc"):
+        with pytest.raises(ArgumentTypeError, match=rf"^nothing can be written into '{place}' \(.+\); name "):
+            arguments.output(place)
 
 
 def test_a_right_argument_is_what_it_names(arguments, tmp_path):
