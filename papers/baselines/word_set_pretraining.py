@@ -64,7 +64,8 @@ class TextMasks:
         """The four arrays of ``masked_texts``, (N, L) int64."""
         hiding = {"mask": self.mask, "random": self.random}
         if self.unit == "bernoulli":
-            return masked_texts(texts, tokenizer=tokenizer, generators=generators, rate=self.rate, **hiding)
+            how = {"rate": self.rate, "draw": "each", **hiding}
+            return masked_texts(texts, tokenizer=tokenizer, generators=generators, **how)
         words = WholeWords.of(tokenizer)
         ids, lengths = framed(texts, tokenizer)
         how = {"rate": self.rate, "generators": generators, "quota": "words", "most": self.most}

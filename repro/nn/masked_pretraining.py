@@ -19,7 +19,8 @@ class MaskedPretraining(nn.Module):
     Attributes:
         encoder: the objective's ``model``, BertForMaskedLM or one with ``base_model`` and ``cls`` like it.
         tokenizer: its tokenizer.
-        masking: {rate, mask, random} of ``masked_texts``, of BERT 0.15, 0.8, 0.1, and perhaps ``draw``.
+        masking: {rate, mask, random} of ``masked_texts``, of BERT 0.15, 0.8, 0.1; with ``draw`` where that is
+            not ``each``.
         length: tokens of a text, with [CLS] and [SEP].
         seed: of all that is drawn.
     """
@@ -37,7 +38,8 @@ class MaskedPretraining(nn.Module):
 
     def masked(self, texts: list[np.ndarray], generators: list[np.random.Generator]) -> Tensors:
         """The four arrays of ``masked_texts``, (N, L) int64."""
-        return masked_texts(texts, tokenizer=self.tokenizer, generators=generators, **self.masking)
+        masking = {"draw": "each"} | self.masking
+        return masked_texts(texts, tokenizer=self.tokenizer, generators=generators, **masking)
 
     def collate(self, examples: list[dict]) -> Tensors:
         """Token rows to the four arrays of ``masked_texts``; a mask depends on (seed, epoch, index) only."""

@@ -22,8 +22,8 @@ def masked_tokens(
     rate: float,
     mask: float,
     random: float,
+    draw: str,
     generators: Sequence[np.random.Generator],
-    draw: str = "each",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Texts with some tokens replaced, and what stood there.
 
@@ -41,8 +41,8 @@ def masked_tokens(
         mask_id: the id of [MASK].
         vocabulary_size: V; replacements are drawn from 0..V-1.
         rate, mask, random: BERT has 0.15, 0.8, 0.1; ``mask`` + ``random`` <= 1.
-        generators: one for each text, so that its mask does not depend on the texts beside it.
         draw: ``each`` or ``count``; reading ``mlm-draw``.
+        generators: one for each text, so that its mask does not depend on the texts beside it.
 
     Returns:
         the ids to feed, (T,), and the labels, (T,): the token at selected positions, IGNORED elsewhere.
@@ -83,7 +83,7 @@ def masked_texts(
     rate: float,
     mask: float,
     random: float,
-    draw: str = "each",
+    draw: str,
 ) -> dict[str, torch.Tensor]:
     """A batch of token lists, framed by [CLS] and [SEP], as it is and as masked.
 

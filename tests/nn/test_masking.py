@@ -59,7 +59,7 @@ def test_a_text_is_masked_the_same_in_every_batch_and_otherwise_by_another_seed(
 
     def batch(order, seed):
         generators = [np.random.default_rng((seed, place)) for place in order]
-        shares = {"rate": 0.3, "mask": 0.8, "random": 0.1}
+        shares = {"rate": 0.3, "mask": 0.8, "random": 0.1, "draw": "each"}
         return masked_texts([texts[i] for i in order], tokenizer=tokenizer, generators=generators, **shares)
 
     one, other = batch([0, 1, 2], 7), batch([2, 0], 7)
@@ -125,7 +125,8 @@ def test_a_batch_is_framed_and_padded():
     tokenizer = tiny_tokenizer()
     texts = [np.array([10, 11, 12]), np.array([], dtype=int)]
     generators = [np.random.default_rng(place) for place in (0, 1)]
-    batch = masked_texts(texts, tokenizer=tokenizer, generators=generators, rate=1.0, mask=1.0, random=0.0)
+    shares = {"rate": 1.0, "mask": 1.0, "random": 0.0, "draw": "each"}
+    batch = masked_texts(texts, tokenizer=tokenizer, generators=generators, **shares)
     assert batch["clean_ids"].tolist() == [[2, 10, 11, 12, 3], [2, 3, 0, 0, 0]]
     assert batch["masked_ids"].tolist() == [[2, 4, 4, 4, 3], [2, 3, 0, 0, 0]]
     assert batch["labels"].tolist() == [[IGNORED, 10, 11, 12, IGNORED], [IGNORED] * 5]
