@@ -2,59 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from repro.errors import unknown
+from repro.judging.compared import Compared
 from repro.manifest.cells import figure_of
 from repro.manifest.schema import Figure
-from repro.report.article.picture import SPREAD, Put, head_of, place_of
+from repro.report.article.picture import Put, begun_large, data_of, head_of, place_of, seeds_of
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
-from repro.report.figures.line_panels import Lines, line_panels
+from repro.report.figures.line_panels import Lines, Place, line_panels
 from repro.report.size_trends import markdown, panel_trends
+
+SETTINGS = "Learning curves, one setting at a time"
+TITLE = 28  # letters in a line above one of several panels
+Points = Mapping[str, Sequence[Compared]]  # line -> its measured points
 
 
 def curves(results: StudyResults, put: Put, scale: str, figures: Sequence[str]) -> str:
-    """The first panel of figures of the paper at a scale; without a name, of all that are measured."""
-    every = [f for f in results.source.manifest.figures if f.lines and f.trend is None]
-    chosen = [figure_of(results.source, name) for name in figures] or every
-    panels, rows, heads = [], [], {}
-    for figure in chosen:
-        panel = _curve(results, figure, scale)
-        if panel.of:
-            panels.append(panel)
-            rows += [(figure.id, n, p.x, p.y, p.low, p.high) for n, line in panel.of for p in line]
-            heads[head_of(figure.panels[0])] = figure.unit
-    named = "; ".join(f"{head}, {unit}" for head, unit in heads.items())
-    return put(
-        partial(line_panels, panels, across=min(4, max(1, -(-len(panels) // 2))), at_ends=len(panels) == 1),
+    """The first panel of figures of the paper at a scale; without a name, of all that there are.
+
+    A figure without a measured point is named beneath the picture, as are the missing points of the others.
+    """
+    chosen = _chosen(results, figures)
+    known = [(figure, _points(results, figure, scale)) for figure in chosen]
+    drawn, alone = _drawn(known), len(chosen) == 1
+    panels = [_panel(*of, alone=alone) for of in drawn]
+    cells = [c for of in drawn for c in _over_x(*of)]
+    picture = put(
+        partial(line_panels, panels, across=min(4, max(1, -(-len(panels) // 2))), at_ends=alone),
         name="-".join(("curves", *figures[:1])),
-        title="Learning curves, one setting at a time",
-        small=f"On held-out training queries: {named}. {SPREAD} Scale {scale}.",
+        title=f"{head_of(chosen[0].panels[0])} by {chosen[0].x}" if alone else SETTINGS,
+        small=f"{_about(chosen)}{data_of(cells)} {seeds_of(cells)} Scale {scale}.",
         head=("figure", "line", "x", "mean", "lowest", "highest"),
-        rows=rows,
+        rows=[row for of in drawn for row in _rows(*of)],
     )
+    return "\n\n".join([picture, *_missing(known)])
+
+
+def _chosen(results: StudyResults, figures: Sequence[str]) -> list[Figure]:
+    """The figures of these ids; without an id, all that are measured point by point and have no trend."""
+    every = [f for f in results.source.manifest.figures if f.lines and f.trend is None]
+    return [figure_of(results.source, name) for name in figures] or every
+
+
+def _about(figures: Sequence[Figure]) -> str:
+    """What a picture of one figure is about; of several the panels say it."""
+    return "" if figures[1:] else f"{begun_large(figures[0].about)}. "
 
 
 def growth(results: StudyResults, put: Put, scale: str, identifier: str) -> str:
     """A figure with a trend: its first column, a panel a size, and what follows in words."""
     figure = _with_trend(results, identifier)
-    across, by_size = figure.trend.across, _by_size(figure, _curve(results, figure, scale))
-    lines = [(size, *line) for size, panel in by_size.items() for line in panel.of]
-    rows = [(across, size, name, p.x, p.y, p.low, p.high) for size, name, line in lines for p in line]
+    points = _points(results, figure, scale)
+    across, by_size = figure.trend.across, _by_size(figure, points)
+    measured = _over_x(figure, points)
     picture = put(
         partial(line_panels, list(by_size.values()), across=len(by_size), share_y=True),
         name=f"growth-{identifier}",
         title=f"{head_of(figure.panels[0])} as models and texts grow",
-        small=f"On held-out training queries; {figure.unit}. {SPREAD} Scale {scale}.",
+        small=f"{data_of(measured)} {seeds_of(measured)} Scale {scale}.",
         head=("size", "of", "system", "x", "mean", "lowest", "highest"),
-        rows=rows,
+        rows=[(across, *row) for size, panel in by_size.items() for row in _numbers(size, panel.of)],
     )
     cells = [c for c in results.figures(scale) if c.cell.table.id == f"figure-{identifier}"]
     trends = panel_trends(figure, cells)
-    told = markdown(figure, trends) if any(panel.methods for panel in trends) else ""
-    return f"{picture}\n\n{told}" if told else f"{picture}\n\nWhat follows for larger ones: {NOT_MEASURED}."
+    fitted = any(panel.methods for panel in trends)
+    told = markdown(figure, trends) if fitted else f"What follows for larger ones: {NOT_MEASURED}."
+    return "\n\n".join([picture, *_missing([(figure, points)]), told])
 
 
 def _with_trend(results: StudyResults, identifier: str) -> Figure:
@@ -66,32 +83,99 @@ def _with_trend(results: StudyResults, identifier: str) -> Figure:
     return figure
 
 
-def _by_size(figure: Figure, whole: Lines) -> dict[float, Lines]:
-    """A panel for each size, smallest first, with what is ``whole`` taken apart."""
-    across = figure.trend.across
-    named = {line.label: line for line in figure.lines if line.method}
+def _by_size(figure: Figure, points: Points) -> dict[float, Lines]:
+    """A panel for each size, smallest first."""
+    across, whole = figure.trend.across, _panel(figure, points, alone=True)
+    sizes: dict[float, dict[str, str]] = {}  # -> label of a line -> its method
+    for line in figure.lines:
+        if line.method:
+            sizes.setdefault(line.with_[across], {})[line.label] = line.method
     panels = {}
-    for size in sorted({line.with_[across] for line in named.values()}):
-        methods = {label: line.method for label, line in named.items() if line.with_[across] == size}
+    for size, methods in sorted(sizes.items()):
         lines = [(methods[label], places) for label, places in whole.of if label in methods]
         levels = [(methods[label], score) for label, score in whole.levels if label in methods]
-        panels[size] = Lines(f"{across} {size:g}", figure.x or "", lines, levels)
+        panels[size] = Lines(f"{across} {size:g}", whole.below, lines, levels)
     return panels
 
 
-def _curve(results: StudyResults, figure: Figure, scale: str) -> Lines:
-    """The first panel of a figure, as far as it is measured."""
+def _points(results: StudyResults, figure: Figure, scale: str) -> Points:
+    """The measured points of a figure's first panel, from left to right."""
     place = f"figure-{figure.id}", figure.panels[0].id
-    points: dict[str | None, list] = {}
+    points: dict[str | None, list[Compared]] = {}
     for c in results.figures(scale):
         if c.records and (c.cell.table.id, c.cell.column.id) == place:
             points.setdefault(c.cell.row.group, []).append(c)
-    lines, levels = [], []
+    return points
+
+
+def _drawn(known: Sequence[tuple[Figure, Points]]) -> list[tuple[Figure, Points]]:
+    """Those of which a point is measured; a level line alone is no curve."""
+    return [(figure, points) for figure, points in known if _lines(figure, points)]
+
+
+def _over_x(figure: Figure, points: Points) -> list[Compared]:
+    """The measured points of the lines that have an x-axis; the others are level."""
+    return [c for line in figure.lines if line.over for c in points.get(line.id, ())]
+
+
+def _lines(figure: Figure, points: Points) -> list[tuple[str, list[Place]]]:
+    """(label, its places from left to right) of every line over the x-axis of which something is measured."""
+    lines = []
     for line in figure.lines:
-        on_line = points.get(line.id, [])
-        if on_line and line.over is None:
-            levels.append((line.label, on_line[0].measured))
-        elif on_line:
-            places = [place_of(float(c.cell.row.with_[line.over]), c) for c in on_line]
+        places = [
+            place_of(float(c.cell.row.with_[line.over]), c) for c in points.get(line.id, ()) if line.over
+        ]
+        if places:
             lines.append((line.label, sorted(places, key=lambda p: p.x)))
-    return Lines(figure.id, "", lines, levels)
+    return lines
+
+
+def _rows(figure: Figure, points: Points) -> list[tuple]:
+    """The numbers of a figure's lines, as the CSV has them."""
+    return _numbers(figure.id, _lines(figure, points))
+
+
+def _numbers(first: str | float, lines: Iterable[tuple[str, Sequence[Place]]]) -> list[tuple]:
+    return [(first, name, p.x, p.y, p.low, p.high) for name, line in lines for p in line]
+
+
+def _panel(figure: Figure, points: Points, *, alone: bool) -> Lines:
+    """A figure as far as it is measured: the name of its x-axis below it or, among others, above it."""
+    level = [line for line in figure.lines if not line.over and line.id in points]
+    levels = [(line.label, points[line.id][0].measured) for line in level]
+    title = "\n".join(textwrap.wrap(begun_large(figure.x or ""), TITLE))
+    names = ("", figure.x or "") if alone else (title, "")
+    return Lines(*names, _lines(figure, points), levels)
+
+
+def _missing(known: Sequence[tuple[Figure, Points]]) -> Iterator[str]:
+    """What is not measured: points of what is drawn, then in one sentence what is not drawn at all.
+
+    Nothing where nothing is drawn, which the text says in place of the picture.
+    """
+    drawn = _drawn(known)
+    told = {figure.x or figure.id: _gaps(figure, points) for figure, points in drawn}
+    gaps = {x: gap for x, gap in told.items() if gap}
+    if gaps:
+        items = "\n".join(f"* {begun_large(x)}: {gap}." for x, gap in gaps.items())
+        alone = f"Not measured yet: {''.join(gaps.values())}."
+        yield f"Not measured yet, of what is drawn:\n\n{items}" if known[1:] else alone
+    if drawn and len(drawn) < len(known):
+        yield f"Not drawn, as no point of it is measured yet: {'; '.join(_undrawn(known))}."
+
+
+def _undrawn(known: Sequence[tuple[Figure, Points]]) -> list[str]:
+    return [figure.x or figure.id for figure, points in known if not _lines(figure, points)]
+
+
+def _gaps(figure: Figure, points: Points) -> str:
+    """Each line of which something is missing, with the places on the x-axis unless it is all of them."""
+    gaps = []
+    for line in figure.lines:
+        at = {c.cell.row.with_[line.over] if line.over else None for c in points.get(line.id, ())}
+        places = [f"{x:g}" for x in figure.points if x not in at]
+        if not at:
+            gaps.append(line.label)
+        elif line.over and places:
+            gaps.append(f"{line.label} at {', '.join(places)}")
+    return "; ".join(gaps)

@@ -13,7 +13,6 @@ from repro.report.figures.line_panels import Place
 from repro.report.figures.slide import THEMES
 from repro.report.html.elements import el
 
-SPREAD = "Upright lines: lowest to highest seed."
 Put = Callable[..., str]
 
 
@@ -64,3 +63,30 @@ def round_numbers(values: Iterable[float]) -> list[float]:
     known = list(values)
     every = [digit * 10.0**power for power in range(-6, 16) for digit in (1, 2, 5)]
     return [number for number in every if known and min(known) <= number <= max(known)]
+
+
+def begun_large(text: str) -> str:
+    """The text with a capital letter."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def seed_count(measured: Iterable[Compared]) -> str:
+    """How many seeds stand behind points."""
+    counts = sorted({len(c.records) for c in measured}) or [1]
+    told = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    return f"{told} seed{'' if counts[-1] == 1 else 's'}"
+
+
+def seeds_of(measured: Sequence[Compared]) -> str:
+    """How many seeds stand behind points, and what is drawn of them."""
+    many = any(len(c.records) > 1 for c in measured)
+    return f"{seed_count(measured)}{'; upright lines: lowest to highest seed' if many else ''}."
+
+
+def data_of(measured: Iterable[Compared]) -> str:
+    """The measures of points, their units, and the queries that they were measured on."""
+    told = {}
+    for c in measured:
+        queries = ", ".join(dict.fromkeys(name for r in c.records for name in r.collections))
+        told[f"{head_of(c.cell.column)}, {c.cell.unit}, on {queries}."] = None
+    return " ".join(told)

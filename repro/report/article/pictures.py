@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -15,7 +15,7 @@ from repro.judging.studies import Study
 from repro.manifest.schema import Column, Row, Table
 from repro.report.article.curves import curves, growth
 from repro.report.article.losses import losses
-from repro.report.article.picture import SPREAD, Put, head_of, picture, place_of, round_numbers
+from repro.report.article.picture import Put, head_of, picture, place_of, round_numbers, seed_count, seeds_of
 from repro.report.article.results import StudyResults
 from repro.report.figures.difference_panels import Differences, difference_panels
 from repro.report.figures.line_panels import Lines, Place, line_panels
@@ -23,7 +23,6 @@ from repro.report.figures.seed_panels import SeedScores, seed_panels
 from repro.report.study_words import begun
 
 TERA = 1e12
-DIFFERENCES = "Points, with 95 % intervals over queries and seeds; shaded: smaller than what matters."
 
 
 def pictures(results: StudyResults, folder: Path) -> dict[str, Callable[..., str]]:
@@ -44,18 +43,20 @@ def _scores(results: StudyResults, put: Put, table: str, levels: Sequence[str]) 
     """Every row of a table with each seed a dot; the rows of ``levels`` are lines."""
     study = results.table(table)
     lines = [_among(study.rows, row, f"row of table {table}").label for row in levels]
-    panels, rows = [], []
+    panels, rows, dotted = [], [], []
     for column in study.columns:
         cells = {row.label: c for row, c in _measured(results, study, column)}
         dots = {n: [r.measured for r in c.records] for n, c in cells.items() if n not in lines}
         panels.append(SeedScores(head_of(column), dots, {n: cells[n].measured for n in lines if n in cells}))
         rows += [(head_of(column), n, r.seed, r.measured) for n, c in cells.items() for r in c.records]
+        dotted += [cells[name] for name in dots]
     systems = [row.label for row in study.rows if row.label not in lines]
     return put(
         partial(seed_panels, panels, systems),
         name=f"scores-{table}",
         title=f"Table {table}: every system, every seed",
-        small=f"A dot is a seed, a bar the mean of a system; {study.unit}. Scale {results.scale}.",
+        small=f"A dot is a seed, a bar the mean of a system over {seed_count(dotted)}; {study.unit}. "
+        f"Scale {results.scale}.",
         head=("column", "system", "seed", "score"),
         rows=rows,
     )
@@ -65,12 +66,13 @@ def _differences(results: StudyResults, put: Put, table: str, references: Sequen
     """The difference of every compared row to each of the references, with intervals."""
     study, compared = results.table(table), results.study(table)
     names = {row: _among(study.rows, row, f"row of table {table}").label for row in references}
-    panels, rows = [], []
+    panels, rows, seeds = [], [], set()
     for column in study.columns:
         to: dict[str, dict[str, tuple]] = {name: {} for name in names.values()}
         for label, c in _contrasts_to(compared, references, column):
             estimate = tuple(100 * x for x in (c.difference.mean, *c.difference.interval()))
             to[names[c.against]][label] = estimate
+            seeds.add(c.difference.seeds)
             rows.append((head_of(column), label, names[c.against], *estimate, c.holm, c.verdict))
         panels.append(Differences(head_of(column), to, compared.analysis.matters.get(column.id)))
     shown = [row.label for row in study.rows if any(row.label in of for p in panels for of in p.to.values())]
@@ -79,10 +81,16 @@ def _differences(results: StudyResults, put: Put, table: str, references: Sequen
         partial(difference_panels, panels, shown),
         name=f"differences-{table}",
         title=f"Table {table}: difference to {against}",
-        small=" ".join([*begun(compared), f"{DIFFERENCES} Scale {results.scale}."]),
+        small=" ".join([*begun(compared), _intervals(seeds), f"Scale {results.scale}."]),
         head=("column", "system", "against", "difference", "low", "high", "p (Holm)", "verdict"),
         rows=rows,
     )
+
+
+def _intervals(seeds: Iterable[int]) -> str:
+    known = sorted(seeds)
+    told = " to ".join(map(str, dict.fromkeys(known[:1] + known[-1:])))
+    return f"Points, with 95 % intervals over queries and {told} seeds; shaded: smaller than what matters."
 
 
 def _contrasts_to(
@@ -102,64 +110,108 @@ def _work(results: StudyResults, put: Put, column: str, tables: Sequence[str]) -
         cost = results.costs(table).get(row.id)
         return None if cost is None or cost.flops is None else cost.flops / TERA
 
-    title, panel, rows = _joined(results, column, tables, "FLOPs of the pre-training itself, in 10^12", flops)
-    panel = replace(panel, ticks=round_numbers(place.x for _, line in panel.of for place in line))
-    others = f"; hollow: table {', '.join(tables[1:])}" if tables[1:] else ""
+    points = list(_joined(results, column, tables, flops))
+    lines = _by_label(points, hollow=tables[1:])
+    ticks = round_numbers(point.x for point in points)
+    panel = Lines("", "FLOPs of the pre-training itself, in 10^12", lines, ticks=ticks)
+    others = f"; hollow: {_named(tables[1:])}" if tables[1:] else ""
     return put(
         partial(line_panels, [panel], across=1),
         name="work",
-        title=f"{title} over the work of pre-training",
-        small=f"Filled: table {''.join(tables[:1])}{others}. {SPREAD} Scale {results.scale}.",
+        title=f"{_head(results, column, tables)} over the work of pre-training",
+        small=f"{_measure(results, column, tables)} Filled: {_named(tables[:1])}{others}. "
+        f"{seeds_of([point.cell for point in points])} Scale {results.scale}.",
         head=("table", "system", "10^12 FLOPs", "mean", "lowest", "highest"),
-        rows=rows,
+        rows=_numbers(points),
     )
 
 
 def _shares(results: StudyResults, put: Put, column: str, tables: Sequence[str]) -> str:
-    """Score over the share of training queries that rows of each table are fine-tuned on; a row a line."""
+    """Score over the share of training queries that rows of all tables are fine-tuned on; a row a line."""
+    rows_of = [{row.label for row in results.table(table).rows} for table in tables]
+    common, trained = set.intersection(*rows_of), _pretrainings(results, tables[0])
 
     def percent(table: str, row: Row) -> float | None:
         stages = results.stages(f"{table}/{row.id}")
         drawn = [node.params["share"] for node in stages if "share" in node.params]
-        return 100 * min(drawn, default=1) if any(node.stage == "finetune" for node in stages) else None
+        tuned = row.label in common and any(node.stage == "finetune" for node in stages)
+        return 100 * min(drawn, default=1) if tuned else None
 
-    title, panel, rows = _joined(results, column, tables, "percent of the training queries", percent)
+    points = list(_joined(results, column, tables, percent))
+    lines = sorted(_by_label(points), key=lambda line: -trained[line[0]])  # in the colours of the others
+    panel = Lines("", "percent of the training queries", lines)
     return put(
         partial(line_panels, [panel], across=1),
         name="shares",
-        title=f"{title} by training queries",
-        small=f"Tables {', '.join(tables)}. {SPREAD} Scale {results.scale}.",
+        title=f"{_head(results, column, tables)} by training queries",
+        small=f"{_measure(results, column, tables)} "
+        f"{seeds_of([point.cell for point in points])} Scale {results.scale}.",
         head=("table", "system", "percent of queries", "mean", "lowest", "highest"),
-        rows=rows,
+        rows=_numbers(points),
     )
 
 
+def _pretrainings(results: StudyResults, table: str) -> dict[str, int]:
+    """The label of every row -> how many pre-trainings are behind it."""
+    every = {row.label: results.stages(f"{table}/{row.id}") for row in results.table(table).rows}
+    return {label: sum(node.stage == "pretrain" for node in nodes) for label, nodes in every.items()}
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A measured row of a table, and its place on the x-axis."""
+
+    table: str
+    label: str
+    x: float
+    cell: Compared
+
+
 def _joined(
-    results: StudyResults,
-    column: str,
-    tables: Sequence[str],
-    below: str,
-    x: Callable[[str, Row], float | None],
-) -> tuple[str, Lines, list[tuple]]:
-    """The head of a column, the rows of tables as lines over ``x``, and their numbers.
+    results: StudyResults, column: str, tables: Sequence[str], x: Callable[[str, Row], float | None]
+) -> Iterator[_Point]:
+    """The measured rows of tables in a column.
 
     Args:
         x: of a table and its row; None where the row is on no line.
     """
-    lines: dict[str, list[Place]] = {}
-    rows, head = [], ""
-    for number, identifier in enumerate(tables):
+    for identifier in tables:
         study = results.table(identifier)
         chosen = _among(study.columns, column, f"column of table {identifier}")
-        head = head or head_of(chosen)
         for row, compared in _measured(results, study, chosen):
             at = x(identifier, row)
             if at is not None:
-                place = place_of(at, compared, hollow=number > 0)
-                lines.setdefault(row.label, []).append(place)
-                rows.append((identifier, row.label, place.x, place.y, place.low, place.high))
-    ordered = [(name, sorted(places, key=lambda p: p.x)) for name, places in lines.items()]
-    return head, Lines("", below, ordered), rows
+                yield _Point(identifier, row.label, at, compared)
+
+
+def _by_label(points: Sequence[_Point], hollow: Sequence[str] = ()) -> list[tuple[str, list[Place]]]:
+    """The points of each label as a line, those of the tables ``hollow`` with such marks."""
+    lines: dict[str, list[Place]] = {}
+    for point in points:
+        place = place_of(point.x, point.cell, hollow=point.table in hollow)
+        lines.setdefault(point.label, []).append(place)
+    return [(label, sorted(places, key=lambda p: p.x)) for label, places in lines.items()]
+
+
+def _numbers(points: Sequence[_Point]) -> list[tuple]:
+    places = [(point, place_of(point.x, point.cell)) for point in points]
+    return [(point.table, point.label, at.x, at.y, at.low, at.high) for point, at in places]
+
+
+def _head(results: StudyResults, column: str, tables: Sequence[str]) -> str:
+    first = results.table(tables[0])
+    return head_of(_among(first.columns, column, f"column of table {first.id}"))
+
+
+def _measure(results: StudyResults, column: str, tables: Sequence[str]) -> str:
+    """What is shown of tables that have more columns than that."""
+    unit = results.table(tables[0]).unit
+    return f"{_head(results, column, tables)} alone, {unit}; for the other measures see {_named(tables)}."
+
+
+def _named(tables: Sequence[str]) -> str:
+    *before, last = sorted(tables)
+    return f"Tables {', '.join(before)} and {last}" if before else f"Table {last}"
 
 
 def _measured(results: StudyResults, study: Table, column: Column) -> Iterator[tuple[Row, Compared]]:

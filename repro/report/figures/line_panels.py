@@ -124,4 +124,5 @@ def _stretch(axes, places: Sequence[float]) -> None:
 
 
 def _short(tick: float) -> str:
-    return f"{tick / 1000:g}k" if tick >= 1000 else f"{tick:g}"
+    """Round thousands as k, as four digits beside each other would run together."""
+    return f"{tick / 1000:g}k" if tick >= 1000 and tick % 100 == 0 else f"{tick:g}"

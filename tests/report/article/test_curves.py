@@ -1,0 +1,57 @@
+"""Learning curves of an article: panels named for readers, and what of them is not measured."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from repro.manifest.cells import figure_of
+from repro.manifest.papers import paper
+from repro.report.article.curves import _missing, _panel
+from repro.report.article.picture import seed_count, seeds_of
+
+SOURCE = paper("head_to_head")
+
+
+def _cells(line, *places, seeds=1):
+    records = tuple(SimpleNamespace(measured=float(seed)) for seed in range(seeds))
+    row = [SimpleNamespace(with_={line.over: x}) for x in places]
+    return [SimpleNamespace(cell=SimpleNamespace(row=r), records=records, measured=0.5) for r in row]
+
+
+@pytest.fixture
+def figure():
+    return figure_of(SOURCE, "few-queries")
+
+
+@pytest.fixture
+def whole(figure):
+    return {line.id: _cells(line, *(figure.points if line.over else (None,))) for line in figure.lines}
+
+
+def test_a_panel_is_named_by_its_axis_above_it_among_others_and_below_it_alone(figure, whole):
+    among, alone = (_panel(figure, whole, alone=alone) for alone in (False, True))
+    assert (among.title, among.below) == ("Queries of fine-tuning", "")
+    assert (alone.title, alone.below) == ("", figure.x)
+    assert [name for name, _ in alone.levels] == ["BM25"]
+
+
+def test_what_is_measured_whole_is_not_said_to_be_missing(figure, whole):
+    assert list(_missing([(figure, whole)])) == []
+
+
+def test_missing_points_are_named_by_line_and_place(figure, whole):
+    random, backbone, *_ = figure.lines
+    some = {random.id: _cells(random, *figure.points[1:]), backbone.id: whole[backbone.id]}
+    told = f"random weights at {figure.points[0]}; SimLM; BM25."
+    assert list(_missing([(figure, some)])) == [f"Not measured yet: {told}"]
+    rate = figure_of(SOURCE, "rate")
+    parts = list(_missing([(figure, some), (rate, {"bm25": whole["bm25"]})]))
+    assert parts[0].splitlines()[-1] == f"* Queries of fine-tuning: {told}"
+    assert parts[1:] == ["Not drawn, as no point of it is measured yet: learning rate of fine-tuning."]
+
+
+def test_seeds_are_counted_and_upright_lines_explained_where_there_are_any(figure):
+    line = figure.lines[0]
+    one, five = _cells(line, 100), _cells(line, 100, seeds=5)
+    assert [seed_count(of) for of in (one, five, one + five)] == ["1 seed", "5 seeds", "1 to 5 seeds"]
+    assert seeds_of(one) == "1 seed." and seeds_of(five).endswith("upright lines: lowest to highest seed.")
