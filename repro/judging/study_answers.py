@@ -1,7 +1,7 @@
 """The answers of a study to readings and claims: two of its rows compared, at its size, on equal terms."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from statistics import fmean
 
@@ -102,6 +102,27 @@ def check_pointer(pointer: StudyPointer) -> None:
     check_known(f"row of the study {pointer.study}/{table.id}", pointer.row, pointer.other, valid=rows)
 
 
+def tested(study: Study, pointer: StudyPointer, column: Column, *, scale: str) -> Answer | None:
+    """The answer to a pointer with its interval and verdict; None where the study does not test it."""
+    contrast = study.contrast(pointer.row, pointer.other, column.id)
+    if contrast is None or contrast.difference is None:
+        return None
+    turn = 1 if contrast.row == pointer.row else -1
+    found, verdict = contrast.difference, study.verdict(pointer.row, pointer.other, column.id)
+    low, high = sorted(100 * turn * end for end in found.interval())
+    side = verdict.removeprefix("slightly ")
+    told_apart = side in _ORDERS and pointer.stated in _ORDERS
+    facts = {"low": low, "high": high, "verdict": verdict, "preliminary": study.preliminary}
+    facts["as_stated"] = side == pointer.stated if told_apart else None
+    return Answer(scale, " ".join(column.head), found.seeds, 100 * turn * found.mean, **facts)
+
+
+def deciding(source: Paper, table: Table) -> Column:
+    """The primary column of the analysis, else the first."""
+    primary = source.analysis.of(table).primary
+    return next((c for c in table.columns if c.id == primary), table.columns[0])
+
+
 def told(answered: Sequence[Answer]) -> str:
     """The answers to a pointer in words, a line a scale."""
     return "\n".join(map(str, answered)) or UNMEASURED
@@ -115,7 +136,7 @@ def as_json(answered: Mapping[str, Sequence[Answer]], pointers: Iterable[str]) -
 def _of_table(
     source: Paper, table: Table, wanted: Mapping[str, StudyPointer], measured: StudyRecords
 ) -> Iterator[tuple[str, Answer]]:
-    column = _deciding(source, table)
+    column = deciding(source, table)
     for name in sorted(measured.results.scales("records") & known_scales().keys()):
         scale = known_scales()[name]
         if dataset(scale.dataset(column.dataset)).source == "embedded":
@@ -139,7 +160,7 @@ def _at(
     source, table = cells[0].paper, cells[0].table
     planned = plan(cells, scale=scale, machine=measured.machine, seeds=seeds)
     compared = judged_cells(planned, measured.results, measured.store).cells
-    column = _deciding(source, table)
+    column = deciding(source, table)
     study = study_of(planned, measured.store, source=source, table=table, results=measured.results)
     recorded = {c.cell.row.id: _by_seed(c) for c in compared if c.cell.column.id == column.id and c.current}
     for text, pointer in asked.items():
@@ -148,29 +169,7 @@ def _at(
             points = 1 if table.unit == "percent" else 100
             difference = points * fmean(ours[seed] - theirs[seed] for seed in common)
             means = Answer(scale.name, " ".join(column.head), len(common), difference)
-            yield text, _tested(study, pointer, means, column.id) or means
-
-
-def _tested(study: Study, pointer: StudyPointer, means: Answer, column: str) -> Answer | None:
-    """The answer with its interval and verdict; None where the study does not test it."""
-    contrast = study.contrast(pointer.row, pointer.other, column)
-    if contrast is None or contrast.difference is None:
-        return None
-    turn = 1 if contrast.row == pointer.row else -1
-    found, verdict = contrast.difference, study.verdict(pointer.row, pointer.other, column)
-    low, high = sorted(100 * turn * end for end in found.interval())
-    side = verdict.removeprefix("slightly ")
-    told_apart = side in _ORDERS and pointer.stated in _ORDERS
-    as_stated = side == pointer.stated if told_apart else None
-    facts = {"difference": 100 * turn * found.mean, "low": low, "high": high}
-    facts["preliminary"] = study.preliminary
-    return replace(means, seeds=found.seeds, verdict=verdict, as_stated=as_stated, **facts)
-
-
-def _deciding(source: Paper, table: Table) -> Column:
-    """The primary column of the analysis, else the first."""
-    primary = source.analysis.of(table).primary
-    return next((c for c in table.columns if c.id == primary), table.columns[0])
+            yield text, tested(study, pointer, column, scale=scale.name) or means
 
 
 def _by_seed(c: Compared) -> dict[int | None, float]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from repro import __version__
 from repro.report.article import html
+from repro.report.article.answers import answers
 from repro.report.article.blocks import blocks
 from repro.report.article.pictures import pictures
 from repro.report.article.prose import filled, prose
@@ -26,9 +27,8 @@ def write(results: StudyResults, folder: Path, *, command: str) -> list[Path]:
     """
     path, text = prose(results.source.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    markdown = filled(
-        path, text, words(results) | verdicts(results) | blocks(results) | pictures(results, folder)
-    )
+    directives = words(results) | verdicts(results) | answers(results) | blocks(results)
+    markdown = filled(path, text, directives | pictures(results, folder))
     foot = f"Written by {{}} of repro {__version__} from {path.name}, records and stored scores."
     texts = {
         "index.md": f"{markdown.rstrip()}\n\n*{foot.format(f'`{command}`')} {ONE_FILE}*\n",

@@ -1,0 +1,125 @@
+"""Directives on what papers say, in sentences and in the orders of tables, beside what was measured of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from repro.judging.study_answers import Answer, deciding, tested
+from repro.manifest.cells import Cell, numeric_cells
+from repro.manifest.papers import Paper, papers
+from repro.manifest.schema import Column
+from repro.manifest.study_pointers import StudyPointer, study_pointer
+from repro.report.article.picture import begun_large, head_of
+from repro.report.article.prose import NOT_MEASURED
+from repro.report.article.results import StudyResults
+from repro.report.markdown import table as markdown_table
+from repro.report.study_words import label
+
+HEADS = ("what the paper says", "two rows of this study", "measured here")
+HOW = (
+    "A difference is that of the first row less the second, in points of {columns}, with its 95 % interval "
+    "over queries and seeds; the verdict is that of the table's comparisons."
+)
+AS_STATED = {True: ", as in the paper", False: ", contrary to the paper", None: ""}
+UNTESTED = "not tested, as the scores of single queries are not at hand"
+
+
+def answers(results: StudyResults) -> dict[str, Callable[..., str]]:
+    """The directives by name."""
+    return {"answers": lambda: _answers(results), "orders": lambda table: _orders(results, table)}
+
+
+def _answers(results: StudyResults) -> str:
+    """A line for every comparison of the study that a claim or reading of a paper points at."""
+    pointing = list(_pointing(results.source))
+    if not pointing:
+        return "No claim or reading of a paper points at a comparison of this study."
+    rows, before, columns = [], "", {}
+    for says, pointer in pointing:
+        column = deciding(results.source, results.table(pointer.table))
+        columns[head_of(column)] = None
+        compared = f"Table {pointer.table}: {_compared(results, pointer)}"
+        rows.append(["the same" if says == before else says, compared, _measured(results, pointer)])
+        before = says
+    tables = dict.fromkeys(pointer.table for _, pointer in pointing)
+    few = [(table, results.study(table).preliminary) for table in tables]
+    preliminary = [f"Table {table} is {said}." for table, said in few if said]
+    told = " ".join([HOW.format(columns=" or ".join(columns)), *preliminary])
+    return "\n".join([told, "", *markdown_table(HEADS, rows)]).strip()
+
+
+def _pointing(source: Paper) -> Iterator[tuple[str, StudyPointer]]:
+    """What every claim and reading that points at the study says, and the rows."""
+    for paper in papers().values():
+        claims = [(claim.says, claim) for claim in paper.claims.values()]
+        readings = [(reading.paper, reading) for reading in paper.readings.values()]
+        for says, stated in claims + readings:
+            for pointer in map(study_pointer, stated.study):
+                if pointer.study == source.name:
+                    place = f"{stated.where}; `{paper.name}/{stated.id}`"
+                    yield f"{begun_large(says)} ({place})", pointer
+
+
+def _compared(results: StudyResults, pointer: StudyPointer) -> str:
+    """The rows in words, with the order that the paper gives them."""
+    study = results.study(pointer.table)
+    return f"{label(study, pointer.row)} *{pointer.stated}* {label(study, pointer.other)}"
+
+
+def _measured(results: StudyResults, pointer: StudyPointer) -> str:
+    """The difference with its interval, and the verdict beside the order that the paper states."""
+    column = deciding(results.source, results.table(pointer.table))
+    found = tested(results.study(pointer.table), pointer, column, scale=results.scale)
+    if found is not None:
+        return f"{_points(found)}: {found.verdict}{AS_STATED[found.as_stated]}"
+    cells = [results.cell(f"{pointer.table}/{row}/{column.id}") for row in (pointer.row, pointer.other)]
+    return UNTESTED if all(c.records for c in cells) else NOT_MEASURED
+
+
+def _points(found: Answer) -> str:
+    difference, low, high = (f"{round(x, 1) + 0:+.1f}" for x in (found.difference, found.low, found.high))
+    return f"{difference} ({low} to {high})"
+
+
+def _orders(results: StudyResults, table: str) -> str:
+    """What tables of papers print of two rows, known by their labels, beside what the study measured of them.
+
+    Of the pairs in which every row is compared with every other, in the column that decides.
+    """
+    study = results.study(table)
+    column = deciding(results.source, study.table)
+    families = [f for f in study.analysis.families if f.rows and f.against is None]
+    lines, unprinted = [], []
+    for row, other in (pair for family in families for pair in family.pairs):
+        published = list(_published(column, label(study, row), label(study, other)))
+        pointer = StudyPointer(results.source.name, table, row, _order(published), other)
+        if published:
+            measured = f"Measured here, Table {table}: {_measured(results, pointer)}"
+            lines.append(f"* {_compared(results, pointer)}: {_printed(published)}. {measured}.")
+        else:
+            unprinted.append(f"{label(study, row)} and {label(study, other)}")
+    rest = f"Printed side by side in no table of these papers: {'; '.join(unprinted)}."
+    return "\n".join([*lines, *(["", rest] if unprinted else ())]).strip()
+
+
+def _published(column: Column, ours: str, theirs: str) -> Iterator[tuple[Cell, Cell]]:
+    """The numbers of two labels in one group of a paper's table, measured as the column is."""
+    for source in papers().values():
+        groups: dict[tuple, dict[str, Cell]] = {}
+        for c in numeric_cells(source):
+            if (c.column.dataset, c.column.measure) == (column.dataset, column.measure):
+                groups.setdefault((c.table.id, c.row.group), {})[c.row.label.casefold()] = c
+        pairs = ((of.get(ours.casefold()), of.get(theirs.casefold())) for of in groups.values())
+        yield from ((a, b) for a, b in pairs if a and b)
+
+
+def _order(published: Iterable[tuple[Cell, Cell]]) -> str:
+    """The order of the first row in all tables; against where they differ."""
+    signs = {(a.printed.value > b.printed.value) - (a.printed.value < b.printed.value) for a, b in published}
+    return {(1,): "above", (-1,): "below"}.get(tuple(signs), "against")
+
+
+def _printed(published: Iterable[tuple[Cell, Cell]]) -> str:
+    numbers = ((a.printed.plain, b.printed.plain, a.table.id, a.paper.name) for a, b in published)
+    told = (f"{ours} and {theirs} in Table {table} of {name}" for ours, theirs, table, name in numbers)
+    return ", ".join(told)
