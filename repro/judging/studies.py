@@ -131,8 +131,9 @@ class Study:
 
     @cached_property
     def seeds(self) -> list[int | None]:
-        """The seeds with which something is measured."""
-        return sorted({seed for entry in self.entries.values() for seed in entry.seeds}, key=str)
+        """The seeds with which something is measured; of trained rows, if there are any."""
+        trained = [entry for (row, _), entry in self.entries.items() if row not in self.untrained]
+        return sorted({seed for e in trained or self.entries.values() for seed in e.seeds}, key=str)
 
 
 def study_of(

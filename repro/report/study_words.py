@@ -85,7 +85,7 @@ def _claim(study: Study) -> str:
 
 
 def order(study: Study, column: Column) -> str:
-    """One sentence on the rows that can be told apart in a column, and those that cannot."""
+    """Sentences on the rows that can be told apart in a column, and those that cannot."""
     compared = _each_pair_once(c for c in study.contrasts if c.column == column.id)
     points = study.analysis.matters.get(column.id)
     within = "" if points is None else f" (within {points:g} points)"
@@ -99,8 +99,9 @@ def order(study: Study, column: Column) -> str:
         *_standing(study, column),
     ]
     primary = ", which decides" if column.id == study.analysis.primary else ""
-    told = f"{head(column)}{primary}: {'; '.join(parts) or 'nothing is compared'}."
-    return " ".join([*begun(study), told])
+    first, *others = parts or ["nothing is compared"]
+    told = [f"{head(column)}{primary}: {first}.", *(f"{part[:1].upper()}{part[1:]}." for part in others)]
+    return " ".join([*begun(study), *told])
 
 
 def _above(study: Study, column: str, compared: Sequence[Contrast], how: str = "") -> list[str]:
@@ -121,7 +122,7 @@ def _ranked(rows: Iterable[str], means: dict[str, float]) -> list[str]:
 
 def _pairs(study: Study, compared: Sequence[Contrast], verdict: str, said: str) -> list[str]:
     pairs = [f"{label(study, c.row)} and {label(study, c.against)}" for c in compared if c.verdict == verdict]
-    return [f"{said}: {', '.join(pairs)}"] if pairs else []
+    return [f"{said}: {'; '.join(pairs)}"] if pairs else []  # labels may have commas
 
 
 def _each_pair_once(contrasts: Iterable[Contrast]) -> list[Contrast]:
@@ -137,8 +138,8 @@ def _joined(names: Sequence[str]) -> str:
 
 
 def _few_seeds(study: Study) -> list[str]:
-    """A sentence on the rows that have fewer seeds than another one."""
-    counts = study.seeds_of_rows
+    """A sentence on the trained rows that have fewer seeds than another one."""
+    counts = {row: count for row, count in study.seeds_of_rows.items() if row not in study.untrained}
     most = max(counts.values(), default=0)
     few = [f"{label(study, row)} {count}" for row, count in counts.items() if count < most]
     return [f"Seeds where there are fewer than {most}: {', '.join(few)}."] if few else []

@@ -115,13 +115,13 @@ def test_one_sentence_says_which_rows_can_be_told_apart_each_pair_once():
     )
     study = replace(STUDY, entries=entries, contrasts=compared)
     assert order(study, TABLE.columns[0]) == (
-        "Set MRR@10, which decides: Y is above X and Base_1; X is above Base_1; "
-        "Zero is slightly above Y; equivalent (within 2 points): Base_1 and Zero; not told apart: X and Zero."
+        "Set MRR@10, which decides: Y is above X and Base_1. X is above Base_1. Zero is slightly above Y. "
+        "Equivalent (within 2 points): Base_1 and Zero. Not told apart: X and Zero."
     )
     floored = replace(
         study, contrasts=(_contrast("x", 0.0, "at the floor"),), standing={"c": {"x": "not above"}}
     )
-    said = "at the floor, so that nothing is concluded: X and Base_1; not above Zero: X."
+    said = "at the floor, so that nothing is concluded: X and Base_1. Not above Zero: X."
     assert order(floored, TABLE.columns[0]) == f"Set MRR@10, which decides: {said}"
 
 
@@ -132,6 +132,8 @@ def test_every_text_on_verdicts_says_first_that_planned_seeds_are_missing():
     assert caption(study).startswith(said) and verdicts_note(study).startswith(said)
     assert order(study, TABLE.columns[0]).startswith(f"{said}Set MRR@10")
     assert "Seeds where there are fewer than 2: X 1." in caption(study)
+    whole = replace(study, entries=seeds | {("zero", "c"): Entry({1: 0.1, 2: 0.1, 3: 0.1})})  # is not trained
+    assert "fewer than 2: X 1." in caption(whole) and whole.seeds == [1, 2]
     assert said not in "\n".join(_lines())
 
 

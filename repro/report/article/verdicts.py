@@ -8,9 +8,10 @@ from repro.errors import unknown
 from repro.judging.contrasts import Contrast
 from repro.machine.history import contains, last_change
 from repro.manifest.analysis_schema import FILE, Analysis, TableAnalysis
+from repro.report.article.picture import begun_large
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
-from repro.report.study_words import order, verdicts_note
+from repro.report.study_words import begun, order, verdicts_note
 
 
 def verdicts(results: StudyResults) -> dict[str, Callable[..., str]]:
@@ -66,14 +67,14 @@ def _plan(results: StudyResults, each: TableAnalysis) -> Iterator[str]:
     if each.primary:
         yield f"    * Primary: {heads[each.primary]}; what the others show is secondary."
     if each.matters:
-        told = "; ".join(f"{heads[column]} {points:g}" for column, points in each.matters.items())
+        told = "; ".join(f"{heads[column]}: {points:g}" for column, points in each.matters.items())
         yield f"    * The smallest difference that matters, in points: {told}."
     if each.floor:
         row = labels[each.floor]
-        yield f"    * Nothing is concluded of two rows where the better one is not above: {row}."
+        yield f"    * Nothing is concluded of two rows where the better one is not above the row *{row}*."
     for family in each.families:
-        told = f"{family.label[:1].upper()}{family.label[1:]}"
-        yield f"    * {told}: {', '.join(labels[row] for row in family.rows)}."
+        rows = f": {', '.join(labels[row] for row in family.rows)}" if family.rows[1:] else ""
+        yield f"    * {begun_large(family.label)}{rows}."
     if not each.families:
         yield "    * Every row against its own row of reference."
 
@@ -110,8 +111,9 @@ def _verdicts(results: StudyResults, table: str) -> str:
     study = results.study(table)
     if not study.contrasts:
         return f"What can be told apart in Table {table}: {NOT_MEASURED}."
-    lines = [f"* {order(study, column)}" for column in study.table.columns]
-    return "\n".join([*lines, "", verdicts_note(study)])
+    first = "".join(f"{said} " for said in begun(study))
+    lines = [f"* {order(study, column).removeprefix(first)}" for column in study.table.columns]
+    return "\n".join([*begun(study), "", *lines, "", verdicts_note(study).removeprefix(first)]).strip()
 
 
 def _difference(results: StudyResults, table: str, row: str, against: str, column: str) -> str:
