@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from repro.manifest.schema import Table
 from repro.report.article.bibliography import bibtex
+from repro.report.article.picture import begun_large
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
 from repro.report.article.words import value
@@ -34,7 +35,7 @@ def _table(results: StudyResults, identifier: str) -> str:
     """The table as ``repro tables`` writes it; its differences are folded."""
     table = results.table(identifier)
     if all(c.measured is None for c in _cells(results, identifier)):
-        return f"Table {identifier}, {table.about}: {NOT_MEASURED}."
+        return f"**Table {identifier}.** {begun_large(table.about)}. This table is {NOT_MEASURED}."
     if not results.study(identifier).entries:
         return _means(results, table)
     files = table_texts(
@@ -49,7 +50,7 @@ def _table(results: StudyResults, identifier: str) -> str:
     scores, _, rest = text.partition("\n## ")
     lower = re.sub("^##", "####", f"## {rest}", flags=re.MULTILINE)  # below the sections of the page
     folded = _folded(f"Table {identifier}: every comparison, variances and power", lower) if rest else ""
-    return f"**Table {identifier}.** {scores.strip()}\n\n{folded}".strip()
+    return f"**Table {identifier}.** {begun_large(scores.strip())}\n\n{folded}".strip()
 
 
 def _means(results: StudyResults, table: Table) -> str:
@@ -61,7 +62,7 @@ def _means(results: StudyResults, table: Table) -> str:
         for row in table.rows
     ]
     lines = [f"| {' | '.join(line)} |" for line in (head, rule, *rows)]
-    told = f"**Table {table.id}.** {table.about}. Unit: {table.unit}."
+    told = f"**Table {table.id}.** {begun_large(table.about)}. Unit: {table.unit}."
     return "\n".join([told, "", *lines, "", MEANS_ONLY])
 
 

@@ -120,7 +120,7 @@ def _work(results: StudyResults, put: Put, column: str, tables: Sequence[str]) -
         name="work",
         title=f"{_head(results, column, tables)} over the work of pre-training",
         small=f"{_measure(results, column, tables)} Filled: {_named(tables[:1])}{others}. "
-        f"{seeds_of([point.cell for point in points])} Scale {results.scale}.",
+        f"{_evidence(points, tables)} Scale {results.scale}.",
         head=("table", "system", "10^12 FLOPs", "mean", "lowest", "highest"),
         rows=_numbers(points),
     )
@@ -144,8 +144,7 @@ def _shares(results: StudyResults, put: Put, column: str, tables: Sequence[str])
         partial(line_panels, [panel], across=1),
         name="shares",
         title=f"{_head(results, column, tables)} by training queries",
-        small=f"{_measure(results, column, tables)} "
-        f"{seeds_of([point.cell for point in points])} Scale {results.scale}.",
+        small=f"{_measure(results, column, tables)} {_evidence(points, tables)} Scale {results.scale}.",
         head=("table", "system", "percent of queries", "mean", "lowest", "highest"),
         rows=_numbers(points),
     )
@@ -207,6 +206,13 @@ def _measure(results: StudyResults, column: str, tables: Sequence[str]) -> str:
     """What is shown of tables that have more columns than that."""
     unit = results.table(tables[0]).unit
     return f"{_head(results, column, tables)} alone, {unit}; for the other measures see {_named(tables)}."
+
+
+def _evidence(points: Sequence[_Point], tables: Sequence[str]) -> str:
+    """The seeds behind points, and the tables of which there is none."""
+    empty = [table for table in tables if all(point.table != table for point in points)]
+    seeds = seeds_of([point.cell for point in points])
+    return f"{seeds} Not measured yet: {_named(empty)}." if empty else seeds
 
 
 def _named(tables: Sequence[str]) -> str:

@@ -101,7 +101,7 @@ def test_a_picture_has_its_numbers_beside_it(measured, known):
 
 def test_what_is_not_measured_is_said_and_leaves_no_hole(unmeasured):
     text = (unmeasured / "index.md").read_text(encoding="utf-8")
-    assert "Table 1, " in text and text.count("*not measured yet*") > 10
+    assert "**Table 1.** Equal tokens" in text and text.count("*not measured yet*") > 10
     assert re.search(r"\b0 of \d+ cells", text)
     assert not list(unmeasured.glob("*.svg"))
     assert not re.search(r"\|\s+\|\s+\|", text) and "None" not in text and "nan" not in text
