@@ -95,7 +95,7 @@ def _maker(record: Record) -> tuple[str, str]:
     """The commit and the hardware of the process that made a record."""
     known, commit = record.environment.get("hardware", {}), record.environment.get("commit") or ""
     digits, dirty, _ = commit.partition("-")
-    parts = [known.get("gpu"), known.get("cpu"), f"{known['cores']} cores" if known.get("cores") else ""]
-    return f"`{digits[:SHORT]}{dirty and '-dirty'}`" if commit else "not known", ", ".join(
-        filter(None, parts)
-    )
+    number = known.get("cores") or 0
+    cores = f"{number} core{'s' * (number > 1)}" if number else ""
+    machine = ", ".join(filter(None, (known.get("gpu"), known.get("cpu"), cores)))
+    return f"`{digits[:SHORT]}{dirty and '-dirty'}`" if commit else "not known", machine

@@ -205,7 +205,7 @@ def _provenance(record: Record) -> Iterator[Markup]:
         known = [f"{key}: {value}" for key, value in sorted(record.origin.items()) if value]
         yield _fact("imported", "; ".join(known))
     hardware, software = (record.environment.get(key, {}) for key in ("hardware", "software"))
-    cores = f"{hardware['cores']} cores" if "cores" in hardware else ""
+    cores = f"{hardware['cores']} core{'s' * (hardware['cores'] > 1)}" if "cores" in hardware else ""
     machine = ", ".join(filter(None, (hardware.get("gpu"), hardware.get("cpu"), cores)))
     versions = ", ".join(
         f"{name} {software[name]}" for name in ("torch", "transformers", "pyserini") if name in software
