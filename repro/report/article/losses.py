@@ -12,6 +12,7 @@ from repro.graph import Node
 from repro.report.article.picture import Put, round_numbers
 from repro.report.article.results import StudyResults
 from repro.report.figures.line_panels import Lines, Place, line_panels
+from repro.store import Store
 
 LOG = "train_log.jsonl"
 PLACES = 40  # that a curve has at most; each is the mean of as many lines of the log
@@ -45,9 +46,9 @@ def _place(lines: Sequence[dict]) -> Place:
 
 def _log(results: StudyResults, node: Node) -> list[dict]:
     """What was logged; nothing where neither the store nor the results have the training."""
-    kept = [
-        folder / "backbones" / node.stage / node.fingerprint for folder in results.workspace.results.folders
-    ]
-    logs = [folder / LOG for folder in (results.workspace.store.path(node), *kept)]
-    found = next((log for log in logs if log.is_file()), None)
-    return [json.loads(line) for line in found.read_text(encoding="utf-8").splitlines()] if found else []
+    backbones = [Store(folder / "backbones") for folder in results.workspace.results.folders]
+    stores = [store for store in (results.workspace.store, *backbones) if store.state(node) == "stored"]
+    if not stores:
+        return []
+    text = (stores[0].checked(node) / LOG).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]

@@ -6,6 +6,7 @@ import pytest
 
 from repro.errors import UsageError
 from repro.report.article.losses import PLACES, losses
+from repro.store import Store
 from tests.report.article.test_article import results_of
 
 
@@ -17,10 +18,11 @@ def shown(draw, **told):
 def test_a_loss_curve_has_the_means_of_the_log(tmp_path, place):
     results = results_of(tmp_path, tmp_path / "results")
     [trained] = [node for node in results.stages("1/start") if node.stage == "pretrain"]
-    folder = tmp_path / place / "pretrain" / trained.fingerprint
-    folder.mkdir(parents=True)
     lines = [{"step": 10 * (k + 1), "loss": float(k)} for k in range(2 * PLACES)]
-    (folder / "train_log.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    text = "\n".join(map(json.dumps, lines))
+    Store(tmp_path / place).build(
+        trained, lambda out: (out / "train_log.jsonl").write_text(text) and None, waiting=lambda: None
+    )
     told = losses(results, shown, "1/start")
     assert told["rows"] == [(20 * (k + 1), 2 * k + 0.5, 2 * k, 2 * k + 1) for k in range(PLACES)]
     assert "Means of 2 logged losses" in told["small"] and "small-cpu" in told["small"]
