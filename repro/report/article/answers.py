@@ -82,24 +82,24 @@ def _points(found: Answer) -> str:
 
 
 def _orders(results: StudyResults, table: str) -> str:
-    """What tables of papers print of two rows, known by their labels, beside what the study measured of them.
+    """What tables of papers have for two rows, known by their labels, beside what the study measured of them.
 
     Of the pairs in which every row is compared with every other, in the column that decides.
     """
     study = results.study(table)
     column = deciding(results.source, study.table)
     families = [f for f in study.analysis.families if f.rows and f.against is None]
-    lines, unprinted = [], []
+    lines, apart = [], []
     for row, other in (pair for family in families for pair in family.pairs):
         published = list(_published(column, label(study, row), label(study, other)))
         pointer = StudyPointer(results.source.name, table, row, _order(published), other)
         if published:
             measured = f"Measured here, Table {table}: {_measured(results, pointer)}"
-            lines.append(f"* {_compared(results, pointer)}: {_printed(published)}. {measured}.")
+            lines.append(f"* {_compared(results, pointer)}: {_numbers(published)}. {measured}.")
         else:
-            unprinted.append(f"{label(study, row)} and {label(study, other)}")
-    rest = f"Printed side by side in no table of these papers: {'; '.join(unprinted)}."
-    return "\n".join([*lines, *(["", rest] if unprinted else ())]).strip()
+            apart.append(f"{label(study, row)} and {label(study, other)}")
+    rest = f"Side by side in no table of these papers: {'; '.join(apart)}."
+    return "\n".join([*lines, *(["", rest] if apart else ())]).strip()
 
 
 def _published(column: Column, ours: str, theirs: str) -> Iterator[tuple[Cell, Cell]]:
@@ -119,7 +119,7 @@ def _order(published: Iterable[tuple[Cell, Cell]]) -> str:
     return {(1,): "above", (-1,): "below"}.get(tuple(signs), "against")
 
 
-def _printed(published: Iterable[tuple[Cell, Cell]]) -> str:
+def _numbers(published: Iterable[tuple[Cell, Cell]]) -> str:
     numbers = ((a.printed.plain, b.printed.plain, a.table.id, a.paper.name) for a, b in published)
     told = (f"{ours} and {theirs} in Table {table} of {name}" for ours, theirs, table, name in numbers)
     return ", ".join(told)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from statistics import fmean
 
-from repro.errors import unknown
+from repro.errors import UsageError
 from repro.graph import Node
 from repro.report.article.picture import Put, round_numbers
 from repro.report.article.results import StudyResults
@@ -22,7 +22,7 @@ def losses(results: StudyResults, put: Put, row: str) -> str:
     """The loss of the first pre-training behind ``table/row``, stored here or among ``results/backbones``."""
     trained = [node for node in results.stages(row) if node.stage == "pretrain"]
     if not trained:
-        raise unknown("row with a pre-training", row, ())
+        raise UsageError(f"row {row} has no pre-training whose loss could be drawn")
     lines = _log(results, trained[0])
     size = -(-len(lines) // PLACES) or 1
     places = [_place(lines[first : first + size]) for first in range(0, len(lines), size)]

@@ -33,5 +33,5 @@ def test_without_a_log_nothing_is_drawn(tmp_path):
 
 
 def test_a_row_without_pre_training_has_no_curve(tmp_path):
-    with pytest.raises(UsageError, match="1/bm25"):
+    with pytest.raises(UsageError, match="row 1/bm25 has no pre-training"):
         losses(results_of(tmp_path, tmp_path / "results"), shown, "1/bm25")
