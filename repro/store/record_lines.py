@@ -75,6 +75,14 @@ class Record:
         """The measurement alone: value, queries, missing ones."""
         return self.measured, self.queries, self.missing
 
+    @property
+    def machine(self) -> str:
+        """The GPUs, the CPU and the number of cores of the process that recorded it; empty where unknown."""
+        hardware = self.environment.get("hardware") or {}
+        number = hardware.get("cores") or 0
+        cores = f"{number} core{'s' * (number > 1)}" if number else ""
+        return ", ".join(filter(None, [*(hardware.get("gpu") or ()), hardware.get("cpu"), cores]))
+
     def tells_more_than(self, other: "Record") -> bool:
         """Whether this record of the same result proves or says what the other does not."""
         if other.assumed or self.assumed:

@@ -122,6 +122,19 @@ def test_every_line_holds_the_digest_of_the_rest(tmp_path):
     assert digest == hashlib.sha256(canonical(content).encode()).hexdigest()
 
 
+@pytest.mark.parametrize(
+    ("hardware", "words"),
+    [
+        ({"gpu": ["one GPU", "another"], "cpu": "a CPU", "cores": 16}, "one GPU, another, a CPU, 16 cores"),
+        ({"gpu": None, "cpu": "a CPU", "cores": 1}, "a CPU, 1 core"),
+        (None, ""),
+    ],
+)
+def test_the_machine_of_a_record_is_told_in_words(hardware, words):
+    assert replace(ONE, environment={"hardware": hardware}).machine == words
+    assert replace(ONE, environment={}).machine == ""
+
+
 def _records() -> list[Record]:
     environment = {"commit": "c0ffee", "hardware": {"cores": 2, "memory_gib": 23.5}}
     one = replace(ONE, readings={"a": "b"}, environment=environment, recorded="2026-01-01T00:00:00+00:00")

@@ -92,10 +92,7 @@ def _records(results: StudyResults) -> str:
 
 
 def _maker(record: Record) -> tuple[str, str]:
-    """The commit and the hardware of the process that made a record."""
-    known, commit = record.environment.get("hardware", {}), record.environment.get("commit") or ""
+    """The commit and the machine of the process that made a record."""
+    commit = record.environment.get("commit") or ""
     digits, dirty, _ = commit.partition("-")
-    number = known.get("cores") or 0
-    cores = f"{number} core{'s' * (number > 1)}" if number else ""
-    machine = ", ".join(filter(None, (known.get("gpu"), known.get("cpu"), cores)))
-    return f"`{digits[:SHORT]}{dirty and '-dirty'}`" if commit else "not known", machine
+    return f"`{digits[:SHORT]}{dirty and '-dirty'}`" if commit else "not known", record.machine

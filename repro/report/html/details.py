@@ -204,12 +204,10 @@ def _provenance(record: Record) -> Iterator[Markup]:
     if record.origin:
         known = [f"{key}: {value}" for key, value in sorted(record.origin.items()) if value]
         yield _fact("imported", "; ".join(known))
-    hardware, software = (record.environment.get(key, {}) for key in ("hardware", "software"))
-    cores = f"{hardware['cores']} core{'s' * (hardware['cores'] > 1)}" if "cores" in hardware else ""
-    machine = ", ".join(filter(None, (hardware.get("gpu"), hardware.get("cpu"), cores)))
+    software = record.environment.get("software", {})
     versions = ", ".join(
         f"{name} {software[name]}" for name in ("torch", "transformers", "pyserini") if name in software
     )
     made = [("fingerprint", record.fingerprint), ("commit", record.environment.get("commit"))]
     yield from (_fact(name, el("code", value)) for name, value in made if value)
-    yield _fact("recorded", "; ".join(filter(None, [record.recorded[:10], machine, versions])))
+    yield _fact("recorded", "; ".join(filter(None, [record.recorded[:10], record.machine, versions])))

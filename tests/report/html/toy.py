@@ -227,7 +227,7 @@ def _compared(cell, name: str, scale: str, add: str) -> Compared:
     measured = name not in ("not run", "blocked")
     environment = {
         "commit": "c0ffee",
-        "hardware": {"cpu": "CPU" + add, "cores": 2},
+        "hardware": {"gpu": ["GPU" + add], "cpu": "CPU" + add, "cores": 2},
         "software": {"torch": "2"},
     }
     records = [
