@@ -26,7 +26,7 @@ def trained(request: Request, encoder: Node) -> Node:
 
 
 def run(request: Request, model: Node) -> Node:
-    """Rank one collection, at the lengths and with the identical ids that the readings say."""
+    """Rank one collection; lengths, identical ids and how titles are joined are what the readings say."""
     ask = request.reading
     lengths = ask("beir-lengths")
     request.score_with(ignore_identical_ids=ask("dense-identical-ids"))
@@ -35,7 +35,7 @@ def run(request: Request, model: Node) -> Node:
         topics=recipe.queries(request.dataset),
         query_length=lengths["query"],
         passage_length=lengths["passage"],
-        separator=ask("title-separator"),
+        separator=ask("beir-title-separator"),
     )
     return Views(request).search(model, texts, depth=DEPTH)
 

@@ -157,3 +157,10 @@ def test_beir_is_trained_on_texts_without_titles_at_the_lengths_of_retromaes_scr
         assert (training.params["query_length"], training.params["passage_length"]) == (32, 144)
     assert used == {"as-retromaes-script": False, "as-ms-marco": True}
     assert papers()["cotmae_v2"].readings["beir-training-text"].default == "as-retromaes-script"
+
+
+def test_titles_of_beirs_documents_are_joined_as_beir_joins_them_and_not_as_on_ms_marco():
+    for readings, separator in ({}, " "), ({"beir-title-separator": "as-ms-marco"}, "[SEP]"):
+        passages = made(recipes.beir_row, "beir/arguana", readings=readings).inputs["passages"]
+        assert passages.params["separator"] == separator
+    assert made(recipes.retriever_row).inputs["passages"].params["separator"] == "[SEP]"
