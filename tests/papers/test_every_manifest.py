@@ -1,5 +1,8 @@
 """What holds for every paper's manifest, whoever adds it."""
 
+import re
+import unicodedata
+
 import pytest
 
 from repro.manifest.arithmetic import disagreements
@@ -8,6 +11,17 @@ from repro.manifest.papers import papers
 from repro.running.cell_readings import CellReadings
 
 EVERY = sorted(papers())
+PUBLISHED = [name for name in EVERY if any(t.kind != "study" for t in papers()[name].manifest.tables)]
+HEAD = re.compile(r"(?P<measure>MRR|[Nn]DCG|R|Recall)@(?P<cutoff>\d+)(?P<thousands>k?)")
+MEASURES = {"MRR": "RR", "NDCG": "nDCG", "R": "(R|Success)", "RECALL": "(R|Success)"}
+DATASETS = {  # words of a head, and what its dataset is then called
+    "TREC ?(DL |20)19": "/trec-dl-2019/",
+    "TREC ?(DL |20)20": "/trec-dl-2020/",
+    "Doc$": "^msmarco-document/",
+    "Passage$|MS.MARCO": "^msmarco-passage/",
+    "Dev": "/dev(/small)?$",
+    "^NQ$": "/natural-questions/",
+}
 
 
 def _within(identifier, prefix):
@@ -46,6 +60,28 @@ def test_every_retrieval_cell_names_a_dataset_and_a_measure_that_exist(name):
         if c.column.kind in ("retrieval", "answers", "rerank") and not c.column.mean_of:
             dataset(c.column.dataset)
             parse_measure(c.column.measure)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_column_is_measured_as_its_head_says_on_what_its_head_names(name):
+    for column in (c for t in papers()[name].manifest.tables for c in t.columns if c.dataset and c.measure):
+        where, what = column.head[0], HEAD.fullmatch(column.head[-1])
+        if what:
+            cutoff = int(what["cutoff"]) * (1000 if what["thousands"] else 1)
+            wanted = rf"{MEASURES[what['measure'].upper()]}(\(rel=2\))?@{cutoff}"
+            assert re.fullmatch(wanted, column.measure), (column.id, column.measure)
+        dataset, named = (
+            column.dataset,
+            [there for words, there in DATASETS.items() if re.search(words, where)],
+        )
+        if dataset.startswith("beir/"):
+            dataset, named = dataset.replace("-", ""), [letters(where)]
+        assert all(re.search(there, dataset) for there in named), (column.id, column.dataset)
+
+
+def letters(text: str) -> str:
+    """A name in plain lower-case letters: `Touché-2020` as `touche`."""
+    return re.sub("[^a-z]", "", unicodedata.normalize("NFD", text).lower())
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -175,3 +175,24 @@ def test_the_papers_text_prints_each_table_in_this_order():
     flat = " ".join(DECIMAL.findall(text()))
     for name, table in results().items():
         assert " ".join(decimals(table)) in flat, name
+
+
+def test_labels_and_marks_stand_before_their_numbers_in_the_papers_text_and_heads_above():
+    """A line of the text is a label, perhaps with the works cited, and cells between tabs."""
+    cited = re.compile(r" \([^()]*\d{4}\w?\)$")
+    there = [line.split("\t") for line in text().splitlines()]
+    there = [[cited.sub("", label), *cells] for label, *cells in there]
+    for name, table in results().items():
+        rows = [
+            [" ".join(filter(None, (row["label"], row.get("marks")))), *row["cells"]] for row in table["rows"]
+        ]
+        heads = [column["head"][-1] for column in table["columns"]]
+        if table.get("transposed"):
+            rows, heads = [list(line) for line in zip(["Dataset", *heads], *rows, strict=True)], None
+        groups = {group["id"]: group["label"] for group in table.get("groups", ())}
+        titles = list(dict.fromkeys(groups[row["group"]] for row in table["rows"] if row.get("group")))
+        first = there.index(rows[0])
+        block = there[first : first + len(rows) + len(titles)]
+        assert [line for line in block if line[0] not in titles] == rows, name
+        assert [line[0] for line in block if line[0] in titles] == titles, name
+        assert heads is None or there[first - 1][-len(heads) :] == heads, name

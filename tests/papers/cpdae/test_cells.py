@@ -121,6 +121,14 @@ def test_more_training_queries_never_score_lower():
         assert numbers[:3] == sorted(numbers[:3]) and numbers[3:] == sorted(numbers[3:]), r["id"]
 
 
+def test_few_queries_are_as_many_as_the_head_says_and_measured_by_the_recall_of_the_caption():
+    recall = {"MARCO Dev Passage": "R@1000", "MARCO Dev Doc": "R@100"}
+    for column in results()["3"]["columns"]:
+        dataset, thousands = column["head"]
+        assert column["measure"] == recall[dataset]
+        assert column["with"]["queries"] == 1000 * float(thousands.removesuffix("k"))
+
+
 def test_readings_name_their_default_and_cells_that_exist():
     ids = [
         f"cpdae/{t['id']}/{r['id']}/{c['id']}"
@@ -152,6 +160,24 @@ def test_the_papers_text_prints_the_tables_in_this_order():
     flat = " ".join(NUMBER.findall(paper_text()))
     for table in results().values():
         assert " ".join(printed(table)) in flat, table["id"]
+
+
+def shape(text: str) -> tuple[str | None, bool, str]:
+    """A cell of the manifest or the text: its number, whether it is in bold, and its marks."""
+    return number(text), text.startswith(("**", "<b>")), re.sub("[^*†‡]", "", re.sub(r"\*\*|<.*?>", "", text))
+
+
+def test_labels_heads_bold_and_marks_are_those_of_the_papers_text():
+    lines = re.findall(r"<tr>(.*?)</tr>", paper_text(), re.S)
+    fields = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line, re.S) for line in lines]
+    there = [(label.replace("<sub>R</sub>", "_R"), list(map(shape, cells))) for label, *cells in fields]
+    for table in results().values():
+        own = [(r["label"], list(map(shape, r["cells"]))) for r in table["rows"]]
+        first = there.index(own[0])
+        assert there[first : first + len(own)] == own, table["id"]
+        datasets, measures = zip(*(column["head"] for column in table["columns"]), strict=True)
+        assert fields[first - 2][1:] == list(dict.fromkeys(datasets)), table["id"]
+        assert fields[first - 1] == list(measures), table["id"]
 
 
 def test_the_example_keeps_no_sentence_of_the_paper():
