@@ -25,6 +25,13 @@ SIZE = re.compile(r">?\d+GB")
 DECIMAL = re.compile(r"\d+\.\d+")
 TICKED_DISTILLED = {"tas-b", "rocketqa", "pair", "rocketqa-v2", "ar2", "colbert-v2", "simlm"}
 SEVERAL_VECTORS = {"coil", "colbert", "colbert-v2"}
+DATASETS = {
+    "TREC DL 19": "msmarco-passage/trec-dl-2019/judged",
+    "TREC DL 20": "msmarco-passage/trec-dl-2020/judged",
+    "NQ": "dpr-w100/natural-questions/test",
+}
+MEASURES = {"R@1k": "R@1000", "NQ, R@20": "Success@20", "NQ, R@100": "Success@100"}  # reading nq-recall
+CITATION = re.compile(r" \([^()]*(, \d{4}[ab]?| and \w+)\)")
 
 
 @cache
@@ -56,6 +63,28 @@ def text() -> str:
     if not (folder / TEXT).exists():
         pytest.skip(f"{TEXT} is not in {folder}; REPRO_TEST_PAPERS may name another folder")
     return (folder / TEXT).read_text(encoding="utf-8")
+
+
+def lines(table: dict) -> list[str]:
+    """A table's rows as the text prints them, without citations and subscripts: tabs between cells."""
+    if table.get("transposed"):
+        labels, cells = zip(*((row["label"], *row["cells"]) for row in table["rows"]), strict=True)
+        return ["\t".join(["", *labels]), "\t".join([table["columns"][0]["head"][-1], *cells])]
+    rows = []
+    for row in table["rows"]:
+        known = row.get("attributes", {}) if table["id"] == "2" else {}
+        ticks = ["✓" if known[name] else "" for name in ("distilled", "single_vector") if name in known]
+        label = row["label"].split(" / ")[-1]  # Table 8: the decoder's rate; the encoder's is lost there
+        rows.append("\t".join([label, *ticks, *row["cells"]]))
+    return rows
+
+
+def plain(text: str) -> str:
+    """The paper's text as a manifest writes it: no citations, marks and powers as characters."""
+    text = re.sub(r"10\^\{-(\d)\}", lambda m: "10⁻" + "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(m[1])], text.replace("√", "✓"))
+    text = re.sub(r" ?_\{(\w+)\}", r"_\1", text.replace("^{\\dagger}", "†").replace("$", ""))
+    text = re.sub(r"\t+$", "", re.sub(r" ([₁₂])", r"\1", text), flags=re.MULTILINE)
+    return CITATION.sub("", text).replace("×", " × ")
 
 
 def decimals(table: dict) -> list[str]:
@@ -175,3 +204,23 @@ def test_the_papers_text_prints_the_hyper_parameters_in_this_order():
             whole = [c for c in plain if re.fullmatch(r"\d+(\.\d+)?[kM%]?", c)]
             if len(whole) == len(plain):
                 assert re.search(r"\t\s*".join(re.escape(c) for c in whole), flat), (name, row["id"])
+
+
+def test_the_papers_text_prints_each_row_with_this_label_these_ticks_marks_and_dashes():
+    printed = "\n" + plain(text())
+    tau = ("\nau\t0.02", "\nτ\t0.02")  # the text has half of the letter
+    for name, table in tables().items():
+        if "rows" in table:
+            for line in lines(table):
+                assert f"\n{line}\n" in printed.replace(*tau), (name, line)
+
+
+def test_a_column_is_measured_on_the_data_and_by_the_measure_of_its_head():
+    columns = [column for table in results().values() for column in table["columns"] if "dataset" in column]
+    assert len(columns) > 15
+    for column in columns:
+        head = column["head"]
+        assert column["dataset"] == DATASETS.get(head[0], "msmarco-passage/dev/small"), head
+        if "@" in head[-1]:
+            wanted = MEASURES.get(", ".join(head), MEASURES.get(head[-1], head[-1].replace("MRR", "RR")))
+            assert column["measure"] == wanted, head
