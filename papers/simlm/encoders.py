@@ -112,9 +112,10 @@ def condenser(request: Request) -> Node:
 
 def mlm(request: Request, *, steps: int | None = None) -> Node:
     """Continue BERT's own objective with a mask rate of 30 % (§5.1; reading: pretraining-input)."""
-    masking = {"rate": 0.3, **request.reading("mlm-masking")}
-    options = {"masking": masking, "unit": request.reading("mlm-unit"), "reduction": "mean"}
-    return _pretrained(request, MLM, options, steps=steps)
+    masking, unit = {"rate": 0.3, **request.reading("mlm-masking")}, request.reading("mlm-unit")
+    if unit == "bernoulli":
+        masking |= request.reading("mlm-draw")
+    return _pretrained(request, MLM, {"masking": masking, "unit": unit, "reduction": "mean"}, steps=steps)
 
 
 ENCODERS = {

@@ -16,8 +16,9 @@ class PairMaskedLanguageModel(MaskedLanguageModel):
     (reading: pretraining-input).
 
     Args, beside those of ``MaskedLanguageModel``:
-        unit: reading ``mlm-unit``: ``bernoulli``, every token by itself, or ``whole-word``, a fixed quota of
-            each text in whole words (``WholeWords.chosen``).
+        unit: reading ``mlm-unit``: ``bernoulli``, single tokens, each by itself unless ``masking`` has a
+            ``draw`` (reading ``mlm-draw``), or ``whole-word``, a fixed quota of each text in whole words
+            (``WholeWords.chosen``).
     """
 
     name = "pair-mlm"

@@ -63,9 +63,11 @@ class Questions:
         read, texts = self.request.reading("nq-distillation"), self._reranking().texts
         scored = fine_tuning.scored(self.request, teacher, negatives, texts=texts, per_query=MINED)
         weight = read["alpha"] * self._loss_scale()
-        passages, schedule = read["passages"], {name: read[name] for name in ("epochs", "learning_rate")}
-        stages = fine_tuning.distillation(self.request, self._stages(), passages=passages, weight=weight)
-        how = replace(self._optimisation("nq-distilled"), **schedule)
+        stages = fine_tuning.distillation(
+            self.request, self._stages(), passages=read["passages"], weight=weight
+        )
+        schedule = {"epochs": read["epochs"], "max_steps": read["steps"]}
+        how = replace(self._optimisation("nq-distilled"), **schedule, learning_rate=read["learning_rate"])
         return stages.tuned(encoder, scored, how)
 
     def run(self, retriever: Node) -> Node:

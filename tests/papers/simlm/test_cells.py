@@ -183,6 +183,18 @@ def test_readings_name_their_default():
         assert reading["default"] in reading["choices"], name
 
 
+@pytest.mark.parametrize(
+    "name", ["half-precision", "msmarco-training-files", "noisy-positives", "pretraining-held-out"]
+)
+def test_a_reading_of_how_a_model_is_trained_names_all_rows_of_that_model_or_none(name):
+    models = yaml.safe_load((FOLDER / "audit.yaml").read_text(encoding="utf-8"))["configurations"]
+    places = set(readings()[name]["cells"])
+    for model in ("simlm-bm25-negatives", "bert-bm25-negatives", "simlm-distilled", "reranker"):
+        cells = [f"{row}/dev.rr10" for row in models[model]]
+        named = {bool({c, c.rpartition("/")[0], c.rsplit("/", 2)[0]} & places) for c in cells}
+        assert len(cells) > 1 and len(named) == 1, (name, model)
+
+
 def test_every_printed_number_stands_in_the_papers_text_as_often_as_in_the_manifest():
     here = Counter(number for table in results().values() for number in decimals(table))
     assert not here - Counter(DECIMAL.findall(text()))

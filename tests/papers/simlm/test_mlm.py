@@ -64,6 +64,14 @@ def test_whole_words_are_masked_up_to_a_quota_and_hidden_as_they_are_told_to_be(
     assert not torch.equal(objective().collate(rows(20))["labels"], batch["labels"])
 
 
+def test_single_tokens_are_drawn_each_by_itself_or_counted():
+    counted = objective(masking=PLAIN["masking"] | {"draw": "count"}).collate(rows(20))
+    chosen = (counted["labels"] != IGNORED).sum(dim=1)
+    assert chosen.tolist() == [max(1, round(0.3 * int(n))) for n in counted["attention_mask"].sum(dim=1)]
+    each = objective().collate(rows(20))["labels"]
+    assert (each != IGNORED).sum(dim=1).tolist() != chosen.tolist()
+
+
 def test_an_unknown_unit_is_refused():
     with pytest.raises(UsageError, match="'syllable'"):
         objective(unit="syllable")

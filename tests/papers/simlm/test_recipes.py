@@ -109,6 +109,26 @@ def test_what_is_masked_is_chosen_for_each_variant_by_itself(encoder):
     assert masking(**{f"{encoder}-unit": "whole-word-quota"})[2] == "whole-word"
 
 
+def test_whether_tokens_of_plain_masking_are_counted_is_asked_where_tokens_are_masked():
+    def masking(**readings):
+        (node,) = objectives(made(recipes.retriever_row, encoder="mlm", readings=readings), "pair-mlm")
+        return node.params["options"]["masking"]
+
+    usual = {"rate": 0.3, "mask": 0.8, "random": 0.1}
+    counted = {"mlm-draw": "exact-count"}
+    assert masking() == usual and masking(**counted) == usual | {"draw": "count"}
+    assert masking(**counted, **{"mlm-unit": "whole-word-quota"}) == usual
+
+
+def test_stages_for_questions_may_take_the_exceptions_that_the_appendix_lists():
+    readings = dict.fromkeys(("nq-reranker", "nq-distillation"), "exceptions-too")
+    run = made(recipes.stage_row, QUESTIONS, stage="retriever-distilled", readings=readings)
+    for name in ("cross-encoder", "distillation"):
+        (node,) = objectives(run, name)
+        how = (node.params["epochs"], node.params["max_steps"], node.params["learning_rate"])
+        assert how == (None, 20_000, 5e-6), name
+
+
 def test_the_defaults_of_pre_training_are_what_the_released_code_does():
     run = made(recipes.stage_row, stage="retriever-1")
     (node,) = objectives(run, "simlm")
