@@ -1,1 +1,1 @@
-"""Runs, per-query scores, tests between systems, and verdicts against print."""
+"""Run files, judgements, per-query scores and tests between systems, without a paper or a verdict."""

@@ -35,8 +35,8 @@ class QueryScores:
 def query_scores(account: Account, history: History) -> list[QueryScores]:
     """The scores of each evaluation that a record averages.
 
-    None where the record is no mean, where the store lacks an evaluation, or where the mean of what it has is
-    not the recorded value. Raises StoreError when scores are not what was written.
+    The list is empty where the record is no mean, where the store lacks an evaluation, or where the mean of
+    what it has is not the recorded value. Raises StoreError when scores are not what was written.
     """
     evaluations = [history.artefact(fingerprint) for fingerprint in account.evaluations]
     if not account.is_mean or not evaluations or any(e.state != "stored" for e in evaluations):

@@ -25,7 +25,7 @@ class Compared:
 
     Attributes:
         records: one per distinct measurement (seeds that change nothing count once).
-        verdict: the name, and why.
+        verdict: what may be said of the number, and why.
         obstacles: what stands in the way, for a cell that is blocked.
         outdated: why the records are not of the graph and the manifest as they are now; empty where they are.
         contradicted: which record the stored scores, shown in its place, contradict; empty where none.

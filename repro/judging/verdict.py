@@ -1,7 +1,8 @@
-"""Verdicts: what may be said of our measurements beside a printed number.
+"""Verdicts: what may be said of our measurements beside a published number.
 
-Print is a rounded number, hence an interval of half a unit of its last digit to either side. All arithmetic
-is decimal, on measured numbers taken to twelve significant digits: 66.45 is a tie, not 66.4500000000000028.
+A published number is rounded, hence an interval of half a unit of its last digit to either side. All
+arithmetic is decimal, on measured numbers taken to twelve significant digits: 66.45 is a tie, not
+66.4500000000000028.
 """
 
 import statistics

@@ -246,7 +246,7 @@ def is_measured(chosen: Cell) -> bool:
 def _numeric(chosen: Cell) -> Cell:
     """The cell itself. Raises UsageError when the paper has no measured number there."""
     if not is_measured(chosen):
-        raise UsageError(f"{chosen.id} prints {chosen.text!r}, which is no measured number")
+        raise UsageError(f"{chosen.id} is published as {chosen.text!r}, which is no measured number")
     return chosen
 
 

@@ -85,6 +85,7 @@ def half_width(entry: Entry) -> str:
 
 
 def probability(p: float | None) -> str:
+    """A p-value with four digits after the point; a dash where there is none."""
     return "–" if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 

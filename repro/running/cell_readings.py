@@ -120,7 +120,7 @@ class CellReadings:
         return next((part for part in PARTS if part in named), PARTS[-1])
 
     def _work(self, cell: Cell, overrides: Mapping[str, str]) -> set[tuple[str, str]]:
-        """The measure in force for the cell on the first of its datasets; None without a recipe."""
+        """The work behind the cell on the first of its datasets, as ``Made.work``; empty without a recipe."""
         made = self.made(cell, overrides)
         return made.work(cell.column.measure) if made else set()
 
@@ -163,7 +163,7 @@ class CellReadings:
         return {k: [*places.get(k, ()), *named[k]] for k in concerned}
 
     def _asked(self, cell: Cell | Shown, overrides: Mapping[str, str]) -> dict[str, Reading]:
-        """Ids that the recipe asks for, for every dataset behind the cell; none without a recipe."""
+        """Readings by id that the recipe asks for on any of the cell's datasets; none without a recipe."""
         asked: dict[str, Reading] = {}
         for measured, identifier in _datasets(cell):
             asked |= self._call(measured, identifier, overrides).readings

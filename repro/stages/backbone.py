@@ -21,8 +21,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     become part of the artefact. SEED's weights become the architecture they are, for which transformers has
     another name. With ``params["weights"]`` ``"random"``, only its configuration and tokenizer are read, and
     weights are drawn under ``params["seed"]`` as its configuration says, of ``params["layers"]`` layers where
-    that is given. Code that comes with a checkpoint is
-    never run, nothing is downloaded.
+    that is given. Code that comes with a checkpoint is never run, nothing is downloaded.
 
     Raises:
         BlockedError: it cannot be read, or its commit is not in the hub's cache.

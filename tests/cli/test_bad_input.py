@@ -39,7 +39,7 @@ REFUSED = {
     "run costa --row bm52": r"there is no row in the selection 'bm52' \(did you mean 'bm25'",
     "run --cell costa/1": "'costa/1' names no cell",
     "run --cell costa/1/sparse.bm25/dev.rr11": "there is no column of costa/1",
-    "run --cell costa/1/sparse.deepct/dl19.r1000": "prints '-', which is no measured number",
+    "run --cell costa/1/sparse.deepct/dl19.r1000": "is published as '-', which is no measured number",
     "run simlm --table 11": "what is selected has no published number that could be measured",
     "run costa --figure 99": "there is no figure of costa '99'",
     "run costa --scale huge": "there is no scale 'huge'; known: full, rehearsal, ",

@@ -37,7 +37,7 @@ class Relations(Orders):
         return not any(turned)
 
     def significantly_above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """above, and marked so in print, or with a test between our rows that says so."""
+        """Whether row ``a`` is above ``b``, and a mark of the paper or a test between our rows says so."""
         return self.all_fit(self._pairs(a, b, columns), self._is_significant)
 
     def best(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:

@@ -58,7 +58,7 @@ def card(cells: Mapping[str, Compared], part: Part) -> Markup:
 
 
 def _at_scale(c: Compared, comparison: Comparison) -> Content:
-    facts = [*_print(c), *_ours(c), *_by_others(c), *_blocked(c), *_choices(c)]
+    facts = [*_published(c), *_ours(c), *_by_others(c), *_blocked(c), *_choices(c)]
     facts += [*_tests(c, comparison), *_paired(c, comparison)]
     facts += [_fact("reproduce", copied(_command(c)))]
     facts += [fact for record in c.records for fact in _provenance(record)]
@@ -86,7 +86,7 @@ def _fact(name: str, *content: Content) -> Markup:
     return el("div", el("dt", name), el("dd", *content))
 
 
-def _print(c: Compared) -> Iterator[Markup]:
+def _published(c: Compared) -> Iterator[Markup]:
     cell = c.cell
     if cell.is_unpublished:
         return

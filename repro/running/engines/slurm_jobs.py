@@ -118,7 +118,7 @@ def _submitted(path: Path) -> _Note | None:
     """Read the note of what a node was submitted as; None without a readable one."""
     try:
         noted = json.loads(path.read_text())
-        ids = tuple(map(str, noted["jobs"] if "jobs" in noted else [noted["job"]]))  # one, before arrays
+        ids = tuple(map(str, noted["jobs"] if "jobs" in noted else [noted["job"]]))  # a note of one job alone
         log = Path(noted.get("log", f"{path.stem}.log"))
         return _Note(ids, path.with_name(log.name)) if ids else None
     except (OSError, ValueError, LookupError, TypeError):
