@@ -48,7 +48,7 @@ class PublishedTable:
     @property
     def columns(self) -> dict[str, str]:
         """The head of every column, by its id."""
-        return {column.id: " ".join(column.head) or column.id for column in self.content.columns}
+        return {column.id: column.label for column in self.content.columns}
 
     @property
     def cells(self) -> Listing[Cell]:

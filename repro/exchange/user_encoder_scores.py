@@ -151,7 +151,7 @@ def _cells_by_column(table: str) -> Mapping[str, list[Cell]]:
 
 def _score(m: Measurement, record: Record, best: Cell) -> ColumnScore:
     column, counts = m.cell.column, (record.queries, record.missing)
-    head, depth = " ".join(column.head), min(run.params["depth"] for run in m.runs)
+    head, depth = column.label, min(run.params["depth"] for run in m.runs)
     measure = m.measure, depth, looks_deeper(m.measure, depth)
     return ColumnScore(column.id, head, column.dataset, *measure, record.measured, *counts, best)
 
@@ -186,7 +186,7 @@ def _averages(averages: list[list[Cell]], scores: list[ColumnScore]) -> list[Col
         parts = [known[member] for member in column.mean_of if member in known]
         if len(parts) == len(column.mean_of):
             counts = sum(p.queries for p in parts), sum(p.missing for p in parts)
-            head, mean = " ".join(column.head), sum(part.score for part in parts) / len(parts)
+            head, mean = column.label, sum(part.score for part in parts) / len(parts)
             measure = "mean", min(part.depth for part in parts), any(part.cut for part in parts)
             made.append(ColumnScore(column.id, head, "", *measure, mean, *counts, _best(cells)))
     return made

@@ -114,7 +114,7 @@ def tested(study: Study, pointer: StudyPointer, column: Column, *, scale: str) -
     told_apart = side in _ORDERS and pointer.stated in _ORDERS
     facts = {"low": low, "high": high, "verdict": verdict, "preliminary": study.preliminary}
     facts["as_stated"] = side == pointer.stated if told_apart else None
-    return Answer(scale, " ".join(column.head), found.seeds, 100 * turn * found.mean, **facts)
+    return Answer(scale, column.label, found.seeds, 100 * turn * found.mean, **facts)
 
 
 def deciding(source: Paper, table: Table) -> Column:
@@ -168,7 +168,7 @@ def _at(
         if common := ours.keys() & theirs.keys():
             points = 1 if table.unit == "percent" else 100
             difference = points * fmean(ours[seed] - theirs[seed] for seed in common)
-            means = Answer(scale.name, " ".join(column.head), len(common), difference)
+            means = Answer(scale.name, column.label, len(common), difference)
             yield text, tested(study, pointer, column, scale=scale.name) or means
 
 

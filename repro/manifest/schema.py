@@ -54,6 +54,11 @@ class Column(Identified):
     not_measurable: str = ""
     note: str = ""
 
+    @property
+    def label(self) -> str:
+        """The head in one line; the id where there is none."""
+        return " ".join(self.head) or self.id
+
 
 class Group(Identified):
     """A block of rows under a heading."""

@@ -91,10 +91,7 @@ def compared_grid(cells: Sequence[Compared]) -> Grid[Compared]:
 
 def column_heads(columns: Sequence[Column]) -> list[Head]:
     """The heads of columns; several may share the first lines of theirs."""
-    return [
-        Head(c.id, " ".join(c.head) or c.id, c.head[-1] if c.head else c.id, " ".join(c.head[:-1]))
-        for c in columns
-    ]
+    return [Head(c.id, c.label, c.head[-1] if c.head else c.id, " ".join(c.head[:-1])) for c in columns]
 
 
 def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:

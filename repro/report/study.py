@@ -8,7 +8,7 @@ from repro.judging.contrasts import Contrast
 from repro.judging.studies import Entry, Study
 from repro.judging.training_costs import Cost
 from repro.manifest.analysis_schema import Family
-from repro.report.study_words import caption, head, label, mark, order, verdicts_note
+from repro.report.study_words import caption, label, mark, order, verdicts_note
 
 COMPARED = ("", "column", "seeds", "difference", "95 % interval", "p", "p (Holm)", "verdict")
 POWER = (
@@ -40,7 +40,7 @@ def markdown(study: Study, *, title: str, command: str) -> str:
         command: what generates the file.
     """
     table = study.table
-    heads = ["", *map(head, table.columns), "pre-training FLOPs", "seconds", "hours"]
+    heads = ["", *(column.label for column in table.columns), "pre-training FLOPs", "seconds", "hours"]
     lines = [f"# {title}", "", f"{table.about}. Unit: {table.unit}.", ""]
     lines += _table(heads, rows(study), texts=1)
     lines += [caption(study), ""]
@@ -142,7 +142,7 @@ def _equivalent(study: Study, c: Contrast) -> str:
 
 def _names(study: Study, c: Contrast) -> list[str]:
     column = next(x for x in study.table.columns if x.id == c.column)
-    return [f"{label(study, c.row)} – {label(study, c.against)}", head(column)]
+    return [f"{label(study, c.row)} – {label(study, c.against)}", column.label]
 
 
 def _origin(study: Study) -> str:

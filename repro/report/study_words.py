@@ -32,11 +32,6 @@ def label(study: Study, row: str) -> str:
     return next(label_in_full(study.table, r) for r in study.table.rows if r.id == row)
 
 
-def head(column: Column) -> str:
-    """The head of a column in one line."""
-    return " ".join(column.head) or column.id
-
-
 def mark(verdict: str) -> str:
     """The sign of a verdict; none for rows that are not told apart."""
     return MARKS.get(verdict, "")
@@ -81,7 +76,7 @@ def _claim(study: Study) -> str:
         return "All of this is exploratory."
     label = next(family.label for family in study.analysis.families if family.id == claim.family)
     column = next(column for column in study.table.columns if column.id == claim.column)
-    return f"One claim is confirmatory: {label}, {head(column)}; the rest is exploratory."
+    return f"One claim is confirmatory: {label}, {column.label}; the rest is exploratory."
 
 
 def order(study: Study, column: Column) -> str:
@@ -100,7 +95,7 @@ def order(study: Study, column: Column) -> str:
     ]
     primary = ", which decides" if column.id == study.analysis.primary else ""
     first, *others = parts or ["nothing is compared"]
-    told = [f"{head(column)}{primary}: {first}.", *(f"{part[:1].upper()}{part[1:]}." for part in others)]
+    told = [f"{column.label}{primary}: {first}.", *(f"{part[:1].upper()}{part[1:]}." for part in others)]
     return " ".join([*begun(study), *told])
 
 
@@ -156,7 +151,7 @@ def _floor(study: Study) -> list[str]:
     if floor is None or not study.entries:
         return []
     told = [
-        f"{head(column)}: {'; '.join(parts)}"
+        f"{column.label}: {'; '.join(parts)}"
         for column in study.table.columns
         if (parts := list(_standing(study, column)))
     ]

@@ -90,7 +90,7 @@ def _blocks(grid: Grid[Compared]) -> Iterator[tuple[str, list[Row]]]:
 
 def _overview(grid: Grid[Compared]) -> Iterator[str]:
     """All published numbers with those measured at full scale, each row with a link to its command."""
-    head = ["row", *(" ".join(column.head) or column.id for column in grid.columns)]
+    head = ["row", *(column.label for column in grid.columns)]
     rows = []
     for label, block in _blocks(grid):
         rows += [[f"*{label}*", *("" for _ in grid.columns)]] if label else []
@@ -144,7 +144,7 @@ def _numbers(cells: Sequence[Compared], small: dict[str, Compared]) -> Iterator[
     rows = []
     for c in cells:
         column, rehearsed = c.cell.column, small.get(c.cell.id)
-        line = [" ".join(column.head) or column.id, _measure(c), _published(c), ours(c) or "–"]
+        line = [column.label, _measure(c), _published(c), ours(c) or "–"]
         line += [c.verdict.name if c.records else "–", (rehearsed and ours(rehearsed)) or "–"]
         rows.append(line + [show(c) for show in more.values()])
     yield from markdown_table([*head, *more], rows)

@@ -132,7 +132,7 @@ def _bolds(source: Paper) -> Iterator[Statement]:
 
 def _of_cell(kind: str, cell: Cell, others: list[Cell], meaning: str, decide, end: str = "") -> Statement:
     """The statement that a cell's type makes without words, about the cell and others."""
-    table, head = cell.table.id, " ".join(cell.column.head) or cell.column.id
+    table, head = cell.table.id, cell.column.label
     place = f"{cell.paper.name}/{table}/{kind}/{cell.row.id}/{cell.column.id}{end}"
     says, cells = f"{cell.row.label}, {head}: {meaning}", (cell, *others)
     return Statement(place, cell.paper, kind, f"Table {table}", says, decide, tables=(table,), cells=cells)

@@ -78,7 +78,7 @@ class Quantity:
     @property
     def name(self) -> str:
         """The set and the measure, as the fullest head of a column has them."""
-        heads = [" ".join(cell.column.head) or cell.column.id for cell in self.cells]
+        heads = [cell.column.label for cell in self.cells]
         head, measure = max(heads, key=len), self.cells[0].column.measure
         return head if "@" in head or not measure else f"{head} {measure}"
 

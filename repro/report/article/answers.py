@@ -9,7 +9,7 @@ from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.papers import Paper, papers
 from repro.manifest.schema import Column
 from repro.manifest.study_pointers import StudyPointer, study_pointer
-from repro.report.article.picture import begun_large, head_of
+from repro.report.article.picture import begun_large
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
 from repro.report.markdown import table as markdown_table
@@ -37,7 +37,7 @@ def _answers(results: StudyResults) -> str:
     rows, before, columns = [], "", {}
     for says, pointer in pointing:
         column = deciding(results.source, results.table(pointer.table))
-        columns[head_of(column)] = None
+        columns[column.label] = None
         compared = f"Table {pointer.table}: {_compared(results, pointer)}"
         rows.append(["the same" if says == before else says, compared, _measured(results, pointer)])
         before = says

@@ -55,7 +55,7 @@ def _table(results: StudyResults, identifier: str) -> str:
 
 def _means(results: StudyResults, table: Table) -> str:
     """The means that records hold, where the scores of single queries are not at hand."""
-    head = ["", *(" ".join(column.head) for column in table.columns)]
+    head = ["", *(column.label for column in table.columns)]
     rule = ["---", *("---:" for _ in table.columns)]
     rows = [
         [row.label, *(value(results, f"{table.id}/{row.id}/{column.id}") for column in table.columns)]

@@ -10,7 +10,7 @@ from repro.errors import unknown
 from repro.judging.compared import Compared
 from repro.manifest.cells import figure_of
 from repro.manifest.schema import Figure
-from repro.report.article.picture import Put, begun_large, data_of, head_of, place_of, seeds_of
+from repro.report.article.picture import Put, begun_large, data_of, place_of, seeds_of
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
 from repro.report.figures.line_panels import Lines, Place, line_panels
@@ -34,7 +34,7 @@ def curves(results: StudyResults, put: Put, scale: str, figures: Sequence[str]) 
     picture = put(
         partial(line_panels, panels, across=min(4, max(1, -(-len(panels) // 2))), at_ends=alone),
         name="-".join(("curves", *figures[:1])),
-        title=f"{head_of(chosen[0].panels[0])} by {chosen[0].x}" if alone else SETTINGS,
+        title=f"{chosen[0].panels[0].label} by {chosen[0].x}" if alone else SETTINGS,
         small=f"{_about(chosen)}{data_of(cells)} {seeds_of(cells)} Scale {scale}.",
         head=("figure", "line", "x", "mean", "lowest", "highest"),
         rows=[row for of in drawn for row in _rows(*of)],
@@ -62,7 +62,7 @@ def growth(results: StudyResults, put: Put, scale: str, identifier: str) -> str:
     picture = put(
         partial(line_panels, list(by_size.values()), across=len(by_size), share_y=True),
         name=f"growth-{identifier}",
-        title=f"{head_of(figure.panels[0])} as models and texts grow",
+        title=f"{figure.panels[0].label} as models and texts grow",
         small=f"{data_of(measured)} {seeds_of(measured)} Scale {scale}.",
         head=("size", "of", "system", "x", "mean", "lowest", "highest"),
         rows=[(across, *row) for size, panel in by_size.items() for row in _numbers(size, panel.of)],

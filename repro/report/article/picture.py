@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from repro.judging.compared import Compared
-from repro.manifest.schema import Column
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.figures.canvas import write_csv
 from repro.report.figures.line_panels import Place
@@ -54,10 +53,6 @@ def place_of(x: float, compared: Compared, *, hollow: bool = False) -> Place:
     return Place(x, compared.measured, min(values), max(values), hollow)
 
 
-def head_of(column: Column) -> str:
-    return " ".join(column.head) or column.id
-
-
 def round_numbers(values: Iterable[float]) -> list[float]:
     """Round numbers between the least and the greatest, evenly apart on a logarithmic axis."""
     known = list(values)
@@ -88,5 +83,5 @@ def data_of(measured: Iterable[Compared]) -> str:
     told = {}
     for c in measured:
         queries = ", ".join(dict.fromkeys(name for r in c.records for name in r.collections))
-        told[f"{head_of(c.cell.column)}, {c.cell.unit}, on {queries}."] = None
+        told[f"{c.cell.column.label}, {c.cell.unit}, on {queries}."] = None
     return " ".join(told)

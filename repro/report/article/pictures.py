@@ -15,7 +15,7 @@ from repro.judging.studies import Study
 from repro.manifest.schema import Column, Row, Table
 from repro.report.article.curves import curves, growth
 from repro.report.article.losses import losses
-from repro.report.article.picture import Put, head_of, picture, place_of, round_numbers, seed_count, seeds_of
+from repro.report.article.picture import Put, picture, place_of, round_numbers, seed_count, seeds_of
 from repro.report.article.results import StudyResults
 from repro.report.figures.difference_panels import Differences, difference_panels
 from repro.report.figures.line_panels import Lines, Place, line_panels
@@ -47,8 +47,8 @@ def _scores(results: StudyResults, put: Put, table: str, levels: Sequence[str]) 
     for column in study.columns:
         cells = {row.label: c for row, c in _measured(results, study, column)}
         dots = {n: [r.measured for r in c.records] for n, c in cells.items() if n not in lines}
-        panels.append(SeedScores(head_of(column), dots, {n: cells[n].measured for n in lines if n in cells}))
-        rows += [(head_of(column), n, r.seed, r.measured) for n, c in cells.items() for r in c.records]
+        panels.append(SeedScores(column.label, dots, {n: cells[n].measured for n in lines if n in cells}))
+        rows += [(column.label, n, r.seed, r.measured) for n, c in cells.items() for r in c.records]
         dotted += [cells[name] for name in dots]
     systems = [row.label for row in study.rows if row.label not in lines]
     return put(
@@ -73,8 +73,8 @@ def _differences(results: StudyResults, put: Put, table: str, references: Sequen
             estimate = tuple(100 * x for x in (c.difference.mean, *c.difference.interval()))
             to[names[c.against]][label] = estimate
             seeds.add(c.difference.seeds)
-            rows.append((head_of(column), label, names[c.against], *estimate, c.holm, c.verdict))
-        panels.append(Differences(head_of(column), to, compared.analysis.matters.get(column.id)))
+            rows.append((column.label, label, names[c.against], *estimate, c.holm, c.verdict))
+        panels.append(Differences(column.label, to, compared.analysis.matters.get(column.id)))
     shown = [row.label for row in study.rows if any(row.label in of for p in panels for of in p.to.values())]
     against = " and to ".join(names.values())
     return put(
@@ -199,7 +199,7 @@ def _numbers(points: Sequence[_Point]) -> list[tuple]:
 
 def _head(results: StudyResults, column: str, tables: Sequence[str]) -> str:
     first = results.table(tables[0])
-    return head_of(_among(first.columns, column, f"column of table {first.id}"))
+    return _among(first.columns, column, f"column of table {first.id}").label
 
 
 def _measure(results: StudyResults, column: str, tables: Sequence[str]) -> str:

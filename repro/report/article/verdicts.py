@@ -55,7 +55,7 @@ def _confirmatory(results: StudyResults) -> Iterator[str]:
         table = results.table(claim.table)
         families = results.source.analysis.of(table).families
         label = next(family.label for family in families if family.id == claim.family)
-        column = next(" ".join(c.head) for c in table.columns if c.id == claim.column)
+        column = next(c.label for c in table.columns if c.id == claim.column)
         yield f"* **Confirmatory.** Table {claim.table}, {label}, {column}. Everything else is exploratory."
 
 
@@ -63,7 +63,7 @@ def _plan(results: StudyResults, each: TableAnalysis) -> Iterator[str]:
     """The lines of one table's plan, indented as parts of an item."""
     table = results.table(each.table)
     labels = {row.id: row.label for row in table.rows}
-    heads = {c.id: " ".join(c.head) for c in table.columns}
+    heads = {c.id: c.label for c in table.columns}
     if each.primary:
         yield f"    * Primary: {heads[each.primary]}; what the others show is secondary."
     if each.matters:

@@ -43,7 +43,7 @@ def card(cells: Mapping[str, Compared], part: Part) -> Markup:
     """
     first = next(iter(cells.values()))
     cell, place = first.cell, about(first.cell.id)
-    column = " ".join(cell.column.head) or cell.column.id
+    column = cell.column.label
     title = el("h4", cell.row.label, " · ", column, id=f"{place}/title")
     hides = {"popovertarget": place, "popovertargetaction": "hide"}
     close = el("button", "×", type="button", class_="close", **hides, aria_label="close")

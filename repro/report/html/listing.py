@@ -67,7 +67,7 @@ def _controls() -> Markup:
 def _line(part: Part, of_scales: Mapping[str, Compared]) -> Markup:
     cell = next(iter(of_scales.values())).cell
     system = el("button", label_in_full(cell.table, cell.row), type="button", popovertarget=about(cell.id))
-    column = " ".join(cell.column.head) or cell.column.id
+    column = cell.column.label
     texts = [cell.paper.name, cell.table.id, column, cell.column.dataset, _published(cell)]
     by_column = zip(*(_ours(c) for c in of_scales.values()), strict=True)
     measured = [by_scale(dict(zip(of_scales, contents, strict=True)), "span") for contents in by_column]

@@ -139,7 +139,7 @@ def examples(printed: Table) -> Markup:
 
 def against_paper(printed: Table, compared: Sequence[Compared]) -> Markup | None:
     """A line for every column and gain that can be compared; None where none can."""
-    heads = {c.id: " ".join(c.head) or c.id for c in printed.columns}
+    heads = {c.id: c.label for c in printed.columns}
     labels = {row.id: label_in_full(printed, row) for row in printed.rows}
     lines = [
         f"{heads[column]}: order of {rows} rows, Kendall's tau-b {tau:.2f}"
