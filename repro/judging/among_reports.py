@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from repro.judging.reported import reported
 from repro.judging.tolerance import UNITS
 from repro.manifest.cells import Cell
+from repro.manifest.decimals import decimals_of, half_unit
 from repro.manifest.reports import CellReport
 
 # kinds of making, nearest to a published number first: starts, one report of them, several
@@ -164,7 +165,7 @@ def _side(value: Decimal, made: CellReport, decimals: int | None) -> int:
         decimals: digits after the point to which the value is known; None of an exact one.
     """
     coarser = made.decimals if decimals is None else min(decimals, made.decimals)
-    if abs(value - made.value) <= Decimal(5).scaleb(-coarser - 1):
+    if abs(value - made.value) <= half_unit(coarser):
         return 0
     return 1 if value > made.value else -1
 
@@ -172,7 +173,7 @@ def _side(value: Decimal, made: CellReport, decimals: int | None) -> int:
 def span(values: Sequence[Decimal], digits: int) -> str:
     """The least and the greatest of sorted values, or the only one, of more digits rounded to these."""
     ends = (values[0], values[-1])
-    least, most = (_rounded(value, min(digits, _decimals(value))) for value in ends)
+    least, most = (_rounded(value, min(digits, decimals_of(value))) for value in ends)
     return f"{least:f}" if least == most else f"{least:f} to {most:f}"
 
 
@@ -182,7 +183,3 @@ def _rounded(value: Decimal, digits: int) -> Decimal:
 
 def _reports(number: int) -> str:
     return f"{number} report{'s' if number > 1 else ''}"
-
-
-def _decimals(value: Decimal) -> int:
-    return max(0, -value.as_tuple().exponent)

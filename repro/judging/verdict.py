@@ -14,6 +14,7 @@ from math import isfinite
 from repro.errors import DataError
 from repro.judging.tolerance import Tolerance
 from repro.manifest.arithmetic import rounded
+from repro.manifest.decimals import half_unit
 from repro.manifest.printed import Printed
 
 PASSES = frozenset({"exact", "consistent", "within tolerance"})
@@ -143,8 +144,7 @@ def _compared(
 
 def _gap(mean: Decimal, printed: Printed) -> Decimal:
     """Distance of the mean from the rounding interval of the published number, 0 inside it."""
-    half_unit = Decimal(1).scaleb(-printed.decimals) / 2
-    return max(abs(mean - printed.value) - half_unit, Decimal(0))
+    return max(abs(mean - printed.value) - half_unit(printed.decimals), Decimal(0))
 
 
 def _side(mean: Decimal, printed: Printed) -> str:

@@ -14,6 +14,7 @@ from pydantic import Field
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
+from repro.manifest.decimals import percent
 from repro.manifest.identified import Identified
 from repro.manifest.papers import kept_with_papers, papers
 from repro.manifest.reports import CellReport, reports
@@ -104,13 +105,13 @@ def _wrong(ground: Ground, named: set[str], text: str) -> str:
 def value_of(ground: Ground) -> Decimal | str:
     """The number that a ground gives, in percent; a sentence where it gives none."""
     if not ground.source:
-        values = [_percent(cell.printed.value, cell) for cell in cells(ground) if cell.is_numeric]
+        values = [percent(cell.printed.value, cell.unit) for cell in cells(ground) if cell.is_numeric]
         return _taken(values, ground, f"published numbers of {ground.cell}")
     made = entries(ground)
     if ground.take in ("count", "equal"):
         chosen = [r for r in made if ground.take == "count" or r.equals_published]
         return Decimal(len({id(r.report) for r in chosen}))
-    return _taken([_percent(r.value, r.cell) for r in made], ground, f"such reports on {ground.cell}")
+    return _taken([percent(r.value, r.cell.unit) for r in made], ground, f"such reports on {ground.cell}")
 
 
 def _taken(values: list[Decimal], ground: Ground, of: str) -> Decimal | str:
@@ -139,7 +140,3 @@ def entries(ground: Ground) -> list[CellReport]:
         and made.report.at.startswith(ground.at)
         and (not ground.starts or made.report.how.start in ground.starts)
     ]
-
-
-def _percent(value: Decimal, cell: Cell) -> Decimal:
-    return value.scaleb(2) if cell.unit == "fraction" else value

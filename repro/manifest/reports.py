@@ -18,6 +18,7 @@ from pydantic import Field
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
+from repro.manifest.decimals import decimals_of, half_unit, shifted
 from repro.manifest.identified import Identified
 from repro.manifest.papers import Paper
 from repro.manifest.places import DAY, Place, Who
@@ -133,7 +134,7 @@ class CellReport:
     @property
     def decimals(self) -> int:
         """Digits after the point to which ``value`` is known."""
-        return max(0, -self.value.as_tuple().exponent)
+        return decimals_of(self.value)
 
     @property
     def difference(self) -> Decimal:
@@ -144,13 +145,7 @@ class CellReport:
     def equals_published(self) -> bool:
         """Whether both are one number at the coarser of their roundings, halves either way."""
         coarser = min(self.decimals, self.cell.printed.decimals)
-        return abs(self.difference) <= Decimal(5).scaleb(-coarser - 1)
-
-
-def shifted(value: Decimal | str, digits: int) -> Decimal:
-    """A number with its point moved to the right, or left where negative, that no exponent is printed of."""
-    moved = Decimal(value).scaleb(digits)
-    return moved.quantize(Decimal(1)) if moved.as_tuple().exponent > 0 else moved
+        return abs(self.difference) <= half_unit(coarser)
 
 
 def reports() -> dict[str, tuple[CellReport, ...]]:

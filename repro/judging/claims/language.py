@@ -12,6 +12,7 @@ from repro.judging.claims.orders import Listed, listed
 from repro.judging.claims.relations import Relations
 from repro.manifest.arithmetic import rounded
 from repro.manifest.claim_expressions import FUNCTIONS, NoNumber, shown
+from repro.manifest.decimals import decimals_of
 
 
 @dataclass
@@ -80,7 +81,7 @@ class Language(Relations):
     def rounds(self, x, text: str) -> bool:
         """Whether x at the text's decimals is the text; of what is measured, x within half a unit."""
         target = Decimal(text)
-        decimals = max(0, -target.as_tuple().exponent)
+        decimals = decimals_of(target)
         if self.values.is_stated:
             holds = target in rounded(Decimal(x), decimals)
         else:

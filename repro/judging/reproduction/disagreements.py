@@ -9,6 +9,7 @@ from decimal import Decimal
 from statistics import median
 
 from repro.judging.reproduction.quantities import RELEASED, Entry, Quantity
+from repro.manifest.decimals import decimals_of, half_unit
 
 SAME = {"a released model or run": RELEASED, "an index of the same texts": ("index",)}
 ANOTHER = "another training or checkpoint of the model"
@@ -85,9 +86,9 @@ def disagreements(known: Iterable[Quantity]) -> list[Disagreement]:
 def _apart(quantity: Quantity, entries: Sequence[Entry]) -> bool:
     """Whether they differ by more than the rounding of the coarsest of them and of the published number."""
     values = [entry.value for entry in entries]
-    printed = [max(0, -number.as_tuple().exponent) for number in quantity.published]
-    coarsest = min(*(entry.decimals for entry in entries), *printed, 1)
-    return max(values) - min(values) > Decimal(5).scaleb(-coarsest - 1)
+    published = map(decimals_of, quantity.published)
+    coarsest = min(*(entry.decimals for entry in entries), *published, 1)
+    return max(values) - min(values) > half_unit(coarsest)
 
 
 def reasons(entry: Entry) -> dict[str, tuple[str, ...]]:

@@ -8,8 +8,9 @@ from decimal import Decimal
 from statistics import median
 
 from repro.judging.reported import HOW
-from repro.judging.reproduction.quantities import AGAIN, COUNTED, RELEASED, Quantity, percent
+from repro.judging.reproduction.quantities import AGAIN, COUNTED, RELEASED, Quantity
 from repro.manifest.cells import Cell
+from repro.manifest.decimals import half_unit, percent
 from repro.manifest.reports import CellReport
 
 WHO = {
@@ -153,5 +154,5 @@ def beside(cell: Cell, made: Iterable[CellReport]) -> Held | None:
 
 def _side(held: Held) -> int:
     """-1 where the median lies below the published number by more than its rounding, 1 above, else 0."""
-    rounding = percent(Decimal(5).scaleb(-held.cell.printed.decimals - 1), held.cell.unit)
+    rounding = percent(half_unit(held.cell.printed.decimals), held.cell.unit)
     return 0 if abs(held.typical) <= rounding else (1 if held.typical > 0 else -1)

@@ -9,17 +9,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from repro.manifest.cells import Cell, numeric_cells
+from repro.manifest.decimals import decimals_of, percent
 from repro.manifest.papers import kept_with_papers, papers
-from repro.manifest.reports import CellReport, reports, searches, shifted
+from repro.manifest.reports import CellReport, reports, searches
 
 RELEASED = ("checkpoint", "run")
 AGAIN = ("trained", "fine-tuned")
 COUNTED = ("exact", "close")  # a loose match rests on the name alone: it is shown, and counted nowhere
-
-
-def percent(value: Decimal, unit: str) -> Decimal:
-    """A number of a cell in percent; of another unit than a fraction or percent, as it is."""
-    return shifted(value, 2) if unit == "fraction" else value
 
 
 @dataclass(frozen=True)
@@ -40,7 +36,7 @@ class Entry:
     @property
     def decimals(self) -> int:
         """Digits after the point to which the value is known."""
-        return max(0, -self.value.as_tuple().exponent)
+        return decimals_of(self.value)
 
     @property
     def start(self) -> str:

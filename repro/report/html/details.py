@@ -1,12 +1,12 @@
 """The card of a cell, which opens over the table and says how its number is defined, judged and made."""
 
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from shlex import quote
 
 from repro.judging.compared import Compared, Comparison
 from repro.judging.settings.lines import counts
 from repro.manifest.cells import Cell
+from repro.manifest.decimals import half_unit
 from repro.manifest.printed import Printed
 from repro.report.grid import label_in_full
 from repro.report.html.elements import Content, Markup, by_scale, copied, el, identifier, plain_table
@@ -78,7 +78,7 @@ def interval(printed: Printed) -> str | None:
     """The numbers that round to the published one; None where there is none, or only a bound."""
     if printed.value is None or printed.bound:
         return None
-    half = Decimal(1).scaleb(-printed.decimals) / 2
+    half = half_unit(printed.decimals)
     return f"{printed.value - half} to {printed.value + half}"
 
 

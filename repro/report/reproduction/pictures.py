@@ -8,6 +8,7 @@ from repro.judging.reported import HOW
 from repro.judging.reproduction.disagreements import words
 from repro.judging.reproduction.nearness import COUNTS, WHO, Nearness
 from repro.judging.reproduction.quantities import Entry, Quantity, label_of
+from repro.manifest.decimals import decimals_of
 from repro.report.figures.forest import Mark, Strip, forest
 from repro.report.figures.shares import Bar, shares
 from repro.report.reproduction.blocks import Fold, Grid, Link, Picture
@@ -82,7 +83,7 @@ def _strip(quantity: Quantity, name: str) -> Strip:
 
 def plain(value: Decimal) -> str:
     """A number in percent to two decimals at most, with the zeros that it was stated with."""
-    return str(round(value, min(2, max(0, -value.as_tuple().exponent))))
+    return str(round(value, min(2, decimals_of(value))))
 
 
 def signed(difference: float) -> str:

@@ -1,0 +1,24 @@
+"""The digits of stated numbers: how many stand after the point, and how far rounding to them may move."""
+
+from decimal import Decimal
+
+
+def decimals_of(value: Decimal) -> int:
+    """The number of digits after the point with which a value is stated."""
+    return max(0, -value.as_tuple().exponent)
+
+
+def half_unit(decimals: int) -> Decimal:
+    """Half a unit of the last of so many digits after the point: the farthest that rounding to them goes."""
+    return Decimal(5).scaleb(-decimals - 1)
+
+
+def shifted(value: Decimal | str, digits: int) -> Decimal:
+    """A number with its point moved to the right, or left where negative; no exponent is left to be shown."""
+    moved = Decimal(value).scaleb(digits)
+    return moved.quantize(Decimal(1)) if moved.as_tuple().exponent > 0 else moved
+
+
+def percent(value: Decimal, unit: str) -> Decimal:
+    """A number of a cell in percent; of another unit than a fraction or percent, as it is."""
+    return shifted(value, 2) if unit == "fraction" else value
