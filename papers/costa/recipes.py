@@ -12,7 +12,7 @@ from repro.recipe import Objective
 from repro.recipe.request import Request, Runs
 
 COSTA = Objective("costa", 1, "papers.costa.contrastive_spans:ContrastiveSpans")
-LENGTHS = {"query": 32, "passage": 128, "document": 512}  # §4.5.2
+LENGTHS = {"query": 32, "passage": 128}  # §4.5.2
 SPANS = {"word": 5, "phrase": 5, "sentence": 5, "paragraph": 5}  # §4.5.1: 5 spans for each granularity
 # τ, §4.5.1; the ablations of §5.3 take theirs from reading ablation-temperature, Table 7 from its rows
 TEMPERATURE = 0.1
@@ -124,7 +124,10 @@ def _encoder(request: Request, name: str) -> Node:
 def _tuning(request: Request, encoder: str) -> FineTuning:
     # Only COSTA is pre-trained with a projector that could be kept.
     kept = request.reading("fine-tuning-projector") if encoder == "costa" else "none"
-    return FineTuning(request, LENGTHS, warm_up_epochs=3, head=_head(request, kept))
+    lengths = LENGTHS
+    if request.collection == "msmarco-document":
+        lengths = LENGTHS | {"document": request.reading("document-length")}
+    return FineTuning(request, lengths, warm_up_epochs=3, head=_head(request, kept))
 
 
 def _head(request: Request, projector: str) -> dict[str, str]:

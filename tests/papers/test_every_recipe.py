@@ -195,6 +195,10 @@ def test_documents_are_ranked_by_two_rounds_that_begin_with_the_passage_model():
     ]
     assert len(mined) == 3  # passages once, documents twice: the mining script cuts them there
     assert [t.inputs["model"].fingerprint for t in trainings[1:]] == [t.fingerprint for t in trainings[:-1]]
+    noted, _ = called("costa", _row("costa", "2", "second.costa", "dev"), document_length="by-the-notes")
+    assert [t.params["passage_length"] for t in stages(noted, "finetune")] == [128, 128, 130, 130]
+    lengths = [n.params["length"] for n in stages(noted, "encode") if n.params["kind"] == "passages"]
+    assert sorted(lengths) == [128, 128, 128, 130]  # mined from thrice, then searched
 
 
 def test_few_queries_are_three_samples_at_six_points_of_a_grid():
