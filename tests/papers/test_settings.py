@@ -1,5 +1,10 @@
 """Every planned parameter is what its paper or the released scripts state, or a reading says why."""
 
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
 import pytest
 
 from repro.judging.settings.held import held
@@ -9,6 +14,16 @@ from repro.manifest.settings import FILE, complete, read_settings
 PUBLISHED = [
     name for name, source in papers().items() if any(t.kind != "study" for t in source.manifest.tables)
 ]
+# words that tell a number; 80/10/10 are the shares of BERT's masking
+IN_WORDS = {
+    0.1: "tenth|80/10/10",
+    0.5: "half",
+    0.8: "four fifths|80/10/10",
+    1: "one|all|equal|plain",
+    2: "two|both",
+}
+IN_WORDS |= {3: "three", 4: "four", 5: "five", 10: "ten", 30: "thirty", 200: "two hundred", 1000: "thousand"}
+held = cache(held)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -31,3 +46,42 @@ def test_no_template_states_what_every_step_replaces():
     live = {(name, path, repr(s)) for name, _, path, s in stated if id(s) in taken}  # also by an alias
     idle = [(name, step, path) for name, step, path, s in stated if (name, path, repr(s)) not in live]
     assert len(live) > 500 and idle == []
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_number_that_a_reading_alone_gives_is_told_in_its_words(name):
+    """So that one which is changed by mistake no longer fits its reason."""
+    source, missing = papers()[name], set()
+    for item in held(source):
+        reading = source.readings.get(item.reading.partition(".")[0])
+        if item.state != "unspecified" or reading is None:
+            continue
+        given = set(numbers(reading.choices[reading.default]))
+        words = " ".join([reading.paper, reading.evidence, reading.note, reading.default.replace("-", " ")])
+        for number in given.intersection(numbers(item.planned)):
+            missing |= set() if told(number, words) else {(reading.id, number)}
+    assert missing == set()
+
+
+def numbers(value: Any) -> Iterator[float]:
+    """The numbers within a value other than 0, which stands for nothing."""
+    if isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from numbers(one)
+    elif isinstance(value, int | float) and not isinstance(value, bool) and value:
+        yield value
+
+
+def told(number: float, words: str) -> bool:
+    """Whether words tell a number: as 0.15 or 15 %, 1,000, 50k, 2e-5, or by a word of its own."""
+    scientific = re.sub("e-0", "e-", f"{number:.0e}")
+    forms = {
+        f"{number:g}",
+        f"{number:,}",
+        f"{number:.2f}",
+        f"{100 * number:g} %",
+        f"{number / 1000:g}k",
+        scientific,
+    }
+    forms = {re.escape(form) for form in forms} | {IN_WORDS.get(number, "(?!)")}
+    return re.search(rf"(?<![\w.,])({'|'.join(forms)})(?!\d|[.,]\d)", words) is not None
