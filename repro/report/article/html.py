@@ -2,13 +2,12 @@
 
 import re
 from base64 import b64encode
-from importlib import resources
 from pathlib import Path
 
-from repro.report.html.elements import Markup, el
+from repro.report.html.elements import Markup, el, section
+from repro.report.html.standalone import standalone
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-SHEETS = (("repro.report.html", "report.css"), ("repro.report.article", "article.css"))
+SHEET = ("repro.report.article", "article.css")
 DRAWING = re.compile(r'(src|srcset)="([\w.-]+\.svg)"')
 
 
@@ -21,31 +20,17 @@ def page(markdown: str, folder: Path, *, above: str, foot: str) -> str:
         above: a line above the title.
         foot: the last line.
     """
-    title, lead, sections = _parts(markdown)
-    head = el(
-        "head",
-        el("meta", charset="utf-8"),
-        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        el("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        el("title", title),
-        el("style", [_sheet(*sheet) for sheet in SHEETS]),
+    title, lead, parts = _parts(markdown)
+    sections = [section(name, _html(text, folder), place=_place(name)) for name, text in parts]
+    return standalone(
+        title,
+        sections,
+        above=above,
+        lead=el("div", _html(lead, folder), class_="lead"),
+        links={_place(name): name for name, _ in parts},
+        sheet=SHEET,
+        foot=foot,
     )
-    links = [el("a", name, href=f"#{_place(name)}") for name, _ in sections]
-    header = el(
-        "header",
-        el("p", above, class_="eyebrow"),
-        el("h2", title),
-        el("div", _html(lead, folder), class_="lead"),
-    )
-    parts = [el("section", el("h3", name), _html(text, folder), id=_place(name)) for name, text in sections]
-    body = el(
-        "body",
-        el("a", "to the content", href="#content", class_="skip"),
-        el("header", el("h1", "repro"), el("nav", links, aria_label="parts"), class_="top"),
-        el("main", el("article", header, parts, class_="overview", id="overview"), id="content", tabindex=-1),
-        el("footer", el("p", foot)),
-    )
-    return f"<!doctype html>\n{el('html', head, body, lang='en')}\n"
 
 
 def _parts(markdown: str) -> tuple[str, str, list[tuple[str, str]]]:
@@ -73,7 +58,3 @@ def _html(markdown: str, folder: Path) -> Markup:
 
 def _embedded(drawing: Path) -> str:
     return f"data:image/svg+xml;base64,{b64encode(drawing.read_bytes()).decode()}"
-
-
-def _sheet(package: str, name: str) -> Markup:
-    return Markup(resources.files(package).joinpath(name).read_text(encoding="utf-8"))

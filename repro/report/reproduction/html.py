@@ -1,58 +1,18 @@
 """A document as one HTML page that needs nothing but itself."""
 
-from importlib import resources
+from repro.report.html.elements import Content, Markup, el, identifier, plain_table, section
+from repro.report.html.standalone import standalone
+from repro.report.reproduction.blocks import Block, Document, Fold, Grid, Inline, Link, Picture, Words
 
-from repro.report.html.elements import Content, Markup, el, identifier, plain_table
-from repro.report.reproduction.blocks import (
-    Block,
-    Document,
-    Fold,
-    Grid,
-    Inline,
-    Link,
-    Picture,
-    Section,
-    Words,
-)
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-SHEETS = (("repro.report.html", "report.css"), ("repro.report.reproduction", "reproduction.css"))
+SHEET = ("repro.report.reproduction", "reproduction.css")
 
 
 def page(document: Document, foot: str) -> str:
     """The whole page; equal documents give equal text."""
-    head = el(
-        "head",
-        el("meta", charset="utf-8"),
-        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        el("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        el("title", document.title),
-        el("style", [_sheet(*sheet) for sheet in SHEETS]),
-    )
-    links = [
-        el("a", section.place.replace("-", " ").capitalize(), href=f"#{section.place}")
-        for section in document.sections
-    ]
-    header = el(
-        "header", el("p", document.above, class_="eyebrow"), el("h2", document.title), _all(document.lead)
-    )
-    article = el("article", header, map(_section, document.sections), class_="overview", id="overview")
-    body = el(
-        "body",
-        el("a", "to the content", href="#content", class_="skip"),
-        el("header", el("h1", "repro"), el("nav", links, aria_label="parts"), class_="top"),
-        el("main", article, id="content", tabindex=-1),
-        el("footer", el("p", foot)),
-    )
-    return f"<!doctype html>\n{el('html', head, body, lang='en')}\n"
-
-
-def _sheet(package: str, name: str) -> Markup:
-    return Markup(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
-
-
-def _section(section: Section) -> Markup:
-    return el("section", el("h3", section.title), _all(section.blocks), id=section.place)
+    sections = [section(part.title, _all(part.blocks), place=part.place) for part in document.sections]
+    links = {part.place: part.place.replace("-", " ").capitalize() for part in document.sections}
+    about = {"above": document.above, "lead": _all(document.lead), "links": links}
+    return standalone(document.title, sections, **about, sheet=SHEET, foot=foot)
 
 
 def _all(blocks) -> list[Content]:
