@@ -23,9 +23,13 @@ class Questions:
     request: Request
 
     def retriever(self, encoder: Node) -> Node:
-        """Fine-tune twice: on DPR's own negatives, then with mined ones beside them (Table 10)."""
+        """Fine-tune twice: on DPR's own negatives, then with mined ones beside them (Table 10).
+
+        Where the second begins is reading retriever-two, as on MS MARCO.
+        """
         first = self._retriever(encoder, self._original())
-        return self._retriever(encoder, self.training_set(first))
+        start = encoder if self.request.reading("retriever-two") == "pre-trained" else first
+        return self._retriever(start, self.training_set(first))
 
     def pipeline(self, encoder: Node) -> Node:
         """All stages from a pre-trained encoder to the distilled retriever of Table 4."""

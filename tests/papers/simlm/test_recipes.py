@@ -120,6 +120,16 @@ def test_whether_tokens_of_plain_masking_are_counted_is_asked_where_tokens_are_m
     assert masking(**counted, **{"mlm-unit": "whole-word-quota"}) == usual
 
 
+@pytest.mark.parametrize(("dataset", "stage"), [(DEV, "retriever-2"), (QUESTIONS, "retriever-distilled")])
+def test_the_second_retriever_begins_where_its_reading_says(dataset, stage):
+    def starts(**readings):
+        run = made(recipes.stage_row, dataset, stage=stage, readings=readings)
+        return [node.inputs["model"].stage for node in objectives(run, "cosine-contrastive")]
+
+    assert starts() == ["pretrain", "pretrain"]
+    assert sorted(starts(**{"retriever-two": "continue"})) == ["finetune", "pretrain"]
+
+
 def test_stages_for_questions_may_take_the_exceptions_that_the_appendix_lists():
     readings = dict.fromkeys(("nq-reranker", "nq-distillation"), "exceptions-too")
     run = made(recipes.stage_row, QUESTIONS, stage="retriever-distilled", readings=readings)
