@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from repro.judging.settings.values import published
 from repro.manifest.papers import papers, readings
+from repro.manifest.reading_schema import Reading
 from repro.manifest.settings import Step, complete, read_settings
 
 FOLDERS = {name: source.folder for name, source in papers().items()}
@@ -12,6 +14,7 @@ FOLDERS["baselines"] = FOLDERS["costa"].with_name("baselines")
 
 
 CONTRADICTIONS = {"conflict", "misprint", "data"}
+NO_VALUE = (None, "2-3")  # a range is no choice
 
 
 @pytest.mark.parametrize("name", sorted(FOLDERS))
@@ -26,8 +29,45 @@ def test_what_is_published_and_planned_otherwise_is_no_silence(name):
         assert not silent, f"{step.id}: make {silent} conflicts or misprints"
 
 
+@pytest.mark.parametrize("name", sorted(FOLDERS))
+def test_what_is_published_and_planned_otherwise_is_a_choice(name):
+    known = {n: {step.id: step for step in read_settings(folder).steps} for n, folder in FOLDERS.items()}
+    for step in known[name].values():
+        for path, one in complete(known, name, step).settings.items():
+            if (
+                one and one.departs and (value := published(one, "")) not in (None, "2-3")
+            ):  # no choice is a range
+                offered = [
+                    part
+                    for reading in named(one.reading, of=step, at=name)
+                    for choice in reading.choices.values()
+                    for part in leaves(below(choice, one.reading.removeprefix(reading.id)))
+                ]
+                assert value in offered, (step.id, path, one.reading, offered)
+
+
 def kinds(identifier: str, *, of: Step, at: str) -> set[str]:
-    """The kinds of the readings of this id: of the paper, the shared folder, the one that a step is like."""
+    """The kinds of the readings of this id."""
+    return {one.kind for one in named(identifier, of=of, at=at)}
+
+
+def named(identifier: str, *, of: Step, at: str) -> list[Reading]:
+    """The readings of this id: of the paper, the shared folder, the one that a step is like."""
     folders = {at, "baselines", of.like.partition("/")[0]} & set(FOLDERS)
     found = [one for name in folders for one in readings(FOLDERS[name] / "readings.yaml").values()]
-    return {one.kind for one in found if f"{identifier}.".startswith(f"{one.id}.")}
+    return [one for one in found if f"{identifier}.".startswith(f"{one.id}.")]
+
+
+def below(value: object, path: str) -> object:
+    """The part of a choice that ``.key.key`` names; None where it has none."""
+    for key in filter(None, path.split(".")):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def leaves(value: object) -> list:
+    """What stands in lists and mappings, at any depth, and the lists themselves."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    within = [one for part in value for one in leaves(part)] if isinstance(value, list) else []
+    return [value, *within]
