@@ -132,6 +132,7 @@ class FineTuning:
             objective=CONTRASTIVE,
             options=options | self.head,
             passages_per_query=ask("fine-tuning-batch")["passages"],
+            negative_choice=ask("negatives-of-an-epoch"),
         )
 
     def _optimisation(

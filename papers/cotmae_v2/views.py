@@ -47,6 +47,7 @@ class Views:
             objective=AS_PRINTED if ask("contrastive-denominator") == "printed" else OBJECTIVE,
             options=self._options() | {"distillation": None},
             passages_per_query=passages,
+            negative_choice=ask("negatives-of-an-epoch"),
         )
 
     def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
