@@ -28,7 +28,7 @@ def sentences(input_ids: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
     A run of ending tokens (``. . .``, ``?!``) ends one sentence; what follows the last one is a sentence too,
     and marks that a text begins with are part of its first. A full stop inside an abbreviation or a number
-    cannot be told from one at the end and ends a sentence (reading: ict-sentences).
+    cannot be told from one at the end and ends a sentence (reading: sentence-splitter).
 
     Args:
         input_ids: (n,), n >= 1, without special tokens around.

@@ -13,6 +13,7 @@ from repro.running.cell_readings import CellReadings
 EVERY = sorted(papers())
 PUBLISHED = [name for name in EVERY if any(t.kind != "study" for t in papers()[name].manifest.tables)]
 HEAD = re.compile(r"(?P<measure>MRR|[Nn]DCG|R|Recall)@(?P<cutoff>\d+)(?P<thousands>k?)")
+NAMED_READING = re.compile(r"\b[Rr]eading:?\s+(``)?(?P<id>[a-z0-9]+(-[a-z0-9]+)+)(?(1)``)")
 MEASURES = {"MRR": "RR", "NDCG": "nDCG", "R": "(R|Success)", "RECALL": "(R|Success)"}
 DATASETS = {  # words of a head, and what its dataset is then called
     "TREC ?(DL |20)19": "/trec-dl-2019/",
@@ -126,3 +127,17 @@ def test_print_has_its_unit(name):
             assert 0 <= c.printed.value <= 1, c.id
         if c.unit == "percent":
             assert 1 < c.printed.value <= 100, c.id
+
+
+def test_every_reading_that_code_and_manifests_name_is_there():
+    known = {identifier for source in papers().values() for identifier in source.readings}
+    root = papers()["costa"].folder.parents[1]
+    named = [
+        (path, match["id"])
+        for folder in ("papers", "repro")
+        for path in sorted((root / folder).rglob("*"))
+        if path.suffix in (".py", ".yaml", ".md")
+        for match in NAMED_READING.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert len(named) > 300
+    assert [(str(path), identifier) for path, identifier in named if identifier not in known] == []
