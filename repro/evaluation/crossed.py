@@ -5,6 +5,11 @@ Every query is scored under every seed, once: two crossed random factors without
 cases (Dorfman, Berbaum and Metz 1992; Obuchowski and Rockette 1995), with the degrees of freedom of
 Satterthwaite (1946).
 Owen's pigeonhole bootstrap (2007), which draws queries and seeds anew at once, estimates the same variance.
+
+Satterthwaite's degrees of freedom are an approximation. By simulation of normal scores, 5 seeds of 1,000
+queries, a test at .05 rejects what is so in .02 to .058 of all cases: least where seeds do not matter, most
+where they add several times as much to the variance of the mean as all else. A smaller level is kept less
+well: .0125, Holm's first step of four tests, is .003 to .019; with 4 seeds up to .022, with 10 up to .014.
 """
 
 from collections.abc import Sequence
@@ -79,15 +84,19 @@ def estimate(scores: Sequence[Sequence[float]]) -> Estimate | None:
     if min(x.shape) < 2:
         return None
     q, s = x.shape
-    squares = mean_squares(x)
+    return of_mean_squares(float(x.mean()), mean_squares(x), queries=q, seeds=s)
+
+
+def of_mean_squares(mean: float, squares: Sequence[float], *, queries: int, seeds: int) -> Estimate:
+    """The estimate from a mean and the mean squares of queries, seeds and residual."""
     of_queries, of_seeds, of_residual = squares
     total = max(of_queries + of_seeds - of_residual, of_queries, of_seeds)
     variances = Variances(
-        max(of_queries - of_residual, 0.0) / s, max(of_seeds - of_residual, 0.0) / q, of_residual
+        max(of_queries - of_residual, 0.0) / seeds, max(of_seeds - of_residual, 0.0) / queries, of_residual
     )
-    mean, error = float(x.mean()), sqrt(total / (q * s))
+    error = sqrt(total / (queries * seeds))
     error = error if error > ROUNDING * abs(mean) else 0.0
-    return Estimate(mean, error, _freedom(total, squares, q, s), q, s, variances)
+    return Estimate(mean, error, _freedom(total, squares, queries, seeds), queries, seeds, variances)
 
 
 def mean_squares(x) -> tuple[float, float, float]:

@@ -8,7 +8,7 @@ from repro.judging.contrasts import Contrast
 from repro.judging.studies import Entry, Study
 from repro.judging.training_costs import Cost
 from repro.manifest.analysis_schema import Family
-from repro.report.study_words import caption, label, mark, order, verdicts_note
+from repro.report.study_words import begun, caption, label, mark, order, verdicts_note
 
 COMPARED = ("", "column", "seeds", "difference", "95 % interval", "p", "p (Holm)", "verdict")
 POWER = (
@@ -26,10 +26,11 @@ POWER_NOTE = (
     "Of the differences above, in points: the standard deviations between queries, between seeds, "
     "and of what is left; the smallest true difference that these queries and seeds show with a "
     "power of 80 %, at the level divided by the comparisons of the group (Holm's first step); the "
-    "smallest one that matters, and the seeds that it takes to show it. To show is to find p at most the "
+    "smallest one that matters, and the seeds that it takes to show it. To show is to find p at most that "
     "level, whether or not the difference then counts as slight (seeds –: more than 1000, for the "
     "variance between queries alone hides it); and the probability that the pair is found equivalent, "
-    "one by one, where there is no difference."
+    "one by one, where there is no difference. All of this takes the estimated variances for the true ones: "
+    "that between seeds is estimated from the few seeds there are, and 0.00 is an estimate of 0 or below."
 )
 
 
@@ -40,12 +41,19 @@ def markdown(study: Study, *, title: str, command: str) -> str:
         command: what generates the file.
     """
     table = study.table
-    heads = ["", *(column.label for column in table.columns), "pre-training FLOPs", "seconds", "hours"]
+    heads = [
+        "",
+        *(column.label for column in table.columns),
+        "pre-training FLOPs",
+        "pre-training seconds",
+        "hours in all",
+    ]
     lines = [f"# {title}", "", f"{table.about}. Unit: {table.unit}.", ""]
     lines += _table(heads, rows(study), texts=1)
     lines += [caption(study), ""]
     if study.contrasts:
-        lines += ["## What can be told apart", "", *(f"- {order(study, c)}" for c in table.columns), ""]
+        lines += ["## What can be told apart", "", *(f"{said}\n" for said in begun(study))]
+        lines += [*(f"- {order(study, c)}" for c in table.columns), ""]
         lines += ["## Comparisons", "", verdicts_note(study), ""]
         lines += [line for family in study.analysis.families for line in _family(study, family)]
         lines += ["## Variances and power", "", POWER_NOTE, ""]

@@ -21,9 +21,10 @@ METHOD = (
     "Satterthwaite's degrees of freedom)."
 )
 COST = (
-    "FLOPs and seconds are those of the row's own pre-training, measured, hours those of all "
-    "trainings behind the row: means over seeds. An interrupted training's seconds are in "
-    "proportion to the steps of its last attempt."
+    "FLOPs and seconds are those of the row's own pre-training, as measured; hours are those of every "
+    "training behind the row, one that rows share counted in each: means over seeds. Seconds and hours "
+    "depend on what else the machine did; those of an interrupted training are in proportion to the steps "
+    "of its last attempt."
 )
 
 
@@ -39,11 +40,25 @@ def mark(verdict: str) -> str:
 
 def caption(study: Study) -> str:
     """How to read the table: intervals, marks, rows without training and rows at the floor, cost."""
+    said = [METHOD, *_signs(study), *_few_seeds(study), *_untrained(study), *_floor(study), COST]
+    return " ".join([*begun(study), *said])
+
+
+def briefly(text: str, study: Study, *, explained: str) -> str:
+    """The text of a table without what another table, ``explained``, says in the same words."""
+    how = " ".join([METHOD, *_signs(study)])
+    text = text.replace(how, f"Intervals, signs and costs as under Table {explained}.").replace(
+        f" {COST}", ""
+    )
+    return text.replace(_verdicts_explained(study), f" Verdicts as under Table {explained}.")
+
+
+def _signs(study: Study) -> list[str]:
+    """What the marks say, of a table that has comparisons."""
     base = study.table.delta_from
     other = f"the row {label(study, base)}" if base else "the row that it is compared with"
-    signs = f" ▲ above, ▼ below, △ ▽ slightly, = equivalent to {other}: see the comparisons."
-    said = [METHOD + signs, *_few_seeds(study), *_untrained(study), *_floor(study), COST]
-    return " ".join([*begun(study), *said])
+    signs = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {other}: see the comparisons."
+    return [signs] if study.contrasts else []
 
 
 def begun(study: Study) -> list[str]:
@@ -53,10 +68,13 @@ def begun(study: Study) -> list[str]:
 
 def verdicts_note(study: Study) -> str:
     """How the comparisons are made and what their verdicts mean."""
+    return " ".join([*begun(study), _claim(study)]) + _verdicts_explained(study)
+
+
+def _verdicts_explained(study: Study) -> str:
     inside = f"{100 * (1 - 2 * study.level):g} %"
     floor = study.analysis.floor
-    said = " ".join([*begun(study), _claim(study)])
-    said += (
+    said = (
         " Differences of means on the same queries, seed by seed, with 95 % intervals over queries "
         "and seeds. p is two-sided, corrected (Holm) within each group of comparisons and column; "
         f"above or below: it is at most {study.level:g}; slightly: and the {inside} interval lies within "
@@ -96,7 +114,7 @@ def order(study: Study, column: Column) -> str:
     primary = ", which decides" if column.id == study.analysis.primary else ""
     first, *others = parts or ["nothing is compared"]
     told = [f"{column.label}{primary}: {first}.", *(f"{part[:1].upper()}{part[1:]}." for part in others)]
-    return " ".join([*begun(study), *told])
+    return " ".join(told)
 
 
 def _above(study: Study, column: str, compared: Sequence[Contrast], how: str = "") -> list[str]:
@@ -148,7 +166,7 @@ def _untrained(study: Study) -> list[str]:
 def _floor(study: Study) -> list[str]:
     """A sentence for every column on how its rows stand to the row of the floor."""
     floor = study.analysis.floor
-    if floor is None or not study.entries:
+    if floor is None or not any(study.standing.values()):
         return []
     told = [
         f"{column.label}: {'; '.join(parts)}"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t, ttest_1samp
 
-from repro.evaluation.crossed import Variances, estimate, mean_squares
+from repro.evaluation.crossed import Variances, estimate, mean_squares, of_mean_squares
 
 
 def _drawn(rng, queries, seeds, *, of_queries, of_seeds, residual, mean=0.0):
@@ -97,3 +97,25 @@ def test_the_error_is_that_of_the_pigeonhole_bootstrap():
     x = _drawn(rng, 80, 40, of_queries=1, of_seeds=0.8, residual=1)
     drawn = [x[rng.integers(0, 80, 80)][:, rng.integers(0, 40, 40)].mean() for _ in range(4000)]
     assert estimate(x).error == pytest.approx(np.std(drawn), rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("of_seeds", "level", "least", "most"),
+    [
+        (0.0, 0.05, 0.02, 0.04),
+        (1.99, 0.05, 0.05, 0.065),
+        (0.0, 0.0125, 0.002, 0.009),
+        (1.99, 0.0125, 0.0125, 0.025),
+    ],
+)
+def test_the_level_is_kept_about_as_the_docstring_says(of_seeds, level, least, most):
+    """20,000 studies of 1,000 queries and 5 seeds: a share of .0125 has an error of .0008."""
+    rng, known = np.random.default_rng(19), Variances(8.75**2, of_seeds**2, 25.7**2)
+    each = np.array([999, 4, 999 * 4])
+    expected = np.array([5 * known.queries, 1000 * known.seeds, 0]) + known.residual
+    squares = expected * rng.chisquare(each, (20_000, 3)) / each
+    means = rng.normal(0, known.of_mean(1000, 5) ** 0.5, 20_000)
+    found = (
+        of_mean_squares(m, s, queries=1000, seeds=5) for m, s in zip(means, squares.tolist(), strict=True)
+    )
+    assert least <= sum(each.p <= level for each in found) / 20_000 <= most

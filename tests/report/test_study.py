@@ -13,7 +13,7 @@ from repro.manifest.analysis_schema import Analysis, Confirmatory, TableAnalysis
 from repro.manifest.schema import Column, Row, Table
 from repro.report.study import markdown
 from repro.report.study_latex import latex
-from repro.report.study_words import caption, order, verdicts_note
+from repro.report.study_words import briefly, caption, order, verdicts_note
 
 TABLE = Table(
     id="1",
@@ -102,6 +102,20 @@ def test_the_caption_names_rows_without_training_and_rows_at_the_floor():
     assert "Set MRR@10: not above Zero: X and Y; not tested against Zero: Base_1." in floored
 
 
+def test_where_no_row_is_compared_nothing_is_said_of_the_floor_nor_of_signs():
+    alone = replace(STUDY, contrasts=(), standing={"c": {}})
+    assert "above" in caption(STUDY) and "above" not in caption(alone) and "▲" not in caption(alone)
+
+
+def test_what_another_table_explains_is_not_explained_again():
+    whole = "\n".join(_lines())
+    brief = briefly(whole, STUDY, explained="7")
+    assert "Satterthwaite" in whole and "Satterthwaite" not in brief
+    assert "Intervals, signs and costs as under Table 7. Not trained: Zero." in brief
+    assert "All of this is exploratory. Verdicts as under Table 7.\n" in brief
+    assert brief.count("\n") == whole.count("\n") and len(brief) < len(whole) - 800
+
+
 def test_one_sentence_says_which_rows_can_be_told_apart_each_pair_once():
     entries = {(row.id, "c"): Entry({1: 0.1 * n}) for n, row in enumerate(TABLE.rows)}
     compared = (
@@ -130,7 +144,7 @@ def test_every_text_on_verdicts_says_first_that_planned_seeds_are_missing():
     seeds = {("base", "c"): Entry({1: 0.2, 2: 0.2}), ("x", "c"): Entry({1: 0.2})}
     study, said = replace(STUDY, plan=plan, entries=seeds), "Preliminary: 1 of 3 planned seeds. "
     assert caption(study).startswith(said) and verdicts_note(study).startswith(said)
-    assert order(study, TABLE.columns[0]).startswith(f"{said}Set MRR@10")
+    assert markdown(study, title="T", command="").count(said.strip()) == 3  # caption, verdicts, comparisons
     assert "Seeds where there are fewer than 2: X 1." in caption(study)
     whole = replace(study, entries=seeds | {("zero", "c"): Entry({1: 0.1, 2: 0.1, 3: 0.1})})  # is not trained
     assert "fewer than 2: X 1." in caption(whole) and whole.seeds == [1, 2]

@@ -12,6 +12,7 @@ from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
 from repro.report.article.words import value
 from repro.report.markdown import table as markdown_table
+from repro.report.study_words import briefly
 from repro.report.table_files import table_texts
 from repro.store.results import Record
 
@@ -32,7 +33,7 @@ def blocks(results: StudyResults) -> dict[str, Callable[..., str]]:
 
 
 def _table(results: StudyResults, identifier: str) -> str:
-    """The table as ``repro tables`` writes it; its differences are folded."""
+    """The table as ``repro tables`` writes it; its differences are folded, and notes stand once."""
     table = results.table(identifier)
     if all(c.measured is None for c in _cells(results, identifier)):
         return f"**Table {identifier}.** {begun_large(table.about)}. This table is {NOT_MEASURED}."
@@ -47,6 +48,8 @@ def _table(results: StudyResults, identifier: str) -> str:
     )
     text = next(f.text for f in files if f.name == f"{results.source.name}-table{identifier}.md")
     text = text.partition("\n")[2].strip()  # its title is the article's
+    if results.explained not in ("", identifier):
+        text = briefly(text, results.study(identifier), explained=results.explained)
     scores, _, rest = text.partition("\n## ")
     lower = re.sub("^##", "####", f"## {rest}", flags=re.MULTILINE)  # below the sections of the page
     folded = _folded(f"Table {identifier}: every comparison, variances and power", lower) if rest else ""

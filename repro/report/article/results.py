@@ -60,6 +60,12 @@ class StudyResults:
         """How many cells have only records of an earlier graph or manifest."""
         return sum(bool(c.outdated) for c in self.comparison.cells)
 
+    @cached_property
+    def explained(self) -> str:
+        """The first table with comparisons, under which stands how all are to be read; empty without one."""
+        tables = (t.id for t in self.source.manifest.tables if t.kind == "study")
+        return next((table for table in tables if self.study(table).contrasts), "")
+
     def table(self, identifier: str) -> Table:
         """The study of that id. Raises UsageError naming what there is."""
         studies = {t.id: t for t in self.source.manifest.tables if t.kind == "study"}

@@ -11,7 +11,7 @@ from repro.manifest.analysis_schema import FILE, Analysis, TableAnalysis
 from repro.report.article.picture import begun_large
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
-from repro.report.study_words import begun, order, verdicts_note
+from repro.report.study_words import begun, briefly, order, verdicts_note
 
 
 def verdicts(results: StudyResults) -> dict[str, Callable[..., str]]:
@@ -112,8 +112,11 @@ def _verdicts(results: StudyResults, table: str) -> str:
     if not study.contrasts:
         return f"What can be told apart in Table {table}: {NOT_MEASURED}."
     first = "".join(f"{said} " for said in begun(study))
-    lines = [f"* {order(study, column).removeprefix(first)}" for column in study.table.columns]
-    return "\n".join([*begun(study), "", *lines, "", verdicts_note(study).removeprefix(first)]).strip()
+    lines = [f"* {order(study, column)}" for column in study.table.columns]
+    note = verdicts_note(study).removeprefix(first)
+    if table != results.explained:
+        note = briefly(note, study, explained=results.explained)
+    return "\n".join([*begun(study), "", *lines, "", note]).strip()
 
 
 def _difference(results: StudyResults, table: str, row: str, against: str, column: str) -> str:
