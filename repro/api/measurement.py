@@ -4,8 +4,8 @@ import os
 
 from repro.api.comparisons import ComparedCells, compare_selection
 from repro.api.selection import Selection
-from repro.judging.training_costs import TRAININGS
 from repro.progress import Progress
+from repro.recipe.training import TRAININGS
 from repro.running.engines.table import ENGINES
 from repro.running.plan import Plan
 from repro.running.records import record

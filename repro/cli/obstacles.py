@@ -9,6 +9,7 @@ from pathlib import Path
 
 from repro.cli.plan_summary import GB
 from repro.judging.compared import Compared, Comparison
+from repro.recipe.training import TRAININGS
 from repro.running.cost.estimate import Estimate, estimate
 from repro.running.cost.throughput import throughput
 from repro.running.lacks import lacks, lacks_of
@@ -18,7 +19,6 @@ from repro.running.runner import Outcome
 from repro.stage_table import STAGES
 from repro.store import Store
 
-TRAININGS = ("pretrain", "finetune")
 DEVICE = "h100"  # whose hours are told where nothing was calibrated
 ROWS = 3  # that are named of those which lack the same
 

@@ -1,6 +1,7 @@
 """Lines of a plan on the device: steps that it takes in parts, searches that leave it idle."""
 
 from repro.machine import search, system
+from repro.recipe.training import TRAININGS
 from repro.running.cost.estimate import Estimate
 from repro.running.cost.micro_batches import in_parts, step_bytes
 
@@ -16,7 +17,7 @@ def device_notes(cost: Estimate) -> list[str]:
 
 def _largest_step(cost: Estimate) -> list[str]:
     """The bytes of a GPU that the largest step takes at once, where they are a GB at least."""
-    trained = [node for node in cost.nodes if node.stage in ("pretrain", "finetune")]
+    trained = [node for node in cost.nodes if node.stage in TRAININGS]
     largest = max(trained, key=step_bytes, default=None)
     if largest is None or step_bytes(largest) < GB:
         return []

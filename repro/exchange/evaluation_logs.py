@@ -12,6 +12,7 @@ from repro.exchange.history import Account, Artefact, History
 from repro.graph import canonical
 from repro.judging.tolerance import UNITS
 from repro.manifest.cells import Cell
+from repro.recipe.training import TRAININGS
 
 SCHEMA_VERSION = "0.3.0"
 OURS = "repro-bench"
@@ -121,7 +122,7 @@ def _measured_model(cell: Cell, scale: str, relation: str) -> str:
 
 def _relation(artefacts: Sequence[Artefact], scale: str) -> str:
     """The suite's relation to the model: it has trained it, took it as it is, or does not know any more."""
-    if scale != "full" or {"pretrain", "finetune"} & {artefact.stage for artefact in artefacts}:
+    if scale != "full" or any(artefact.stage in TRAININGS for artefact in artefacts):
         return "first_party"
     return "third_party" if artefacts and all(artefact.stage for artefact in artefacts) else "other"
 

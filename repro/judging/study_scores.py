@@ -14,7 +14,7 @@ from typing import Any
 
 from repro.errors import DataError
 from repro.graph import Node, walk
-from repro.judging.training_costs import TRAININGS
+from repro.recipe.training import TRAININGS
 from repro.running.plan import Plan
 from repro.store import Store, read_json, translated
 from repro.store.results import Results

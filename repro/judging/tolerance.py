@@ -9,6 +9,7 @@ from pathlib import Path
 from repro.errors import check_known
 from repro.graph import Node, walk
 from repro.machine.package_data import read_facts
+from repro.recipe.training import TRAININGS
 
 UNITS = {"fraction": Decimal(1), "percent": Decimal(100)}
 DEFAULT = "retrained"  # how this suite makes a row unless the manifest says otherwise
@@ -48,7 +49,7 @@ def tolerance(name: str | None, measure: str | None, unit: str) -> Tolerance | N
 def implied_class(nodes: Iterable[Node]) -> str:
     """The class that a graph implies: something is trained in it, or encoded, or neither."""
     stages = {node.stage for node in walk(nodes)}
-    if stages & {"pretrain", "finetune"}:
+    if not stages.isdisjoint(TRAININGS):
         return "retrained"
     return "re-encoded" if stages & {"backbone", "released"} else "deterministic"
 

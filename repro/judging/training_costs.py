@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from repro.graph import Node, walk
+from repro.recipe.training import TRAININGS
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 
@@ -19,9 +20,6 @@ class Known(Protocol):
 
     def record(self, node: Node) -> Mapping:
         """Its record, with ``facts``."""
-
-
-TRAININGS = ("pretrain", "finetune")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from repro.graph import Node
 from repro.recipe.data import Texts
 
 KINDS = ("passages", "queries")
+ENCODINGS = ("encode", "encode_views")  # the stages that make vectors of texts
 
 
 def encode(

@@ -4,11 +4,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from repro.errors import check_known
 from repro.graph import Node
+from repro.recipe.ranking import ENCODINGS
 
 # What `--discard` takes, and the stages whose artefacts go. Rankings that are scored stay in any case, as
 # tests between rows read them again.
 DISCARDABLE: Mapping[str, tuple[str, ...]] = {
-    "vectors": ("encode", "encode_views"),
+    "vectors": ENCODINGS,
     "runs": ("search", "search_views", "bm25", "rerank"),
     "tokens": ("tokenize",),
     "indexes": ("lucene_index",),

@@ -12,6 +12,8 @@ from pathlib import Path
 from repro.errors import BlockedError
 from repro.graph import Node
 from repro.progress import Progress
+from repro.recipe.ranking import ENCODINGS
+from repro.recipe.training import TRAININGS
 from repro.running.agreement import Agreement, agreement
 from repro.running.engines.inline import run_stage
 from repro.running.provenance import differences
@@ -20,10 +22,10 @@ from repro.store import Store
 from repro.store.lineage import Lineage
 
 # days of work, and bytes of Lucene's that differ each time
-TOO_MUCH = ("pretrain", "finetune", "lucene_index")
+TOO_MUCH = (*TRAININGS, "lucene_index")
 OUTSIDE = {"source", "checkpoint"}  # where these lie the store does not hold all inputs
 # of floats drawn or added up by instructions that a processor chooses; of all else every bit is due
-TOLERANCES = dict.fromkeys(("initialise", "encode", "encode_views", "score_pairs", "rerank"), 1e-5)
+TOLERANCES = dict.fromkeys(("initialise", *ENCODINGS, "score_pairs", "rerank"), 1e-5)
 TOLERANCES |= {"project": 1e-5, "compare": 1e-9, "evaluate": 1e-12}  # the last two: functions of a C library
 HALF_PRECISION = 1e-2
 

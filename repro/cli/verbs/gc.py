@@ -95,7 +95,9 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
 
 def _tell_of_trainings(items) -> None:
     """Say on standard error how many trainings go, which may be of a scale that nobody described."""
-    number = sum(item.kind == "artefact" and item.stage in ("pretrain", "finetune") for item in items)
+    from repro.recipe.training import TRAININGS
+
+    number = sum(item.kind == "artefact" and item.stage in TRAININGS for item in items)
     if number:
         what = f"{number} training{'s' * (number != 1)} that no scale described here needs"
         print(f"{what}; name the file of a scale of your own by --scale-file to keep its", file=sys.stderr)

@@ -7,14 +7,14 @@ from typing import Protocol
 
 from repro.datasets.catalog import catalog
 from repro.graph import Node, walk
+from repro.recipe.ranking import ENCODINGS
 from repro.running.cost import shapes
 from repro.running.cost.work import trained_steps
+from repro.running.requirements import PIECES
 from repro.store import Store
 
 Number = float | None  # None where nobody counted
-ENCODINGS = ("encode", "encode_views")
 BATCHES = {"pretrain": "texts_per_batch", "finetune": "queries_per_batch"}
-PIECES = {"official_negatives": "triples", "listed_negatives": "negatives"}
 
 
 class Counts(Protocol):

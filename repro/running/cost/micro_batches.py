@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from repro.graph import Node
+from repro.recipe.training import TRAININGS
 from repro.running.cost.shapes import shape
 from repro.training.declaration import declaration
 from repro.training.memory import StepMemory, example_tokens, predicts_words
@@ -23,7 +24,7 @@ def in_parts(nodes: Iterable[Node], memory: float) -> dict[InParts, int]:
     """How many trainings take a step in such parts on a GPU with so many bytes; not those with their own."""
     counts: dict[InParts, int] = {}
     for node in nodes:
-        if node.stage in ("pretrain", "finetune") and (part := _part(node, memory)):
+        if node.stage in TRAININGS and (part := _part(node, memory)):
             counts[part] = counts.get(part, 0) + 1
     return counts
 

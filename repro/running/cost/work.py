@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from repro.graph import Node
+from repro.recipe.ranking import ENCODINGS
 from repro.running.cost import shapes
 from repro.running.cost.counts import LINE, PAIR, bytes_beside, core_seconds, light_bytes
 from repro.running.cost.shapes import Shape
@@ -178,7 +179,7 @@ def _scored(node: Node) -> Work:
 def _search(node: Node) -> Work:
     """Inner products of every query with every passage."""
     parents, kind = [node.inputs["passages"], node.inputs["queries"]], KINDS_OF_SEARCH[node.stage]
-    if any(parent.stage not in ("encode", "encode_views") for parent in parents):
+    if any(parent.stage not in ENCODINGS for parent in parents):
         return Work(stored=None, **{kind: None})  # how many vectors another stage makes is not known here
     (passages, _), (queries, _) = map(_texts, parents)
     if passages is None or queries is None:

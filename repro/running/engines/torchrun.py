@@ -6,11 +6,12 @@ from pathlib import Path
 
 from repro.graph import Node
 from repro.machine.system import launched_processes, local_rank
+from repro.recipe.ranking import ENCODINGS
+from repro.recipe.training import TRAININGS
 from repro.store import Store
 
-TRAININGS = ("pretrain", "finetune")
 # stages that share their work among processes; of any other the first process does all
-SHARED = (*TRAININGS, "encode", "encode_views")
+SHARED = (*TRAININGS, *ENCODINGS)
 Work = Callable[[Path], dict | None]
 Built = Path | None
 
