@@ -58,7 +58,8 @@ def _signs(study: Study) -> list[str]:
     base = study.table.delta_from
     other = f"the row {label(study, base)}" if base else "the row that it is compared with"
     signs = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {other}: see the comparisons."
-    return [signs] if study.contrasts else []
+    overlap = "They are of differences on the same queries: rows whose intervals overlap may well differ."
+    return [signs, overlap] if study.contrasts else []
 
 
 def begun(study: Study) -> list[str]:
@@ -77,9 +78,10 @@ def _verdicts_explained(study: Study) -> str:
     said = (
         " Differences of means on the same queries, seed by seed, with 95 % intervals over queries "
         "and seeds. p is two-sided, corrected (Holm) within each group of comparisons and column; "
-        f"above or below: it is at most {study.level:g}; slightly: and the {inside} interval lies within "
-        "plus and minus the difference that matters. Equivalent: it lies there, and p is larger; this is "
-        "two one-sided tests, not corrected for their number."
+        f"above or below: it is at most {study.level:g}, which leaves open whether the difference matters; "
+        f"slightly: and the {inside} interval lies within plus and minus the difference that matters. "
+        "Equivalent: it lies there, and p is larger; this is two one-sided tests, not corrected for their "
+        "number."
     )
     if floor is None:
         return said

@@ -81,7 +81,7 @@ def _differences(results: StudyResults, put: Put, table: str, references: Sequen
         partial(difference_panels, panels, shown),
         name=f"differences-{table}",
         title=f"Table {table}: difference to {against}",
-        small=" ".join([*begun(compared), _intervals(seeds), f"Scale {results.scale}."]),
+        small=" ".join([*begun(compared), _intervals(seeds), *_floored(rows), f"Scale {results.scale}."]),
         head=("column", "system", "against", "difference", "low", "high", "p (Holm)", "verdict"),
         rows=rows,
     )
@@ -90,7 +90,17 @@ def _differences(results: StudyResults, put: Put, table: str, references: Sequen
 def _intervals(seeds: Iterable[int]) -> str:
     known = sorted(seeds)
     told = " to ".join(map(str, dict.fromkeys(known[:1] + known[-1:])))
-    return f"Points, with 95 % intervals over queries and {told} seeds; shaded: smaller than what matters."
+    shown = f"Points, with 95 % intervals over queries and {told} seeds, not corrected for their number"
+    return f"{shown}; shaded: smaller than what matters."
+
+
+def _floored(rows: Iterable[tuple]) -> list[str]:
+    """A sentence on the columns of which nothing is concluded, from the lines of the picture's numbers."""
+    verdicts: dict[str, set[str]] = {}
+    for column, *_, verdict in rows:
+        verdicts.setdefault(column, set()).add(verdict)
+    floored = [column for column, of_column in verdicts.items() if of_column == {"at the floor"}]
+    return [f"At the floor, so that nothing is concluded: {', '.join(floored)}."] if floored else []
 
 
 def _contrasts_to(

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from repro.manifest.papers import paper
-from repro.report.article import verdicts
+from repro.report.article import pictures, verdicts
 
 
 def _results(*commits):
@@ -27,3 +27,14 @@ def test_records_of_a_changed_tree_are_counted_apart(commits, said, monkeypatch)
     monkeypatch.setattr(verdicts, "last_change", lambda path: ("f" * 40, "2026-01-01"))
     monkeypatch.setattr(verdicts, "contains", lambda folder, digits, commit: digits == "abc")
     assert said in verdicts._before(_results(*commits))
+
+
+def test_columns_of_which_nothing_is_concluded_are_named_beneath_the_picture_of_differences():
+    rows = [
+        ("A", "x", "at the floor"),
+        ("A", "y", "at the floor"),
+        ("B", "x", "above"),
+        ("B", "y", "at the floor"),
+    ]
+    assert pictures._floored(rows) == ["At the floor, so that nothing is concluded: A."]
+    assert pictures._floored(rows[2:]) == []
