@@ -9,7 +9,7 @@ from functools import cached_property
 
 from repro.evaluation.crossed import Estimate, estimate
 from repro.judging.contrasts import Contrast, OfSeeds, contrasts, standings
-from repro.judging.study_scores import Evidence, scores_paths
+from repro.judging.study_scores import StudyEvidence, scores_paths
 from repro.judging.training_costs import Cost, costs, row_hours, total_hours, untrained
 from repro.manifest.analysis_schema import Analysis, Confirmatory, TableAnalysis
 from repro.manifest.papers import Paper
@@ -155,7 +155,7 @@ def study_of(
     """
     own = plan.of_table(source.name, table.id)
     files = scores_paths(results, plan.scale.name, source.name, table.id) if results else ()
-    known = Evidence(store, files)
+    known = StudyEvidence(store, files)
     return judged(
         table,
         source.analysis,
@@ -186,7 +186,7 @@ def _planned(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:
     return {seed: scores for seed, scores in seeds.items() if seed in analysis.seeds} or seeds
 
 
-def known_scores(plan: Plan, known: Evidence) -> Scores:
+def known_scores(plan: Plan, known: StudyEvidence) -> Scores:
     """The scores of queries that are known; the rest is left out.
 
     Args:

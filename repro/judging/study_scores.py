@@ -22,7 +22,7 @@ from repro.store.results import Results
 FACTS = ("flops", "resumed_at", "seconds", "steps")  # of a training, which its cost is made of
 
 
-class Evidence:
+class StudyEvidence:
     """What is known of evaluations and trainings: the store's and, of what it lacks, a file's."""
 
     def __init__(self, store: Store, files: tuple[Path, ...] = ()):
@@ -72,7 +72,7 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
     Equal scores give equal bytes. What the file has of other seeds and rows than the plan's stays there.
     """
     paths = scores_paths(results, plan.scale.name, paper, table)
-    known, own = Evidence(store, paths), plan.of_table(paper, table)
+    known, own = StudyEvidence(store, paths), plan.of_table(paper, table)
     parts = {part.fingerprint: part for m in own.measurements for part in m.parts}
     found = {fingerprint: known.scores(part) for fingerprint, part in parts.items()}
     evaluations = {
@@ -90,7 +90,7 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
     return paths[-1]
 
 
-def _trainings(plan: Plan, known: Evidence) -> dict[str, dict[str, Any]]:
+def _trainings(plan: Plan, known: StudyEvidence) -> dict[str, dict[str, Any]]:
     nodes = walk(part for m in plan.measurements for part in m.parts)
     stored = [node for node in nodes if node.stage in TRAININGS and known.state(node) == "stored"]
     facts = ((node.fingerprint, known.record(node)["facts"]) for node in stored)

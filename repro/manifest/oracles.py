@@ -21,7 +21,7 @@ from repro.manifest.yaml_file import Strict
 Number = int | float
 
 
-class Released(Strict):
+class ReleasedCode(Strict):
     """The code that was released: a repository at a commit, and the files of it that were run."""
 
     repository: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
@@ -119,7 +119,7 @@ class Oracle(Strict):
 
     objective: str
     script: str
-    code: Released
+    code: ReleasedCode
     nodes: tuple[Concerned, ...]
     numbers: str = "the loss"
     stands_in: bool = False

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from repro.judging.compared import Compared
 from repro.judging.order_agreement import Order, orders
-from repro.judging.size_trends import Interval, MethodTrend, Run, Size, method_trends
+from repro.judging.size_trends import Interval, MethodTrend, Run, method_trends
 from repro.manifest.schema import Column, Figure
 from repro.manifest.size_trend import SizeTrend
 from repro.report.figures.canvas import write_csv
-from repro.report.figures.size_differences import size_differences
+from repro.report.figures.size_differences import size_differences, size_name
 
 TREND = ("panel", "measure", "method", "reference", "x", "size", "what", "value", "low", "high", "runs")
 ORDER = ("panel", "measure", "x", "size", "larger x", "larger size", "tau", "low", "high", "methods", "seeds")
@@ -138,8 +138,9 @@ def sentence(trend: MethodTrend, how: SizeTrend) -> str:
     there, (by_x, by_across) = trend.extrapolated, trend.doublings
     return (
         f"{trend.method}: above {how.reference} at {above} of {len(trend.means)} sizes,"
-        f" {_signed(trend.means[largest])} at {_size(largest)}; a doubling of x adds {_with_interval(by_x)},"
-        f" of {how.across} {_with_interval(by_across)}; at {_size((how.to.x, how.to.across))}"
+        f" {_signed(trend.means[largest])} at {size_name(largest)};"
+        f" a doubling of x adds {_with_interval(by_x)}, of {how.across} {_with_interval(by_across)};"
+        f" at {size_name((how.to.x, how.to.across))}"
         f" {_with_interval(there)}: {_conclusion(there, how.reference)}."
     )
 
@@ -154,16 +155,12 @@ def _order_sentences(every: Sequence[Order]) -> Iterator[str]:
     ends = [order for order in every if order.tau is not None]
     if ends:
         order = max(ends, key=lambda o: (o.larger, [-number for number in o.smaller]))
-        sizes = f"{_size(order.smaller)} and at {_size(order.larger)}"
+        sizes = f"{size_name(order.smaller)} and at {size_name(order.larger)}"
         seeds = f"{order.seeds} seed{'' if order.seeds == 1 else 's'}"
         interval = f"no interval over {seeds}"
         if order.bounds:
             interval = f"95 % over {seeds}, {order.bounds[0]:.2f} to {order.bounds[1]:.2f}"
         yield (f"Order of {order.methods} methods at {sizes}: Kendall's tau {order.tau:.2f} ({interval}).")
-
-
-def _size(size: Size) -> str:
-    return " / ".join(f"{number:,g}" for number in size)
 
 
 def _signed(value: float) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from repro.errors import DataError
 from repro.graph import Node
-from repro.judging.study_scores import Evidence, scores_paths, write_scores
+from repro.judging.study_scores import StudyEvidence, scores_paths, write_scores
 from repro.store.results import Results
 
 MLM = {"name": "mlm", "version": 1, "path": ""}
@@ -61,7 +61,7 @@ def test_what_the_store_knows_is_known_without_it_digit_by_digit(tmp_path):
     results = Results(tmp_path / "results")
     path = _write(_plan(STORED, OTHER), _Store(tmp_path, STORED, TRAINING), results)
     assert path == tmp_path / "results/scores/tiny/toy-table1.json.gz"
-    known = Evidence(_Store(tmp_path), scores_paths(results, "tiny", "toy", "1"))
+    known = StudyEvidence(_Store(tmp_path), scores_paths(results, "tiny", "toy", "1"))
     assert known.scores(STORED) == SCORES and known.scores(OTHER) is None
     assert known.state(TRAINING) == "stored" and known.state(OTHER) == "missing"
     assert known.record(TRAINING) == {"facts": {"steps": 3, "seconds": 1.5}}
@@ -89,7 +89,7 @@ def test_the_store_counts_before_the_file_and_the_last_file_before_the_first(tmp
         (tmp_path / name).write_bytes(gzip.compress(json.dumps(content).encode()))
         return tmp_path / name
 
-    known = Evidence(_Store(tmp_path, STORED), (file("a", 0.1), file("b", 0.2), tmp_path / "absent"))
+    known = StudyEvidence(_Store(tmp_path, STORED), (file("a", 0.1), file("b", 0.2), tmp_path / "absent"))
     assert known.scores(STORED)["measures"] == SCORES["measures"]
     assert known.scores(OTHER)["measures"] == {"RR@10": [0.2]}
 
@@ -98,4 +98,4 @@ def test_the_store_counts_before_the_file_and_the_last_file_before_the_first(tmp
 def test_a_file_that_holds_no_scores_is_refused_in_one_sentence(tmp_path, content):
     (tmp_path / "a").write_bytes(content)
     with pytest.raises(DataError, match=r"a: not the scores of a study \(\w+\); remove it"):
-        Evidence(_Store(tmp_path), (tmp_path / "a",)).scores(OTHER)
+        StudyEvidence(_Store(tmp_path), (tmp_path / "a",)).scores(OTHER)

@@ -64,13 +64,13 @@ def _show(name: str, own, scale_name: str, *, each: bool) -> None:
     for j in shown:
         place = [j.statement.id.removeprefix(f"{name}/"), j.statement.where]
         rows.append([*place, _says(j), _judgement(j.published), _judgement(j.ours), _by_reports(j.reported)])
-    rows += _folded(name, [j for j in own if j not in shown])
+    rows += _folded([j for j in own if j not in shown])
     ours = "ours" if scale_name == "full" else f"ours, {scale_name}"
     head = ["claim", "where", "what is stated", "paper", ours, "reports"]
     table(f"{name}: {_count(own, scale_name)}", head, rows)
 
 
-def _folded(name: str, rest) -> list[list[str]]:
+def _folded(rest) -> list[list[str]]:
     """Marks and bold numbers that the paper does not contradict, a line for those of a table judged alike."""
     groups: dict[tuple, list] = {}
     for j in rest:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import Field
 
@@ -12,7 +12,6 @@ from repro.manifest.reading_schema import Against
 from repro.manifest.yaml_file import Strict
 
 Outcome = Literal["right", "absent", "wrong", "partly"]
-OUTCOMES = get_args(Outcome)
 
 
 class Faulty(Strict):

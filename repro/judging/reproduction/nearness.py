@@ -79,7 +79,7 @@ class Nearness:
 
 
 @dataclass(frozen=True)
-class Held:
+class CellDifferences:
     """One cell beside its reports of one kind.
 
     Attributes:
@@ -145,14 +145,14 @@ def nearness(
     )
 
 
-def beside(cell: Cell, made: Iterable[CellReport]) -> Held | None:
+def beside(cell: Cell, made: Iterable[CellReport]) -> CellDifferences | None:
     """A cell with those of the reports that name it; None where none does."""
     own = [CellReport(cell, r.report, r.source) for r in made if cell.id in r.report.cells]
     differences = tuple(percent(r.difference, cell.unit) for r in own if r.report.match in COUNTED)
-    return Held(cell, differences, tuple(r.equals_published for r in own)) if differences else None
+    return CellDifferences(cell, differences, tuple(r.equals_published for r in own)) if differences else None
 
 
-def _side(held: Held) -> int:
+def _side(one: CellDifferences) -> int:
     """-1 where the median lies below the published number by more than its rounding, 1 above, else 0."""
-    rounding = percent(half_unit(held.cell.printed.decimals), held.cell.unit)
-    return 0 if abs(held.typical) <= rounding else (1 if held.typical > 0 else -1)
+    rounding = percent(half_unit(one.cell.printed.decimals), one.cell.unit)
+    return 0 if abs(one.typical) <= rounding else (1 if one.typical > 0 else -1)

@@ -37,12 +37,13 @@ def _method(axes, place: int, trend: MethodTrend, sizes: Sequence[Size], larger:
     there = trend.extrapolated
     axes.hlines(place, there.low, there.high, color=GREY, linewidth=1)
     look = {"linestyle": "", "markersize": 4}
-    axes.plot(there.value, place, marker="|", color=GREY, label=f"{_name(larger)}, predicted", **look)
+    axes.plot(there.value, place, marker="|", color=GREY, label=f"{size_name(larger)}, predicted", **look)
     for number, size in enumerate(sizes):
         if size in trend.means:
             colour, mark = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-            axes.plot(trend.means[size], place, marker=mark, color=colour, label=_name(size), **look)
+            axes.plot(trend.means[size], place, marker=mark, color=colour, label=size_name(size), **look)
 
 
-def _name(size: Size) -> str:
+def size_name(size: Size) -> str:
+    """The numbers of a size, as a caption or a sentence has them."""
     return " / ".join(f"{number:,g}" for number in size)

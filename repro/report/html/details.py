@@ -14,6 +14,7 @@ from repro.report.html.released_code import behind
 from repro.report.html.reports import on_card
 from repro.report.html.sections import Part
 from repro.report.html.verdicts import badge
+from repro.report.study import probability
 from repro.store.results import Record
 
 ROLES = {
@@ -180,7 +181,8 @@ def _tests(c: Compared, comparison: Comparison) -> Iterator[Markup]:
         return
     labels = {row.id: label_in_full(c.cell.table, row) for row in c.cell.table.rows}
     rows = [
-        (labels[p["over"]], f"{p['difference']:+.4f}", _p(p["p"]), _p(p["holm_student_p"])) for p in pairs
+        (labels[p["over"]], f"{p['difference']:+.4f}", *map(probability, (p["p"], p["holm_student_p"])))
+        for p in pairs
     ]
     yield _fact("tests", plain_table(("against", "difference", "p", "p (Holm)"), rows, class_=None))
 
@@ -188,16 +190,12 @@ def _tests(c: Compared, comparison: Comparison) -> Iterator[Markup]:
 def _paired(c: Compared, comparison: Comparison) -> Iterator[Markup]:
     """Our run against those that somebody else made of that very system, query by query."""
     rows = [
-        (test.maker, f"{test.difference:+.4f}", _p(test.p), _p(test.holm_p))
+        (test.maker, f"{test.difference:+.4f}", probability(test.p), probability(test.holm_p))
         for test in comparison.paired.get(c.cell.id, ())
     ]
     if rows:
         table = plain_table(("run by", "difference", "p", "p (Holm)"), rows, class_=None)
         yield _fact("same system", table)
-
-
-def _p(value: float | None) -> str:
-    return "–" if value is None else "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def _provenance(record: Record) -> Iterator[Markup]:

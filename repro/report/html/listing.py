@@ -7,7 +7,7 @@ from repro.judging.compared import Compared
 from repro.report.grid import label_in_full, ours, rounded
 from repro.report.html.details import about
 from repro.report.html.elements import Content, Markup, by_scale, el
-from repro.report.html.sections import Part, Report
+from repro.report.html.sections import Report
 from repro.report.html.tables import scrolling
 from repro.report.html.verdicts import badge
 
@@ -33,7 +33,7 @@ ABOUT = "The cells of all papers. Press a system to see how its number is define
 def cells(report: Report) -> Markup:
     """Every cell of every paper in one table, with controls that stay hidden without a script."""
     heads = [el("th", name, scope="col") for name in COLUMNS]
-    lines = [_line(part, of_scales) for part in report.parts for of_scales in part.cells()]
+    lines = [_line(of_scales) for part in report.parts for of_scales in part.cells()]
     body = el("table", el("thead", el("tr", heads)), el("tbody", lines), class_="plain list")
     header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))
     return el("article", header, _controls(), scrolling(body, "all cells"), id="cells")
@@ -64,7 +64,7 @@ def _controls() -> Markup:
     )
 
 
-def _line(part: Part, of_scales: Mapping[str, Compared]) -> Markup:
+def _line(of_scales: Mapping[str, Compared]) -> Markup:
     cell = next(iter(of_scales.values())).cell
     system = el("button", label_in_full(cell.table, cell.row), type="button", popovertarget=about(cell.id))
     column = cell.column.label
