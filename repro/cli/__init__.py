@@ -75,6 +75,10 @@ BRIEF = {*VERBS["look"], "plan", "status", "compare", "claims", "audit"}
 BRIEF |= {"tables", "report", "article", "pages", "gc"}
 
 
+# verbs that keep what is done, and go on from there when they are given again
+CONTINUING = {"demo", "rehearse", "run", "stage", "evaluate", "push", "pull", "import-run", "data"}
+
+
 class _Verbs(click.Group):
     """A group that knows its verbs without importing them."""
 
@@ -168,7 +172,8 @@ def _status() -> int:
     try:
         status = cli(prog_name="repro", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
-        _say("interrupted; the same command continues where it stopped")
+        continues = "; the same command continues where it stopped"
+        _say(f"interrupted{continues if CONTINUING.intersection(sys.argv[1:2]) else ''}")
         return 130
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)

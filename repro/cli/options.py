@@ -5,10 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from repro.api.selection import select
 from repro.cli import completion
-from repro.errors import UsageError
+from repro.errors import UsageError, check_known
 from repro.machine.sizes import bytes_of
 from repro.manifest.cells import cell
 from repro.manifest.papers import papers
@@ -117,6 +118,7 @@ def selecting(function: Callable, *, by_default_all: bool = False, scale: str = 
         if not (names or cells or everything):
             raise UsageError(f"name a paper ({', '.join(papers())}), a --cell, or --all")
         alone = cells and not (tables or figures or rows)  # a paper named beside a cell adds nothing
+        check_known("paper", *(name.partition("/")[0] for name in names if alone), valid=papers())
         chosen = select(
             *(() if alone else names),
             *(cell(identifier).id for identifier in cells),
@@ -146,13 +148,20 @@ def discarding(function: Callable) -> Callable:
     return click.option(
         "--discard",
         metavar="KINDS",
-        default="",
-        callback=lambda ctx, option, text: tuple(filter(None, (part.strip() for part in text.split(",")))),
+        callback=_kinds,
         help="Remove what nothing selected reads any more: vectors, runs (of training queries), tokens,"
         " indexes, separated by commas. It is made again when something asks for it. What other processes,"
         " Slurm's queue or nodes noted since the run began are to read stays; of tasks that an Argo workflow"
         " had waiting before, nothing is known.",
     )(function)
+
+
+def _kinds(ctx: click.Context, option: click.Option, text: str | None) -> tuple[str, ...]:
+    from repro.running.discarding import DISCARDABLE
+
+    kinds = () if text is None else tuple(part.strip() for part in text.split(","))
+    check_known("kind of artefact to discard", *kinds, valid=DISCARDABLE)
+    return kinds
 
 
 def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | None:
@@ -161,6 +170,13 @@ def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | N
     if (size := bytes_of(text)) is None:
         raise UsageError(f"--max-disk is {text!r}, which is no size; write it like 900GB or 1.5TB")
     return size
+
+
+def stated(*names: str) -> list[str]:
+    """The options for these parameters of the command that its command line has."""
+    context = click.get_current_context()
+    typed = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
+    return [option.opts[-1] for option in context.command.params if option.name in typed]
 
 
 def scale_words(ctx: click.Context) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from repro.errors import UsageError
 from repro.graph import Node, walk
@@ -66,8 +67,15 @@ def send(
 
 
 def fetch(plan: Plan, nodes: Sequence[Node], store: Store, source: str, *, progress: Progress) -> Transfer:
-    """Fetch what another store has of some nodes of a plan."""
+    """Fetch what another store has of some nodes of a plan.
+
+    Raises UsageError for a folder that is not there.
+    """
     origin = RemoteStore(source)
+    if origin.is_folder and not Path(origin.root).is_dir():
+        raise UsageError(
+            f"there is no folder {origin.name!r} to fetch from; give that of a store, or its URL"
+        )
     make_writable(store.root)
 
     def move(node: Node) -> str:

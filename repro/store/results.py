@@ -1,5 +1,6 @@
 """Records of measured cells in files that are only appended to; the newest of what has one key counts."""
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -89,6 +90,8 @@ class Results:
     def checked(self) -> tuple[int, list[Fault]]:
         """How many lines all files have, and those that ``read`` would refuse."""
         with translated(self.root, *_FOLDER):
+            with contextlib.suppress(FileNotFoundError):
+                os.scandir(self.root).close()  # a file in its place would hold nothing, without a fault
             paths = [p for folder in self.folders for p in sorted((folder / "records").glob("*/*.jsonl"))]
         lines = [line for path in paths for line in self._lines(path)]
         return len(lines), [line for line in lines if isinstance(line, Fault)]

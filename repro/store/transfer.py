@@ -125,8 +125,8 @@ def push(node: Node, store: Store, target: RemoteStore) -> str:
     content = (path / RECORD).read_bytes()
     files = target.files_of(node, json.loads(content))
     if target.is_folder:
+        make_writable(Path(target.root), "place", "")
         there = Store(Path(target.root))
-        make_writable(there.root, "place", "")
         state = pull(node, there, RemoteStore(str(store.root)), waiting=lambda: None)
         return "sent" if state == "fetched" else state
     if target.record(node) is not None and _complete(target, node, files):

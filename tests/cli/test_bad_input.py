@@ -55,6 +55,26 @@ REFUSED = {
     "run costa --table 1 --row bm25 --reading span-resampling=every-epoch": "changes nothing here: no recipe",
     "run costa --store=": "an empty path was given for what REPRO_STORE names",
     "run costa --store ~nobody-of-that-name/x": "given for REPRO_STORE, is no path",
+    f"plan cotsa --cell {CELL}": r"there is no paper 'cotsa' \(did you mean 'costa'",
+    "plan costa --shards 4": "--shards is of the workflow that --to argo writes",
+    "plan costa --to argo --image i --volume c --json": "--json is of the plan that is shown, which --to does not",
+    "plan costa --remember --by row": "--by is of the plan that is shown, which --remember does not",
+    "readings costa --gpu h100": "--gpu tells hours in the table of --decisive",
+    "evaluate my.run --dataset tiny/passage/dev --scale tiny": "a RUN is scored by --dataset, --measure and",
+    "evaluate my.run": "`repro data list` names datasets",
+    f"export-run {CELL} --schema 0.2": "--schema is of the header that --annotate writes",
+    f"export-run {CELL} --output=": "-o was given an empty name",
+    "smoke costa --model x": "--model is scored in the columns of one PAPER's --table, or of none named",
+    "smoke --model x --row bm25": "--model is scored in the columns of one PAPER's --table",
+    "smoke --summary nowhere/x": "nowhere/x: No such file or directory",
+    "settings head_to_head": "head_to_head: no settings.yaml says what a plan could be held against",
+    "settings costa --table 99": "there is no table or figure with settings '99'; known: 1, 2",
+    "plan costa --discard vector": r"no kind of artefact to discard 'vector' \(did you mean 'vectors'",
+    "plan costa --discard=": "no kind of artefact to discard ''",
+    "plan costa --table 7 --scale tiny --gpu=": "there is no GPU ''; known: v100",
+    f"import-run none --cell {CELL}": "none: no such file",
+    "pull nowhere costa --table 7 --scale tiny": "there is no folder 'nowhere' to fetch from",
+    "audit --references --strict": "--strict judges the findings, in whose place --references lists",
     "stage zzz": "no plan run with this store has a node 'zzz'",
     "stage ..": "no plan run with this store has a node",
     "data frobnicate": r"No such command 'frobnicate'.*`repro data --help` says what there is",
@@ -225,11 +245,12 @@ def test_whoever_is_asked_to_end_says_what_ctrl_c_makes_it_say(repro, monkeypatc
     monkeypatch.setattr("repro.cli.cli", lambda **options: os.kill(os.getpid(), number))
     before = signal.signal(number, unheard)
     try:
-        said = repro("list")
+        said = repro("run", "costa"), repro("smoke")  # of which the second keeps nothing
         assert signal.getsignal(number) is unheard
     finally:
         signal.signal(number, before)
-    assert said.status == 130 and said.sentence == "interrupted; the same command continues where it stopped"
+    continues = "interrupted; the same command continues where it stopped"
+    assert [(s.status, s.sentence) for s in said] == [(130, continues), (130, "interrupted")]
 
 
 def test_an_interrupted_run_says_so_in_one_sentence_and_leaves_no_process(start):

@@ -60,12 +60,17 @@ def test_results_that_cannot_be_written_are_refused_before_anything_runs(repro, 
     assert not (folders / "store/corpus").exists()
 
 
-@pytest.mark.parametrize("line", [RUN, *LOOKING[1:3]], ids=lambda line: line[0])
+@pytest.mark.parametrize("line", [RUN, *LOOKING[1:3], ["verify"]], ids=lambda line: line[0])
 def test_results_that_are_a_file_are_refused(repro, folders, line):
     (folders / "results").write_text("")
     said = repro(*line)
     assert said.status == 2
     assert said.sentence.startswith(f"the results folder {folders}/results cannot be used: ")
+
+
+def test_tables_of_a_selection_without_any_say_so(repro):
+    said = repro("tables", "costa", "--figure", "4")
+    assert (said.status, said.out.partition(":")[0]) == (0, "nothing to write")
 
 
 def test_a_document_that_cannot_be_written_is_named(repro, folders):

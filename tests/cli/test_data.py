@@ -34,6 +34,11 @@ def test_people_see_how_much_is_at_hand_and_where(repro, data):
     assert last == f"{there} of {len(rows)} are at hand; data folder: {data}"
 
 
+def test_where_the_data_folder_is_not_there_its_place_is_told(repro, folders):
+    last = repro("data", "list").out.splitlines()[-1]
+    assert last.endswith(f"data folder: {folders}/user/repro-bench/collections, not there yet")
+
+
 def test_without_a_folder_what_is_embedded_is_checked(repro):
     said = repro("data", "check", "tiny/passage", "tiny/passage/dev")
     assert (said.status, said.out) == (0, "nothing wrong\n")

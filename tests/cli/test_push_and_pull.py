@@ -33,11 +33,13 @@ def test_scores_that_were_pulled_can_be_computed_again_from_the_run(repro, measu
 
 
 def test_a_place_that_has_nothing_is_told_by_the_exit_status(repro, folders):
+    (folders / "nothing").mkdir()
     said = repro("pull", folders / "nothing", *SELECTION)
     assert (said.status, said.out) == (4, "1 artefacts: 0 fetched, 0 already there, 1 absent\n")
 
 
 def test_what_is_absent_for_want_of_the_senders_data_names_them(repro, folders):
+    (folders / "nothing").mkdir()
     said = repro("pull", folders / "nothing", "--cell", CELL)
     assert said.status == 4 and said.out == "1 artefacts: 0 fetched, 0 already there, 1 absent\n"
     first, *sources = said.err.splitlines()
@@ -52,6 +54,13 @@ def test_an_empty_address_is_refused_before_anything_is_written(repro, measured,
         said = repro("push", address, *SELECTION)
         assert said.sentence == "the address of the other store is empty; give a folder or URL"
     assert list((measured / "cwd").iterdir()) == []
+
+
+def test_a_place_that_is_a_file_is_named_with_what_to_do(repro, measured):
+    (measured / "file").write_text("")
+    said = repro("push", measured / "file", *SELECTION)
+    assert (said.status, said.out) == (2, "") and "--store" not in said.err
+    assert f"the place {measured}/file cannot be used: that path is a file; name another\n" in said.err
 
 
 def test_a_store_edited_on_the_way_is_refused(repro, measured):

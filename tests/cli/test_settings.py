@@ -103,8 +103,13 @@ def test_rows_and_tables_are_selected(repro, toy, selected):
 
 
 def test_a_selection_of_nothing_is_refused(repro, toy):
-    said = repro("settings", "toy", "--table", "3")
-    assert said.status == 2 and said.sentence.startswith("nothing is planned in what is selected")
+    for selected, sentence in {
+        "toy --table 3": "there is no table or figure with settings '3'; known: 1",
+        "toy --table 1 --table 3": "there is no table or figure with settings '3'; known: 1",
+        "toy --row tsa-b": "there is no row with settings 'tsa-b' (did you mean 'tas-b'?); known: tas-b",
+    }.items():
+        said = repro("settings", *selected.split())
+        assert said.status == 2 and said.sentence.startswith(sentence)
 
 
 def test_a_cell_is_shown_with_the_settings_of_its_row(repro, toy):

@@ -4,6 +4,8 @@ from collections import Counter
 
 import click
 
+from repro.errors import UsageError
+
 
 @click.command(
     "audit", epilog="\b\nExamples:\n  repro audit --strict --json\n  repro audit PAPER --references"
@@ -24,6 +26,8 @@ def command(names, strict, references, results, as_json):
     contradicts, systems published with several values, wrong references, misleading words. Each finding says
     what it is held against: the paper alone, its released code, another paper, a third party.
     """
+    if references and strict:
+        raise UsageError("--strict judges the findings, in whose place --references lists; give one of them")
     if references:
         return _references(names, as_json=as_json)
     from repro.api.statements import audit

@@ -47,7 +47,9 @@ def list_(as_json):
     ]
     table("datasets", ["", "id", "what", "records", "download", "licence"], shown)
     there = sum(r.state in ("found", "embedded") for r in rows)
-    print(f"{there} of {len(rows)} are at hand; data folder: {Locations.resolve().data}")
+    print(
+        f"{there} of {len(rows)} are at hand; data folder: {places.data or f'{data_folder()}, not there yet'}"
+    )
 
 
 @command.command("check", epilog="\b\nExamples:\n  repro data check\n  repro data check beir/scifact/test")

@@ -66,8 +66,14 @@ def _rehearsal(cell, workspace) -> int:
     rows = [c for c in every if c.cell.column.id == cell.column.id and c.measured is not None]
     shown = [[c.cell.row.label, *_group(c.cell), f"{c.measured:.3f}"] for c in rows]
     table(f"{name} at scale tiny", ["system", "", cell.column.measure], shown, right=(2,))
-    print(f"{cell.row.label} was measured just now, the other rows are on record: trained in minutes")
-    print("on a CPU, on data that the package makes, and never compared with the paper.")
+    if len(shown) > 1:
+        print(f"{cell.row.label} was measured just now, the other rows are on record: trained in minutes")
+        print("on a CPU, on data that the package makes, and never compared with the paper.")
+    else:
+        print(
+            f"{cell.row.label} was measured just now, on data that the package makes, and is never compared"
+        )
+        print("with the paper; these results have no record of a trained row to stand beside it.")
     return _status(measured)
 
 

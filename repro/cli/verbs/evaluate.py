@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from repro.cli.options import scale_option
+from repro.cli.options import OF_FILE, scale_option, stated
 from repro.errors import UsageError
 from repro.nn.encoder_conventions import CHOICES
 
@@ -80,7 +80,8 @@ def command(
     if (run is None) == (model is None):
         raise UsageError("give a RUN with --dataset, or --model with --table, and not both")
     if run is not None:
-        if any((table, columns, row, query_model, set(chosen.values()) - {None})):
+        scaled = stated("scale_name") or OF_FILE in click.get_current_context().meta
+        if any((table, columns, row, query_model, scaled, set(chosen.values()) - {None})):
             raise UsageError("a RUN is scored by --dataset, --measure and --cell alone")
         return _run(run, dataset, measures, cells, as_json)
     if any((dataset, measures, cells)):
@@ -98,7 +99,7 @@ def _run(run: str, dataset: str | None, measures: tuple, cells: tuple, as_json: 
 
     if not (dataset or cells):
         needed = "the --dataset whose judgements score it, or the --cell that it is meant to give"
-        raise UsageError(f"a RUN needs {needed}; `repro data` lists datasets")
+        raise UsageError(f"a RUN needs {needed}; `repro data list` names datasets")
     dataset = common_dataset([cell(name) for name in cells], dataset)
     scores = evaluate(run, dataset=dataset, measures=measures, cells=cells).as_json()
     if as_json:

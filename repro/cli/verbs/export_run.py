@@ -4,7 +4,8 @@ import sys
 
 import click
 
-from repro.cli.options import scale_option
+from repro.cli.options import scale_option, stated
+from repro.errors import UsageError
 
 
 @click.command(
@@ -40,6 +41,10 @@ def command(what, annotate, schema, output, scale_name, store, results):
     from repro.running.scale import scale
     from repro.running.workspace import Workspace
 
+    if stated("schema") and not annotate:
+        raise UsageError("--schema is of the header that --annotate writes; say that, or leave --schema out")
+    if output == "":
+        raise UsageError("-o was given an empty name; name a file, or leave -o out for standard output")
     workspace = Workspace.open(store, results)
     chosen = exported(what, workspace.store, workspace.results, scale=scale(scale_name).name)
     header = chosen.header(schema) if annotate else ""

@@ -51,6 +51,8 @@ def command(file, cells, source, toolkit, readings, public, store, results, page
     about = (source, toolkit, *readings)
     if bool(file) == bool(public) or bool(public) == bool(cells) or (public and any(about)):
         raise UsageError("import-run takes a FILE with --cell ID, or --public DIR alone")
+    if file and (not Path(file).exists() or Path(file).is_dir()):
+        raise UsageError(f"{file}: no such file; give a run, plain or gzipped")
     chosen = [] if public else select((), tables=(), rows=(), cells=cells)
     importer = Importer(Workspace.open(store, results), TerminalProgress())
     make_writable(importer.store.root)

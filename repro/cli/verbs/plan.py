@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from repro.cli.options import OF_FILE, discarding, scale_words, selecting, selecting_words
+from repro.cli.options import OF_FILE, discarding, scale_words, selecting, selecting_words, stated
 from repro.errors import UsageError
 from repro.store import make_writable
 
@@ -45,7 +45,7 @@ def command(
     from repro.running.cost.rehearsals import rehearsals
     from repro.running.cost.throughput import throughput
 
-    _check(summary, by, as_json)
+    _check(summary, by, as_json, elsewhere="--to" if to else "--remember" if remember else "")
     plan, store = selection.plan(), selection.workspace.store
     if remember:
         make_writable(store.root)
@@ -63,7 +63,17 @@ def command(
     )
 
 
-def _check(summary: bool, by: str | None, as_json: bool) -> None:
+def _check(summary: bool, by: str | None, as_json: bool, *, elsewhere: str) -> None:
+    """Refuse options of which one would do nothing.
+
+    Args:
+        elsewhere: the option by which no plan is shown, if any.
+    """
+    shown = stated("gpu", "by", "summary", "discard", "max_disk", "as_json")
+    if elsewhere and shown:
+        raise UsageError(f"{shown[0]} is of the plan that is shown, which {elsewhere} does not; leave it out")
+    if elsewhere != "--to" and (written := stated("image", "volume", "site", "shards")):
+        raise UsageError(f"{written[0]} is of the workflow that --to argo writes; say that, or leave it out")
     if (summary or by) and as_json:
         raise UsageError("--by is for people and --json lists every node; give one of them")
     if summary and by not in (None, "stage"):

@@ -3,6 +3,8 @@
 import click
 
 from repro.cli import completion
+from repro.cli.options import stated
+from repro.errors import UsageError
 
 MOST = 10  # of --decisive
 
@@ -20,7 +22,9 @@ MOST = 10  # of --decisive
 @click.option("--table", "tables", multiple=True, metavar="N", help="Behind this table or figure-N.")
 @click.option("--kind", type=click.Choice(["silence", "conflict", "misprint", "data"]), help="Of this kind.")
 @click.option("--decisive", is_flag=True, help="The ten that could move a published number most.")
-@click.option("--gpu", metavar="NAME", default="h100", help="Tell hours of this GPU, v100 to rtx4090.")
+@click.option(
+    "--gpu", metavar="NAME", default="h100", help="Of --decisive: hours of this GPU, v100 to rtx4090."
+)
 @click.option("--citations", is_flag=True, help="What authors and others state outside of the paper.")
 @click.option("--json", "as_json", is_flag=True, help="One object per reading.")
 def command(names, cells, tables, kind, decisive, gpu, citations, as_json):
@@ -34,6 +38,8 @@ def command(names, cells, tables, kind, decisive, gpu, citations, as_json):
     from repro.cli import weighed_readings
     from repro.cli.printing import emit_json
 
+    if stated("gpu") and (citations or as_json or not decisive):
+        raise UsageError("--gpu tells hours in the table of --decisive; say that alone, or leave --gpu out")
     chosen = [
         of_paper.limited(kind=kind, most=MOST if decisive else None)
         for of_paper in weighed_readings.of_papers(names, cells, tables)

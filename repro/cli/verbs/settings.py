@@ -1,11 +1,12 @@
 """``repro settings``"""
 
 from functools import partial
+from itertools import chain
 
 import click
 
 from repro.cli import completion
-from repro.errors import UsageError
+from repro.errors import UsageError, check_known
 
 
 @click.command(
@@ -32,7 +33,7 @@ def command(names, tables, rows, failing, strict, as_json):
     from repro.judging.settings.lines import counts
 
     within = partial(_lies_in, tables=tables, rows=rows)
-    found = _found(names, within)
+    found = _found(names, tables, rows)
     failures = [item for item in found if item.fails]
     shown = failures if failing else found
     if as_json:
@@ -43,13 +44,22 @@ def command(names, tables, rows, failing, strict, as_json):
     return int(strict and bool(failures))
 
 
-def _found(names, within) -> list:
+def _found(names, tables, rows) -> list:
     from repro.api.statements import settings
 
-    found = [item for item in settings(*names) if within(item.row) or within(item.cell)]
-    if not found:
-        raise UsageError("nothing is planned in what is selected; `repro settings PAPER` shows all there is")
-    return found
+    every = list(settings(*names))
+    if not every:
+        raise UsageError(f"{', '.join(names)}: no settings.yaml says what a plan could be held against")
+    places = [place for item in every for place in (item.row, item.cell) if place]
+    exhibits = [table for table, _ in map(_parts, places) if table]
+    numbers = (table.removeprefix("figure-") for table in exhibits)
+    check_known("table or figure with settings", *tables, valid=dict.fromkeys(chain(exhibits, numbers)))
+    ids = [
+        row for table, row in map(_parts, filter(partial(_lies_in, tables=tables, rows=()), places)) if row
+    ]
+    systems = (row.rpartition(".")[2] for row in ids)
+    check_known("row with settings", *rows, valid=dict.fromkeys(chain(ids, systems)))
+    return [item for item in every if any(_lies_in(p, tables, rows) for p in (item.row, item.cell))]
 
 
 def _print(shown, within) -> None:
@@ -59,9 +69,15 @@ def _print(shown, within) -> None:
     row_settings.print_cells(item for item in shown if within(item.cell))
 
 
+def _parts(place: str) -> tuple[str, str]:
+    """The exhibit and the row that a place names, where it names them."""
+    _, table, row, *_ = [*place.split("/"), "", ""]
+    return table, row
+
+
 def _lies_in(place: str, tables, rows) -> bool:
     """Whether a row, exhibit or cell is in one of the tables or figures, and is or is in one of the rows."""
-    _, table, row, *_ = [*place.split("/"), "", ""]
+    table, row = _parts(place)
     numbers = {number.removeprefix("figure-") for number in tables}
     in_table = not tables or table.removeprefix("figure-") in numbers
     return bool(place) and in_table and (not rows or bool({row, row.rpartition(".")[2]} & set(rows)))

@@ -5,6 +5,7 @@ from collections import Counter
 import click
 
 from repro.cli import completion
+from repro.errors import UsageError
 
 SCALE = "smoke"
 
@@ -22,7 +23,9 @@ Examples:
 @click.option(
     "--row", "rows", multiple=True, metavar="ROW", help="Only this row, or a system in every group."
 )
-@click.option("--model", metavar="DIR", help="An encoder to score, in place of rows.")
+@click.option(
+    "--model", metavar="DIR", help="An encoder to score, in place of rows; of one PAPER and --table, or none."
+)
 @click.option("--summary", metavar="FILE", help="Append the outcome in Markdown: $GITHUB_STEP_SUMMARY.")
 def command(names, tables, rows, model, summary):
     """Run stages from nothing on the embedded collection, two steps of each training, and keep nothing.
@@ -36,6 +39,12 @@ def command(names, tables, rows, model, summary):
 
     from repro.running.workspace import Workspace
 
+    if model and (rows or (len(names), len(tables)) not in ((0, 0), (1, 1))):
+        raise UsageError(
+            "--model is scored in the columns of one PAPER's --table, or of none named; no --row"
+        )
+    if summary:
+        Path(summary).open("a").close()  # minutes before there is something to write
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="repro-smoke-") as folder:
         workspace = Workspace.open(f"{folder}/store", f"{folder}/results")

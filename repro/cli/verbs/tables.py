@@ -49,6 +49,8 @@ def command(selection, out, document, two_column, reported):
     for paper, table in () if out else studies:
         if path := write_scores(plan, store, results, paper=paper, table=table):
             print(path)
+    if not files:
+        print("nothing to write: no table is among what is selected; `repro figures` draws figures")
     if document:
         text = tables_document(files, scale=selection.scale, two_column=two_column)
         Path(document).write_text(text, encoding="utf-8")

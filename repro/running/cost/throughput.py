@@ -62,7 +62,7 @@ def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
     Raises:
         UsageError: the GPU is not in the table, or the calibration cannot be read.
     """
-    if gpu:
+    if gpu is not None:
         return assumed(gpu)
     path = calibration_file(store)
     return _calibrated(path) if path.exists() else None
