@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 
 from repro.judging.reported import reported
 from repro.judging.tolerance import UNITS
 from repro.manifest.cells import Cell
-from repro.manifest.decimals import decimals_of, half_unit
+from repro.manifest.decimals import decimals_of, half_unit, half_up
 from repro.manifest.reports import CellReport
 
 # kinds of making, nearest to a published number first: starts, one report of them, several
@@ -173,12 +173,8 @@ def _side(value: Decimal, made: CellReport, decimals: int | None) -> int:
 def span(values: Sequence[Decimal], digits: int) -> str:
     """The least and the greatest of sorted values, or the only one, of more digits rounded to these."""
     ends = (values[0], values[-1])
-    least, most = (_rounded(value, min(digits, decimals_of(value))) for value in ends)
+    least, most = (half_up(value, min(digits, decimals_of(value))) for value in ends)
     return f"{least:f}" if least == most else f"{least:f} to {most:f}"
-
-
-def _rounded(value: Decimal, digits: int) -> Decimal:
-    return value.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
 
 
 def _reports(number: int) -> str:

@@ -134,6 +134,15 @@ def _pairs(
 def _verdict(
     c: Contrast, corrected: float | None, level: float, standing: Mapping[str, str], floor: str | None
 ) -> str:
+    """One of ``VERDICTS``, of the row towards the other.
+
+    Where the analysis names a floor, the better of the two has to stand above it, unless one is the floor. A
+    corrected p of at most ``level`` tells them apart, only slightly where the interval lies within what
+    matters; else they are equivalent where it does so.
+
+    Args:
+        standing: of ``standings``; empty without a floor.
+    """
     if c.difference is None or corrected is None:
         return "not tested"
     if standing and floor not in (c.row, c.against):

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from itertools import groupby
 
 from repro.manifest.cells import Cell
+from repro.manifest.decimals import decimals_of, half_up
 from repro.manifest.reports import CellReport, reports
 
 # Of several reports the first by these is closest in kind to how a published number was made.
@@ -74,9 +75,7 @@ def in_a_line(made: CellReport) -> str:
 def readable(value: Decimal, cell: Cell) -> str:
     """A reported value with one decimal more than the published one at most, halves away from zero."""
     most = (cell.printed.decimals or 0) + 1
-    if -value.as_tuple().exponent <= most:
-        return f"{value:f}"
-    return f"{value.quantize(Decimal(1).scaleb(-most), rounding=ROUND_HALF_UP):f}"
+    return f"{value if decimals_of(value) <= most else half_up(value, most):f}"
 
 
 def report_as_json(made: CellReport) -> dict:

@@ -157,6 +157,10 @@ def _at(
     asked: Mapping[str, StudyPointer],
     measured: StudyRecords,
 ) -> Iterator[tuple[str, Answer]]:
+    """Each pointer with its answer at one scale: tested where scores of queries are at hand, else by means.
+
+    The means are over the seeds that both rows have; without one there is no answer.
+    """
     source, table = cells[0].paper, cells[0].table
     planned = plan(cells, scale=scale, machine=measured.machine, seeds=seeds)
     compared = judged_cells(planned, measured.results, measured.store).cells

@@ -1,6 +1,6 @@
 """The digits of stated numbers: how many stand after the point, and how far rounding to them may move."""
 
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 
 def decimals_of(value: Decimal) -> int:
@@ -11,6 +11,11 @@ def decimals_of(value: Decimal) -> int:
 def half_unit(decimals: int) -> Decimal:
     """Half a unit of the last of so many digits after the point: the farthest that rounding to them goes."""
     return Decimal(5).scaleb(-decimals - 1)
+
+
+def half_up(value: Decimal, decimals: int) -> Decimal:
+    """The value rounded to so many digits after the point, halves away from zero."""
+    return value.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
 
 
 def shifted(value: Decimal | str, digits: int) -> Decimal:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from itertools import groupby
 from typing import Generic, Self, TypeVar
 
 from repro.judging.compared import Compared
 from repro.manifest.cells import Cell
+from repro.manifest.decimals import half_up
 from repro.manifest.schema import Column, Mark, Row, Table
 
 T = TypeVar("T")
@@ -104,8 +105,7 @@ def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:
 def rounded(value: float, cell: Cell) -> str:
     """A measured value with the decimals of the published one, half up; three where none is published."""
     decimals = cell.printed.decimals if cell.printed.value is not None else 3
-    places = Decimal(1).scaleb(-(decimals or 0))
-    return str(Decimal(repr(value)).quantize(places, rounding=ROUND_HALF_UP))
+    return str(half_up(Decimal(repr(value)), decimals or 0))
 
 
 def ours(c: Compared) -> str | None:

@@ -85,6 +85,7 @@ def in_line(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def has_digit(entry: Entry) -> bool:
+    """Whether an entry holds a number, and no dash or words in its place."""
     return any(map(str.isdigit, entry.number))
 
 

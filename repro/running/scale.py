@@ -112,6 +112,10 @@ class Scale:
         return Node(node.stage, self._params(node), node.inputs)
 
     def _params(self, node: Node) -> dict[str, Any]:
+        """A node's parameters at this scale: capped and replaced, with stand-ins, rates and sizes of its own.
+
+        Options come behind the length, since they shrink as it does.
+        """
         params = dict(node.params)
         for name in params.keys() & self._stated:
             params[name] = self._value(name, params[name])

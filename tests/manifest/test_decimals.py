@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from repro.manifest.decimals import decimals_of, half_unit, percent, shifted
+from repro.manifest.decimals import decimals_of, half_unit, half_up, percent, shifted
 
 
 @pytest.mark.parametrize(("text", "decimals"), [("0.340", 3), ("34", 0), ("1E+2", 0), ("-0.5", 1)])
@@ -21,3 +21,7 @@ def test_rounding_moves_a_number_by_half_a_unit_at_most():
 def test_a_fraction_in_percent_keeps_its_digits_and_shows_no_exponent():
     assert str(percent(Decimal("0.340"), "fraction")) == "34.0"
     assert str(percent(Decimal("34.0"), "percent")) == "34.0" and str(shifted("2", 2)) == "200"
+
+
+def test_halves_go_away_from_zero():
+    assert [str(half_up(Decimal(text), 1)) for text in ("0.25", "-0.25", "0.249")] == ["0.3", "-0.3", "0.2"]

@@ -7,6 +7,7 @@ from itertools import combinations
 from repro.judging.audit.findings import Finding
 from repro.judging.audit.notes import Notes
 from repro.manifest.cells import Cell, numeric_cells
+from repro.manifest.decimals import half_unit
 from repro.manifest.papers import Paper
 
 Scored = tuple[str, str]  # data set, measure
@@ -52,10 +53,15 @@ def differ(a: Cell, b: Cell) -> bool:
 def _interval(cell: Cell) -> tuple[Decimal, Decimal]:
     """Value and half a unit of its last digit, as per cent."""
     factor = 100 if cell.unit == "fraction" else 1
-    return cell.printed.value * factor, Decimal(5).scaleb(-cell.printed.decimals - 1) * factor
+    return cell.printed.value * factor, half_unit(cell.printed.decimals) * factor
 
 
 def _finding(configuration: str, unlike: dict[Scored, list[Cell]]) -> Finding:
+    """The finding on one configuration, of the paper that contradicts the makers of the system, if one does.
+
+    It is an error where the makers' own number is among them, or where one paper contradicts itself and did
+    not measure again what it cites; else it is a doubt.
+    """
     every = [cell for cells in unlike.values() for cell in cells]
     makers = [c for c in every if c.role == "ours"]
     wrong = next((c for c in every if _is_misquoted(c, makers)), every[0])

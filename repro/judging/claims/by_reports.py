@@ -12,6 +12,7 @@ from repro.judging.claims.statements import Judgement, Statement
 from repro.judging.reported import HOW, STARTS, report_as_json, reported
 from repro.manifest.cells import Cell
 from repro.manifest.claim_expressions import NoNumber, shown
+from repro.manifest.decimals import half_unit
 from repro.manifest.reports import CellReport
 
 # Values made in these ways are of one system, which its authors trained, or of systems that others did.
@@ -58,7 +59,7 @@ class ClosestReports:
         values = [(self.of(cell), 2 if cell.unit == "fraction" else 0) for cell in (one, other)]
         first, second = (made.value.scaleb(digits) for made, digits in values)
         decimals = [made.decimals - digits for made, digits in values]
-        if decimals[0] != decimals[1] and abs(first - second) <= Decimal(5).scaleb(-min(decimals) - 1):
+        if decimals[0] != decimals[1] and abs(first - second) <= half_unit(min(decimals)):
             raise NoNumber(
                 f"reports of {one.id} and {other.id} are one number at the coarser of their roundings"
             )

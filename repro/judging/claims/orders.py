@@ -88,4 +88,5 @@ def has_number(cell: Cell) -> bool:
 
 
 def listed(columns: Listed) -> list[str]:
+    """The columns as a list, where one alone may stand for itself."""
     return [columns] if isinstance(columns, str) else columns

@@ -115,6 +115,10 @@ def _of_row(row: PlannedRow, steps: Iterable[Step], wanted: Expectations) -> Ite
 def _judged(
     row: PlannedRow, step: Step, path: str, setting: Setting, nodes: list[Node], wanted: Expected
 ) -> Held:
+    """Hold one parameter that a step states against its values in the planned nodes that the step is about.
+
+    It fails where what is expected cannot be told, or where the planned values are others.
+    """
     planned = [at_path(node, path) for node in nodes]
     values = list({canonical(value): value for value in planned}.values())
     says, state = wanted.fault, _state(setting)

@@ -49,6 +49,7 @@ def picture(
 
 
 def place_of(x: float, compared: Compared, *, hollow: bool = False) -> Place:
+    """A measured cell as a point at ``x``: its mean, with the lowest and the highest of its seeds."""
     values = [record.measured for record in compared.records]
     return Place(x, compared.measured, min(values), max(values), hollow)
 
