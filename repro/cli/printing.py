@@ -71,18 +71,29 @@ def table(
     from rich.console import Group
     from rich.text import Text
 
-    from repro.report.sheet import Column, Sheet
-
-    columns = [Column(name, right=number in right) for number, name in enumerate(head)]
-    sheet = Sheet(columns, labels=_naming(rows))
-    sheet.rows += [[Text(cell) for cell in row] for row in rows]
+    naming = _naming(rows)
+    sheet = _sheet(head, rows, right, labels=naming or 1)
+    panels = sheet.panel_widths(width := console().width)
+    # which lines belong together would not be seen, or what tells it leaves no room for the rest
+    if (len(panels) > 1 and not naming) or (max(panels) > width and naming != 1):
+        numbered = [[str(number), *row] for number, row in enumerate(rows, 1)]
+        sheet = _sheet(["no.", *head], numbered, [place + 1 for place in right], labels=1)
     show(Group(Text(title, style="bold"), sheet, Text()))
 
 
-def _naming(rows: Sequence[Sequence[str]]) -> int:
-    """How many of the first columns tell the rows apart; one where nothing does."""
+def _sheet(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int], *, labels: int):
+    from rich.text import Text
+
+    from repro.report.sheet import Column, Sheet
+
+    columns = [Column(name, right=number in right) for number, name in enumerate(head)]
+    return Sheet(columns, labels=labels, rows=[[Text(cell) for cell in row] for row in rows])
+
+
+def _naming(rows: Sequence[Sequence[str]]) -> int | None:
+    """How many of the first columns tell the rows apart; None where nothing does."""
     counts = range(1, len(rows[0])) if rows else ()
-    return next((n for n in counts if len({tuple(row[:n]) for row in rows}) == len(rows)), 1)
+    return next((n for n in counts if len({tuple(row[:n]) for row in rows}) == len(rows)), None)
 
 
 def show_transfer(transfer) -> int:

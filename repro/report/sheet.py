@@ -47,17 +47,22 @@ class Sheet:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """The lines, as wide as the console unless a single word is wider."""
+        for panel in self._panels(options.max_width):
+            if not self._lies_below(panel) or any(self._is_filled(row, panel) for row in self.rows):
+                yield Text()
+                yield from self._panel(console, panel, options.max_width)
+
+    def panel_widths(self, width: int) -> list[int]:
+        """The least widths of what stands below one another in lines of a width, which a word may exceed."""
+        return [_total(_least(panel)) for panel in self._panels(width)]
+
+    def _panels(self, width: int) -> Iterator[list["_Measured"]]:
+        """The columns that stand beside each other: the labels, and as many others as fit."""
         cells = [row for row in self.rows if not isinstance(row, Text)]
-        measured = [
+        columns = [
             _Measured.of(c, [row[place] for row in cells], place=place)
             for place, c in enumerate(self.columns)
         ]
-        for panel in self._panels(measured, options.max_width):
-            yield Text()
-            yield from self._panel(console, panel, options.max_width)
-
-    def _panels(self, columns: Sequence["_Measured"], width: int) -> Iterator[list["_Measured"]]:
-        """The columns that stand beside each other: the labels, and as many others as fit."""
         labels = list(columns[: self.labels])
         panel: list[_Measured] = []
         for together in _together(columns[self.labels :], width - _total(_least(labels))):
@@ -69,17 +74,26 @@ class Sheet:
 
     def _panel(self, console: Console, columns: list["_Measured"], width: int) -> Iterator[Text]:
         """Lines of columns beside each other; panels after the first leave out rows that are empty there."""
-        below = len(columns) > self.labels and columns[self.labels].place > self.labels
+        below = self._lies_below(columns)
         widths = _widths(columns, width)
         yield from _head(console, columns, widths)
-        yield Text("─" * _total(widths))
+        yield Text("─" * _total(widths), no_wrap=True, overflow="ignore")
         for row in self.rows:
             if isinstance(row, Text):
                 yield row
                 continue
-            texts = [c.text(row[c.place]) for c in columns]
-            if not below or any(text.plain.strip() for text in texts[self.labels :]):
+            if not below or self._is_filled(row, columns):
+                texts = [c.text(row[c.place]) for c in columns]
                 yield from _lines(console, list(zip(texts, widths, (c.side for c in columns), strict=True)))
+
+    def _lies_below(self, panel: Sequence["_Measured"]) -> bool:
+        return len(panel) > self.labels and panel[self.labels].place > self.labels
+
+    def _is_filled(self, row: Sequence[Cell] | Text, panel: Sequence["_Measured"]) -> bool:
+        """Whether a row that is no heading has anything beside its labels in these columns."""
+        if isinstance(row, Text):
+            return False
+        return any(column.text(row[column.place]).plain.strip() for column in panel[self.labels :])
 
 
 def _together(columns: Sequence["_Measured"], width: int) -> Iterator[list["_Measured"]]:

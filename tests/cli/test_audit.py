@@ -34,6 +34,18 @@ def test_people_see_places_values_and_explanations(repro):
     assert "held against" in said and "another paper" in said
 
 
+def test_findings_are_numbered_where_their_columns_stand_below_others(repro, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    said = repro("audit", "simlm").out
+    assert max(map(len, said.splitlines())) <= 80
+    _, *panels = said.partition("\nsimlm: ")[2].split("\nno.  ")
+    numbers = [[line[:4] for line in panel.splitlines() if line[:4].strip().isdigit()] for panel in panels]
+    own = [finding for finding in repro("audit", "simlm", "--json").json if finding["paper"] == "simlm"]
+    assert [list(map(int, panel)) for panel in numbers] == [list(range(1, len(own) + 1))] * len(panels)
+    monkeypatch.setenv("COLUMNS", "300")
+    assert len(panels) > 1 and "no." not in repro("audit", "simlm").out
+
+
 def test_an_unknown_paper_is_named(repro):
     assert "'cost'" in repro("audit", "cost").sentence
 

@@ -58,6 +58,16 @@ def test_columns_that_do_not_fit_stand_below_with_their_labels():
     ]
 
 
+def test_columns_below_without_a_value_are_left_out_and_a_rule_is_one_line():
+    long = "x" * 30
+    lines = _lines(_sheet([Text("label"), Text(long), Text(""), Text("")], heading=""), 24)
+    assert [line for line in lines if line] == [
+        f"{'MRR@10':>37}",
+        "─" * 37,
+        f"label  {long}",
+    ]
+
+
 def test_a_label_gives_way_to_a_heading_that_is_wider_than_its_column():
     rows = [[Text("a label of several words"), Text("–")]]
     lines = _lines(_sheet(*rows, heads=("RR",), heading="Collection"), 34)

@@ -173,7 +173,7 @@ def _stub(row: str, role: str, printed: str, measured: float):
 
 
 ROWS = [SimpleNamespace(id=i, label=i.upper()) for i in ("bert", "ict", "mine")]
-COLUMNS = [SimpleNamespace(id="dev", head=("Dev", "MRR@10"))]
+COLUMNS = [SimpleNamespace(id="dev", label="Dev MRR@10", head=("Dev", "MRR@10"))]
 GRID = Grid(SimpleNamespace(transposed=False), ROWS, COLUMNS, {})
 
 
