@@ -127,6 +127,31 @@ def test_the_first_versions_teacher_is_of_its_time_and_this_versions_the_public_
     assert teacher(made(recipes.distilled_row)).stage == "released"
 
 
+def miner(training_set: Node) -> Node:
+    """The model whose ranking negatives are out of."""
+    return training_set.inputs["run"].inputs["passages"].inputs["model"]
+
+
+def test_student_and_teacher_start_from_the_pre_trained_encoder_on_negatives_of_the_second_retriever():
+    retrain = {"reranker-version": "retrain"}
+    student = made(recipes.distilled_row, readings=retrain).inputs["passages"].inputs["model"]
+    scored, own = (
+        student.inputs["training_set"],
+        made(recipes.retriever_row).inputs["passages"].inputs["model"],
+    )
+    first = made(recipes.first_version_row).inputs["passages"].inputs["model"]
+    teacher = scored.inputs["model"]
+    assert student.inputs["model"].fingerprint == own.inputs["model"].fingerprint
+    assert miner(scored.inputs["training_set"]).fingerprint == own.fingerprint
+    assert teacher.inputs["model"].fingerprint == first.inputs["model"].fingerprint
+    assert miner(teacher.inputs["training_set"]).fingerprint == first.fingerprint
+    others = {"distillation-start": "stage-two", "distillation-negatives": "mined-with-stage-one"}
+    student = made(recipes.distilled_row, readings=others).inputs["passages"].inputs["model"]
+    mined = student.inputs["training_set"].inputs["training_set"]
+    assert student.inputs["model"].fingerprint == own.fingerprint
+    assert miner(mined).fingerprint == miner(own.inputs["training_set"]).fingerprint
+
+
 def test_the_released_teacher_stands_for_one_trained_here_below_full_scale():
     run = made(recipes.distilled_row)
     names = [node.params["name"] for node in stages(scale("full").rewriter()(run), "released")]
