@@ -80,9 +80,9 @@ class CellPage:
         facts["commands"] = self.commands
         facts["readings"] = [reading.id for reading, _ in self.readings]
         facts["changes"] = {reading.id: part for reading, part in self.readings}
-        facts["readings under other choices"] = [reading.id for reading in self.more]
+        facts["readings_under_other_choices"] = [reading.id for reading in self.more]
         facts["settings"] = [item.as_json() for item in self.settings]
-        facts["released code"] = [item.as_json() for item in self.certified]
+        facts["released_code"] = [item.as_json() for item in self.certified]
         others = reported(self.cell)
         facts["reported"] = others.as_json() if others else []
         facts["note"] = self._note

@@ -109,9 +109,9 @@ class Tally:
             "cells": len(self.cells),
             "ways": self.ways,
             "measured": dict(self.measured),
-            "distinct measurements": dict(self.measurements),
+            "distinct_measurements": dict(self.measurements),
             "settings": dict(self.settings),
-            "nothing to measure": self.idle,
+            "nothing_to_measure": self.idle,
             "detail": detail,
         }
 

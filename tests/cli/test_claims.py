@@ -14,7 +14,7 @@ claims:
 def test_every_statement_is_there_with_both_judgements(repro):
     rows = repro("claims", "--json").json
     assert {row["paper"] for row in rows} == {n for n, p in papers().items() if p.claims}
-    assert {row["print"]["state"] for row in rows} == {"holds", "fails", "untested"}
+    assert {row["published"]["state"] for row in rows} == {"holds", "fails", "untested"}
     assert {row["ours"]["state"] for row in rows} == {"untested"}  # nothing is measured in this folder
     assert len({row["id"] for row in rows}) == len(rows)
     assert "costa/claim/seven-percent-over-seed" in {row["id"] for row in rows}
@@ -39,7 +39,7 @@ def test_our_measurement_is_judged_and_said_to_be_scaled(repro, measured):
     said = repro("claims", "costa", "--scale", "tiny")
     assert said.out.rstrip().endswith("Scale tiny: says nothing of the paper.")
     rows = repro("claims", "costa", "--scale", "tiny", "--json").json
-    assert {row["says_of_print"] for row in rows} == {False}
+    assert {row["says_of_paper"] for row in rows} == {False}
 
 
 def test_a_broken_claim_is_one_sentence_with_its_line(repro, toy):

@@ -60,6 +60,26 @@ def test_a_command_that_stands_in_two_places_runs_once():
     assert listed[0].startswith("python -m pip install -c constraints.txt -e . && repro run costa")
 
 
+EXCERPTS = {  # a block of the tutorial, by its first line: the command that prints its lines
+    "id:            costa/1/hardneg.costa": "show costa/1/hardneg.costa/dev.rr10",
+    "cotmae_v2 table 3:": "compare cotmae_v2 --table 3 --measured",
+    "costa: 14 statements": "claims costa --failing",
+}
+
+
+@pytest.mark.parametrize("begin", EXCERPTS)
+def test_what_the_tutorial_shows_is_printed(repro, monkeypatch, begin):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("REPRO_RESULTS", str(ROOT / "results"))
+    text = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8").partition(f"```text\n{begin}")[2]
+    lacking = re.compile(r"^full:.*\n(?: +.*\n)+", re.MULTILINE)  # by what the machine has
+    excerpt = lacking.sub("", begin + text.partition("```")[0]).replace("…\n", "")
+    counts = re.compile(r"\b\d+ (?=unspecified|statements|fails|untested)")  # which every new one changes
+    shown = [line.rstrip() for line in counts.sub("n ", excerpt).splitlines()]
+    printed = counts.sub("n ", repro(*EXCERPTS[begin].split()).out).splitlines()
+    assert len(shown) > 5 and set(shown) <= {line.rstrip() for line in printed}
+
+
 def shown() -> list[str]:
     """Every ``repro …`` of a block of shell commands."""
     texts = [page.read_text(encoding="utf-8") for page in pages()]

@@ -38,6 +38,13 @@ def test_a_program_gets_a_line_a_cell(repro, toy):
     ]
 
 
+@pytest.mark.parametrize("line", ["show toy/1/bm25/dev", "claims toy", "compare toy", "cells"])
+def test_names_in_json_are_names_in_a_program_and_published_is_what_a_paper_prints(repro, toy, line):
+    said = repro(*line.split(), "--json").json
+    names = set(said if isinstance(said, dict) else said[0])
+    assert all(name.isidentifier() for name in names) and "print" not in names
+
+
 @pytest.mark.parametrize("name", sorted(papers()))
 def test_every_table_and_figure_can_be_shown_to_people_and_programs(repro, name, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")

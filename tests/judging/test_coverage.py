@@ -119,10 +119,11 @@ def test_records_and_drawings_of_each_scale_are_counted(tmp_path):
     (tmp_path / "figures/tiny/simlm-table9.md").touch()
     rows = {row["what"]: row for row in json.loads(_said(tmp_path, "simlm", "--json"))}
     measured = {what: row["measured"] for what, row in rows.items() if row["measured"]}
-    assert rows["table 5"]["distinct measurements"] == {"tiny": 1, "tiny-long": 1}
+    assert rows["table 5"]["distinct_measurements"] == {"tiny": 1, "tiny-long": 1}
     assert measured == {"table 5": {"tiny": 1, "tiny-long": 1}, "table 9": {"tiny": 2}}
     assert sum(rows["table 11"]["settings"].values()) == 18 and rows["table 11"]["cells"] == 0
-    assert rows["table 11"]["nothing to measure"] == 0
+    assert rows["table 11"]["nothing_to_measure"] == 0
+    assert all(name.isidentifier() for row in rows.values() for name in row)
     for row in rows.values():
         assert sum(row["ways"].values()) == row["cells"] == len(row["detail"])
 

@@ -50,7 +50,7 @@ class Judged:
             "expect": " ".join(s.expect.split()),
             "note": s.note,
             "assumed": s.assumed,
-            "print": {
+            "published": {
                 "state": self.published.state,
                 "why": self.published.why,
                 "measures": dict(self.published.measures),
@@ -63,7 +63,7 @@ class Judged:
             },
             "reports": self.reported.as_json(),
             "scale": self.scale,
-            "says_of_print": self.scale == "full",
+            "says_of_paper": self.scale == "full",
         }
 
 
