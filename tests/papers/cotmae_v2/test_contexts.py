@@ -132,6 +132,13 @@ def test_an_overlapping_context_has_tokens_of_the_anchors_span():
         assert other[0] < end and other[-1] >= first
 
 
+def test_an_overlapping_context_is_filled_up_to_the_length_with_cls_and_sep_which_windows_leave_out():
+    words = {"input_ids": np.arange(600), "sentences": np.ones(600, int), "spans": np.full(60, 10)}
+    drawn = [contexts("overlap").draw(words | {"epoch": 0, "index": n}, 1, whole=True)[1] for n in range(100)]
+    lengths = Counter(len(text) for (text,) in drawn)
+    assert lengths[ROOM + 2] > 80 and max(lengths) == ROOM + 2  # shorter before the end of the document
+
+
 def test_as_many_sentences_are_shared_as_the_first_version_says():
     spans = np.array([0, 9, 12, 13])  # spans of 9, 3 and 1 sentences
     generator, sentences = np.random.default_rng(1), np.arange(14)  # of one token each
