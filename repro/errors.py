@@ -59,16 +59,20 @@ class BlockedError(ReproError):
 
 
 def unknown(kind: str, name: object, valid, *, hint: str = "") -> UsageError:
-    """A UsageError that names the bad value, the nearest (whatever its case) and all valid ones."""
+    """A UsageError that names the bad value, the nearest (whatever its case) and all valid ones.
+
+    Nearest are names that end in the value behind a dot, as a system's rows do in several groups.
+    """
     import difflib
 
     names = [str(v) for v in valid]
     lower = {n.lower(): n for n in names}
-    near = [lower[n] for n in difflib.get_close_matches(str(name).lower(), lower, n=1)]
+    near = [n for n in names if n.lower().endswith(f".{name}".lower())]
+    near = near or [lower[n] for n in difflib.get_close_matches(str(name).lower(), lower, n=1)]
     shown = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
     text = f"there is no {kind} {str(name)!r}"
     if near:
-        text += f" (did you mean {near[0]!r}?)"
+        text += f" (did you mean {' or '.join(map(repr, near))}?)"
     return UsageError(f"{text}; known: {shown or 'none'}{'; ' + hint if hint else ''}")
 
 

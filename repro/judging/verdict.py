@@ -72,7 +72,7 @@ def verdict(
     if printed.bound in tuple("<>≤≥"):
         return _by_bound(printed, mean)
     if equal_after_rounding(mean, printed):
-        why = f"equal to the published number at {printed.decimals} decimals"
+        why = f"equal to the published number at {printed.decimals} decimal{'s' * (printed.decimals != 1)}"
         return _compared("exact", why, printed, mean)
     if len(measured) >= SEEDS_FOR_AN_INTERVAL:
         return _by_seeds(printed, [_decimal(x) for x in measured], tolerance)

@@ -89,12 +89,19 @@ class Results:
 
     def checked(self) -> tuple[int, list[Fault]]:
         """How many lines all files have, and those that ``read`` would refuse."""
+        lines = [line for path in self._paths() for line in self._lines(path)]
+        return len(lines), [line for line in lines if isinstance(line, Fault)]
+
+    def unfinished(self) -> list[Path]:
+        """The files whose last line has no end, which ``read`` leaves out."""
+        texts = ((path, path.read_bytes()) for path in self._paths())
+        return [path for path, text in texts if _is_left_out(text.rpartition(b"\n")[2])]
+
+    def _paths(self) -> list[Path]:
         with translated(self.root, *_FOLDER):
             with contextlib.suppress(FileNotFoundError):
                 os.scandir(self.root).close()  # a file in its place would hold nothing, without a fault
-            paths = [p for folder in self.folders for p in sorted((folder / "records").glob("*/*.jsonl"))]
-        lines = [line for path in paths for line in self._lines(path)]
-        return len(lines), [line for line in lines if isinstance(line, Fault)]
+            return [p for folder in self.folders for p in sorted((folder / "records").glob("*/*.jsonl"))]
 
     def append(self, records: Iterable[Record]) -> list[Appended]:
         """Add what is not known yet: new keys, and other results than the newest of their key. Returns those.
@@ -124,7 +131,9 @@ class Results:
                 *lines, unfinished = path.read_bytes().split(b"\n")
         except FileNotFoundError:
             return
-        for number, line in enumerate([*lines, *_damaged_end(unfinished)], 1):
+        if unfinished and not _is_left_out(unfinished):
+            lines.append(unfinished)
+        for number, line in enumerate(lines, 1):
             try:
                 yield _in_place(record_of(line), path)
             except DataError as error:
@@ -150,13 +159,13 @@ def _in_place(record: Record, path: Path) -> Record:
     return record
 
 
-def _damaged_end(unfinished: bytes) -> list[bytes]:
-    """The last piece of a file if it is a line whose end was altered: a killed writer leaves no such."""
+def _is_left_out(end: bytes) -> bool:
+    """Whether a file's last piece is a line not written to its end; one whose end was altered is damaged."""
     try:
-        record_of(unfinished[:-1])
+        record_of(end[:-1])
     except DataError:
-        return []
-    return [unfinished]
+        return bool(end)
+    return False
 
 
 def _write(path: Path, text: bytes) -> None:

@@ -156,6 +156,15 @@ def test_a_stage_that_cannot_compute_again_has_the_status_of_its_reason(
     assert "2 agree to the bit, 0 to the tolerance, 0 not, 1 without a result;" in said.out
 
 
+def test_a_last_record_that_was_cut_off_counts_as_nothing_and_is_told(repro, measured):
+    path = measured / "results/records/tiny/costa.jsonl"
+    assert repro("verify", "--json").json["unfinished_records"] == []
+    path.write_text(path.read_text()[:300])
+    said = repro("verify")
+    assert said.status == 0 and f"unfinished: {path}: its last line has no end" in said.out
+    assert repro("verify", "--json").json["unfinished_records"] == [str(path)]
+
+
 def test_an_altered_record_is_told_and_is_never_shown_as_measured(repro, measured):
     path = measured / "results/records/tiny/costa.jsonl"
     path.write_text(path.read_text().replace('"measured": 0.3', '"measured": 0.9'))

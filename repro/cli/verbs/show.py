@@ -42,6 +42,9 @@ def command(what, tables, figures, verbose, as_json):
     if "/" in what:
         if tables or figures:
             raise UsageError("a cell is named by its path alone; leave --table and --figure out")
+        name, _, number = what.partition("/")
+        if number and "/" not in number:
+            raise UsageError(f"{what!r} names no cell; `repro show {name} --table {number}` shows a table")
         return _cell(what, as_json, verbose)
     return _paper(what, tables, figures, as_json)
 

@@ -48,15 +48,17 @@ def command(store, results, rebuild, deep, sample, seed, verbose, as_json):
 
     places = Locations.resolve(store, results)
     opened, made = Store(places.store), Origins()
-    records, faults = Results(places.results, places.release).checked()
+    results = Results(places.results, places.release)
+    (records, faults), unfinished = results.checked(), results.unfinished()
     total, damaged = _read_all(opened, made)
     removed = _remove(opened, damaged) if rebuild else []
     shown = {"artefacts": total, "damaged": damaged, "removed": removed}
     shown |= {"records": records, "damaged_records": list(map(str, faults))}
+    shown |= {"unfinished_records": list(map(str, unfinished))}
     shown |= {"other_code": made.other, "unknown_code": len(made.unknown)}
     if not as_json:
         _print_damage(total, damaged, removed, rebuild)
-        _print_records(records, faults)
+        _print_records(records, faults, unfinished)
         _print_origins(made, verbose)
     status = 0 if len(removed) == len(damaged) and not faults else 2
     if deep and not status:
@@ -162,9 +164,14 @@ def _print_damage(total: int, damaged: dict[str, list[str]], removed: list[str],
         print("run `repro verify --rebuild` to remove them; the next run builds them again")
 
 
-def _print_records(records: int, faults: list) -> None:
+def _print_records(records: int, faults: list, unfinished: list) -> None:
     for fault in faults:
         print(f"damaged: {fault}")
+    for path in unfinished:
+        print(
+            f"unfinished: {path}: its last line has no end, as where a process was killed or a copy cut off;"
+        )
+        print("  it counts as nothing: restore it from a copy, or measure its cell again")
     if records:
         print(f"{records} records read, {len(faults)} damaged")
 
