@@ -62,8 +62,8 @@ VERBS = {
         "calibrate": "measure this machine, for estimates of hours",
         "doctor": "what this machine can run, and what to do about the rest",
         "verify": "read every artefact and record, name the damaged ones, compute some again",
-        "convert-records": "records of before they proved themselves, in place",
-        "gc": "what of the store no manifest needs, and remove it",
+        "convert-records": "records of earlier versions, converted in place",
+        "gc": "what in the store no manifest needs; --yes removes it",
     },
     "extend": {
         "new-paper": "begin another paper: a folder of placeholders that runs",

@@ -61,6 +61,12 @@ def places(ctx, param, incomplete: str) -> list[str]:
     return _starting(("/".join(parts[:depth]) for depth in (2, 3) for parts in named), incomplete)
 
 
+def paper_tables(ctx, param, incomplete: str) -> list[str]:
+    """Tables with their papers, PAPER/N."""
+    every = (f"{name}/{table.id}" for name, source in papers().items() for table in source.manifest.tables)
+    return _starting(every, incomplete)
+
+
 def readings(ctx, param, incomplete: str) -> list[str]:
     """``ID=CHOICE`` for every choice that is no default, of the papers named so far."""
     known = {reading.id: reading for source in _named(ctx) for reading in source.readings.values()}

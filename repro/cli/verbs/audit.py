@@ -4,13 +4,14 @@ from collections import Counter
 
 import click
 
+from repro.cli import completion
 from repro.errors import UsageError
 
 
 @click.command(
     "audit", epilog="\b\nExamples:\n  repro audit --strict --json\n  repro audit PAPER --references"
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @click.option("--strict", is_flag=True, help="Exit with status 1 when there are errors.")
 @click.option(
     "--references",

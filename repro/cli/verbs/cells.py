@@ -2,13 +2,21 @@
 
 import click
 
+from repro.cli import completion
 from repro.errors import UsageError
 
 
 @click.command(
     "cells", epilog="\b\nExamples:\n  repro cells --paper PAPER --json\n  repro cells --csv > cells.csv"
 )
-@click.option("--paper", "names", multiple=True, metavar="P", help="Only this paper; may be repeated.")
+@click.option(
+    "--paper",
+    "names",
+    multiple=True,
+    metavar="P",
+    shell_complete=completion.paper_names,
+    help="Only this paper; may be repeated.",
+)
 @click.option("--json", "as_json", is_flag=True, help="A list of objects.")
 @click.option("--csv", "as_csv", is_flag=True, help="A table with a header line.")
 @click.option("--all-kinds", is_flag=True, help="Dashes, words, hyper-parameters, examples and figures too.")

@@ -4,13 +4,14 @@ from collections import Counter
 
 import click
 
+from repro.cli import completion
 from repro.cli.options import scale_option
 
 
 @click.command(
     "claims", epilog="\b\nExamples:\n  repro claims PAPER --failing\n  repro claims --scale tiny --json"
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @scale_option(help="Whose measurements.")
 @click.option(
     "--failing", is_flag=True, help="Only what the paper, our measurements or others' reports contradict."

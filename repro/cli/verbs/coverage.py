@@ -4,11 +4,13 @@ from collections import Counter
 
 import click
 
+from repro.cli import completion
+
 
 @click.command(
     "coverage", epilog="\b\nExamples:\n  repro coverage\n  repro coverage PAPER -v\n  repro coverage --json"
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @click.option("-v", "--verbose", is_flag=True, help="Say why each of the rest cannot be measured.")
 @click.option("--json", "as_json", is_flag=True, help="One object per table or figure, with its cells.")
 @click.option("--results", metavar="DIR", help="Where records lie (REPRO_RESULTS).")

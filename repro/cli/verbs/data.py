@@ -53,7 +53,7 @@ def list_(as_json):
 
 
 @command.command("check", epilog="\b\nExamples:\n  repro data check\n  repro data check beir/scifact/test")
-@click.argument("ids", nargs=-1)
+@click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=completion.datasets)
 def check_(ids):
     """Read collections in full (all that are at hand, or those named) and say what is wrong with them."""
     from repro.datasets.survey import check

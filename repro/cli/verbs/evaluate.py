@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from repro.cli import completion
 from repro.cli.options import OF_FILE, scale_option, stated
 from repro.errors import UsageError
 from repro.nn.encoder_conventions import CHOICES
@@ -20,7 +21,9 @@ Examples:
   repro evaluate --model DIR --table PAPER/1 --scale tiny     on the embedded collection, in seconds""",
 )
 @click.argument("run", metavar="[RUN]", required=False)
-@click.option("--dataset", metavar="ID", help="Whose judgements a RUN is scored by.")
+@click.option(
+    "--dataset", metavar="ID", shell_complete=completion.datasets, help="Whose judgements a RUN is scored by."
+)
 @click.option(
     "--measure", "measures", multiple=True, metavar="M", help="Only this measure of a RUN; may be repeated."
 )
@@ -29,11 +32,17 @@ Examples:
     "cells",
     multiple=True,
     metavar="ID",
+    shell_complete=completion.cells,
     help="A cell that a RUN is meant to give: its place among others' reports is told; may be repeated.",
 )
 @click.option("--model", metavar="DIR|NAME", help="An encoder: a directory, or a name of the hub.")
 @click.option("--query-model", metavar="DIR|NAME", help="The encoder of queries, where it is another one.")
-@click.option("--table", metavar="PAPER/N", help="The table whose datasets and measures an encoder meets.")
+@click.option(
+    "--table",
+    metavar="PAPER/N",
+    shell_complete=completion.paper_tables,
+    help="The table whose datasets and measures an encoder meets.",
+)
 @click.option("--column", "columns", multiple=True, metavar="ID", help="Only this column; may be repeated.")
 @click.option(
     "--row", metavar="ID", help="The row that an encoder is meant to be, not the best published one."

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from repro.cli import completion
 from repro.cli.options import scale_option
 
 
@@ -15,7 +16,7 @@ Examples:
   repro export-encoder PAPER/1/ROW/COLUMN --scale tiny -o DIR
   repro export-encoder 3f2a… -o DIR                     of a run or a score, by its fingerprint""",
 )
-@click.argument("what", metavar="CELL|FINGERPRINT")
+@click.argument("what", metavar="CELL|FINGERPRINT", shell_complete=completion.cells)
 @click.option("-o", "--output", required=True, metavar="DIR", help="A directory that is not there, or empty.")
 @scale_option(help="At which it was measured.")
 @click.option(

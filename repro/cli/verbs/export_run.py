@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from repro.cli import completion
 from repro.cli.options import scale_option, stated
 from repro.errors import UsageError
 
@@ -15,7 +16,7 @@ Examples:
   repro export-run PAPER/1/ROW/dl19.ndcg10 -o run.trec.gz
   repro export-run 3f2a… --annotate --schema 0.2 > run.annotated.trec""",
 )
-@click.argument("what", metavar="CELL|FINGERPRINT")
+@click.argument("what", metavar="CELL|FINGERPRINT", shell_complete=completion.cells)
 @click.option("--annotate", is_flag=True, help="Put an ir_metadata header into the file.")
 @click.option(
     "--schema",

@@ -6,6 +6,7 @@ from itertools import product
 
 import click
 
+from repro.cli import completion
 from repro.cli.options import scale_option
 from repro.errors import UsageError
 
@@ -15,7 +16,7 @@ from repro.errors import UsageError
     epilog="\b\nExamples:\n  repro gc\n  repro gc --yes\n  repro gc PAPER --scale tiny\n"
     "  repro gc --finished --yes",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @click.option("--all", "everything", is_flag=True, help="Keep what any paper needs; so it is without names.")
 @scale_option(
     "scales_",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from repro.cli import completion
 from repro.errors import UsageError
 
 
@@ -16,7 +17,14 @@ Examples:
   repro import-run --public DIR           every public run in DIR, for every cell it is the row of""",
 )
 @click.argument("file", required=False)
-@click.option("--cell", "cells", multiple=True, metavar="ID", help="A cell it measures; may be repeated.")
+@click.option(
+    "--cell",
+    "cells",
+    multiple=True,
+    metavar="ID",
+    shell_complete=completion.cells,
+    help="A cell it measures; may be repeated.",
+)
 @click.option("--source", metavar="TEXT", help="Where the file is from; kept with the record.")
 @click.option("--toolkit", metavar="TEXT", help="The software that made it; kept with the record.")
 @click.option(

@@ -15,11 +15,18 @@ MOST = 10  # of --decisive
     "  repro readings --cell PAPER/1/ROW/COLUMN --kind conflict\n  repro readings PAPER --citations\n"
     "  repro readings PAPER --json",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @click.option(
     "--cell", "cells", multiple=True, metavar="ID", shell_complete=completion.cells, help="Behind this cell."
 )
-@click.option("--table", "tables", multiple=True, metavar="N", help="Behind this table or figure-N.")
+@click.option(
+    "--table",
+    "tables",
+    multiple=True,
+    metavar="N",
+    shell_complete=completion.tables,
+    help="Behind this table or figure-N.",
+)
 @click.option("--kind", type=click.Choice(["silence", "conflict", "misprint", "data"]), help="Of this kind.")
 @click.option("--decisive", is_flag=True, help="The ten that could move a published number most.")
 @click.option(

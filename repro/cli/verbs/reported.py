@@ -2,6 +2,8 @@
 
 import click
 
+from repro.cli import completion
+
 
 @click.command(
     "reported",
@@ -13,7 +15,7 @@ Examples:
   repro reported --draw 10 --seed 19     to follow some to their places
   repro reported -o DIR                  a page with a forest plot for each system, as HTML and Markdown""",
 )
-@click.argument("names", metavar="[PAPER|CELL]...", nargs=-1)
+@click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
 @click.option("--searches", is_flag=True, help="Where was looked for each system instead, and where in vain.")
 @click.option(
     "-o", "--out", metavar="DIR", help="Write the page, its drawings and their numbers there instead."

@@ -14,7 +14,7 @@ from repro.errors import UsageError, check_known
     epilog="\b\nExamples:\n  repro settings PAPER\n  repro settings PAPER --table 1 --row SYSTEM\n"
     "  repro settings PAPER --failing --strict",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1)
+@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @click.option(
     "--table", "tables", multiple=True, metavar="N", shell_complete=completion.tables, help="May be repeated."
 )
