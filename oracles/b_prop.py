@@ -24,7 +24,7 @@ from oracles.prop_texts import SETS, collection, save_statistics, token_ids
 from oracles.shims import imported
 from oracles.sides import Side
 from papers.baselines.contrastive_term_words import ContrastiveTermWords
-from repro.manifest.oracles import Concerned, Released
+from repro.manifest.oracles import Concerned, ReleasedCode
 
 ABSENT = ("boto3", "botocore", "botocore.exceptions", "h5py")
 SCRIPT = "multiprocessing_generate_word_sets"
@@ -141,7 +141,7 @@ ORACLE = Declared(
     file="baselines/b_prop",
     objective="B-PROP",
     numbers="scores and odds",
-    code=Released(
+    code=ReleasedCode(
         repository="Albert-Ma/PROP",
         commit="8f0248f2cd262ea9a7ce8ffd8ca494028449ebd8",
         files=(

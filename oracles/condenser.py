@@ -22,7 +22,7 @@ from oracles.shims import giving_tuples, imported
 from oracles.sides import Side, gradients
 from papers.baselines.condenser import Condenser
 from papers.baselines.whole_words import WholeWords
-from repro.manifest.oracles import Concerned, Released
+from repro.manifest.oracles import Concerned, ReleasedCode
 
 LAYERS, EARLY = 4, 2  # of the encoder, half of them before the head's tokens
 
@@ -119,7 +119,7 @@ def _compared(about: str, **changes: Any) -> Compared:
 ORACLE = Declared(
     file="baselines/condenser",
     objective="Condenser",
-    code=Released(
+    code=ReleasedCode(
         repository="luyug/Condenser",
         commit="74880ab8d230c5bb4a4b363d50856b9bd711d38d",
         files=("modeling.py", "data.py"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from oracles import tevatron
 from oracles.declaration import Declared, main
-from repro.manifest.oracles import Released
+from repro.manifest.oracles import ReleasedCode
 
 ORACLE = Declared(
     file="costa/fine-tuning",
     objective="COSTA's fine-tuning: texts, passages of an epoch, in-batch contrastive loss",
-    code=Released(
+    code=ReleasedCode(
         repository="Albert-Ma/COSTA",
         commit="3e431d474afbbc1b8ed7fb5091b3203fe1fde6ab",
         files=tuple(f"tevatron/{file}" for file in tevatron.FILES),

@@ -13,7 +13,7 @@ from oracles import made_up, shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side
 from papers.costa.group_contrastive import group_contrastive
-from repro.manifest.oracles import Concerned, Released
+from repro.manifest.oracles import Concerned, ReleasedCode
 
 
 def ours(inputs: Mapping[str, Any]) -> Side:
@@ -59,7 +59,7 @@ LOSS = "papers.costa.group_contrastive:group_contrastive"
 ORACLE = Declared(
     file="costa/group-contrastive",
     objective="COSTA's Eq. 8: a text near its own spans, against supervised contrastive learning",
-    code=Released(
+    code=ReleasedCode(
         repository="HobbitLong/SupContrast",
         commit="66a8fe53880d6a1084b2e4e0db0a019024d6d41a",
         files=("losses.py",),

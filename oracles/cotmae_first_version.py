@@ -19,7 +19,7 @@ from oracles.older_transformers import older_transformers
 from oracles.shims import giving_tuples, imported
 from oracles.sides import Side, gradients
 from papers.cotmae_v2.multi_view_autoencoder import MultiViewAutoEncoder
-from repro.manifest.oracles import Concerned, Released
+from repro.manifest.oracles import Concerned, ReleasedCode
 
 OPTIONS = {
     "views": ["dense"],
@@ -105,7 +105,7 @@ def _ours_name(name: str) -> str:
     return f"encoder.{name}" if decoder == name else f"decoders.auto_encoding.layers.{decoder}"
 
 
-CODE = Released(
+CODE = ReleasedCode(
     repository="caskcsg/ir",
     commit="94ed5dc68dec8737a3f8d4427d7bee054699fa36",
     files=("cotmae/modeling.py", "cotmae/data.py"),

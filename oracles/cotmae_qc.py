@@ -24,7 +24,7 @@ from oracles.shims import giving_tuples, imported
 from oracles.sides import Side, gradients
 from papers.baselines.whole_words import WholeWords
 from papers.cotmae_v2.multi_view_autoencoder import MultiViewAutoEncoder
-from repro.manifest.oracles import Concerned, Released
+from repro.manifest.oracles import Concerned, ReleasedCode
 from repro.nn.token_cross_entropy import IGNORED
 
 LOSSES = {
@@ -178,7 +178,7 @@ def _compared(about: str, **changes: Any) -> Compared:
 ORACLE = Declared(
     file="cotmae_v2/both_decoders",
     objective="CoT-MAE-qc's encoder with an auto-encoding and an auto-regressive decoder",
-    code=Released(
+    code=ReleasedCode(
         repository="caskcsg/ir",
         commit="94ed5dc68dec8737a3f8d4427d7bee054699fa36",
         files=("cotmae-qc/cotmae/modeling.py", "cotmae-qc/cotmae/arguments.py", "cotmae-qc/cotmae/data.py"),

@@ -14,7 +14,7 @@ import click
 
 from oracles.sides import Side, difference, faults
 from repro.locations import PAPERS
-from repro.manifest.oracles import Case, Concerned, Oracle, Released
+from repro.manifest.oracles import Case, Concerned, Oracle, ReleasedCode
 
 LIBRARIES = ("numpy", "torch", "transformers")
 
@@ -65,7 +65,7 @@ class Declared:
 
     file: str
     objective: str
-    code: Released
+    code: ReleasedCode
     nodes: tuple[Concerned, ...]
     cases: Mapping[str, Compared]
     mutations: tuple[Mutation, ...]
@@ -130,7 +130,7 @@ def main(declared: Declared) -> None:
     command()
 
 
-def check_commit(checkout: Path, code: Released) -> None:
+def check_commit(checkout: Path, code: ReleasedCode) -> None:
     """Refuse a checkout that is at another commit, or in which a file that is run was changed."""
     head = _git(checkout, "rev-parse", "HEAD").strip()
     if head != code.commit:

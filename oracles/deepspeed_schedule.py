@@ -11,7 +11,7 @@ import torch
 from oracles import shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side
-from repro.manifest.oracles import Concerned, Released
+from repro.manifest.oracles import Concerned, ReleasedCode
 from repro.training.schedules import SCHEDULES
 
 NAME = "deepspeed-0.6.0"  # of a node's schedule
@@ -73,7 +73,7 @@ SHARE = "repro.training.schedules:logarithmic_warmup_share"
 ORACLE = Declared(
     file="simlm/learning-rate",
     objective="The learning rate's course: DeepSpeed 0.6.0, by which SimLM was trained",
-    code=Released(
+    code=ReleasedCode(
         repository="microsoft/DeepSpeed",
         commit="a32e9b3376566fa9bcd3b12a16e896432621435e",
         files=("deepspeed/runtime/lr_schedules.py",),

@@ -13,7 +13,7 @@ from oracles import shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest
 from repro.evaluation.answers import contains_answer
-from repro.manifest.oracles import Concerned, Released
+from repro.manifest.oracles import Concerned, ReleasedCode
 
 # letters with marks, in one code point and in several; what lower case changes; other scripts; what is none
 PIECES = (  # noqa: SIM905
@@ -66,7 +66,7 @@ CONTAINS = "repro.evaluation.answers:contains_answer"
 ORACLE = Declared(
     file="simlm/answers",
     objective="DPR's has_answer: whether a passage contains an answer",
-    code=Released(
+    code=ReleasedCode(
         repository="facebookresearch/DPR",
         commit="a31212dc0a54dfa85d8bfa01e1669f149ac832b7",
         files=("dpr/data/qa_validation.py", "dpr/utils/tokenizers.py"),

@@ -16,7 +16,7 @@ from oracles.excerpts import excerpt
 from oracles.made_up import masked_lm
 from oracles.shims import imported
 from oracles.sides import Side
-from repro.manifest.oracles import Concerned, Released
+from repro.manifest.oracles import Concerned, ReleasedCode
 from repro.training.optimisation import Optimisation
 from repro.training.optimizer import Optimizer
 
@@ -79,7 +79,7 @@ ORACLE = Declared(
     file="baselines/linear_schedule",
     objective="the learning rate's linear course and the weights that decay",
     numbers="the rate's share of its peak",
-    code=Released(
+    code=ReleasedCode(
         repository="Albert-Ma/PROP",
         commit="8f0248f2cd262ea9a7ce8ffd8ca494028449ebd8",
         files=("run_pretraining.py", "pytorch_pretrain_bert/optimization.py"),

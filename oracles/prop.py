@@ -26,7 +26,7 @@ from oracles.sides import Side
 from papers.baselines.representative_words import RepresentativeWords
 from papers.baselines.whole_words import WholeWords
 from papers.baselines.word_set_preference import preference_hinge
-from repro.manifest.oracles import Concerned, Released
+from repro.manifest.oracles import Concerned, ReleasedCode
 from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
 
 ABSENT = ("boto3", "botocore", "botocore.exceptions")
@@ -165,7 +165,7 @@ ORACLE = Declared(
     file="baselines/prop",
     objective="PROP",
     numbers="losses and log-probabilities",
-    code=Released(
+    code=ReleasedCode(
         repository="Albert-Ma/PROP",
         commit="8f0248f2cd262ea9a7ce8ffd8ca494028449ebd8",
         files=(

@@ -19,7 +19,7 @@ from oracles.made_up import normal, weighted
 from oracles.shims import bare_package, imported
 from oracles.sides import Side, gradients
 from papers.baselines.cross_attention_decoder import CrossAttentionDecoder
-from repro.manifest.oracles import Concerned, Released
+from repro.manifest.oracles import Concerned, ReleasedCode
 from repro.nn.bottleneck_decoder import BottleneckDecoder
 from repro.nn.token_cross_entropy import IGNORED
 
@@ -170,7 +170,7 @@ def _take_over(released, from_ours: CrossAttentionDecoder, embeddings: torch.Ten
 ORACLE = Declared(
     file="baselines/seed",
     objective="SEED's decoder and its window",
-    code=Released(
+    code=ReleasedCode(
         repository="microsoft/SEED-Encoder",
         commit="ececaa9cd5c9a8bc93184eb5a45ec38d9e2a1f95",
         files=tuple(

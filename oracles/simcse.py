@@ -18,7 +18,7 @@ from oracles.made_up import masked_lm, normal, tokenizer, weighted
 from oracles.shims import imported
 from oracles.sides import Side, gradients
 from papers.baselines.dropout_contrast import DropoutContrast
-from repro.manifest.oracles import Concerned, Released
+from repro.manifest.oracles import Concerned, ReleasedCode
 from repro.nn.token_cross_entropy import IGNORED
 
 LENGTH = 5  # tokens of a text; what an encoder makes of them is given
@@ -102,7 +102,7 @@ def _encoder(given: torch.Tensor):
 ORACLE = Declared(
     file="baselines/simcse",
     objective="SimCSE",
-    code=Released(
+    code=ReleasedCode(
         repository="princeton-nlp/SimCSE",
         commit="49fa580a853752ede55b8c76d9debf748e214d3f",
         files=("simcse/models.py",),

@@ -14,7 +14,7 @@ from oracles import made_up
 from oracles.shims import of_transformers_4
 from papers.baselines.whole_words import WholeWords
 from papers.simlm.masks import Masks, twice_masked
-from repro.manifest.oracles import Released
+from repro.manifest.oracles import ReleasedCode
 from repro.nn.text import pair_rows
 
 COMMIT = "768a3c873f598bb9b4d4dfb9267b099e35f8fe56"
@@ -23,9 +23,9 @@ ABSENT = ("logger_config", "config", "trainers", "trainers.rlm_trainer")
 SHIMS = ("the modules for logging, arguments and trainers, of which no formula uses anything, are empty",)
 
 
-def released(*files: str) -> Released:
+def released(*files: str) -> ReleasedCode:
     """SimLM's code, at the commit that every comparison here is with."""
-    return Released(
+    return ReleasedCode(
         repository="microsoft/unilm", commit=COMMIT, files=tuple(f"{FOLDER}/{file}" for file in files)
     )
 

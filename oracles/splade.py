@@ -18,7 +18,7 @@ from oracles.masked_texts import framed_rows, masked_side
 from oracles.older_transformers import older_transformers
 from oracles.shims import imported
 from oracles.sides import Side, gradients
-from repro.manifest.oracles import Concerned, Released
+from repro.manifest.oracles import Concerned, ReleasedCode
 from repro.nn.released_encoder import SpladeEncoder
 from repro.nn.view_encoder import ViewEncoder
 
@@ -70,7 +70,7 @@ def official(checkout: Path, inputs: Mapping[str, Any]) -> Side:
     return Side({"weighed": loss.item()}, gradients(made.transformer_rep.transformer))
 
 
-CODE = Released(
+CODE = ReleasedCode(
     repository="naver/splade",
     commit="8dcd33a054d790e74aceda25b128c1b188c5d9c1",
     files=("splade/models/transformer_rep.py", "splade/losses/regularization.py", "splade/utils/utils.py"),

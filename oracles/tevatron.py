@@ -15,7 +15,7 @@ from torch import nn
 from oracles import made_up, shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest, gradients
-from repro.manifest.oracles import Concerned, Released
+from repro.manifest.oracles import Concerned, ReleasedCode
 from repro.nn.bi_encoder import BiEncoderContrastive
 from repro.nn.negatives import group
 
@@ -221,7 +221,7 @@ FILES = ("loss.py", "modeling.py", "data.py", "preprocessor/preprocessor_tsv.py"
 ORACLE = Declared(
     file="baselines/tevatron",
     objective="Tevatron's fine-tuning: texts, passages of an epoch, in-batch contrastive loss",
-    code=Released(
+    code=ReleasedCode(
         repository="texttron/tevatron",
         commit="fef1f846949cada591e444b30871d9319b30a7b9",
         files=tuple(f"{ROOT}/tevatron/{file}" for file in FILES),

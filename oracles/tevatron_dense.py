@@ -13,7 +13,7 @@ from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.shims import imported
 from oracles.sides import Side, gradients
 from oracles.tevatron_splade import PREPROCESSOR, bi_encoder, both_sides, texts
-from repro.manifest.oracles import Concerned, Released
+from repro.manifest.oracles import Concerned, ReleasedCode
 
 
 def ours(inputs: Mapping[str, Any]) -> Side:
@@ -37,7 +37,7 @@ def official(checkout: Path, inputs: Mapping[str, Any]) -> Side:
 ORACLE = Declared(
     file="cotmae_v2/dense_fine_tuning",
     objective="the fine-tuning of one dense view",
-    code=Released(
+    code=ReleasedCode(
         repository="texttron/tevatron",
         commit="9d8608a6210b565f671cd8f361b3d6ae115db295",
         files=("src/tevatron/modeling/dense.py", "src/tevatron/modeling/encoder.py"),

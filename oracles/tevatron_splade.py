@@ -18,7 +18,7 @@ from oracles.masked_texts import framed_rows, masked_side
 from oracles.older_transformers import older_transformers
 from oracles.shims import imported
 from oracles.sides import Side, gradients
-from repro.manifest.oracles import Concerned, Released
+from repro.manifest.oracles import Concerned, ReleasedCode
 from repro.nn.multi_view_bi_encoder import MultiViewBiEncoder
 
 NOWHERE = Path("a start without a projection")
@@ -103,7 +103,7 @@ def official(checkout: Path, inputs: Mapping[str, Any]) -> Side:
 ORACLE = Declared(
     file="cotmae_v2/sparse_fine_tuning",
     objective="SPLADE's fine-tuning",
-    code=Released(
+    code=ReleasedCode(
         repository="texttron/tevatron",
         commit="9d8608a6210b565f671cd8f361b3d6ae115db295",
         files=(
