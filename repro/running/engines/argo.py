@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from repro.errors import UsageError
 from repro.graph import Node
 from repro.running.engines import shards as of_blocks
 from repro.running.engines.child import launcher
@@ -120,6 +121,8 @@ def _resources(stated: Resources) -> dict[str, dict[str, str]]:
 
 
 def _quantity(memory: str) -> str:
-    """Slurm's ``16G`` as Kubernetes writes it, ``16Gi``; a number alone is MiB. Others stay as they are."""
-    size = re.fullmatch(r"(\d+)([KMGT]?)", memory)
-    return f"{size[1]}{size[2] or 'M'}i" if size else memory
+    """Slurm's ``16G`` as Kubernetes writes it, ``16Gi``; a number alone is MiB. UsageError for others."""
+    size = re.fullmatch(r"(\d+)([KMGT]?)i?", memory)
+    if size is None:
+        raise UsageError(f"the site file says memory {memory!r}, which Kubernetes has not; write it like 16G")
+    return f"{size[1]}{size[2] or 'M'}i"

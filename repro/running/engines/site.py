@@ -23,9 +23,9 @@ class Resources(Strict):
     """
 
     partition: str | None = None
-    gpus: int | None = None
-    nodes: int | None = None
-    cpus: int | None = None
+    gpus: int | None = Field(None, ge=0)
+    nodes: int | None = Field(None, ge=1)
+    cpus: int | None = Field(None, ge=1)
     memory: str | None = None
     time: str | None = None
     options: tuple[str, ...] = ()

@@ -7,7 +7,8 @@ import re
 import pytest
 import yaml
 
-from repro.running.engines.argo import workflow
+from repro.errors import UsageError
+from repro.running.engines.argo import _quantity, workflow
 from repro.running.engines.shards import DIVISIBLE
 from repro.running.engines.site import Resources, Site
 from repro.running.engines.torchrun import SHARED
@@ -153,3 +154,9 @@ def test_the_verb_writes_it_and_its_first_task_notes_the_nodes_in_the_store(stor
     assert not status
     opened = Store(store.root)
     assert {opened.remembered(command[2]).stage for command in stages} >= {"corpus", "bm25", "evaluate"}
+
+
+def test_memory_is_written_as_kubernetes_has_it_or_refused():
+    assert [_quantity(stated) for stated in ("16G", "512", "16Gi")] == ["16Gi", "512Mi", "16Gi"]
+    with pytest.raises(UsageError, match=r"the site file says memory '32GB'.*write it like 16G"):
+        _quantity("32GB")

@@ -57,6 +57,14 @@ def test_what_is_wrong_is_told_with_its_place(file):
         site(str(file))
 
 
+@pytest.mark.parametrize("stated", ["cpus: -8", "cpus: 0", "gpus: -1", "nodes: 0"])
+def test_a_number_that_nothing_can_have_is_refused(file, stated):
+    file.write_text(f"default: {{{stated}}}\n")
+    name = stated.partition(":")[0]
+    with pytest.raises(ManifestError, match=rf"site.yaml:1: default.{name}: Input should be greater"):
+        site(str(file))
+
+
 def test_numbers_are_taken_as_they_are_written(file):
     file.write_text("default: {time: 24:00:00, memory: 010, cpus: 4, partition: ~, options: [--x=1, 07]}\n")
     found = site(str(file)).default
