@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from repro.errors import DataError, check_known
 
-LAYOUTS = ("mlm-head", "norm-last")
+LAYOUTS = ("mlm-head", "norm-last", "two-before")
 STARTS = ("new", "mlm-head", "tied")
 FILE = "decoder.safetensors"
 
@@ -18,12 +18,13 @@ class MLPDecoder(nn.Module):
     """z = W2 LN(gelu(W1 h + b1)) + b2: two layers, GELU and a LayerNorm, in the order of BERT's MLM head.
 
     Reading ``decoder-layers``; under ``norm-last`` the norm is over the scores,
-    z = LN(W2 gelu(W1 h + b1) + b2), with a gain and a bias for every word. W1 is H x H. Weights start as
-    N(0, ``initializer_range``), biases as 0.
+    z = LN(W2 gelu(W1 h + b1) + b2), with a gain and a bias for every word; under ``two-before`` h passes
+    LN(gelu(W0 h + b0)) first, so that two layers come before the one to the vocabulary. W0 and W1 are H x H.
+    Weights start as N(0, ``initializer_range``), biases as 0.
 
     Args:
         config: of the encoder: ``hidden_size``, ``vocab_size``, ``layer_norm_eps``, ``initializer_range``.
-        layout: ``mlm-head`` or ``norm-last``.
+        layout: ``mlm-head``, ``norm-last`` or ``two-before``.
     """
 
     def __init__(self, config, *, layout: str):
@@ -34,12 +35,17 @@ class MLPDecoder(nn.Module):
         normed = config.vocab_size if layout == "norm-last" else config.hidden_size
         self.norm = nn.LayerNorm(normed, eps=config.layer_norm_eps)
         self.vocabulary = nn.Linear(config.hidden_size, config.vocab_size)
-        for layer in (self.dense, self.vocabulary):
+        self.first = nn.Linear(config.hidden_size, config.hidden_size) if layout == "two-before" else None
+        if self.first is not None:
+            self.first_norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        for layer in filter(None, (self.dense, self.vocabulary, self.first)):
             nn.init.normal_(layer.weight, std=config.initializer_range)
             nn.init.zeros_(layer.bias)
 
     def forward(self, h_cls: torch.Tensor) -> torch.Tensor:
         """(N, H) to (N, V)."""
+        if self.first is not None:
+            h_cls = self.first_norm(functional.gelu(self.first(h_cls)))
         inner = functional.gelu(self.dense(h_cls))  # (N, H)
         if self.layout == "norm-last":
             return self.norm(self.vocabulary(inner))
@@ -60,9 +66,9 @@ def starting_decoder(model: nn.Module, *, layout: str, start: str) -> MLPDecoder
     Args:
         model: BertForMaskedLM, which is left as it is.
         layout: see ``MLPDecoder``.
-        start: ``new``; ``mlm-head``, a copy of the model's own head, output matrix included, except for a
-            norm over the scores, which that head has not; or ``tied``, new but for its output matrix, which
-            is that of the embeddings itself.
+        start: ``new``; ``mlm-head``, a copy of the model's own head, output matrix included, except for what
+            that head has not, a norm over the scores or a layer before; or ``tied``, new but for its output
+            matrix, which is that of the embeddings itself.
     """
     check_known("start of the decoder", start, valid=STARTS)
     decoder = MLPDecoder(model.config, layout=layout)
@@ -70,7 +76,7 @@ def starting_decoder(model: nn.Module, *, layout: str, start: str) -> MLPDecoder
     if start == "mlm-head":
         head = model.cls.predictions
         decoder.dense.load_state_dict(head.transform.dense.state_dict())
-        if layout == "mlm-head":
+        if layout != "norm-last":
             decoder.norm.load_state_dict(head.transform.LayerNorm.state_dict())
         with torch.no_grad():
             decoder.vocabulary.weight.copy_(head.decoder.weight)

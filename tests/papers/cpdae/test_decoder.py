@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from papers.cpdae.decoder import FILE, MLPDecoder, saved_decoder, starting_decoder
+from papers.cpdae.decoder import FILE, LAYOUTS, MLPDecoder, saved_decoder, starting_decoder
 from repro.errors import DataError, UsageError
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
@@ -38,13 +38,15 @@ def equation_2(made, h):
         rows = zip(layer.weight, layer.bias, strict=True)
         return torch.stack([(row * x).sum() + bias for row, bias in rows])
 
+    if made.layout == "two-before":
+        h = norm(gelu(linear(h, made.first)), made.first_norm)
     inner = gelu(linear(h, made.dense))
     if made.layout == "norm-last":
         return norm(linear(inner, made.vocabulary), made.norm)
     return linear(norm(inner, made.norm), made.vocabulary)
 
 
-@pytest.mark.parametrize("layout", ["mlm-head", "norm-last"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_scores_are_equation_2(layout):
     made = trained(decoder(layout=layout)[1]).double()
     h = torch.randn(3, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -53,7 +55,7 @@ def test_scores_are_equation_2(layout):
     torch.testing.assert_close(z, torch.stack([equation_2(made, one) for one in h]), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("layout", ["mlm-head", "norm-last"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_texts_scores_come_from_its_own_vector_alone(layout):
     made = trained(decoder(layout=layout)[1]).double()
     h = torch.randn(4, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
@@ -107,7 +109,7 @@ def test_new_matrices_are_as_wide_as_the_encoders():
 
 
 @pytest.mark.parametrize("start", ["new", "tied", "mlm-head"])
-@pytest.mark.parametrize("layout", ["mlm-head", "norm-last"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_new_weights_come_from_torchs_generator_and_the_model_stays_as_it_was(layout, start):
     untouched = tiny_masked_lm().state_dict()
     (model, one), (_, same), (_, other) = (decoder(layout=layout, start=start, seed=s) for s in (1, 1, 2))
@@ -117,7 +119,7 @@ def test_new_weights_come_from_torchs_generator_and_the_model_stays_as_it_was(la
 
 
 @pytest.mark.parametrize("start", ["new", "tied"])
-@pytest.mark.parametrize("layout", ["mlm-head", "norm-last"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_what_is_saved_is_loaded_again_and_has_the_same_bytes_every_time(tmp_path, layout, start):
     model, made = decoder(layout=layout, start=start)
     trained(made).save(tmp_path)

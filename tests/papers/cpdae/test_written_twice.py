@@ -24,6 +24,7 @@ VECTORS = {"contrast": "representation", "similarity": "cosine", "temperature": 
 READINGS = {
     "defaults": {},
     "decoder-layers": {"decoder": "norm-last"},
+    "decoder-layers, two before": {"decoder": "two-before"},
     "reconstruction-second-term": {"second_term": "printed"},
     "reconstruction-target": {"target": "masked"},
     "reconstruction-special-tokens": {"special_tokens": True},
@@ -52,7 +53,16 @@ FOLDER = "papers.cpdae."
 OBJECTIVE = FOLDER + "discriminative_autoencoder:DiscriminativeAutoencoder"
 CONTRAST, SUMS = FOLDER + "distribution_contrast:", FOLDER + "reconstruction:"
 CHANGED = [  # a case that notices, and a change
-    ("defaults", Mutation(FOLDER + "decoder:MLPDecoder.forward", "functional.gelu(", "-functional.gelu(")),
+    (
+        "defaults",
+        Mutation(
+            FOLDER + "decoder:MLPDecoder.forward", "functional.gelu(self.dense", "-functional.gelu(self.dense"
+        ),
+    ),
+    (
+        "decoder-layers, two before",
+        Mutation(FOLDER + "decoder:MLPDecoder.forward", "(functional.gelu(self.first(h_cls)))", "(h_cls)"),
+    ),
     ("defaults", Mutation(FOLDER + "decoder:MLPDecoder.forward", "self.norm(inner)", "self.norm(-inner)")),
     ("defaults", Mutation(SUMS + "text_losses", "signs * z", "-signs * z")),
     ("defaults", Mutation(SUMS + "text_losses", "terms = -functional", "terms = functional")),
@@ -141,10 +151,9 @@ def written_loss(n, y, targets, *, options, how):
 
 def decoded(vector, n, *, order):
     """Eq. 2 with the decoder's own weights."""
-    first, second, norm = (
-        (n[f"{name}.weight"], n[f"{name}.bias"]) for name in ("dense", "vocabulary", "norm")
-    )
-    return again.decoder(vector, first=first, second=second, norm=norm, order=order)
+    names = ["dense", "vocabulary", "norm", *(("first", "first_norm") if order == "two-before" else ())]
+    first, second, norm, *before = ((n[f"{name}.weight"], n[f"{name}.bias"]) for name in names)
+    return again.decoder(vector, first=first, second=second, norm=norm, before=before, order=order)
 
 
 def written_labels(batch, options):

@@ -39,10 +39,15 @@ def layer_norm(vector, scales, shifts, *, epsilon=1e-12):
     return out
 
 
-def decoder(vector, *, first, second, norm, order="mlm-head"):
-    """Eq. 2: two layers, GELU between them, a LayerNorm before the second or after it (`decoder-layers`)."""
+def decoder(vector, *, first, second, norm, before=(), order="mlm-head"):
+    """Eq. 2: two layers, GELU between them, a LayerNorm before the second or after it (`decoder-layers`).
+
+    `before` is a layer with its LayerNorm that the vector passes first.
+    """
+    if before:
+        vector = layer_norm([gelu(number) for number in dense(before[0], vector)], *before[1])
     hidden = [gelu(number) for number in dense(first, vector)]
-    if order == "mlm-head":
+    if order != "norm-last":
         return dense(second, layer_norm(hidden, *norm))
     return layer_norm(dense(second, hidden), *norm)
 
