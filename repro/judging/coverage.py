@@ -95,7 +95,8 @@ class Tally:
     @property
     def measurements(self) -> Counter[str]:
         """Scale -> how many distinct measurements the records and drawings of the cells are."""
-        return Counter(scale for scale, _ in {item for c in self.cells for item in c.measurements.items()})
+        distinct = dict.fromkeys(item for c in self.cells for item in c.measurements.items())
+        return Counter(scale for scale, _ in distinct)
 
     def as_json(self) -> dict:
         """The object that ``repro coverage --json`` prints."""
