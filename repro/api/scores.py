@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
 
 from repro.api.listing import Listing
+from repro.api.selection import check_several
 from repro.errors import UsageError
 from repro.exchange.user_encoder import UserEncoder
 from repro.exchange.user_encoder_scores import ColumnScore, scores_on_table
@@ -136,10 +137,15 @@ def evaluate(
         BlockedError: judgements, collections or the encoder are not at hand; says how to get them.
         StageError: encoding or search failed.
     """
+    check_several(measures=measures, cells=cells, columns=columns)
     workspace = workspace or Workspace.open()
     dataset = common_dataset(named := [cell(name) for name in cells], dataset)
     if (dataset is None) == (table is None):
         raise UsageError("a run is scored on a dataset, an encoder on a table; give one of the two")
+    of_encoder = (columns, row, query_model, conventions, scale != "full")
+    if any((measures,) if dataset is None else of_encoder):
+        taken = "columns, row, query_model, conventions and scale are of an encoder, measures of a run"
+        raise UsageError(f"{taken}; leave out what is of the other")
     if dataset is not None:
         return _run(Path(source), dataset, measures, named, workspace)
     models = tuple(UserEncoder.find(str(name), workspace.data) for name in (source, query_model or source))

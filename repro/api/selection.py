@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
+from numbers import Integral
 from types import MappingProxyType
 
 from repro.errors import UsageError
@@ -69,8 +70,11 @@ def select(
         scale: its name, or what ``repro.user_scale`` reads; the rest is as of a ``Selection``.
 
     Raises:
-        UsageError: there is no such thing, or nothing in it that could be measured; says what there is.
+        UsageError: there is no such thing, or nothing in it that could be measured; says what there is. Or
+            one text where several names are taken, or a seed that is no whole number from 0 to 2**32 - 1.
     """
+    check_several(tables=tables, figures=figures, rows=rows)
+    wanted = _distinct_seeds(seeds)
     at = scale if isinstance(scale, Scale) else scale_of(scale)
     places, single = _parted(names, (*tables, *_figures(names, figures)), any_rows=bool(rows))
     shown = [] if rows or single else [item for place in places for item in exhibits(*place)]
@@ -78,7 +82,21 @@ def select(
     chosen += chain.from_iterable(_cells(*place, tuple(rows), shown) for place in places)
     distinct = list({c.id: c for c in chosen}.values())
     within = workspace or Workspace.open()
-    return Selection(distinct, shown, at.name, tuple(seeds), readings, within, at if at.by_user else None)
+    return Selection(distinct, shown, at.name, wanted, readings, within, at if at.by_user else None)
+
+
+def check_several(**taken: Sequence[str]) -> None:
+    """Raise UsageError for a text in place of several names: its letters would be taken for them."""
+    for name, given in taken.items():
+        if isinstance(given, str):
+            raise UsageError(f"{name} takes several names, not the text {given!r}; write [{given!r}]")
+
+
+def _distinct_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+    listed = not isinstance(seeds, str | int)
+    if not (listed and all(isinstance(seed, Integral) and 0 <= seed < 2**32 for seed in seeds)):
+        raise UsageError(f"seeds takes whole numbers below 2**32, as (1, 2, 3), not {seeds!r}")
+    return tuple(dict.fromkeys(map(int, seeds)))
 
 
 def _parted(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[tuple[Names, Names]], Names]:

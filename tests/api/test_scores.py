@@ -3,7 +3,7 @@
 import pytest
 
 import repro
-from repro.errors import DataError
+from repro.errors import DataError, UsageError
 from repro.evaluation.run_writer import write_run
 from repro.exchange.user_run_scores import judgements
 
@@ -25,3 +25,25 @@ def test_a_malformed_run_is_named_with_its_line(tmp_path):
     (tmp_path / "x.run").write_text("no run")
     with pytest.raises(DataError, match=r"x\.run:1"):
         repro.evaluate(tmp_path / "x.run", dataset=DATASET, measures=["R@1"])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            {"dataset": "tiny/passage/dev", "measures": "RR@10"},
+            "measures takes several names, not the text 'RR@10'",
+        ),
+        (
+            {"dataset": "tiny/passage/dev", "scale": "tiny"},
+            "scale are of an encoder, measures of a run; leave out",
+        ),
+        (
+            {"table": "costa/1", "measures": ["RR@10"]},
+            "scale are of an encoder, measures of a run; leave out",
+        ),
+    ],
+)
+def test_what_would_not_be_used_is_refused(tmp_path, given, words):
+    with pytest.raises(UsageError, match=words):
+        repro.evaluate(tmp_path / "none", **given)

@@ -1,6 +1,9 @@
 """Selections: names of papers, tables and cells, in any mixture, each cell once."""
 
+import pytest
+
 import repro
+from repro.errors import UsageError
 
 CELL = "costa/1/hardneg.costa/dev.rr10"
 
@@ -26,3 +29,25 @@ def test_a_figure_is_a_table_of_its_points():
     points = repro.select("costa/figure-4", scale="tiny")
     assert {c.table.id for c in points.cells} == {"figure-4"} and points.scale == "tiny"
     assert [c.id for c in repro.select("costa", figures=["4"]).cells] == [c.id for c in points.cells]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"seeds": "1,2"}, "seeds takes whole numbers below .*, not '1,2'"),
+        ({"seeds": (-1,)}, "seeds takes whole numbers below"),
+        ({"seeds": 3}, "seeds takes whole numbers below"),
+        ({"tables": "12"}, r"tables takes several names, not the text '12'; write \['12'\]"),
+        ({"rows": "bert"}, "rows takes several names, not the text 'bert'"),
+    ],
+)
+def test_a_text_is_not_taken_for_the_list_of_its_letters(given, words):
+    with pytest.raises(UsageError, match=words):
+        repro.select("costa", **given)
+
+
+def test_a_seed_that_is_given_twice_counts_once():
+    assert (
+        repro.select("costa/1", seeds=[2, 1, 2]).seeds == (2, 1)
+        and repro.select("costa/1", seeds=[]).seeds == ()
+    )
