@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -81,7 +82,8 @@ class Record:
         hardware = self.environment.get("hardware") or {}
         number = hardware.get("cores") or 0
         cores = f"{number} core{'s' * (number > 1)}" if number else ""
-        return ", ".join(filter(None, [*(hardware.get("gpu") or ()), hardware.get("cpu"), cores]))
+        gpus = [f"{n} x {name}" if n > 1 else name for name, n in Counter(hardware.get("gpu") or ()).items()]
+        return ", ".join(filter(None, [*gpus, hardware.get("cpu"), cores]))
 
     def tells_more_than(self, other: "Record") -> bool:
         """Whether this record of the same result proves or says what the other does not."""

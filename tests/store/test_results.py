@@ -125,7 +125,10 @@ def test_every_line_holds_the_digest_of_the_rest(tmp_path):
 @pytest.mark.parametrize(
     ("hardware", "words"),
     [
-        ({"gpu": ["one GPU", "another"], "cpu": "a CPU", "cores": 16}, "one GPU, another, a CPU, 16 cores"),
+        (
+            {"gpu": ["a GPU", "a GPU", "another"], "cpu": "a CPU", "cores": 16},
+            "2 x a GPU, another, a CPU, 16 cores",
+        ),
         ({"gpu": None, "cpu": "a CPU", "cores": 1}, "a CPU, 1 core"),
         (None, ""),
     ],
