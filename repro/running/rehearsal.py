@@ -82,12 +82,15 @@ def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehea
     A stage that fails or is blocked holds back only what is below it.
 
     Raises:
-        UsageError: the plan's scale has other data or models than the papers'.
+        UsageError: the plan's scale has other data or models than the papers', or is the whole itself.
         StoreError: as ``repro.running.runner.prepare``.
     """
     if not plan.scale.has_originals:
         own = f"the scale {plan.scale.name} has data and a backbone of its own"
         raise UsageError(f"{own}, from which nothing follows for full; name one that is like rehearsal")
+    if plan.scale.name == plan.scale.whole:
+        own = f"the scale {plan.scale.name} reads all rows, and would be run as a whole"
+        raise UsageError(f"{own}; leave --scale out, or say in a --scale-file which rows come first")
     told = {"machine": plan.machine, "places": places(plan)}
     outcome = ensure(plan.ends, store, progress, run=run_apart, options=Options(may_discard=False), **told)
     return extrapolated(whole, plan, store, outcome)

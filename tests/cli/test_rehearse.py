@@ -183,6 +183,14 @@ def test_a_scale_with_data_of_its_own_cannot_be_extrapolated_from(repro, papers_
     assert said.status == 2 and "name one that is like rehearsal" in said.err
 
 
+def test_the_whole_is_no_rehearsal_of_itself(repro, papers_data, folders):
+    said = repro("rehearse", "toy", "--all", "--scale", "full")
+    assert (
+        said.status == 2 and "the scale full reads all rows, and would be run as a whole; leave" in said.err
+    )
+    assert not list((folders / "store").glob("*/*"))
+
+
 def test_a_stage_of_a_rehearsal_is_a_process_of_its_own_whose_failure_is_told(
     repro, papers_data, monkeypatch
 ):
