@@ -1,5 +1,6 @@
 """What a study's table says in words: its notes, and which rows can be told apart in a column."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from repro.judging.contrasts import Contrast
@@ -16,6 +17,7 @@ MARKS = {
     "at the floor": "f",
     "not tested": "–",
 }
+MANY = 6  # pairs of one verdict: of more only their number is told, as the comparisons have them by name
 METHOD = (
     "Mean ± half of its 95 % interval over queries and seeds, both as random effects (two-way, crossed; "
     "Satterthwaite's degrees of freedom)."
@@ -104,15 +106,21 @@ def order(study: Study, column: Column) -> str:
     compared = _each_pair_once(c for c in study.contrasts if c.column == column.id)
     points = study.analysis.matters.get(column.id)
     within = "" if points is None else f" (within {points:g} points)"
+    said = {
+        "equivalent": f"equivalent{within}",
+        "not told apart": "not told apart",
+        "at the floor": "at the floor, so that nothing is concluded",
+        "not tested": "not tested",
+    }
+    counted = _verdict_of_many(compared)
     parts = [
         *_above(study, column.id, compared),
         *_above(study, column.id, compared, "slightly "),
-        *_pairs(study, compared, "equivalent", f"equivalent{within}"),
-        *_pairs(study, compared, "not told apart", "not told apart"),
-        *_pairs(study, compared, "at the floor", "at the floor, so that nothing is concluded"),
-        *_pairs(study, compared, "not tested", "not tested"),
+        *(_pairs(study, compared, verdict, words) for verdict, words in said.items() if verdict != counted),
+        *([_counted(compared, counted, said[counted])] if counted else []),
         *_standing(study, column),
     ]
+    parts = [part for part in parts if part]
     primary = ", which decides" if column.id == study.analysis.primary else ""
     first, *others = parts or ["nothing is compared"]
     told = [f"{column.label}{primary}: {first}.", *(f"{part[:1].upper()}{part[1:]}." for part in others)]
@@ -135,9 +143,24 @@ def _ranked(rows: Iterable[str], means: dict[str, float]) -> list[str]:
     return sorted(rows, key=lambda row: -means[row])
 
 
-def _pairs(study: Study, compared: Sequence[Contrast], verdict: str, said: str) -> list[str]:
+def _pairs(study: Study, compared: Sequence[Contrast], verdict: str, said: str) -> str:
+    """The pairs of a verdict by their names, nothing where there is none."""
     pairs = [f"{label(study, c.row)} and {label(study, c.against)}" for c in compared if c.verdict == verdict]
-    return [f"{said}: {'; '.join(pairs)}"] if pairs else []  # labels may have commas
+    return f"{said}: {'; '.join(pairs)}" if pairs else ""  # labels may have commas
+
+
+def _verdict_of_many(compared: Sequence[Contrast]) -> str:
+    """Of the verdicts that tell no rows apart the most frequent one, if its pairs are too many to name."""
+    undecided = ("not told apart", "at the floor", "not tested")
+    counts = Counter(c.verdict for c in compared if c.verdict in undecided)
+    verdict, count = counts.most_common(1)[0] if counts else ("", 0)
+    return verdict if count > MANY else ""
+
+
+def _counted(compared: Sequence[Contrast], verdict: str, said: str) -> str:
+    """Pairs of a verdict by their number: all that are compared, or all but those named before."""
+    count = sum(c.verdict == verdict for c in compared)
+    return f"{said}: {'all' if count == len(compared) else 'the other'} {count} pairs that are compared"
 
 
 def _each_pair_once(contrasts: Iterable[Contrast]) -> list[Contrast]:

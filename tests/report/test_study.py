@@ -1,6 +1,7 @@
 """A study's table, as text."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
@@ -13,7 +14,7 @@ from repro.manifest.analysis_schema import Analysis, Confirmatory, TableAnalysis
 from repro.manifest.schema import Column, Row, Table
 from repro.report.study import markdown
 from repro.report.study_latex import latex
-from repro.report.study_words import briefly, caption, order, verdicts_note
+from repro.report.study_words import MANY, briefly, caption, order, verdicts_note
 
 TABLE = Table(
     id="1",
@@ -138,6 +139,19 @@ def test_one_sentence_says_which_rows_can_be_told_apart_each_pair_once():
     )
     said = "at the floor, so that nothing is concluded: X and Base_1. Not above Zero: X."
     assert order(floored, TABLE.columns[0]) == f"Set MRR@10, which decides: {said}"
+
+
+def test_many_pairs_that_are_not_told_apart_are_counted_and_the_rest_is_named():
+    many = [_contrast(f"a{n}", 0.0, "not told apart", against=f"b{n}") for n in range(MANY + 1)]
+    study = replace(STUDY, contrasts=(*many, _contrast("x", 0.0, "at the floor")), standing={"c": {}})
+    floored = "at the floor, so that nothing is concluded: X and Base_1."
+    assert f"{floored} Not told apart: the other 7 pairs" in order(study, TABLE.columns[0])
+    only = order(replace(study, contrasts=tuple(many)), TABLE.columns[0])
+    assert only == "Set MRR@10, which decides: not told apart: all 7 pairs that are compared."
+    pairs = combinations((row.id for row in TABLE.rows), 2)
+    few = [_contrast(row, 0.0, "not told apart", against=other) for row, other in pairs]
+    named = order(replace(study, contrasts=tuple(few)), TABLE.columns[0])
+    assert len(few) == MANY and named.count(" and ") == MANY
 
 
 def test_every_text_on_verdicts_says_first_that_planned_seeds_are_missing():
