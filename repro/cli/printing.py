@@ -27,14 +27,17 @@ def laid_out(*, error: bool = False) -> bool:
     """
     from rich.console import Console
 
-    return Console(stderr=error).is_terminal or os.environ.get("COLUMNS", "").isdecimal()
+    columns = os.environ.get("COLUMNS", "")
+    return Console(stderr=error).is_terminal or (columns.isdecimal() and int(columns) > 0)
 
 
 def console():
     """A rich console on standard output, as wide as the terminal."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    columns = os.environ.get("COLUMNS", "")
+    unknown = columns.isdecimal() and not int(columns)  # as a terminal says that knows no width
+    return Console(highlight=False, width=shutil.get_terminal_size().columns if unknown else None)
 
 
 def show(renderable) -> None:

@@ -1,5 +1,6 @@
 """Bad input gets one sentence and the right exit status: never a traceback, never a silent guess."""
 
+import io
 import os
 import re
 import signal
@@ -8,7 +9,7 @@ import sys
 
 import pytest
 
-from repro.cli import VERBS
+from repro.cli import VERBS, main
 from tests.cli.conftest import CELL
 
 EVERY_VERB = [verb for group in VERBS.values() for verb in group]
@@ -238,6 +239,20 @@ def test_a_full_stream_is_told_once_without_a_locale_too(folders):
     variables = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "PYTHONPATH")}
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=variables)
     assert done.stderr == "repro: standard output: No space left on device\n"
+
+
+def test_signs_that_an_encoding_lacks_are_written_as_utf_8(folders, monkeypatch):
+    out = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "argv", ["repro", "show", "costa", "--table", "1"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 0 and "0.366*†‡" in out.buffer.getvalue().decode("utf-8")
+
+
+def test_a_terminal_of_no_width_is_one_of_unknown_width(repro, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "0")
+    assert "costa" in repro("list").out and "0.366*†‡" in repro("show", "costa", "--table", "1").out
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
