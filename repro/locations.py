@@ -16,7 +16,7 @@ PAPERS = (BUNDLED if BUNDLED.is_dir() else CHECKOUT) / "papers"
 
 @dataclass(frozen=True)
 class Locations:
-    """Where one invocation finds and leaves things.
+    """The folders in which one invocation finds and leaves things.
 
     Attributes:
         store: artefacts; ``--store``, REPRO_STORE, else the user's cache folder.

@@ -52,7 +52,7 @@ class PublishedTable:
 
     @property
     def cells(self) -> Listing[Cell]:
-        """Every cell in printed order, dashes and words included."""
+        """Every cell in the order of the table, dashes and words included."""
         return _listed(cells_of(self.source, (self.content,)))
 
     def cell(self, row: str, column: str) -> Cell:
@@ -92,17 +92,17 @@ class PublishedPaper:
 
     @property
     def tables(self) -> dict[str, PublishedTable]:
-        """Its tables by number."""
+        """The paper's tables by their numbers."""
         return {table.id: PublishedTable(self.source, table) for table in self.source.manifest.tables}
 
     @property
     def cells(self) -> Listing[Cell]:
-        """The numeric cells of its result tables in printed order: everything that can be measured."""
+        """The numeric cells of the paper's result tables in their order: everything that can be measured."""
         return _listed(numeric_cells(self.source))
 
     @property
     def readings(self) -> dict[str, Reading]:
-        """Its unspecified choices by id: what the paper says, the choices and the default."""
+        """The paper's unspecified choices by id: what it says, the choices and the default."""
         return self.source.readings
 
     def table(self, number: str | int) -> PublishedTable:

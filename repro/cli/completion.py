@@ -7,12 +7,12 @@ from repro.manifest.papers import Paper, papers
 
 
 def paper_names(ctx, param, incomplete: str) -> list[str]:
-    """Papers."""
+    """Complete the name of a paper."""
     return _starting(papers(), incomplete)
 
 
 def studied(ctx, param, incomplete: str) -> list[str]:
-    """Papers with a study, which is the suite's own."""
+    """Complete the name of a paper with a study, which is the suite's own."""
     sources = papers().values()
     return _starting(
         (p.name for p in sources if any(t.kind == "study" for t in p.manifest.tables)), incomplete
@@ -20,41 +20,41 @@ def studied(ctx, param, incomplete: str) -> list[str]:
 
 
 def scale_names(ctx, param, incomplete: str) -> list[str]:
-    """Scales."""
+    """Complete the name of a scale."""
     from repro.running.scale import known_scales
 
     return _starting(known_scales(), incomplete)
 
 
 def tables(ctx, param, incomplete: str) -> list[str]:
-    """Tables of the papers named so far, or of all."""
+    """Complete a table of the papers named so far, or of all."""
     return _starting((table.id for source in _named(ctx) for table in source.manifest.tables), incomplete)
 
 
 def figures(ctx, param, incomplete: str) -> list[str]:
-    """Figures of the papers named so far, or of all."""
+    """Complete a figure of the papers named so far, or of all."""
     return _starting((figure.id for source in _named(ctx) for figure in source.manifest.figures), incomplete)
 
 
 def rows(ctx, param, incomplete: str) -> list[str]:
-    """Systems and rows with something to measure, of the papers and tables named so far."""
+    """Complete a system, or a row with something to measure, of the papers and tables named so far."""
     wanted = ctx.params.get("tables") or ()
     chosen = [c for c in _cells(_named(ctx)) if not wanted or c.table.id in wanted]
     return _starting((name for c in chosen for name in (c.row.system, c.row.id)), incomplete)
 
 
 def cells(ctx, param, incomplete: str) -> list[str]:
-    """Whole names of cells: a part of one would be followed by a space."""
+    """Complete the whole name of a cell: a part of one would be followed by a space."""
     return _starting((c.id for c in _cells(papers().values())), incomplete)
 
 
 def papers_and_cells(ctx, param, incomplete: str) -> list[str]:
-    """Papers and, once there is a slash, cells."""
+    """Complete a paper or, once there is a slash, a cell."""
     return (cells if "/" in incomplete else paper_names)(ctx, param, incomplete)
 
 
 def places(ctx, param, incomplete: str) -> list[str]:
-    """Papers and, once there is a slash, their tables and rows."""
+    """Complete a paper or, once there is a slash, one of its tables and rows."""
     if "/" not in incomplete:
         return paper_names(ctx, param, incomplete)
     named = [c.id.split("/") for c in _cells(papers().values())]
@@ -68,14 +68,14 @@ def paper_tables(ctx, param, incomplete: str) -> list[str]:
 
 
 def readings(ctx, param, incomplete: str) -> list[str]:
-    """``ID=CHOICE`` for every choice that is no default, of the papers named so far."""
+    """Complete ``ID=CHOICE`` by every choice that is no default, of the papers named so far."""
     known = {reading.id: reading for source in _named(ctx) for reading in source.readings.values()}
     pairs = (f"{r.id}={choice}" for r in known.values() for choice in r.choices if choice != r.default)
     return _starting(pairs, incomplete)
 
 
 def datasets(ctx, param, incomplete: str) -> list[str]:
-    """Ids of the catalogue."""
+    """Complete the id of a dataset of the catalogue."""
     from repro.datasets.catalog import catalog
 
     return _starting(catalog(), incomplete)

@@ -73,7 +73,7 @@ class Dataset:
 
     @property
     def what(self) -> str:
-        """Its kind in a few words, for a table."""
+        """The kind of the collection in a few words, for a table."""
         if self.members:
             return f"mean of {len(self.members)}"
         if self.only_negatives:

@@ -39,7 +39,7 @@ class PublicRun:
 
     @property
     def described(self) -> str:
-        """Where the file is from, in words, for a record."""
+        """The origin of the file in words, for a record."""
         return f"public run by {self.toolkit}" + (f", {self.source}" if self.source else "")
 
 

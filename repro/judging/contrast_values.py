@@ -32,7 +32,7 @@ def contrasts_by_cell(
 
 
 def _place(study: Study, c: Contrast) -> dict:
-    """What the plan of analysis says of a comparison, and whether seeds of it are missing."""
+    """The standing of a comparison in the plan of analysis, and whether seeds of it are missing."""
     confirmatory = study.is_confirmatory(c.family, c.column)
     return {"confirmatory": confirmatory, "preliminary": study.preliminary or None}
 

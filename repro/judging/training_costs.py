@@ -13,13 +13,13 @@ from repro.running.plan import Plan
 
 
 class Known(Protocol):
-    """What is known of trainings: a store, or what stands in its place."""
+    """A store of trainings, or what stands in its place."""
 
     def state(self, node: Node) -> str:
         """``stored`` where the training is known."""
 
     def record(self, node: Node) -> Mapping:
-        """Its record, with ``facts``."""
+        """The record of a stored node, with ``facts``."""
 
 
 @dataclass(frozen=True)

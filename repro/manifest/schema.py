@@ -207,7 +207,7 @@ class Figure(Identified):
 
     @cached_property
     def as_table(self) -> Table:
-        """Its points as cells of a table: a row for every line and place on the x-axis, unpublished."""
+        """The points as cells of a table: a row for every line and place on the x-axis, unpublished."""
         rows = [
             Row.model_validate(
                 {

@@ -132,7 +132,7 @@ def warning(figure: Figure) -> str:
 
 
 def sentence(trend: MethodTrend, how: SizeTrend) -> str:
-    """Where a method stands, how that changes with size, and what follows for the larger one."""
+    """Say where a method stands, how that changes with size, and what follows for the larger one."""
     largest = max(trend.means)
     above = sum(mean > 0 for mean in trend.means.values())
     there, (by_x, by_across) = trend.extrapolated, trend.doublings

@@ -24,7 +24,7 @@ class System:
 
     @property
     def label(self) -> str:
-        """Its name in the tables."""
+        """The name of the system in the tables."""
         return label_of(self.id)
 
     @property

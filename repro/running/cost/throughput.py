@@ -81,7 +81,7 @@ def assumed(gpu: str) -> Throughput:
 
 
 def calibration_file(store: Store) -> Path:
-    """Where the measurement of this machine lies."""
+    """The file that holds the measurement of this machine."""
     return store.root / "calibration.json"
 
 

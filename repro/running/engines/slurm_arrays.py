@@ -30,7 +30,7 @@ class Batch:
 
     @property
     def nodes(self) -> list[Node]:
-        """Its nodes, each once."""
+        """The nodes that its tasks build, each once."""
         return list(dict.fromkeys(self.tasks.values()))
 
     def dependency(self) -> list[str]:
