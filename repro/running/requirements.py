@@ -199,7 +199,7 @@ class Machine:
 
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
-    """The place of a released model, below REPRO_DATA/models or in the hub's cache; None where it is in neither."""
+    """The place of a released model in REPRO_DATA/models, else in the hub's cache; None in neither."""
     folder = data / "models" / name if data else None
     if folder is not None and (folder / "config.json").exists() and has_weights(folder):
         return {"kind": "folder", "path": str(folder)}

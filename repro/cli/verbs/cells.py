@@ -22,17 +22,11 @@ from repro.errors import UsageError
 @click.option("--all-kinds", is_flag=True, help="Dashes, words, hyper-parameters, examples and figures too.")
 def command(names, as_json, as_csv, all_kinds):
     """List every numeric result cell of the papers, one a line."""
-    from repro.api.papers import paper, papers
     from repro.cli.printing import emit_json, table
-    from repro.manifest.entries import every_entry
 
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude each other")
-    sources = [paper(name) for name in names or papers()]
-    if all_kinds:
-        rows = [row for source in sources for row in every_entry(source.source)]
-    else:
-        rows = [cell.as_json() for source in sources for cell in source.cells]
+    rows = _rows(names, all_kinds)
     if as_json:
         return emit_json(rows)
     if as_csv:
@@ -41,6 +35,16 @@ def command(names, as_json, as_csv, all_kinds):
     shown = [[*(r[key] or "" for key in keys), r["recipe"] or "–"] for r in rows]
     head = ["cell", "published", "dataset", "measure", "role", "recipe"]
     table(f"{len(rows)} cells", head, shown, right=(1,))
+
+
+def _rows(names, all_kinds: bool) -> list[dict]:
+    from repro.api.papers import paper, papers
+    from repro.manifest.entries import every_entry
+
+    sources = [paper(name) for name in names or papers()]
+    if all_kinds:
+        return [row for source in sources for row in every_entry(source.source)]
+    return [cell.as_json() for source in sources for cell in source.cells]
 
 
 def _csv(rows: list[dict]) -> None:

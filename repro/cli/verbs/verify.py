@@ -84,29 +84,40 @@ def _deep(store, size: int, seed: int, quiet: bool) -> tuple[int, dict]:
     return status, shown | {"artefacts": [one.as_json() for one in again]}
 
 
+AGREEMENTS = {"bits": "agree to the bit", "tolerance": "agree to the tolerance", "none": "do not agree"}
+
+
 def _print_again(sample, again, seed: int) -> None:
+    """Print a line for every stage, one for each artefact that came out otherwise, and the counts."""
     from repro.cli.printing import table
 
-    words = {"bits": "agree to the bit", "tolerance": "agree to the tolerance", "none": "do not agree"}
-    rows = []
-    for stage, available in sample.of.items():
-        of_stage = [one for one in again if one.stage == stage]
-        counts = [str(sum(one.agreement == name for one in of_stage) or "") for name in words]
-        farthest = max((one.difference or 0.0 for one in of_stage), default=0.0)
-        allowed = f"{of_stage[0].tolerance:g}" if of_stage[0].tolerance else "every bit"
-        rows.append([stage, f"{len(of_stage)} of {available}", *counts, f"{farthest:.2g}", allowed])
-    head = ["stage", "computed again", *words.values(), "largest difference", "tolerance"]
+    rows = [
+        [stage, *_of_stage([one for one in again if one.stage == stage], available)]
+        for stage, available in sample.of.items()
+    ]
+    head = ["stage", "computed again", *AGREEMENTS.values(), "largest difference", "tolerance"]
     title = f"computed again from stored inputs (seed {seed}), differences over a file's greatest magnitude"
     table(title, head, rows, right=range(2, len(head)))
     for one in again:
         if one.why:
             print(f"{_word(one)}: {one.stage}/{one.fingerprint[:12]}: {one.why}{_other_code(one)}")
     left = ", ".join(f"{number} {stage}" for stage, number in sample.left_out.items())
-    bits, near, none = (sum(one.agreement == name for one in again) for name in words)
+    print(f"{len(again)} artefacts computed again: {_agreeing(again)}; left out: {left or 'none'}")
+
+
+def _of_stage(again, available: int) -> list[str]:
+    """The cells of a line of the table, behind the name of the stage."""
+    counts = [str(sum(one.agreement == name for one in again) or "") for name in AGREEMENTS]
+    farthest = max((one.difference or 0.0 for one in again), default=0.0)
+    allowed = f"{again[0].tolerance:g}" if again[0].tolerance else "every bit"
+    return [f"{len(again)} of {available}", *counts, f"{farthest:.2g}", allowed]
+
+
+def _agreeing(again) -> str:
+    bits, near, none = (sum(one.agreement == name for one in again) for name in AGREEMENTS)
     counts = f"{bits} agree to the bit, {near} to the tolerance, {none} not"
     lacking = len(again) - bits - near - none
-    without = f", {lacking} without a result" if lacking else ""
-    print(f"{len(again)} artefacts computed again: {counts}{without}; left out: {left or 'none'}")
+    return f"{counts}, {lacking} without a result" if lacking else counts
 
 
 def _word(one) -> str:

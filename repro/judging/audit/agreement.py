@@ -67,7 +67,6 @@ def _finding(configuration: str, unlike: dict[Scored, list[Cell]]) -> Finding:
     wrong = next((c for c in every if _is_misquoted(c, makers)), every[0])
     several = len({c.paper.name for c in every}) > 1
     says = ", and of ".join(f"{measure} on {dataset}" for dataset, measure in unlike)
-    definitions = sorted({f"{m} is {_defined(cells)}" for (_, m), cells in unlike.items() if _defined(cells)})
     return Finding(
         "error" if makers or not (several or _is_run_again(every)) else "doubt",
         "values",
@@ -77,7 +76,7 @@ def _finding(configuration: str, unlike: dict[Scored, list[Cell]]) -> Finding:
         tuple(c.id for c in every),
         tuple(c.printed.plain for c in every),
         f"{configuration} has several values of {says}",
-        "; ".join(definitions),
+        "; ".join(_definitions(unlike)),
     )
 
 
@@ -88,6 +87,12 @@ def _is_misquoted(cell: Cell, makers: list[Cell]) -> bool:
 def _is_run_again(cells: list[Cell]) -> bool:
     """Whether a number of others stands beside one that the paper's authors measured again."""
     return {"cited", "rerun"} <= {c.role for c in cells}
+
+
+def _definitions(unlike: dict[Scored, list[Cell]]) -> list[str]:
+    """Sentences on the measures that stand for several, each once."""
+    defined = ((measure, _defined(cells)) for (_, measure), cells in unlike.items())
+    return sorted({f"{measure} is {words}" for measure, words in defined if words})
 
 
 def _defined(cells: list[Cell]) -> str:
