@@ -25,7 +25,9 @@ class Marco:
         epochs: of both stages.
         negatives: of stage two: ``mined``, or ``both``, the official BM25 negatives beside them.
         kept: negatives of a query that are kept, ``mined`` and of ``bm25``.
-        weight_decay, passage_length: of all stages.
+        weight_decay: of all stages.
+        passage_lengths: tokens where a retriever is trained on ``bm25`` or ``mined`` negatives, and in a
+            ``search``.
     """
 
     request: Request
@@ -34,24 +36,27 @@ class Marco:
     negatives: str
     kept: Mapping[str, int]
     weight_decay: float
-    passage_length: int
+    passage_lengths: Mapping[str, int]
 
     @classmethod
     def second_version(cls, request: Request, views: Views) -> Marco:
-        """The stages of this paper's version (§4.2; reading: stage-two)."""
+        """The stages of this paper's version (§4.2; readings: stage-two, passage-cut)."""
         second, decay = request.reading("stage-two"), request.reading("fine-tuning-weight-decay")
-        epochs, rest = (3, second["epochs"]), {"weight_decay": decay, "passage_length": 144}
-        return cls(request, views, epochs, second["negatives"], second["kept"], **rest)
+        rest = {"weight_decay": decay, "passage_lengths": request.reading("passage-cut")}
+        return cls(request, views, (3, second["epochs"]), second["negatives"], second["kept"], **rest)
 
     @classmethod
     def first_version(cls, request: Request) -> Marco:
         """The stages of the first version (reading: first-version-fine-tuning)."""
-        read = request.reading("first-version-fine-tuning")
-        return cls(request, Views(request, views=("dense",)), **read | {"epochs": tuple(read["epochs"])})
+        read = dict(request.reading("first-version-fine-tuning"))
+        lengths = dict.fromkeys(("bm25", "mined", "search"), read.pop("passage_length"))
+        read |= {"epochs": tuple(read["epochs"]), "passage_lengths": lengths}
+        return cls(request, Views(request, views=("dense",)), **read)
 
     def stage_one(self, encoder: Node) -> Node:
         """Fine-tune ``encoder`` on the official BM25 negatives (stage 1 of Figure 2)."""
-        return self._stages().tuned(encoder, self._bm25_negatives(), self._optimisation(self.epochs[0]))
+        how = self._optimisation(self.epochs[0])
+        return self._stages("bm25").tuned(encoder, self._bm25_negatives(), how)
 
     def stage_two(self, encoder: Node) -> Node:
         """Fine-tune on negatives mined with stage one: the retriever measured as not distilled."""
@@ -60,12 +65,12 @@ class Marco:
         if self.negatives == "both":
             negatives = recipe.union(negatives, self._bm25_negatives())
         start = encoder if ask("stage-two-start") == "pre-trained" else first
-        return self._stages().tuned(start, negatives, self._optimisation(self.epochs[1]))
+        return self._stages("mined").tuned(start, negatives, self._optimisation(self.epochs[1]))
 
     def distilled(self, encoder: Node, *, teacher: Node) -> Node:
         """Fine-tune to rank mined negatives as the first version's re-ranker does (Eq. 16)."""
         ask, second = self.request.reading, self.stage_two(encoder)
-        how, stages = ask("distillation-training"), self._stages()
+        how, stages = ask("distillation-training"), self._stages("mined")
         miner = second if ask("distillation-negatives") == "stage-two" else self.stage_one(encoder)
         scoring = {"per_query": self.kept["mined"], "precision": ask("fine-tuning-precision")}
         texts = self._reranking().texts
@@ -90,12 +95,12 @@ class Marco:
     def run(self, model: Node) -> Node:
         """The model's ranking of the request's queries; recall as a reading says."""
         recall_as_read(self.request, "recall-definition")
-        return self._stages().search(model, self.request.dataset, depth=DEPTH)
+        return self._stages("search").search(model, self.request.dataset, depth=DEPTH)
 
     def mined(self, model: Node) -> Node:
         """Hard negatives out of the top 200 of a model's ranking of the training queries (§4.2)."""
         how = {"depth": MINED_DEPTH, "per_query": self.kept["mined"], "seed": seed(self.request)}
-        return self._stages().mined(model, **how)
+        return self._stages("search").mined(model, **how)
 
     def _bm25_negatives(self) -> Node:
         """The official BM25 negatives that stage one trains on."""
@@ -103,13 +108,14 @@ class Marco:
         drawn = {"per_query": self.kept["bm25"], "seed": seed(self.request)}
         return recipe.official_negatives(ask("official-negatives"), judgements=judged, **drawn)
 
-    def _stages(self) -> TwoStage:
+    def _stages(self, use: str) -> TwoStage:
+        """Both stages, with passages as long as they are for a use that ``passage_lengths`` has."""
         passages = self.request.reading("fine-tuning-batch")["passages"]
-        documents, length = marco_passages(self.request), self.passage_length
+        documents, length = marco_passages(self.request), self.passage_lengths[use]
         return self.views.stages(documents, length=length, passages=passages)
 
     def _reranking(self, regulariser: str | None = None) -> TwoStage:
-        read, stages = self.request.reading("reranker-training"), self._stages()
+        read, stages = self.request.reading("reranker-training"), self._stages("mined")
         return stages.reranking(
             length=read["length"],
             separator=stages.texts.separator,

@@ -189,3 +189,15 @@ def test_titles_of_beirs_documents_are_joined_as_beir_joins_them_and_not_as_on_m
         passages = made(recipes.beir_row, "beir/arguana", readings=readings).inputs["passages"]
         assert passages.params["separator"] == separator
     assert made(recipes.retriever_row).inputs["passages"].params["separator"] == "[SEP]"
+
+
+def test_passages_are_as_long_as_printed_or_as_the_later_scripts_cut_them_for_each_use():
+    def lengths(readings: dict[str, str]) -> tuple[list[int], set[int]]:
+        run = made(recipes.retriever_row, readings=readings)
+        trained = {node.inputs["training_set"].stage: node for node in stages(run, "finetune")}
+        encoded = [node for node in stages(run, "encode_views") if node.params["kind"] == "passages"]
+        trained = [trained[stage].params["passage_length"] for stage in ("official_negatives", "mine")]
+        return trained, {node.params["length"] for node in encoded}
+
+    assert lengths({}) == ([144, 144], {144})
+    assert lengths({"passage-cut": "as-cotmae-qc"}) == ([130, 144], {130})
