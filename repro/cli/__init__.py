@@ -132,8 +132,9 @@ def main() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by the caller: print would fail, or use another's descriptor
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
-    if (sys.stdout.encoding or "").lower().replace("-", "") != "utf8" and hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(encoding="utf-8")  # papers print signs that most other encodings lack
+    if hasattr(sys.stdout, "reconfigure"):
+        # papers print signs that most other encodings lack; names of files may be any bytes
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     if BRIEF.intersection(sys.argv[1:2]):
         gc.disable()
     atexit.register(gc.freeze)  # what ends with the process need not be looked through for garbage

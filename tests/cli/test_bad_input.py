@@ -241,13 +241,21 @@ def test_a_full_stream_is_told_once_without_a_locale_too(folders):
     assert done.stderr == "repro: standard output: No space left on device\n"
 
 
-def test_signs_that_an_encoding_lacks_are_written_as_utf_8(folders, monkeypatch):
-    out = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
+@pytest.mark.parametrize(
+    ("encoding", "line", "written"),
+    [
+        ("latin-1", "show costa --table 1", "0.366*†‡".encode()),
+        ("utf-8", "report costa --markdown -o \udcff.md", b"\xff.md\n"),
+    ],
+)
+def test_output_is_utf_8_and_names_of_files_are_their_bytes(folders, monkeypatch, encoding, line, written):
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.chdir(folders)
     monkeypatch.setattr(sys, "stdout", out)
-    monkeypatch.setattr(sys, "argv", ["repro", "show", "costa", "--table", "1"])
+    monkeypatch.setattr(sys, "argv", ["repro", *line.split()])
     with pytest.raises(SystemExit) as left:
         main()
-    assert left.value.code == 0 and "0.366*†‡" in out.buffer.getvalue().decode("utf-8")
+    assert left.value.code == 0 and written in out.buffer.getvalue()
 
 
 def test_a_terminal_of_no_width_is_one_of_unknown_width(repro, monkeypatch):
