@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -139,13 +139,17 @@ def placed(
     sure, loose = (_of_match(ordered, loose=loose) for loose in (False, True))
     published = cell.printed.decimals or 0
     digits = min(max([published + 1, *(made.decimals for made in sure)]), published + 2)
-    kinds = [(kind, [made for made in sure if made.report.how.start in kind[0]]) for kind in KINDS]
-    places = tuple(
-        _place(kind, of_kind, digits, [_side(value, made, decimals) for made in of_kind])
-        for kind, of_kind in kinds
-        if of_kind
-    )
-    return AmongReports(cell, value, digits, places, tuple(made.value for made in loose))
+    places = _places(value, sure, digits, decimals)
+    return AmongReports(cell, value, digits, tuple(places), tuple(made.value for made in loose))
+
+
+def _places(
+    value: Decimal, known: Sequence[CellReport], digits: int, decimals: int | None
+) -> Iterator[Place]:
+    """The place of a value among the reports of each kind of making that there are reports of."""
+    for kind in KINDS:
+        if of_kind := [made for made in known if made.report.how.start in kind[0]]:
+            yield _place(kind, of_kind, digits, [_side(value, made, decimals) for made in of_kind])
 
 
 def _of_match(known: Iterable[CellReport], *, loose: bool) -> list[CellReport]:

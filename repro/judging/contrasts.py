@@ -149,8 +149,13 @@ def _verdict(
         better = standing[c.row if c.difference.mean > 0 else c.against]
         if better != "above":
             return "at the floor" if better == "not above" else "not tested"
-    low, high = c.difference.interval(1 - 2 * level)  # two one-sided tests
+    return _towards(c, c.difference, corrected, level)
+
+
+def _towards(c: Contrast, difference: Estimate, corrected: float, level: float) -> str:
+    """The verdict on a difference that is tested, whatever stands at the floor."""
+    low, high = difference.interval(1 - 2 * level)  # two one-sided tests
     matters_not = c.matters is not None and -c.matters < low and high < c.matters
     if corrected <= level:
-        return ("slightly " if matters_not else "") + ("above" if c.difference.mean > 0 else "below")
+        return ("slightly " if matters_not else "") + ("above" if difference.mean > 0 else "below")
     return "equivalent" if matters_not else "not told apart"

@@ -72,7 +72,22 @@ def _show(known, as_json: bool) -> int:
 
 def _check(names, searches, out, draw, seed, as_json) -> None:
     """Raise UsageError for an unknown name, and for options of which one would go unheard."""
-    from repro.errors import UsageError, check_known
+    from repro.errors import UsageError
+
+    _check_names(names)
+    if out == "":
+        raise UsageError("--out names no folder; give the one that the page goes into")
+    if out is not None and any((names, searches, draw, seed is not None, as_json)):
+        raise UsageError("--out writes one page of all papers; give it without names and other options")
+    if searches and any((names, draw, seed is not None)):
+        raise UsageError("--searches lists every system; give it without names, --draw and --seed")
+    if seed is not None and not draw:
+        raise UsageError("--seed is of --draw; say with --draw N how many reports to draw")
+
+
+def _check_names(names) -> None:
+    """Raise UsageError unless each is a paper or a cell."""
+    from repro.errors import check_known
     from repro.manifest.cells import cell
     from repro.manifest.papers import papers
 
@@ -81,14 +96,6 @@ def _check(names, searches, out, draw, seed, as_json) -> None:
             cell(name)
         else:
             check_known("paper", name, valid=papers())
-    if out == "":
-        raise UsageError("--out names no folder; give the one that the page goes into")
-    if out is not None and (names or searches or draw or seed is not None or as_json):
-        raise UsageError("--out writes one page of all papers; give it without names and other options")
-    if searches and (names or draw or seed is not None):
-        raise UsageError("--searches lists every system; give it without names, --draw and --seed")
-    if seed is not None and not draw:
-        raise UsageError("--seed is of --draw; say with --draw N how many reports to draw")
 
 
 def _write(out: str) -> int:
