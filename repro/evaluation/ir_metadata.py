@@ -97,7 +97,7 @@ def _platform(environment: Mapping[str, Any]) -> dict[str, Any]:
     cpu = {name: machine[key] for name, key in facts.items() if machine.get(key) is not None}
     hardware: dict[str, Any] = {"cpu": cpu}
     if machine.get("gpu"):
-        hardware["gpu"] = {"model": machine["gpu"]}
+        hardware["gpu"] = {"model": "; ".join(machine["gpu"])}
     if machine.get("memory_gib"):
         hardware["ram"] = f"{machine['memory_gib']} GiB"
     platform: dict[str, Any] = {"hardware": hardware}

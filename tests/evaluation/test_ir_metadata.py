@@ -49,6 +49,12 @@ def test_what_the_suite_knows_is_put_under_the_schemas_keys_and_what_it_does_not
     assert completed(known, collection={}, measures=[], environment={}) == known
 
 
+def test_the_gpus_of_a_machine_are_one_text_as_the_model_of_its_cpu_is():
+    environment = {"hardware": {"gpu": ["A GPU, 1 MiB", "B GPU, 2 MiB"]}}
+    platform = completed({}, collection={}, measures=[], environment=environment)["platform"]
+    assert platform["hardware"]["gpu"] == {"model": "A GPU, 1 MiB; B GPU, 2 MiB"}
+
+
 def test_a_damaged_file_is_told(tmp_path):
     path = tmp_path / "run.ir_metadata.yml"
     path.write_text("a: [")
