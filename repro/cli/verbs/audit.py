@@ -27,10 +27,8 @@ def command(names, strict, references, results, as_json):
     contradicts, systems published with several values, wrong references, misleading words. Each finding says
     what it is held against: the paper alone, its released code, another paper, a third party.
     """
-    if references and strict:
-        raise UsageError("--strict judges the findings, in whose place --references lists; give one of them")
     if references:
-        return _references(names, as_json=as_json)
+        return _references(names, strict=strict, as_json=as_json)
     from repro.api.statements import audit
     from repro.cli.printing import emit_json, table
     from repro.judging.audit.findings import HELD_AGAINST
@@ -49,8 +47,10 @@ def command(names, strict, references, results, as_json):
     return int(strict and any(finding.severity == "error" for finding in findings))
 
 
-def _references(names, *, as_json: bool) -> None:
+def _references(names, *, strict: bool, as_json: bool) -> None:
     """Print every pointer and every entry of the reference lists; those that are right say no more."""
+    if strict:
+        raise UsageError("--strict judges the findings, in whose place --references lists; give one of them")
     from dataclasses import asdict
 
     from repro.api.statements import references

@@ -59,8 +59,7 @@ def command(file, cells, source, toolkit, readings, public, store, results, page
     about = (source, toolkit, *readings)
     if bool(file) == bool(public) or bool(public) == bool(cells) or (public and any(about)):
         raise UsageError("import-run takes a FILE with --cell ID, or --public DIR alone")
-    if file and (not Path(file).exists() or Path(file).is_dir()):
-        raise UsageError(f"{file}: no such file; give a run, plain or gzipped")
+    _check_file(file)
     chosen = [] if public else select((), tables=(), rows=(), cells=cells)
     importer = Importer(Workspace.open(store, results), TerminalProgress())
     make_writable(importer.store.root)
@@ -75,6 +74,11 @@ def command(file, cells, source, toolkit, readings, public, store, results, page
         _write(imported, Path(page))
     _show(imported, as_json)
     show_contradicted([one.added for one in imported if one.added])
+
+
+def _check_file(file: str | None) -> None:
+    if file and (not Path(file).exists() or Path(file).is_dir()):
+        raise UsageError(f"{file}: no such file; give a run, plain or gzipped")
 
 
 HEAD = ["cell", "run", "published", "measured", "difference", "verdict"]

@@ -45,8 +45,7 @@ def command(names, cells, tables, kind, decisive, gpu, citations, as_json):
     from repro.cli import weighed_readings
     from repro.cli.printing import emit_json
 
-    if stated("gpu") and (citations or as_json or not decisive):
-        raise UsageError("--gpu tells hours in the table of --decisive; say that alone, or leave --gpu out")
+    _check_gpu(shown=decisive and not (citations or as_json))
     chosen = [
         of_paper.limited(kind=kind, most=MOST if decisive else None)
         for of_paper in weighed_readings.of_papers(names, cells, tables)
@@ -58,3 +57,8 @@ def command(names, cells, tables, kind, decisive, gpu, citations, as_json):
             of_paper.show_citations()
         else:
             of_paper.show(gpu if decisive else None)
+
+
+def _check_gpu(*, shown: bool) -> None:
+    if stated("gpu") and not shown:
+        raise UsageError("--gpu tells hours in the table of --decisive; say that alone, or leave --gpu out")

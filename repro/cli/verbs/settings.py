@@ -50,6 +50,12 @@ def _found(names, tables, rows) -> list:
     every = list(settings(*names))
     if not every:
         raise UsageError(f"{', '.join(names)}: no settings.yaml says what a plan could be held against")
+    _check(every, tables, rows)
+    return [item for item in every if any(_lies_in(p, tables, rows) for p in (item.row, item.cell))]
+
+
+def _check(every, tables, rows) -> None:
+    """Raise UsageError for a table, figure or row that no setting is of."""
     places = [place for item in every for place in (item.row, item.cell) if place]
     exhibits = [table for table, _ in map(_parts, places) if table]
     numbers = (table.removeprefix("figure-") for table in exhibits)
@@ -59,7 +65,6 @@ def _found(names, tables, rows) -> list:
     ]
     systems = (row.rpartition(".")[2] for row in ids)
     check_known("row with settings", *rows, valid=dict.fromkeys(chain(ids, systems)))
-    return [item for item in every if any(_lies_in(p, tables, rows) for p in (item.row, item.cell))]
 
 
 def _print(shown, within) -> None:
