@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import norm, t, ttest_1samp
 
 from repro.evaluation.crossed import Variances, estimate, mean_squares, of_mean_squares
+from repro.evaluation.holm import holm
 
 
 def _drawn(rng, queries, seeds, *, of_queries, of_seeds, residual, mean=0.0):
@@ -119,3 +120,19 @@ def test_the_level_is_kept_about_as_the_docstring_says(of_seeds, level, least, m
         of_mean_squares(m, s, queries=1000, seeds=5) for m, s in zip(means, squares.tolist(), strict=True)
     )
     assert least <= sum(each.p <= level for each in found) / 20_000 <= most
+
+
+@pytest.mark.parametrize(
+    ("of_seeds", "least", "most"), [(0, 0.005, 0.03), (1, 0.035, 0.07), (2, 0.05, 0.095)]
+)
+def test_a_family_without_any_difference_has_one_found_in_it_as_often_as_the_study_says(
+    of_seeds, least, most
+):
+    """2,000 studies of 5 seeds: four rows against one, 200 queries with a fifth of the variances of 1,000."""
+    rng, found, fifth = np.random.default_rng(23), 0, 0.2**0.5
+    effects = {(5, 200, 5): 25.7 * fifth, (5, 200, 1): 8.75 * fifth, (5, 1, 5): of_seeds}
+    for _ in range(2000):
+        rows = sum(rng.normal(0, deviation, shape) for shape, deviation in effects.items())
+        p = [estimate((row - rows[0]) / 2**0.5).p for row in rows[1:]]  # of a difference deviations are these
+        found += min(holm(p)) <= 0.05
+    assert least <= found / 2000 <= most
