@@ -31,8 +31,9 @@ def curves(results: StudyResults, put: Put, scale: str, figures: Sequence[str]) 
     drawn, alone = _drawn(known), len(chosen) == 1
     panels = [_panel(*of, alone=alone) for of in drawn]
     cells = [c for of in drawn for c in _over_x(*of)]
+    look = {"across": min(4, max(1, -(-len(panels) // 2))), "at_ends": alone, "share_y": not alone}
     picture = put(
-        partial(line_panels, panels, across=min(4, max(1, -(-len(panels) // 2))), at_ends=alone),
+        partial(line_panels, panels, **look),
         name="-".join(("curves", *figures[:1])),
         title=f"{chosen[0].panels[0].label} by {chosen[0].x}" if alone else SETTINGS,
         small=f"{_about(chosen)}{data_of(cells)} {seeds_of(cells)} Scale {scale}.",
