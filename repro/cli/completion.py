@@ -62,7 +62,7 @@ def places(ctx, param, incomplete: str) -> list[str]:
 
 
 def paper_tables(ctx, param, incomplete: str) -> list[str]:
-    """Tables with their papers, PAPER/N."""
+    """Complete a table with its paper, ``PAPER/N``."""
     every = (f"{name}/{table.id}" for name, source in papers().items() for table in source.manifest.tables)
     return _starting(every, incomplete)
 

@@ -27,17 +27,21 @@ def laid_out(*, error: bool = False) -> bool:
     """
     from rich.console import Console
 
-    columns = os.environ.get("COLUMNS", "")
-    return Console(stderr=error).is_terminal or (columns.isdecimal() and int(columns) > 0)
+    return Console(stderr=error).is_terminal or bool(_columns())
 
 
 def console():
     """A rich console on standard output, as wide as the terminal."""
     from rich.console import Console
 
-    columns = os.environ.get("COLUMNS", "")
-    unknown = columns.isdecimal() and not int(columns)  # as a terminal says that knows no width
+    unknown = _columns() == 0  # as a terminal says that knows no width
     return Console(highlight=False, width=shutil.get_terminal_size().columns if unknown else None)
+
+
+def _columns() -> int | None:
+    """The width that the environment states; None where it states none."""
+    stated = os.environ.get("COLUMNS", "")
+    return int(stated) if stated.isdecimal() else None
 
 
 def show(renderable) -> None:

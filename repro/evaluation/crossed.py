@@ -9,7 +9,7 @@ Owen's pigeonhole bootstrap (2007), which draws queries and seeds anew at once, 
 Satterthwaite's degrees of freedom are an approximation. By simulation of normal scores, 5 seeds of 1,000
 queries, a test at .05 rejects what is so in .02 to .058 of all cases: least where seeds do not matter, most
 where they add several times as much to the variance of the mean as all else. A smaller level is kept less
-well: .0125, Holm's first step of four tests, is .003 to .019; with 4 seeds up to .022, with 10 up to .014.
+well: .0125, Holm's first step of four tests, is .003 to .019.
 """
 
 from collections.abc import Sequence

@@ -81,10 +81,8 @@ def test_its_row_runs(measured):
 
 def test_its_claims_and_marks_are_judged_in_print_and_in_ours(measured):
     [claim] = [s for s in measured("claims", "fifth", "--scale", SCALE, "--json") if s["kind"] == "claim"]
-    assert (claim["published"]["state"], claim["ours"]["state"]) == (
-        "holds",
-        "untested",
-    )  # BERT is only cited
+    states = claim["published"]["state"], claim["ours"]["state"]
+    assert states == ("holds", "untested")  # BERT is only cited
 
 
 def test_its_cells_are_covered_and_measured(measured):

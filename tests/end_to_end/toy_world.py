@@ -315,11 +315,8 @@ def patched(root: Path) -> Iterator[Moments]:
         for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME"):
             patch.setenv(name, str(root / "user"))
         patch.setattr(at_hand, "ROOT", root / "world/papers")
-        for package in (
-            "repro",
-            "papers",
-        ):  # of the suite's own modules, which no walk changes, none is found
-            patch.setitem(source_code.OURS, package, root / "world")
+        # of the suite's own modules, which no walk changes, none is found
+        patch.setattr(source_code, "OURS", dict.fromkeys(source_code.OURS, root / "world"))
         patch.setattr(source_code, "_source", _source_of_now())
         patch.setattr(digests, "SETTLED", 0)  # an edit waits for the next tick of the clock itself
         patch.setattr(catalog, "FILE", root / "catalog.yaml")

@@ -34,9 +34,7 @@ def test_what_is_published_and_planned_otherwise_is_a_choice(name):
     known = {n: {step.id: step for step in read_settings(folder).steps} for n, folder in FOLDERS.items()}
     for step in known[name].values():
         for path, one in complete(known, name, step).settings.items():
-            if (
-                one and one.departs and (value := published(one, "")) not in (None, "2-3")
-            ):  # no choice is a range
+            if one and one.departs and (value := published(one, "")) not in NO_VALUE:
                 offered = [
                     part
                     for reading in named(one.reading, of=step, at=name)
