@@ -42,7 +42,9 @@ def scaffold(name: str, directory: Path | None) -> list[Path]:
 
 
 def _check(name: str) -> None:
-    if not _NAME.fullmatch(name) or keyword.iskeyword(name):
+    if keyword.iskeyword(name):
+        raise UsageError(f"{name!r} is a word of Python's own, which names no package; choose another name")
+    if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} names no paper: take lower-case letters, digits and underscores, a letter first"
         )

@@ -33,8 +33,7 @@ def command(selection, form, output, licence, by):
     from repro.exchange.history import History, accounts_of
     from repro.judging.comparison import judged_cells
 
-    if licence and form != "ro-crate":
-        raise UsageError("--license is for --to ro-crate; the schema of every_eval_ever has no place for it")
+    _check(form, licence, by)
     plan, workspace = selection.plan(), selection.workspace
     comparison = judged_cells(plan, workspace.results, workspace.store)
     history = History(workspace.store)
@@ -57,6 +56,16 @@ def command(selection, form, output, licence, by):
     cells = {account.compared.cell.id for account in accounts}
     without = len(comparison.cells) - len(cells)
     print(f"{output}: {len(accounts)} records of {len(cells)} cells; {without} others have none to export")
+
+
+def _check(form: str, licence: str | None, by: str | None) -> None:
+    """Refuse what no deposit could state."""
+    if licence and form != "ro-crate":
+        raise UsageError("--license is for --to ro-crate; the schema of every_eval_ever has no place for it")
+    if licence is not None and not licence.startswith(("https://", "http://")):
+        raise UsageError(f"--license is {licence!r}, which is no URL; give the address of the licence's text")
+    if by is not None and not (by.strip() and by.isprintable()):
+        raise UsageError(f"--by is {by!r}, which names nobody; give an ORCID or an organisation in UTF-8")
 
 
 def _say(summary) -> None:

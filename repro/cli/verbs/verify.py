@@ -2,6 +2,7 @@
 
 import click
 
+from repro.errors import UsageError
 from repro.locations import Locations
 
 
@@ -47,6 +48,9 @@ def command(store, results, rebuild, deep, sample, seed, verbose, as_json):
     from repro.store.results import Results
 
     places = Locations.resolve(store, results)
+    for option, given, folder in (("--store", store, places.store), ("--results", results, places.results)):
+        if given and not folder.is_dir():
+            raise UsageError(f"{option} is {given!r}, where there is no folder to verify")
     opened, made = Store(places.store), Origins()
     results = Results(places.results, places.release)
     (records, faults), unfinished = results.checked(), results.unfinished()
