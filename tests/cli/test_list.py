@@ -31,6 +31,12 @@ def test_people_see_a_block_per_paper(repro, toy, monkeypatch):
     assert re.fullmatch(r"table 1 +results +3 +2 +one system", lines[3])
 
 
+def test_people_see_the_first_sentence_and_programs_all_of_them(repro, toy):
+    toy.write_text(toy.read_text().replace("about: one system", "about: One system. And more"))
+    assert "One system\n" in repro("list").out and "And more" not in repro("list").out
+    assert repro("list", "--json").json[0]["about"] == "One system. And more"
+
+
 def test_brackets_are_shown_as_they_are(repro, toy):
     toy.write_text(toy.read_text().replace("about: one system", 'about: "one [bold]system[/bold]"'))
     assert "one [bold]system[/bold]" in repro("list").out

@@ -1,10 +1,13 @@
 """``repro show``: a table as printed, a figure's plot, all that is known of a cell."""
 
+from types import SimpleNamespace as Made
+
 import pytest
 
 from repro.manifest.cells import numeric_cells, table_of
 from repro.manifest.papers import papers
 from repro.running.cell_readings import CellReadings
+from repro.store.results import Results
 from tests.cli.conftest import CELL
 
 TABLE = """\
@@ -36,6 +39,22 @@ def test_a_program_gets_a_line_a_cell(repro, toy):
         "toy/1/other/dev\t0.1",
         "toy/1/other/dl\t-",
     ]
+
+
+@pytest.mark.parametrize("scale", [None, "tiny"])
+def test_a_study_which_publishes_nothing_says_what_shows_its_numbers(repro, toy, monkeypatch, scale):
+    monkeypatch.setenv("COLUMNS", "80")
+    toy.write_text(toy.read_text().replace("about: one system", "about: one system\n  kind: study"))
+    if scale:
+        record = Made(cell="toy/1/bm25/dev", seed=1)
+        monkeypatch.setattr(Results, "read", lambda self, at, paper: [record] if at == scale else [])
+    told = (
+        f"what was measured:\n  repro compare toy --table 1 --scale {scale}"
+        if scale
+        else ("nothing of it is measured yet:\n  repro run toy --table 1 --scale SCALE")
+    )
+    expected = f"toy table 1: one system\nrows: BM25; Other\ncolumns: dev; dl\n{told}"
+    assert _plain(repro("show", "toy", "--table", "1").out) == _plain(expected)
 
 
 @pytest.mark.parametrize("line", ["show toy/1/bm25/dev", "claims toy", "compare toy", "cells"])

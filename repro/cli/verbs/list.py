@@ -15,7 +15,7 @@ HEAD = ("what", "kind", "cells", "recipe", "about")
 def command(as_json):
     """List papers, tables and figures with their numbers of cells.
 
-    "recipe" counts the numeric cells that a recipe can measure today.
+    "recipe" counts the numeric cells that a recipe can measure today; --json has the whole of "about".
     """
     rows = {source: list(_entries(source)) for source in papers().values()}
     if as_json:
@@ -23,7 +23,13 @@ def command(as_json):
         return emit_json([dict(zip(names, (s.name, *r), strict=True)) for s in rows for r in rows[s]])
     for source, entries in rows.items():
         title = f"{source.name}: {source.title} ({source.source.manifest.venue})"
-        table(title, ["", *HEAD[1:]], [[str(value or "") for value in entry] for entry in entries])
+        table(title, ["", *HEAD[1:]], [_line(entry) for entry in entries])
+
+
+def _line(entry: tuple) -> list[str]:
+    """The words of an entry, with the first sentence of what it is about; ``repro show`` has the others."""
+    *others, about = entry
+    return [*(str(value or "") for value in others), about.partition(". ")[0]]
 
 
 def _entries(source: PublishedPaper) -> Iterator[tuple]:

@@ -86,9 +86,27 @@ def _table(source, table) -> None:
     cells = cells_of(source, (table,))
     if not laid_out():
         return emit_lines(("cell", "published"), [(cell.id, cell.text) for cell in cells])
+    if table.kind == "study":
+        return _study(source.name, table)
     show(printed_table(source.name, table, cells))
     for sign, mark in table.marks.items():
         print(f"{sign} {meaning(mark)}")
+
+
+def _study(name: str, table) -> None:
+    """Print what a study, of which nothing is published, compares, and what shows its measurements."""
+    from repro.cli.printing import say
+    from repro.running.scale import known_scales
+    from repro.running.workspace import Workspace
+
+    say(f"{name} table {table.id}: {table.about}")
+    say(f"rows: {'; '.join(row.label for row in table.rows)}")
+    say(f"columns: {'; '.join(column.label for column in table.columns)}")
+    results, place = Workspace.open().results, f"{name}/{table.id}/"
+    measured = [s for s in known_scales() if any(r.cell.startswith(place) for r in results.read(s, name))]
+    print("what was measured:" if measured else "nothing of it is measured yet:")
+    for scale in measured or ["SCALE"]:
+        print(f"  repro {'compare' if measured else 'run'} {name} --table {table.id} --scale {scale}")
 
 
 def _examples(name: str, table) -> None:
