@@ -100,7 +100,7 @@ ORACLE = Declared(
             "-optimisation.weight_decay",
         ),
         Mutation(
-            "repro.training.optimizer:scheduled",
+            "repro.training.optimizer:rate_schedule",
             "warmup = optimisation.warmup(steps)",
             "warmup = 1 + optimisation.warmup(steps)",
         ),

@@ -17,7 +17,7 @@ from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest, gradients
 from repro.manifest.oracles import Concerned, ReleasedCode
 from repro.nn.bi_encoder import BiEncoderContrastive
-from repro.nn.negatives import group
+from repro.nn.negatives import next_window
 
 LENGTHS = {"query_length": 8, "passage_length": 24}
 ROOT = "src"  # where the package lies in a checkout
@@ -66,7 +66,7 @@ def our_groups(inputs: Mapping[str, Any]) -> Side:
     """The places that we choose of rows of positives and negatives."""
     chosen = []
     for index, (positives, negatives, turn) in enumerate(_lists(inputs)):
-        chosen.append(group(positives, negatives, index=index, seed=inputs["seed"], **turn))
+        chosen.append(next_window(positives, negatives, index=index, seed=inputs["seed"], **turn))
     return Side(values={"chosen": digest(chosen)}, compared=len(chosen))
 
 
@@ -210,8 +210,8 @@ MUTATIONS = (
     ),
     Mutation("repro.nn.contrastive:in_batch_contrastive", "(total // count)", "(total // count) + 1"),
     Mutation("repro.nn.text:passage_text", "{title}{separator}{text}", "{text}{separator}{title}"),
-    Mutation("repro.nn.negatives:group", "integers(2**31)) + epoch", "integers(2**31)) - epoch"),
-    Mutation("repro.nn.negatives:group", "(first + place)", "(first - place)"),
+    Mutation("repro.nn.negatives:next_window", "integers(2**31)) + epoch", "integers(2**31)) - epoch"),
+    Mutation("repro.nn.negatives:next_window", "(first + place)", "(first - place)"),
 )
 SHIMS = (
     "the modules for arguments and the trainer, of which no formula uses anything, are empty",

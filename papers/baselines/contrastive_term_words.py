@@ -135,7 +135,7 @@ class ContrastiveTermWords(MaskedPretraining):
         word_shares = torch.ones(spans[0].shape)
         for place, share in enumerate(shares):
             word_shares[place, : len(share)] = torch.from_numpy(share)
-        batch = self.masks.of(texts, self.tokenizer, self.generators(examples, MASKS))
+        batch = self.masks.masked(texts, self.tokenizer, self.generators(examples, MASKS))
         to_draw = [
             (len(text), int((first[:, 1] > 0).sum())) for text, first in zip(texts, firsts, strict=True)
         ]
@@ -154,7 +154,7 @@ class ContrastiveTermWords(MaskedPretraining):
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``mlm`` and ``preference`` (the weight times L_ROP); absent where there is nothing for it."""
         drawn = "pair_mask" in batch  # by denominators
-        return self.loss.of(self.encoder, batch if drawn else batch | self.word_sets(batch))
+        return self.loss.losses(self.encoder, batch if drawn else batch | self.word_sets(batch))
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
         """Those of ``PreferenceLoss``. Sets are drawn here, into ``batch``, and not again by ``forward``."""

@@ -119,7 +119,7 @@ class RepresentativeWords(MaskedPretraining):
             skipped.append(self.short.skipped(len(text), own, generator=skip))
             pairs.append([None] * len(drawn) if skipped[-1] else drawn)
             pieces.append(words)
-        batch = self.masks.of(texts, self.tokenizer, self.generators(examples, MASKS))
+        batch = self.masks.masked(texts, self.tokenizer, self.generators(examples, MASKS))
         batch["labels"][torch.tensor(skipped)] = IGNORED
         return batch | set_arrays(pairs, pieces, tokenizer=self.tokenizer, most=self.set_most_tokens)
 
@@ -153,7 +153,7 @@ class RepresentativeWords(MaskedPretraining):
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``mlm`` and ``preference`` (the weight times L_ROP); absent where there is nothing for it."""
-        return self.loss.of(self.encoder, batch)
+        return self.loss.losses(self.encoder, batch)
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
         """Those of ``PreferenceLoss``."""

@@ -35,8 +35,10 @@ class Dense:
 
     def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
         """The ranking of the passages for each query."""
-        vectors = recipe.encode(model, texts, **vars(self))
-        return recipe.search(*vectors, depth=depth)
+        passages, queries = recipe.encode(
+            model, texts, normalize=self.normalize, precision=self.precision, numbers=self.numbers
+        )
+        return recipe.search(passages, queries, depth=depth)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +63,17 @@ class TwoStage:
 
     def tuned(self, model: Node, training_set: Node, optimisation: Optimisation) -> Node:
         """Fine-tune ``model`` on a training set: either stage."""
-        how = {name: value for name, value in vars(self).items() if name not in ("train", "representation")}
-        return recipe.finetune(model, training_set, optimisation=optimisation, **how)
+        return recipe.finetune(
+            model,
+            training_set,
+            texts=self.texts,
+            objective=self.objective,
+            options=self.options,
+            passages_per_query=self.passages_per_query,
+            optimisation=optimisation,
+            negative_choice=self.negative_choice,
+            positive_choice=self.positive_choice,
+        )
 
     def mined(self, retriever: Node, *, depth: int, per_query: int, seed: int, random_added: int = 0) -> Node:
         """Hard negatives of the training queries: the top of a retriever's ranking without the positives."""

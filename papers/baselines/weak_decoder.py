@@ -13,9 +13,14 @@ from repro.errors import check_known
 from repro.nn.bottleneck_decoder import BottleneckDecoder
 from repro.nn.heads import with_head
 from repro.nn.masked_pretraining import MaskedPretraining
-from repro.nn.token_cross_entropy import IGNORED, chunked_token_cross_entropy, divisor, token_cross_entropy
+from repro.nn.token_cross_entropy import (
+    CHUNK,
+    IGNORED,
+    chunked_token_cross_entropy,
+    divisor,
+    token_cross_entropy,
+)
 
-CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
 INPUTS = ("masked", "clean")
 PARTS = ("shared", "own")
 DECODERS = ("cross-attention", "slot")

@@ -40,7 +40,7 @@ class PreferenceLoss:
         check_known("contrastive input", self.contrastive_input, valid=INPUTS)
         check_known("reduction", self.mlm_reduction, valid=("mean", "sum"))
 
-    def of(self, encoder: nn.Module, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def losses(self, encoder: nn.Module, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """``mlm`` and ``preference``, weighted; absent where the batch has nothing for them.
 
         Args:

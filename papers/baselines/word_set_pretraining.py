@@ -58,7 +58,7 @@ class TextMasks:
     def __post_init__(self):
         check_known("masking unit", self.unit, valid=UNITS)
 
-    def of(
+    def masked(
         self, texts: Sequence[np.ndarray], tokenizer, generators: Sequence[np.random.Generator]
     ) -> dict[str, torch.Tensor]:
         """The four arrays of ``masked_texts``, (N, L) int64."""

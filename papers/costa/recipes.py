@@ -61,13 +61,22 @@ def ablation_row(
     Fine-tuning is on BM25 negatives only.
 
     Args:
-        projector, phase: Table 6 changes it in pre-training, dropped afterwards, or in fine-tuning, after
-            pre-training with the nonlinear one; elsewhere what fine-tuning keeps is a reading.
+        spans: of each kind, three where none are given (Tables 4 and 5).
+        temperature: τ of Eq. 8 (Table 7); else reading ablation-temperature.
+        projector: nonlinear, linear or none (Table 6).
+        phase: where ``projector`` is used (Table 6). ``pre-training``: there alone, and fine-tuning has none;
+            ``fine-tuning``: there alone, after a pre-training with the nonlinear one; None: in pre-training,
+            and what fine-tuning keeps is reading fine-tuning-projector.
     """
-    kept = {None: "", "pre-training": "none", "fine-tuning": projector}[phase]
     if temperature is None:
         temperature = request.reading("ablation-temperature")
-    trained = "nonlinear" if phase == "fine-tuning" else projector
+    if phase == "pre-training":
+        trained, kept = projector, "none"
+    elif phase == "fine-tuning":
+        trained, kept = "nonlinear", projector
+    else:
+        assert phase is None, phase
+        trained, kept = projector, None
     encoder = costa(request, spans=spans or FEW_SPANS, temperature=temperature, projector=trained, epochs=3)
     head = _head(request, kept or request.reading("fine-tuning-projector"))
     tuning = FineTuning(request, LENGTHS, warm_up_epochs=3, head=head)
@@ -89,7 +98,7 @@ def few_queries(request: Request, *, encoder: str, queries: int) -> Runs:
 
 
 def candidates_map(request: Request, *, encoder: str) -> Node:
-    """Map a query and its hundred candidates, after fine-tuning on a thousand queries (§5.4, Figure 3)."""
+    """Draw a query and its hundred candidates in a plane, after fine-tuning on 1,000 queries (Figure 3)."""
     dataset = "msmarco-passage/trec-dl-2019/judged"  # reading: figure-3-query
     request = Request(dataset, request.choices, request.seed)
     tuning = _tuning(request, encoder)

@@ -71,9 +71,14 @@ def second_version(
 def first_version(
     request: Request, *, seed: int | None = None, reading: str = "first-version-pretraining"
 ) -> Node:
-    """Pre-train with one view and one decoder, both texts encoded, as ``reading`` says.
+    """Pre-train with one view and one decoder, where both texts are encoded (CoT-MAE's first version).
 
     A document gives two spans to encode, so a batch of documents is half as large.
+
+    Args:
+        seed: another than the reading's (Figure 3); the encoder is then always trained here, never released.
+        reading: id of the reading that has its costs; one whose choice is null leaves them to
+            first-version-pretraining.
     """
     ask = request.reading
     how = dict(ask(reading) or ask("first-version-pretraining"))

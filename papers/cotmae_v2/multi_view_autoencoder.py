@@ -12,9 +12,8 @@ from papers.cotmae_v2.masked_texts import WINDOWS, AnchorsAndContexts, Masking
 from repro.errors import UsageError, check_known
 from repro.nn.checkpoint import save_model
 from repro.nn.sparse_view import kept_positions, max_log_saturated
-from repro.nn.token_cross_entropy import IGNORED, chunked_token_cross_entropy, divisor
+from repro.nn.token_cross_entropy import CHUNK, IGNORED, chunked_token_cross_entropy, divisor
 
-CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
 VIEWS = ("dense", "sparse")
 
 

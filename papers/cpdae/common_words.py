@@ -41,7 +41,10 @@ class WordShares:
 
 
 def commonest(rows: Sequence[Sequence[int]], count: int, *, left_out: Sequence[int]) -> list[int]:
-    """The ids in the most of the texts, of equally many the smaller ones; special tokens are ``left_out``."""
+    """The ``count`` ids that occur in most texts, the smaller id first where two occur in equally many.
+
+    Ids in ``left_out``, such as special tokens, are not among them.
+    """
     frequencies = Counter(token for row in rows for token in set(row) - set(left_out))
     return sorted(frequencies, key=lambda token: (-frequencies[token], token))[:count]
 

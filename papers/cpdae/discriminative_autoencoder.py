@@ -20,11 +20,10 @@ from repro.nn.batch_loss import BatchLoss
 from repro.nn.heads import with_head
 from repro.nn.masked_pretraining import MaskedPretraining
 from repro.nn.similarity import check_similarity
-from repro.nn.token_cross_entropy import mlm_loss, mlm_rows
+from repro.nn.token_cross_entropy import CHUNK, mlm_loss, mlm_rows
 
 CONTRASTS = ("distribution", "representation", "none")
 TARGETS = {"original": "clean_ids", "masked": "masked_ids"}
-ROWS = 2048  # logits of 2,048 positions x 30,522 words x 4 bytes = 250 MB at once
 
 
 class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
@@ -129,7 +128,7 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
         L_CL ``first`` and ``second``, (m, V) z~ or (m, H) h of the two versions."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (2m, L, H)
         counted = len(hidden) // self.made * self.predicted  # m or 2m: first versions come first
-        represented = mlm_rows(hidden[:counted], self.encoder.cls, batch["labels"][:counted], chunk=ROWS)
+        represented = mlm_rows(hidden[:counted], self.encoder.cls, batch["labels"][:counted], chunk=CHUNK)
         h_cls = hidden[:, 0]  # (2m, H), Eq. 1
         z = self.decoder(h_cls if self.contrast == "distribution" else h_cls[:counted])  # (., V), Eq. 2
         y = word_labels(

@@ -17,16 +17,13 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
     The encoder has no loss of its own (reading ``autoencoder-loss``): it would have to copy what it reads.
 
     Args:
-        model, tokenizer, decoder, token_loss, length: as for SimLM.
-        seed: of nothing: no text is changed at random.
+        model, tokenizer, decoder, token_loss, length: as for SimLM. Nothing is drawn at random.
     """
 
     name = "autoencoder"
     version = 1
 
-    def __init__(
-        self, model: nn.Module, tokenizer, *, decoder: dict, token_loss: dict, length: int, seed: int
-    ):
+    def __init__(self, model: nn.Module, tokenizer, *, decoder: dict, token_loss: dict, length: int):
         super().__init__()
         self.tokenizer, self.length = tokenizer, length
         self.per, self.specials = check_per(token_loss["per"]), token_loss["specials"]

@@ -12,11 +12,10 @@ from torch import nn
 from papers.baselines.segments import segments_for
 from repro.errors import DataError, UsageError, check_known
 from repro.nn.checkpoint import check_length, load_masked_lm, load_tokenizer
-from repro.nn.token_cross_entropy import chunked_token_cross_entropy
+from repro.nn.token_cross_entropy import CHUNK, chunked_token_cross_entropy
 
 TRAININGS = ("frozen", "joint", "joint-from-random")
 DRAWS = ("independent", "shared")
-ROWS = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
 
 
 class Generator(nn.Module):
@@ -72,7 +71,7 @@ class Generator(nn.Module):
         ``hidden``: (M, H), the third of what ``forward`` returns; M > 0.
         """
         masked = batch["clean_ids"][batch["encoder_chosen"]]  # (M,)
-        return chunked_token_cross_entropy(hidden, self.head, masked, reduction="mean", chunk=ROWS)
+        return chunked_token_cross_entropy(hidden, self.head, masked, reduction="mean", chunk=CHUNK)
 
     def head(self, hidden: torch.Tensor) -> torch.Tensor:
         """Logits over the vocabulary: (..., H) to (..., V)."""
@@ -133,7 +132,7 @@ def sampled(hidden: torch.Tensor, head: Callable[[torch.Tensor], torch.Tensor]) 
     one for every token of the vocabulary.
     """
     drawn = []
-    for rows in hidden.split(ROWS):
+    for rows in hidden.split(CHUNK):
         logits = head(rows)
         probabilities = logits.to(torch.promote_types(logits.dtype, torch.float32)).softmax(dim=-1)
         cumulative = probabilities.cumsum(dim=-1)

@@ -17,13 +17,13 @@ DEPTH = 1000
 
 @dataclass(frozen=True)
 class Marco:
-    """The stages of one request; every open value is read from its readings."""
+    """The trainings and rankings on MS MARCO for one request, by its readings."""
 
     request: Request
 
     def retriever_1(self, encoder: Node, *, is_electra: bool = False) -> Node:
         """Fine-tune ``encoder`` on the official BM25 negatives (stage 1 of Figure 2)."""
-        how = self._retriever(is_electra=is_electra)
+        how = self._retriever_optimisation(is_electra=is_electra)
         drawn = {"per_query": self.request.reading("official-negatives"), "seed": how.seed}
         negatives = recipe.official_negatives(OFFICIAL_NEGATIVES, judgements=recipe.qrels(PASSAGES), **drawn)
         return self._stages().tuned(encoder, negatives, how)
@@ -32,7 +32,9 @@ class Marco:
         """Fine-tune on negatives mined with retriever 1 (stage 2 of Figure 2; reading: retriever-two)."""
         first = self.retriever_1(encoder, is_electra=is_electra)
         start = encoder if self.request.reading("retriever-two") == "pre-trained" else first
-        return self._stages().tuned(start, self.mined(first), self._retriever(is_electra=is_electra))
+        return self._stages().tuned(
+            start, self.mined(first), self._retriever_optimisation(is_electra=is_electra)
+        )
 
     def reranker(self, encoder: Node, negatives: Node, *, learning_rate: float = 3e-5) -> Node:
         """Fine-tune ``encoder`` as a cross-encoder on the negatives mined with retriever 2 (stage 3)."""
@@ -56,9 +58,12 @@ class Marco:
         return self.distilled(encoder, negatives=mined, teacher=teacher)
 
     def mined(self, retriever: Node) -> Node:
-        """The top 200 of its ranking without the positives, and random passages (reading: negative-lists)."""
-        kept = dict(self.request.reading("negative-lists"))
-        del kept["order"]
+        """Hard negatives: the top of the retriever's ranking without the positives, and random passages.
+
+        Reading ``negative-lists`` says how deep the ranking is read and how many of either are kept.
+        """
+        read = self.request.reading("negative-lists")
+        kept = {name: read[name] for name in ("depth", "per_query", "random_added")}
         return self._stages().mined(retriever, **kept, seed=self._optimisation("retriever").seed)
 
     def run(self, retriever: Node) -> Node:
@@ -94,7 +99,7 @@ class Marco:
         group = self.request.reading("reranker-group")
         return fine_tuning.reranking(self.request, self._stages(), length=PAIR, **group)
 
-    def _retriever(self, *, is_electra: bool) -> Optimisation:
+    def _retriever_optimisation(self, *, is_electra: bool) -> Optimisation:
         """The optimisation of retrievers 1 and 2; App. A has six epochs at 4e-5 for ELECTRA."""
         how = self._optimisation("retriever")
         return replace(how, epochs=6, learning_rate=4e-5) if is_electra else how

@@ -18,7 +18,7 @@ DEPTH = 100  # the deepest answer-judged measure
 
 @dataclass(frozen=True)
 class Questions:
-    """The stages of one request; every open value is read from its readings."""
+    """The trainings and rankings on Natural Questions for one request, by its readings."""
 
     request: Request
 

@@ -6,10 +6,9 @@ import torch
 from torch.nn import functional
 
 from repro.errors import check_known
-from repro.nn.token_cross_entropy import chunked_token_cross_entropy
+from repro.nn.token_cross_entropy import CHUNK, chunked_token_cross_entropy
 
 PER = ("batch", "text")
-CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
 
 
 def check_per(per: str | int) -> str | int:

@@ -139,7 +139,8 @@ def evaluate(
     """
     check_several(measures=measures, cells=cells, columns=columns)
     workspace = workspace or Workspace.open()
-    dataset = common_dataset(named := [cell(name) for name in cells], dataset)
+    named = [cell(name) for name in cells]
+    dataset = common_dataset(named, dataset)
     if (dataset is None) == (table is None):
         raise UsageError("a run is scored on a dataset, an encoder on a table; give one of the two")
     of_encoder = (columns, row, query_model, conventions, scale != "full")

@@ -102,7 +102,8 @@ def _distinct_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
 def _parted(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[tuple[Names, Names]], Names]:
     """Places to look for cells in, each as papers and the ids of tables and figures; and names of cells."""
     whole = _of_depth(0, names)
-    places = [(tuple(pair[:1]), tuple(pair[1:])) for pair in (n.split("/") for n in _of_depth(1, names))]
+    tables = (name.split("/") for name in _of_depth(1, names))
+    places = [((owner,), (table,)) for owner, table in tables]
     if any((whole, owners, any_rows and not places, not names)):
         places.insert(0, (whole, owners))
     return places, _of_depth(2, names)

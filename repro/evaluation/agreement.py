@@ -18,8 +18,8 @@ def root_mean_square_error(first: Sequence[float], second: Sequence[float]) -> f
     return math.sqrt(sum((a - b) ** 2 for a, b in zip(first, second, strict=True)) / len(first))
 
 
-def paired_t(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Two-sided p of ``scipy.stats.ttest_rel``; 1 where all scores are equal, None for one topic."""
+def paired_t_p(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """The two-sided p of a paired t-test, as scipy's; 1 where all scores are equal, None for one topic."""
     if list(first) == list(second):
         return 1.0 if len(first) > 1 else None
     if len(first) < 2:

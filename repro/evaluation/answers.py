@@ -41,7 +41,11 @@ def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = Fals
 
 
 def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
-    """The measures read; UsageError for any but Success@k: answers judge only passages that are seen."""
+    """Read the names of measures that answers can judge, which is Success@k alone.
+
+    Answers judge the passages that a run shows and no others, so that nothing is known of what it misses.
+    Raises UsageError for any other measure.
+    """
     wanted = {text: parse_measure(text) for text in measures}
     for text, measure in wanted.items():
         if measure.name != "Success" or measure.rel != 1:

@@ -24,7 +24,7 @@ def power(difference: float, variances: Variances, *, queries: int, seeds: int, 
     error = sqrt(variances.of_mean(queries, seeds))
     if not error:
         return 1.0 if difference else level / 2
-    least = _least(variances, queries, seeds, level)
+    least = _rejecting_means(variances, queries, seeds, level)
     return float(ndtr((abs(difference) - least) / error).mean())
 
 
@@ -36,9 +36,8 @@ def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: floa
     if not error:
         return 0.0
     design = {"queries": queries, "seeds": seeds, "level": level}
-    most = (
-        float(_least(variances, queries, seeds, level).max()) + error
-    )  # seen with a power over ndtr(1), .84
+    # a difference one standard error above every such mean is seen with a power over ndtr(1) = .84
+    most = float(_rejecting_means(variances, queries, seeds, level).max()) + error
     return float(brentq(lambda d: power(d, variances, **design) - POWER, 0.0, most, xtol=1e-6 * error))
 
 
@@ -54,7 +53,7 @@ def equivalent_at_zero(
     error = sqrt(variances.of_mean(queries, seeds))
     if not error:
         return 1.0
-    room = (matters - _least(variances, queries, seeds, 2 * level)) / error
+    room = (matters - _rejecting_means(variances, queries, seeds, 2 * level)) / error
     return float((2 * ndtr(room.clip(0)) - 1).mean())
 
 
@@ -78,8 +77,8 @@ def seeds_needed(difference: float, variances: Variances, *, queries: int, level
     return high
 
 
-def _least(variances: Variances, queries: int, seeds: int, level: float):
-    """The means (STEPS,) from which on the test rejects, at equally probable mean squares of seeds."""
+def _rejecting_means(variances: Variances, queries: int, seeds: int, level: float):
+    """The least positive means that the test rejects, (STEPS,), at equally probable mean squares of seeds."""
     import numpy as np
     from scipy.special import chdtri, stdtrit
 

@@ -72,12 +72,12 @@ def compare_scores(
     for text in measures:
         values = np.array([system[text] for system in scores], dtype=np.float64)
         tests = paired(values, queries, text)  # refuses what is not finite before anything is made of it
-        tables = _count(values, names)
+        tables = _means_and_t_tests(values, names)
         tables_by_measure[text] = {**tables, **tests, "holm_student_p": [holm(row) for row in tables["p"]]}
     return {"test": "student", "max_p": max_p, "measures": tables_by_measure}
 
 
-def _count(scores: np.ndarray, names: Sequence[str]) -> dict:
+def _means_and_t_tests(scores: np.ndarray, names: Sequence[str]) -> dict:
     """Means, t-tests and counts of queries of every two systems, by their scores (S, Q)."""
     from ranx.statistical_tests import paired_student_t_test
 

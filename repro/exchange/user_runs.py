@@ -118,7 +118,10 @@ def _tests(scores: Scores, ours: Scores, measure: str) -> dict:
     table = compare_scores(both, ["given", "measured"], scores.queries, [measure])["measures"][measure]
     keys = ("difference", "interval", "effect_size", "permutation_p", "wins", "ties", "losses")
     first, second = scores.measures[measure], ours.measures[measure]
-    means = {"p": agreement.paired_t(first, second), "rmse": agreement.root_mean_square_error(first, second)}
+    means = {
+        "p": agreement.paired_t_p(first, second),
+        "rmse": agreement.root_mean_square_error(first, second),
+    }
     return {key: table[key][0][1] for key in keys} | means
 
 

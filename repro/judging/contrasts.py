@@ -77,7 +77,7 @@ def contrasts(
     for family in analysis.families:
         for column, rows in columns.items():
             pairs = list(_pairs(family, column, rows, analysis.matters.get(column), level))
-            standing = standings(analysis, rows, level=level)
+            standing = floor_standings(analysis, rows, level=level)
             for c, p in zip(pairs, _corrected(pairs, len(family.pairs)), strict=True):
                 verdict = _verdict(c, p, level, standing, analysis.floor)
                 yield replace(c, holm=p, verdict=verdict)
@@ -96,7 +96,7 @@ def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
     return made if made and made.error else None
 
 
-def standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, level: float) -> dict[str, str]:
+def floor_standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, level: float) -> dict[str, str]:
     """Row -> ``above`` or ``not above`` the row ``floor`` by the test at ``level``, or ``not tested``.
 
     Of the compared rows of a column; of none where the analysis names no floor. The tests are not corrected.
@@ -141,7 +141,7 @@ def _verdict(
     matters; else they are equivalent where it does so.
 
     Args:
-        standing: of ``standings``; empty without a floor.
+        standing: of ``floor_standings``; empty without a floor.
     """
     if c.difference is None or corrected is None:
         return "not tested"

@@ -50,9 +50,9 @@ class Evidence:
 
     @cached_property
     def authors_model(self) -> str:
-        """That the row is measured with its authors' own model, by which readings; empty where it is not so.
+        """A phrase that says by which readings the row is measured with its authors' own model.
 
-        No other departure may stand beside it.
+        Empty where no reading asks for that model, and where one departs from the default in another way.
         """
         readings = self.cell.paper.readings
         chosen = self.departures.items()

@@ -74,8 +74,9 @@ def _tau(
     """The tau of the means over seeds and the bounds of its interval."""
     import numpy as np
 
+    drawn = np.array([range(len(seeds)), *_draws(len(seeds))])  # (1 + D, S): the seeds themselves, then draws
     scores = [np.array([[size[m][seed] for m in methods] for seed in seeds]) for size in (one, other)]
-    taus = tau_b(*(of_size[[range(len(seeds)), *_draws(len(seeds))]].mean(axis=1) for of_size in scores))
+    taus = tau_b(*(of_size[drawn].mean(axis=1) for of_size in scores))  # (1 + D,)
     if np.isnan(taus[0]):
         return None
     if len(seeds) < FEWEST_SEEDS:

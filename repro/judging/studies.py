@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from repro.evaluation.crossed import Estimate, estimate
-from repro.judging.contrasts import Contrast, OfSeeds, contrasts, standings
+from repro.judging.contrasts import Contrast, OfSeeds, contrasts, floor_standings
 from repro.judging.study_scores import StudyEvidence, scores_paths
 from repro.judging.training_costs import Cost, costs, row_hours, total_hours, untrained
 from repro.manifest.analysis_schema import Analysis, Confirmatory, TableAnalysis
@@ -177,7 +177,7 @@ def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
         if c.id in scores
     }
     compared = tuple(contrasts(own, columns, level=level))
-    floor = {column: standings(own, rows, level=level) for column, rows in columns.items()}
+    floor = {column: floor_standings(own, rows, level=level) for column, rows in columns.items()}
     return Study(table, own, entries(columns), compared, floor, plan=analysis, **facts)
 
 

@@ -18,8 +18,12 @@ def check_negatives(negatives: str) -> str:
 def contrastive(
     queries: torch.Tensor, passages: torch.Tensor, *, negatives: str, temperature: float, similarity: str
 ) -> torch.Tensor:
-    """A positive against ``in-batch``: every passage of the batch, ``own``: the query's own negatives, or
-    ``pairwise``: one own negative at a time. Arguments as for ``in_batch_contrastive``."""
+    """Loss of each query's positive against the ``negatives`` that are chosen, mean over the queries.
+
+    ``in-batch``: cross-entropy among every passage of the batch; ``own``: among the query's own passages;
+    ``pairwise``: -log sigmoid of the positive's lead over one own negative, mean over these too. The other
+    arguments are those of ``in_batch_contrastive``.
+    """
     if negatives == "in-batch":
         return in_batch_contrastive(queries, passages, temperature=temperature, similarity=similarity)
     scores = own_scores(queries, passages, similarity=similarity) / temperature  # (Q, P)

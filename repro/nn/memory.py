@@ -37,7 +37,7 @@ def gpu_memory() -> int | None:
     return torch.cuda.get_device_properties(where).total_memory if where.type == "cuda" else None
 
 
-class Halved:
+class HalvingEncoder:
     """Encodes batches of texts; from the first that does not fit memory on, with half as many tokens at once.
 
     Args:

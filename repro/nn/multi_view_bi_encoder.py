@@ -170,12 +170,11 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return losses
 
     def flops_losses(self, vectors: dict[str, dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-        """The regulariser of each side, weighted by min(1, (step / ramp_steps)^2) times its weight."""
+        """The regulariser of each side, times its weight and, with a ramp, min(1, step / ramp_steps)^2."""
         if "sparse" not in self.encoder.views:
             return {}
-        ramp = (self.steps / max(1, self.flops_weight["ramp_steps"])).clamp(max=1.0).square()
-        if not self.flops_weight["ramp_steps"]:
-            ramp = 1.0
+        ramp_steps = self.flops_weight["ramp_steps"]
+        ramp = (self.steps / ramp_steps).clamp(max=1.0).square() if ramp_steps else 1.0
         weights = {side: self.flops_weight[side] for side in SIDES}
         return {
             f"flops.{side}": weight * ramp * self._penalty(vectors[side]["sparse"])

@@ -7,12 +7,12 @@ import numpy as np
 from repro.nn.seeded_generators import seeded_generators
 
 
-def group_generators(indices: Sequence[int], *, seed: int) -> list[np.random.Generator]:
-    """The random numbers that ``group`` draws for each of some rows in every epoch."""
+def window_generators(indices: Sequence[int], *, seed: int) -> list[np.random.Generator]:
+    """The random numbers that ``next_window`` draws for each of some rows in every epoch."""
     return seeded_generators([(seed, index) for index in indices])
 
 
-def group(
+def next_window(
     positives: Sequence[int],
     negatives: Sequence[int],
     *,
@@ -35,7 +35,7 @@ def group(
         negatives: at least one, unless ``passages`` is 1.
         passages: P.
         seed, index, epoch: of the training, the query's row, the pass over the rows.
-        generator: the row's own of ``group_generators``, where many are made together.
+        generator: the row's own of ``window_generators``, where many are made together.
 
     Returns:
         P entries of the two lists.

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from repro.errors import UsageError
+from repro.nn.batch_loss import BatchLoss
 from repro.nn.contrastive import in_batch_contrastive
 from repro.nn.masked_pretraining import MaskedPretraining, Tensors
 from repro.nn.token_cross_entropy import mlm_loss, mlm_rows
@@ -12,7 +13,7 @@ from repro.nn.token_cross_entropy import mlm_loss, mlm_rows
 SENTENCES, MASKS = 0, 1  # streams of random numbers
 
 
-class NeighbouringSentences(MaskedPretraining):
+class NeighbouringSentences(MaskedPretraining, BatchLoss):
     """L = L_MLM - 1/N sum_i log( exp(a_i . b_i) / sum_j exp(a_i . b_j) ), a_i and b_i [CLS] of two sentences.
 
     The second is BERT's next-sentence prediction (Devlin et al. 2019, §3.1) asked of a batch: the two
@@ -66,10 +67,6 @@ class NeighbouringSentences(MaskedPretraining):
         place = random.integers(max(1, len(bounds) - 2))
         first, middle, last = bounds[place], bounds[place + 1], bounds[min(place + 2, len(bounds) - 1)]
         return text[first:middle], text[middle:last]
-
-    def forward(self, batch: Tensors) -> Tensors:
-        """``losses`` of the whole batch."""
-        return self.losses(self.represent(batch))
 
     def represent(self, batch: Tensors) -> Tensors:
         """``mlm_rows`` of a part of a batch, and ``first`` and ``second``, (P, H), of its P pairs."""

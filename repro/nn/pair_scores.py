@@ -13,7 +13,7 @@ from repro.machine.shard import blocks
 from repro.nn.background import in_background
 from repro.nn.checkpoint import check_length, load_tokenizer
 from repro.nn.cross_encoder import load_cross_encoder, pair_tokens
-from repro.nn.memory import Halved
+from repro.nn.memory import HalvingEncoder
 from repro.nn.padding_free import packs, padding_free
 from repro.nn.precision import (
     autocast,
@@ -63,10 +63,10 @@ class PairScorer:
         check_length(self.model, length)
         self.model.eval().to(device())
         self.packed = packs(self.model, wanted=packed, precision=precision, say=say)
-        self.halved = Halved(lambda inputs: self.model(**on_device(inputs)).logits.float().squeeze(1))
+        self.halved = HalvingEncoder(lambda inputs: self.model(**on_device(inputs)).logits.float().squeeze(1))
 
     def facts(self) -> dict[str, int]:
-        """``padding_free`` where pairs are read end to end, and what ``Halved`` says of memory."""
+        """``padding_free`` where pairs are read end to end, and what ``HalvingEncoder`` says of memory."""
         return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
     def __call__(self, queries: list[str], passages: list[dict]) -> np.ndarray:

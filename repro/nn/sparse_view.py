@@ -50,7 +50,7 @@ def sum_log_saturated(logits: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
 
 
 def kept_positions(
-    input_ids: torch.Tensor, attention_mask: torch.Tensor, cls: bool, sep: bool | str, tokenizer
+    input_ids: torch.Tensor, attention_mask: torch.Tensor, *, cls: bool, sep: bool | str, tokenizer
 ) -> torch.Tensor:
     """The positions that have a say in a sparse vector: (B, L) each to (B, L), bool.
 

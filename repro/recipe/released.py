@@ -40,28 +40,27 @@ def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
 def ranked(
     passages: Node, topics: Node, *, models: tuple[Node, Node], conventions: Conventions, depth: int
 ) -> Node:
-    """The ranking by released encoders of passages and queries, which may be one and the same."""
+    """The ranking of passages for queries by the vectors of released encoders.
+
+    Args:
+        models: the encoder of passages and the encoder of queries, which may be one and the same.
+        conventions: how they read texts and compare vectors.
+    """
     read = conventions
-    sides = (
-        ("passages", passages, read.passage_length, read.separator, read.passage_prefix),
-        ("queries", topics, read.query_length, "", read.query_prefix),
-    )
-    splade, encoded = read.kind.startswith("splade"), []
-    stage, view = (
-        ("encode_views", SPLADE_VIEW | {"head": read.kind})
-        if splade
-        else ("encode", {"pooling": read.pooling})
-    )
-    for model, (kind, texts, length, separator, prefix) in zip(models, sides, strict=True):
-        params = {
-            "kind": kind,
-            "length": length,
-            "separator": separator,
-            "normalize": read.similarity == "cosine",
-            "precision": read.precision,
-            **({"prefix": prefix} if prefix else {}),
-        }
-        encoded.append(Node(stage, params | view, {"model": model, "texts": texts}))
-    if splade:
+    is_splade = read.kind.startswith("splade")
+    stage = "encode_views" if is_splade else "encode"
+    vectors = SPLADE_VIEW | {"head": read.kind} if is_splade else {"pooling": read.pooling}
+    shared = {"normalize": read.similarity == "cosine", "precision": read.precision}
+    sides = {
+        "passages": (models[0], passages, read.passage_length, read.separator, read.passage_prefix),
+        "queries": (models[1], topics, read.query_length, "", read.query_prefix),
+    }
+    encoded = []
+    for kind, (model, texts, length, separator, prefix) in sides.items():
+        params = {"kind": kind, "length": length, "separator": separator, **shared}
+        if prefix:
+            params["prefix"] = prefix
+        encoded.append(Node(stage, params | vectors, {"model": model, "texts": texts}))
+    if is_splade:
         return search_views(*encoded, depth=depth, terms=["sparse"], mode="exact", list_depth=None)
     return search(*encoded, depth=depth)

@@ -52,7 +52,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         StageError: a vector is not finite, or beyond what float16 holds.
     """
     from repro.nn.checkpoint import check_length, load_tokenizer
-    from repro.nn.memory import Halved
+    from repro.nn.memory import HalvingEncoder
     from repro.nn.packed_texts import without_padding
     from repro.nn.padding_free import is_asked_for, packs
     from repro.nn.precision import check_precision, device, threads_for
@@ -67,7 +67,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     check_length(encoder.model, params["length"])
     wanted = is_asked_for(os.environ)
     packed = packs(encoder, wanted=wanted, precision=params["precision"], say=progress.note)
-    halved = Halved(without_padding(encoder, gpu=packed))
+    halved = HalvingEncoder(without_padding(encoder, gpu=packed))
     how = params | {"normalize": params["normalize"] or getattr(encoder, "normalizes", False)}
     prepare, encode = partial(prepared, load_tokenizer(folder), params=params), _encoding(halved, how)
     size = getattr(encoder, "size", encoder.model.config.hidden_size)
@@ -127,7 +127,7 @@ def _encoder(folder: Path, pooling: str):
 
 
 def outputs(halved, batches: list[tuple], params: dict) -> Iterator[tuple]:
-    """Yield the places of each of the ``prepared`` batches with what an encoder, ``Halved``, gives for it.
+    """Yield the places of each of the ``prepared`` batches with what a ``HalvingEncoder`` gives for it.
 
     A GPU may still be computing it.
     """

@@ -46,7 +46,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         StageError: a vector is not finite.
     """
     from repro.nn.checkpoint import check_length
-    from repro.nn.memory import Halved
+    from repro.nn.memory import HalvingEncoder
     from repro.nn.padding_free import is_asked_for, packs, padding_free
     from repro.nn.precision import check_precision, device, on_device, threads_for
     from repro.stages.vectors.token_groups import prepared
@@ -59,7 +59,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     encoder.eval().to(device())
     wanted = is_asked_for(os.environ)
     packed = packs(encoder, wanted=wanted, precision=params["precision"], say=progress.note)
-    halved = Halved(lambda inputs: encoder(on_device(inputs)))
+    halved = HalvingEncoder(lambda inputs: encoder(on_device(inputs)))
     prepare, encode = partial(prepared, encoder.tokenizer, params=params), _encoding(halved, params)
     firsts = range(0, len(ids), BLOCK)
     with launched_together() as (rank, ranks), threads_for(encoder), padding_free(encoder, packed) as read:

@@ -62,12 +62,12 @@ class Groups:
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
         """``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, the positive first; with
         ``"scores": [float, …]``, one a passage, where the training set has them."""
-        from repro.nn.negatives import group_generators
+        from repro.nn.negatives import window_generators
 
         indices = [int(self.kept[place]) for _, place in places]
         generators = repeat(None)
         if self.negative_choice == "window":
-            generators = group_generators(indices, seed=self.seed)
+            generators = window_generators(indices, seed=self.seed)
         examples = []
         for index, (epoch, _), generator in zip(indices, places, generators, strict=False):
             positive, *negatives = self._chosen(index, epoch, generator)
@@ -82,7 +82,7 @@ class Groups:
 
     def _chosen(self, index: int, epoch: int, generator) -> list[int]:
         """Choose a place among the row's positives, then places among its negatives."""
-        from repro.nn.negatives import confident, group, next_slice
+        from repro.nn.negatives import confident, next_slice, next_window
 
         positives = range(len(self.positives[index]))
         if self.positive_choice == "confident":
@@ -91,7 +91,7 @@ class Groups:
         turn = {"passages": self.passages, "seed": self.seed, "epoch": epoch}
         if self.negative_choice == "slice":
             return next_slice(positives, negatives, **turn)
-        return group(positives, negatives, index=index, generator=generator, **turn)
+        return next_window(positives, negatives, index=index, generator=generator, **turn)
 
 
 def _as_rows(lists, corpus: Path, training_set: Path) -> Lists:

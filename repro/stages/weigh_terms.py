@@ -26,7 +26,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     from repro.nn.background import in_background
     from repro.nn.checkpoint import check_length, load, load_tokenizer
-    from repro.nn.memory import Halved
+    from repro.nn.memory import HalvingEncoder
     from repro.nn.precision import check_precision, device, on_device, threads_for
     from repro.nn.text import text_rows
 
@@ -36,7 +36,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     check_length(model, params["length"])
     tokenizer, corpus = load_tokenizer(folder), read_rows(inputs["corpus"])
     special = tokenizer.all_special_tokens
-    halved = Halved(lambda inputs: model(**on_device(inputs)).logits.squeeze(-1))
+    halved = HalvingEncoder(lambda inputs: model(**on_device(inputs)).logits.squeeze(-1))
 
     def read() -> Iterator[tuple]:
         for first in range(0, len(corpus), BATCH):
@@ -59,7 +59,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def weights(halved, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
-    """The tokens of each of the ``TokenRows`` with their weights, in order, by a model that is ``Halved``."""
+    """The tokens of each of the ``TokenRows`` with their weights, in order, by a ``HalvingEncoder``."""
     import torch
 
     from repro.nn.length_buckets import token_batches

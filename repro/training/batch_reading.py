@@ -41,8 +41,8 @@ class BatchReading:
         self._used = {name: began.get(name, {}).get("used", False) for name in WAYS}
 
     @contextlib.contextmanager
-    def of(self, objective: nn.Module) -> Iterator[None]:
-        """Have an objective's batches read so here."""
+    def applied_to(self, objective: nn.Module) -> Iterator[None]:
+        """Have an objective read its batches in this way for as long as the context lasts."""
         with (
             length_buckets(self.execution.length_buckets) as buckets,
             padding_free(objective, bool(self.execution.padding_free)) as packed,

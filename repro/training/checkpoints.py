@@ -17,6 +17,7 @@ import torch
 from repro.training.process_group import decided_by_first, everybody_waits, rank
 
 SEAL = "seal.json"
+CHECKPOINT_SECONDS = 600
 
 
 def seal(checkpoint: Path, *, steps: int) -> None:
@@ -64,9 +65,6 @@ def _intact(checkpoint: Path, steps: int) -> bool:
 def _digest(path: Path) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-CHECKPOINT_SECONDS = 600
 
 
 class Checkpoints:

@@ -6,9 +6,10 @@ MOST = 16  # each holds two batches, and pages of what it reads
 
 
 def collating_processes(*, gpu: bool) -> int:
-    """As many as there are cores for each training process of this machine but the one that it runs on.
+    """The number of processes that make batches for one training process.
 
-    At least one beside a GPU, and none without, where a training has no core to spare. A batch does not
-    depend on which process makes it.
+    Beside a GPU it is this machine's cores divided among its training processes, less the one that such a
+    process runs on: 1 at least and ``MOST`` at most. Without a GPU it is 0, as a training has no core to
+    spare. A batch does not depend on which process makes it.
     """
     return max(1, min(MOST, cores() // local_processes() - 1)) if gpu else 0

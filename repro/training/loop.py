@@ -77,7 +77,7 @@ def train(
         threads_for(objective),
         tokens_remembered(),
         freed_memory_kept(),
-        reading.of(objective),
+        reading.applied_to(objective),
     ):
         trainer.run(advance)
     everybody_waits()

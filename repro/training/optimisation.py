@@ -132,8 +132,11 @@ class Execution:
         return cls(**values)
 
     def for_parts_of(self, size: int | None) -> Execution:
-        """The part of it that is left for an objective whose losses are means over so many examples; all
-        where ``size`` is None (``repro.training.objective.InParts``)."""
+        """The execution of an objective whose losses are means over parts of ``size`` examples (``InParts``).
+
+        Batches are then cut into just these parts, and into no groups of similar lengths. None leaves the
+        execution as it is.
+        """
         if size is None:
             return self
         return replace(self, micro_batch=size, length_buckets=1, parts_are_fixed=True)

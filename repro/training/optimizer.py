@@ -36,7 +36,7 @@ class Optimizer:
         self.adamw = torch.optim.AdamW(
             _groups(objective, optimisation.weight_decay), lr=optimisation.learning_rate, fused=True
         )
-        self.schedule = scheduled(self.adamw, optimisation, steps=steps)
+        self.schedule = rate_schedule(self.adamw, optimisation, steps=steps)
         self.limit = optimisation.max_grad_norm if optimisation.max_grad_norm > 0 else math.inf
         self.scaler = torch.amp.GradScaler(device) if optimisation.precision == "fp16" else None
         if self.scaler is not None:  # else a process whose first batch has no loss could not unscale
@@ -85,8 +85,8 @@ class Optimizer:
             parameter.grad = None
 
 
-def scheduled(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps: int) -> LRScheduler:
-    """The learning rate's course over so many steps: ours where transformers has none of that name."""
+def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps: int) -> LRScheduler:
+    """The schedule of the learning rate over so many steps: ours where transformers has none of that name."""
     warmup = optimisation.warmup(steps)
     if optimisation.schedule in SCHEDULES:
         return SCHEDULES[optimisation.schedule](adamw, warmup=warmup, total=steps)

@@ -90,10 +90,10 @@ class OutOfMemory(Exception):
 
 
 def in_memory(work: Callable[[], T], device: torch.device) -> T:
-    """The value of ``work``, in which no other process takes part.
+    """Do ``work`` and return its value; every process calls this, and ``work`` asks nothing of the others.
 
     Raises:
-        OutOfMemory: memory ran out, in this process or another: then in all, so that none waits for ever.
+        OutOfMemory: memory ran out in this process or in another; all raise it, so that none waits for ever.
     """
     words = ""
     try:

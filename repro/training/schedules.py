@@ -32,12 +32,12 @@ def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
     return logarithmic_warmup_share(step - 1, warmup=warmup, total=total) if step else 1.0
 
 
-def scheduled(share: Callable[..., float], optimizer: Optimizer, *, warmup: int, total: int) -> LambdaLR:
-    """A scheduler of a share of the peak rate for every group of parameters."""
+def share_schedule(share: Callable[..., float], optimizer: Optimizer, *, warmup: int, total: int) -> LambdaLR:
+    """The schedule that gives every group of parameters ``share(step)`` of its peak learning rate."""
     return LambdaLR(optimizer, functools.partial(share, warmup=warmup, total=total))
 
 
 SCHEDULES = {
-    "logarithmic": functools.partial(scheduled, logarithmic_warmup_share),
-    "deepspeed-0.6.0": functools.partial(scheduled, deepspeed_share),
+    "logarithmic": functools.partial(share_schedule, logarithmic_warmup_share),
+    "deepspeed-0.6.0": functools.partial(share_schedule, deepspeed_share),
 }

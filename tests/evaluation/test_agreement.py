@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 
-from repro.evaluation.agreement import kendall_union, paired_t, rank_biased_overlap, root_mean_square_error
+from repro.evaluation.agreement import kendall_union, paired_t_p, rank_biased_overlap, root_mean_square_error
 
 warnings.filterwarnings("ignore", category=DeprecationWarning)
 
@@ -62,8 +62,8 @@ def test_error_and_t_test_are_repro_evals():
     first, second = random.random(20).tolist(), random.random(20).tolist()
     a, b = ({f"t{i}": {"map": x} for i, x in enumerate(values)} for values in (first, second))
     assert root_mean_square_error(first, second) == pytest.approx(effectiveness.RMSE(a, b)["map"])
-    assert paired_t(first, second) == pytest.approx(statistics.ttest(a, b)["map"])
-    assert paired_t(first, first) == statistics.ttest(a, a)["map"] == 1.0
+    assert paired_t_p(first, second) == pytest.approx(statistics.ttest(a, b)["map"])
+    assert paired_t_p(first, first) == statistics.ttest(a, a)["map"] == 1.0
 
 
 def test_a_run_agrees_with_itself():
@@ -90,4 +90,4 @@ def test_only_topics_of_both_runs_count_and_rankings_are_cut_to_the_shorter():
 
 
 def test_one_topic_has_no_t():
-    assert paired_t([0.1], [0.2]) is paired_t([0.1], [0.1]) is None
+    assert paired_t_p([0.1], [0.2]) is paired_t_p([0.1], [0.1]) is None

@@ -5,7 +5,7 @@ import pytest
 
 from repro.evaluation.crossed import estimate
 from repro.evaluation.holm import holm
-from repro.judging.contrasts import contrasts, difference, standings
+from repro.judging.contrasts import contrasts, difference, floor_standings
 from repro.manifest.analysis_schema import TableAnalysis
 
 QUERIES = 150
@@ -83,11 +83,11 @@ def test_where_the_floor_is_not_measured_nothing_is_tested_against_it():
         {"table": "1", "families": [_family("a", against="b")], "floor": "random"}
     )
     rows = {"a": _row(0.9), "b": _row(0.1, number=1)}
-    assert standings(analysis, rows, level=0.05) == {"a": "not tested", "b": "not tested"}
+    assert floor_standings(analysis, rows, level=0.05) == {"a": "not tested", "b": "not tested"}
     [c] = contrasts(analysis, {"c": rows}, level=0.05)
     assert c.verdict == "not tested" and c.difference is not None
     few = {"a": _row(0.9, seeds=1), "random": _row(0.1, seeds=1, number=1)}
-    assert standings(analysis, few, level=0.05) == {"a": "not tested"}
+    assert floor_standings(analysis, few, level=0.05) == {"a": "not tested"}
 
 
 def test_p_values_are_corrected_for_all_planned_pairs_of_a_family_also_those_not_measured():

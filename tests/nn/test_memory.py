@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from repro.errors import StageError
-from repro.nn.memory import Halved, is_out_of_memory
+from repro.nn.memory import HalvingEncoder, is_out_of_memory
 
 CUDA = "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.10 GiB"
 
@@ -44,7 +44,7 @@ def test_an_allocation_that_the_cpu_refuses_is_out_of_memory_and_other_errors_ar
 @pytest.mark.parametrize("error", [torch.OutOfMemoryError, RuntimeError])
 def test_a_batch_that_does_not_fit_is_encoded_in_halves_and_so_are_those_after_it(error):
     small = Small(3 * 4, error)
-    halved = Halved(small)
+    halved = HalvingEncoder(small)
     whole = Small(10**6)(texts(10))
     for name, rows in halved(texts(10)).items():
         assert torch.equal(rows, whole[name])
@@ -58,7 +58,7 @@ def test_a_batch_that_does_not_fit_is_encoded_in_halves_and_so_are_those_after_i
 
 def test_what_fits_is_encoded_at_once_and_tells_nothing():
     small = Small(100)
-    halved = Halved(small)
+    halved = HalvingEncoder(small)
     halved(texts(10))
     assert small.sizes == [10] and halved.facts() == {}
 
@@ -67,10 +67,10 @@ def test_a_text_that_does_not_fit_is_a_sentence_and_another_error_stays_itself()
     with pytest.raises(
         StageError, match=r"one text of 4 tokens \(CUDA out of memory. Tried to .* 20.00 GiB.\)"
     ):
-        Halved(Small(3))(texts(4))
+        HalvingEncoder(Small(3))(texts(4))
 
     def broken(inputs):
         raise RuntimeError("shapes differ")
 
     with pytest.raises(RuntimeError, match="shapes differ"):
-        Halved(broken)(texts(4))
+        HalvingEncoder(broken)(texts(4))

@@ -5,12 +5,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from repro.nn.negatives import confident, group, next_slice
+from repro.nn.negatives import confident, next_slice, next_window
 
 
 def groups(positives, negatives, *, passages=8, seed=42, index=0, epochs=12):
     return [
-        group(positives, negatives, passages=passages, seed=seed, index=index, epoch=epoch)
+        next_window(positives, negatives, passages=passages, seed=seed, index=index, epoch=epoch)
         for epoch in range(epochs)
     ]
 

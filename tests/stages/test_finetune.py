@@ -7,7 +7,7 @@ import pytest
 
 from repro.errors import DataError, UsageError
 from repro.nn.checkpoint import load_encoder
-from repro.nn.negatives import group
+from repro.nn.negatives import next_window
 from repro.nn.projector import Projector, saved_projector
 from repro.stages import finetune
 from repro.stages.finetune import Groups
@@ -86,7 +86,7 @@ def test_a_group_is_the_querys_text_with_the_passages_that_negatives_chooses(inp
     for example, (epoch, index) in zip(found, [(0, 3), (2, 7)], strict=True):
         assert (example["epoch"], example["index"], example["query"]) == (epoch, index, texts[index])
         negatives = [f"d{index + other}" for other in range(1, 11)]
-        chosen = group([f"d{index}"], negatives, passages=4, seed=42, index=index, epoch=epoch)
+        chosen = next_window([f"d{index}"], negatives, passages=4, seed=42, index=index, epoch=epoch)
         assert example["passages"] == [corpus[name] for name in chosen]
         assert example["passages"][0] == corpus[f"d{index}"]
 

@@ -84,9 +84,9 @@ def test_a_checkpoint_of_an_earlier_version_is_gone_on_from_as_is_asked(tmp_path
 
 def test_what_was_used_before_a_checkpoint_counts_behind_it(tmp_path):
     reading = BatchReading(Execution(padding_free=1), None, print)
-    with reading.of(torch.nn.Linear(1, 1)):
+    with reading.applied_to(torch.nn.Linear(1, 1)):
         reading._read["padding_free"].used = True
         reading.save(tmp_path)
     again = BatchReading(Execution(padding_free=1), tmp_path, print)
-    with again.of(torch.nn.Linear(1, 1)):
+    with again.applied_to(torch.nn.Linear(1, 1)):
         assert again.used("padding_free") and not again.used("length_buckets")

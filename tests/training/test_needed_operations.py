@@ -113,7 +113,7 @@ def test_they_are_those_of_the_formula_written_out(name, tmp_path):
 
 def test_logits_that_are_computed_again_count_once(tmp_path, monkeypatch):
     objective, [text] = made("cpdae", tmp_path), texts()[-1:]
-    monkeypatch.setattr("papers.cpdae.discriminative_autoencoder.ROWS", 1)  # positions at a time
+    monkeypatch.setattr("papers.cpdae.discriminative_autoencoder.CHUNK", 1)  # positions at a time
     once, executed = needed_operations(objective, [text]), Flops()
     with executed.step():
         step(objective, objective.collate([text]))

@@ -100,7 +100,7 @@ def _meaning(cell: Cell) -> dict[str, tuple[str, ...]]:
     return {mark: tuple(sorted(cell.table.marks[mark].over)) for mark in cell.printed.marks}
 
 
-def _told(one: Cell, other: Cell) -> str:
+def _meanings_that_differ(one: Cell, other: Cell) -> str:
     """The meanings of the marks that differ, in either paper."""
     first, second = _meaning(one), _meaning(other)
     unlike = [mark for mark in {**first, **second} if first.get(mark) != second.get(mark)]
@@ -112,6 +112,6 @@ def _unlike(severity: str, kind: str, pairs: list[tuple[Cell, Cell]], says: str)
     if pairs:
         cells = [cell for pair in pairs for cell in pair]
         one, other = (cell.paper.name for cell in pairs[0])
-        meant = "" if kind == "bold" else _told(*pairs[0])
+        meant = "" if kind == "bold" else _meanings_that_differ(*pairs[0])
         where = f"conventions/{one}/{other}/{kind}", tuple(c.id for c in cells), tuple(c.text for c in cells)
         yield Finding(severity, kind, "another paper", other, *where, says + meant)

@@ -46,15 +46,14 @@ def _statements(source: Paper) -> Iterator[Finding]:
                 filter(None, [f"{statement.where}: {judgement.why}", judgement.differs_by_measure])
             )
             severity = "doubt" if statement.assumed else "error"
-            told = _told(statement)
-            against = _held_against(statement)
+            against, why = _held_against(statement), _explanation(statement)
             yield Finding(
-                severity, statement.kind, against, source.name, statement.id, places, values, says, told
+                severity, statement.kind, against, source.name, statement.id, places, values, says, why
             )
 
 
-def _told(statement: Statement) -> str:
-    """The note, and what of the expression is ours."""
+def _explanation(statement: Statement) -> str:
+    """The note of a statement, and what of its expression the sentence does not say."""
     assumed = f"ours in it: {statement.assumed}" if statement.assumed else ""
     return "; ".join(filter(None, [statement.note, assumed]))
 

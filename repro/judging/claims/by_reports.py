@@ -15,10 +15,10 @@ from repro.manifest.claim_expressions import NoNumber, shown
 from repro.manifest.decimals import half_unit
 from repro.manifest.reports import CellReport
 
-# Values made in these ways are of one system, which its authors trained, or of systems that others did.
-RELEASED, TRAINED = ("run", "checkpoint", "index"), ("trained", "fine-tuned")
+# Made in the first ways, values are of the one system that its authors trained; in the second, of other ones.
+OF_ONE_SYSTEM, TRAINED_AGAIN = ("run", "checkpoint", "index"), ("trained", "fine-tuned")
 SAID = {UNTESTED: "say nothing"}
-ALIKE = {"released": RELEASED, "trained again": TRAINED}
+ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
 
 
 @dataclass(frozen=True)
@@ -166,6 +166,6 @@ def by_reports(statement: Statement, places: Places, *, published: Judgement) ->
         return ByReports(cells=len(concerned))
     judgement, starts = statement.judge(values, places), {made.report.how.start for made in used}
     alike = {}
-    if starts & {*RELEASED} and starts & {*TRAINED}:
+    if not (starts.isdisjoint(OF_ONE_SYSTEM) or starts.isdisjoint(TRAINED_AGAIN)):
         alike = {name: statement.judge(ClosestReports(kind), places).state for name, kind in ALIKE.items()}
     return ByReports(judgement, tuple(used), len(concerned), alike)

@@ -123,7 +123,7 @@ def _judged(
     values = list({canonical(value): value for value in planned}.values())
     says, state = wanted.fault, _state(setting)
     if not says and not wanted.is_met_by(planned):
-        says = f"the plan has {_told(values)} where {_told([wanted.value])} is expected"
+        says = f"the plan has {_in_words(values)} where {_in_words([wanted.value])} is expected"
         if all(value is None for value in planned):
             says = (
                 f"{step.nodes.stage} has no parameter {path!r} in the plan; correct the path or take it out"
@@ -191,5 +191,5 @@ def _idle(steps: Iterable[Step], rows: list[PlannedRow]) -> Iterator[Held]:
                 yield Held(place, step.id, step.nodes.stage if step.nodes else "", "", says=says)
 
 
-def _told(values: list[Any]) -> str:
+def _in_words(values: list[Any]) -> str:
     return " and ".join(canonical(value) for value in values)

@@ -98,7 +98,7 @@ def encoded_batch():
 def test_texts_and_sets_are_encoded_apart_and_every_text_meets_its_own_sets(similarity, contrastive_input):
     encoder, batch = tiny_masked_lm(dropout=0.0).double(), encoded_batch()
     how = LOSS | {"similarity": similarity, "contrastive_input": contrastive_input}
-    losses = PreferenceLoss(**how).of(encoder, batch)
+    losses = PreferenceLoss(**how).losses(encoder, batch)
 
     def vector(row, mask):
         return encoder.bert(row[mask.bool()][None]).last_hidden_state[0, 0].tolist()
@@ -127,9 +127,9 @@ def test_losses_that_nothing_is_for_are_absent():
     encoder, batch = tiny_masked_lm(dropout=0.0), encoded_batch()
     loss = PreferenceLoss(**LOSS)
     none = torch.zeros_like(batch["pair_mask"])
-    assert set(loss.of(encoder, batch | {"pair_mask": none})) == {"mlm"}
+    assert set(loss.losses(encoder, batch | {"pair_mask": none})) == {"mlm"}
     unlabelled = torch.full_like(batch["labels"], -100)
-    assert set(loss.of(encoder, batch | {"labels": unlabelled})) == {"preference"}
+    assert set(loss.losses(encoder, batch | {"labels": unlabelled})) == {"preference"}
 
 
 @pytest.mark.parametrize(

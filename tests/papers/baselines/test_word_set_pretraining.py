@@ -34,7 +34,7 @@ def test_whole_words_are_masked_to_a_share_of_their_number_and_no_more_than_the_
     words, some = WholeWords.of(tiny_tokenizer()), texts(60, seed=4)
     for most in (60, 2):
         generators = [np.random.default_rng(n) for n in range(len(some))]
-        batch = TextMasks(**MASKING | {"most": most}).of(some, tiny_tokenizer(), generators)
+        batch = TextMasks(**MASKING | {"most": most}).masked(some, tiny_tokenizer(), generators)
         for n, row in enumerate(some):
             framed = np.array([2, *row, 3])
             numbers = words.numbers(framed)

@@ -75,7 +75,7 @@ def test_tokens_are_drawn_from_the_softmax_of_the_logits():
 
 def test_no_more_than_some_rows_of_logits_exist_at_once(monkeypatch):
     sizes = []
-    monkeypatch.setattr("papers.simlm.generator.ROWS", 3)
+    monkeypatch.setattr("papers.simlm.generator.CHUNK", 3)
     drawn = sampled(torch.zeros(8, 5), lambda hidden: sizes.append(len(hidden)) or hidden)
     assert sizes == [3, 3, 2] and drawn.shape == (8,)
 
