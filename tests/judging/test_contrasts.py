@@ -63,6 +63,27 @@ def test_what_lies_within_the_difference_that_matters_is_equivalent_or_slight():
     assert wider["f", "same", "base"].verdict == "not told apart"
 
 
+def test_equivalence_is_two_one_sided_tests_each_at_the_level_of_the_study():
+    """Its interval is that of a confidence of 1 - 2 level: 90 % at .05, which is narrower than 95 %."""
+    means, families = {"base": 0.3, "same": 0.3}, [_family("same", against="base")]
+    found = _judged(means, families=families)["f", "same", "base"].difference
+    reach, wider = (max(map(abs, found.interval(confidence))) for confidence in (0.9, 0.95))
+    assert reach < 0.99 * wider
+    for matters, verdict in {1.001 * reach: "equivalent", 0.999 * reach: "not told apart"}.items():
+        judged = _judged(means, families=families, matters={"c": 100 * matters})
+        assert judged["f", "same", "base"].verdict == verdict
+
+
+def test_a_row_stands_above_the_floor_by_a_test_at_the_level_that_nothing_corrects():
+    rows = {"random": _row(0.3), "a": _row(0.31, number=1), "b": _row(0.3, number=2)}
+    families = [_family("a", against="b")]
+    analysis = TableAnalysis.model_validate({"table": "1", "families": families, "floor": "random"})
+    p = difference(rows["a"], rows["random"]).p
+    assert 0 < p < 0.5
+    above, below = (floor_standings(analysis, rows, level=level)["a"] for level in (1.001 * p, 0.999 * p))
+    assert (above, below) == ("above", "not above")
+
+
 def test_nothing_is_concluded_where_the_better_row_is_not_above_the_floor_but_the_floor_is_compared():
     means = {"random": 0.3, "fallen": 0.2, "level": 0.3, "good": 0.4, "better": 0.5}
     families = [

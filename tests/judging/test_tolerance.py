@@ -3,7 +3,8 @@ from decimal import Decimal
 import pytest
 
 from repro.errors import UsageError
-from repro.judging.tolerance import tolerance
+from repro.graph import Node
+from repro.judging.tolerance import implied_class, tolerance
 
 
 @pytest.mark.parametrize(
@@ -49,3 +50,20 @@ def test_what_the_classes_do_not_cover_has_no_tolerance(measure, unit):
 def test_an_unknown_class_is_told_the_known_ones():
     with pytest.raises(UsageError, match=r"'retraned'.*did you mean 'retrained'.*deterministic, re-encoded"):
         tolerance("retraned", "RR@10", "percent")
+
+
+def test_a_graph_implies_its_class_by_what_is_made_again_in_it():
+    documents, backbone, released = (
+        Node(stage, {"name": "x"}) for stage in ("corpus", "backbone", "released")
+    )
+    objective = {"objective": {"name": "mlm", "version": 1, "path": ""}}
+    pretrained = Node("pretrain", objective, {"model": backbone})
+    found = {}
+    for name, model in {"backbone": backbone, "released": released, "pretrained": pretrained}.items():
+        passages = Node("encode", {"kind": "passages"}, {"model": model, "texts": documents})
+        found[name] = implied_class([Node("search", {"depth": 10}, {"passages": passages})])
+    assert found == {"backbone": "re-encoded", "released": "re-encoded", "pretrained": "retrained"}
+    tuned = Node("finetune", objective, {"model": backbone})
+    assert implied_class([documents, tuned]) == "retrained"
+    index = Node("lucene_index", {"multifield": False}, {"corpus": documents})
+    assert implied_class([Node("bm25", {"depth": 10}, {"index": index})]) == "deterministic"

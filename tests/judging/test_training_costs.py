@@ -5,7 +5,15 @@ from types import SimpleNamespace
 import pytest
 
 from repro.graph import Node
-from repro.judging.training_costs import Cost, _cost, row_hours, total_hours, training_hours, untrained
+from repro.judging.training_costs import (
+    Cost,
+    _cost,
+    costs,
+    row_hours,
+    total_hours,
+    training_hours,
+    untrained,
+)
 
 MLM = {"name": "mlm", "version": 1, "path": ""}
 
@@ -51,3 +59,25 @@ def test_seconds_of_an_interrupted_training_are_in_proportion_to_its_last_attemp
     assert _cost([whole]) == Cost(10, 100.0)
     assert _cost([whole, interrupted]) == Cost(10, 110.0)
     assert _cost([whole, interrupted, ended_before]) == Cost(10, None)
+
+
+def test_the_cost_of_a_row_is_that_of_the_pretraining_which_no_other_row_shares():
+    shared, missing = (Node("pretrain", {"objective": MLM, "seed": seed}) for seed in (1, 9))
+    own = [Node("pretrain", {"objective": MLM, "seed": seed}, {"model": shared}) for seed in (2, 3)]
+    starts = [("base", shared), ("ours", own[0]), ("ours", own[1]), ("lost", missing)]
+    measurements = [
+        SimpleNamespace(
+            cell=SimpleNamespace(id=f"{row}/x", row=SimpleNamespace(id=row)),
+            parts=(Node("finetune", {"objective": MLM, "seed": number}, {"model": start}),),
+        )
+        for number, (row, start) in enumerate(starts)
+    ]
+    facts = {
+        node.fingerprint: {"steps": 10, "seconds": seconds, "flops": flops}
+        for node, seconds, flops in ((shared, 500.0, 70), (own[0], 30.0, 8), (own[1], 50.0, 12))
+    }
+    store = SimpleNamespace(
+        record=lambda node: {"facts": facts[node.fingerprint]},
+        state=lambda node: "stored" if node.fingerprint in facts else "missing",
+    )
+    assert costs(SimpleNamespace(measurements=measurements), store) == {"ours": Cost(10.0, 40.0)}

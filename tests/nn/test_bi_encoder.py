@@ -6,8 +6,8 @@ import torch
 from repro.errors import UsageError
 from repro.nn.bi_encoder import BiEncoderContrastive
 from repro.nn.checkpoint import load_encoder, save_model
-from repro.nn.contrastive import in_batch_contrastive
-from repro.nn.encoder import load_text_encoder
+from repro.nn.contrastive import NEGATIVES, contrastive
+from repro.nn.encoder import POOLINGS, load_text_encoder
 from repro.nn.length_buckets import side_inputs as side
 from repro.nn.projector import Projector, saved_projector
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
@@ -67,14 +67,19 @@ def test_queries_are_cut_to_their_own_length(start):
     assert objective(start, query_length=4).collate(EXAMPLES)["query_input_ids"].shape == (2, 4)
 
 
-def test_the_loss_is_the_contrastive_loss_of_the_encoded_batch(start):
-    bi_encoder = objective(start, temperature=0.5, similarity="cosine")
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("negatives", NEGATIVES)
+def test_the_loss_is_the_contrastive_loss_of_the_encoded_batch(start, negatives, pooling):
+    how = {"temperature": 0.5, "similarity": "cosine", "negatives": negatives}
+    bi_encoder = objective(start, pooling=pooling, **how)
     batch = bi_encoder.collate(EXAMPLES)
-    encoder = load_text_encoder(start, pooling="cls")
-    queries = encoder(side(batch, "query_"))
-    passages = encoder(side(batch, "passage_"))
-    expected = in_batch_contrastive(queries, passages, temperature=0.5, similarity="cosine")
-    assert bi_encoder(batch)["contrastive"] == expected
+    hidden = [load_encoder(start)(**side(batch, name)).last_hidden_state for name in ("query_", "passage_")]
+    masks = [batch[f"{name}_attention_mask"].bool() for name in ("query", "passage")]
+    queries, passages = (
+        torch.stack([text[0] if pooling == "cls" else text[there].mean(dim=0) for text, there in texts])
+        for texts in (zip(*pair, strict=True) for pair in zip(hidden, masks, strict=True))
+    )
+    torch.testing.assert_close(bi_encoder(batch)["contrastive"], contrastive(queries, passages, **how))
 
 
 def test_queries_and_passages_share_one_encoder(start):

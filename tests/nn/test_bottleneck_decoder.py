@@ -96,6 +96,18 @@ def test_padding_changes_nothing():
     torch.testing.assert_close(made(hidden, mask)[1, :5], made(changed, mask)[1, :5])
 
 
+def test_new_layers_start_as_berts_do():
+    torch.manual_seed(3)
+    made = BottleneckDecoder.new(tiny_masked_lm(hidden_size=64).config, layers=2)
+    for name, parameter in made.named_parameters():
+        if name.endswith("bias"):
+            assert not parameter.any(), name
+        elif "LayerNorm" in name:
+            assert (parameter == 1).all(), name
+        else:
+            assert parameter.std().item() == pytest.approx(0.02, rel=0.1), name
+
+
 def test_layers_copied_from_an_encoder_are_its_last_and_its_own_no_more():
     model = tiny_masked_lm(layers=3)
     made = BottleneckDecoder.from_last_layers(model, layers=2)

@@ -52,6 +52,17 @@ def side(batch, name):
     return {key.removeprefix(name): value for key, value in batch.items() if key.startswith(name)}
 
 
+def test_the_loss_may_be_that_of_mean_vectors(start):
+    bi_encoder = objective(start, pooling="mean")
+    batch, means = bi_encoder.collate(EXAMPLES), []
+    for name in ("query_", "passage_"):
+        inputs = side(batch, name)
+        texts = zip(load_encoder(start)(**inputs).last_hidden_state, inputs["attention_mask"], strict=True)
+        means.append(torch.stack([hidden[mask.bool()].mean(dim=0) for hidden, mask in texts]))
+    expected = four_block_contrastive(*means, temperature=0.02)
+    torch.testing.assert_close(bi_encoder(batch)["contrastive"], expected)
+
+
 @pytest.mark.parametrize("separator", ["pair", "[SEP]"])
 def test_the_loss_is_that_of_the_last_layers_cls_vectors(start, separator):
     bi_encoder = objective(start, separator=separator)

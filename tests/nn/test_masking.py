@@ -35,6 +35,10 @@ def test_shares_of_masked_replaced_and_kept_tokens_are_berts():
     assert (fed[chosen] == MASK).mean() == pytest.approx(0.8, abs=0.012)
     kept = (fed[chosen] == ids[chosen]).mean()
     assert kept == pytest.approx(0.1 + 0.1 / 1000, abs=0.009)  # a random token may be the same again
+    drawn = fed[chosen & (fed != MASK) & (fed != ids)]
+    quarters = np.bincount(drawn // 250, minlength=4) / len(drawn)  # of all 1,000 entries, special ones too
+    assert quarters == pytest.approx(np.full(4, 0.25), abs=0.04)  # 5 standard deviations of 3,000 draws
+    assert set(SPECIAL) - {MASK} <= set(drawn.tolist())
 
 
 def test_labels_are_the_tokens_that_stood_there_and_the_rest_is_untouched():

@@ -41,10 +41,12 @@ def test_texts_are_cut_to_the_length_with_its_special_tokens():
     assert objective().collate(rows())["clean_ids"].shape == (4, 16)
 
 
-def test_masks_change_with_the_epoch_and_only_with_it():
-    mlm = objective()
-    first, again, later = (mlm.collate(rows(epoch=epoch))["labels"] for epoch in (0, 0, 1))
+def test_masks_change_with_the_epoch_the_text_and_the_seed_and_only_with_them():
+    made, other = objective(), objective(seed=4)
+    first, again, later = (made.collate(rows(epoch=epoch))["labels"] for epoch in (0, 0, 1))
     assert (first == again).all() and (first != later).any()
+    assert len({tuple(row) for row in (first >= 0).tolist()}) == 4  # each text has places of its own
+    assert ((other.collate(rows())["labels"] >= 0) != (first >= 0)).any()
 
 
 def test_a_batch_without_masked_tokens_has_no_loss():

@@ -32,6 +32,8 @@ def test_a_window_wraps_around_without_taking_a_negative_twice():
 def test_positives_take_turns():
     used = Counter(one[0] for one in groups([100, 101, 102], list(range(30)), epochs=12))
     assert used == {100: 4, 101: 4, 102: 4}
+    begun = {groups([100, 101, 102], list(range(30)), index=index, epochs=1)[0][0] for index in range(20)}
+    assert begun == {100, 101, 102}  # each query begins at random
 
 
 def test_the_choice_depends_on_seed_index_and_epoch_only():
@@ -39,6 +41,7 @@ def test_the_choice_depends_on_seed_index_and_epoch_only():
     assert groups([0], pool) == groups([0], pool)
     assert groups([0], pool) != groups([0], pool, seed=43)
     assert groups([0], pool) != groups([0], pool, index=1)
+    assert groups([0], pool, index=1) != groups([0], pool, seed=43)  # seeds do not share their shuffles
 
 
 def test_too_few_negatives_are_drawn_with_replacement_anew_every_epoch():

@@ -55,3 +55,13 @@ def test_two_layers_are_a_feed_forward_network_before_the_tanh_and_are_read_back
 def test_more_than_two_layers_are_a_usage_error():
     with pytest.raises(UsageError, match="'3'"):
         Projector(6, architecture="nonlinear", layers=3, initializer_range=0.02)
+
+
+@pytest.mark.parametrize(("architecture", "layers"), [("linear", 1), ("nonlinear", 1), ("nonlinear", 2)])
+def test_a_new_projector_starts_as_berts_linear_layers_do(architecture, layers):
+    torch.manual_seed(0)
+    projector = Projector(64, architecture=architecture, layers=layers, initializer_range=0.02)
+    made = [projector.dense] if layers == 1 else [projector.inner, projector.dense]
+    assert len(list(projector.parameters())) == 2 * len(made)
+    for layer in made:
+        assert layer.weight.std().item() == pytest.approx(0.02, rel=0.1) and not layer.bias.any()

@@ -109,6 +109,12 @@ def test_lines_of_the_log_are_means_of_the_same_steps_when_a_training_is_resumed
     assert [line["step"] for line in log_of(tmp_path / "straight")] == [6, 12]
     assert log_of(tmp_path / "killed") == log_of(tmp_path / "straight")
     assert again["losses"] == facts["losses"] and again["flops"] == facts["flops"]
+    monkeypatch.setattr(training_log, "LINES", 12)
+    trained(tmp_path / "every step")
+    steps = log_of(tmp_path / "every step")
+    for line, some in zip(log_of(tmp_path / "straight"), (steps[:6], steps[6:]), strict=True):
+        for name in ("loss", "square", "size"):
+            assert line[name] == pytest.approx(np.mean([step[name] for step in some]), rel=1e-5)
 
 
 def test_a_training_that_was_done_is_not_done_again(tmp_path):
@@ -233,7 +239,10 @@ def test_every_epoch_sees_every_example_once_in_its_own_order():
     assert sorted(second) == [(1, index) for index in range(10)]
     assert [index for _, index in first] != [index for _, index in second]
     assert list(BatchOrder(10, batch_size=4, steps=5, seed=1)) == batches[:5]
-    assert list(BatchOrder(10, batch_size=4, steps=6, seed=2)) != batches
+    other = list(BatchOrder(10, batch_size=4, steps=6, seed=2))
+    assert other != batches
+    begun = [index for batch in other[:3] for _, index in batch]
+    assert begun != [index for _, index in second]  # a seed does not begin with what another goes on with
 
 
 def test_a_wrong_number_of_steps_between_checkpoints_is_a_usage_error(tmp_path, monkeypatch):

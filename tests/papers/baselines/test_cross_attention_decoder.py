@@ -108,4 +108,5 @@ def test_new_matrices_have_the_released_spread_and_the_feed_forward_part_no_drop
     decoder = objective(decoder="cross-attention").decoder
     matrices = [p for p in decoder.parameters() if p.dim() == 2]
     assert torch.cat([m.flatten() for m in matrices]).std().item() == pytest.approx(0.02, rel=0.02)
+    assert not any(p.any() for name, p in decoder.named_parameters() if name.endswith("bias"))
     assert {layer.dropout.p for layer in decoder.layers} == {0.0}

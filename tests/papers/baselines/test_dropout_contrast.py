@@ -100,8 +100,12 @@ def test_a_text_alone_has_nothing_to_be_told_from():
 def test_masked_language_modelling_is_trained_along_if_asked_for():
     masking = {"rate": 0.3, "mask": 0.8, "random": 0.1}
     assert set(objective()(objective().collate(rows()))) == {"contrastive"}
-    along = objective(mlm=masking)
-    assert set(along(along.collate(rows()))) == {"contrastive", "mlm"}
+    along = objective(mlm=masking, dropout=0.0)
+    batch = along.collate(rows())
+    masked, mask = batch["masked_ids"], batch["attention_mask"]
+    losses, plain = along(batch), along.encoder(masked, attention_mask=mask, labels=batch["labels"])
+    assert set(losses) == {"contrastive", "mlm"}
+    torch.testing.assert_close(losses["mlm"], plain.loss)
 
 
 def test_nothing_of_the_head_is_trained_by_the_contrast():
