@@ -37,12 +37,12 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
         mlm_head: ``checkpoint`` or ``new``; the decoder starts before it is drawn anew.
         mlm_reduction: ``mean`` over the masked tokens of a batch, or ``sum``.
         decoder, decoder_start: see ``starting_decoder``.
-        second_term, reconstruction_reduction: see ``reconstruction``.
+        second_term, reconstruction_reduction: see ``text_losses`` and ``text_mean``.
         target: a text's words are those before (``original``) or after masking (``masked``).
         special_tokens: whether [CLS], [SEP], [MASK] and the other special tokens count as words.
         versions: on how many of the two versions reconstruction and MLM are computed, 1 or 2.
         idf: null, or {idf, normalise, both_terms} to weigh the reconstruction (IDF-REC); see ``idf_weights``
-            and ``reconstruction``.
+            and ``text_losses``.
         contrast: ``distribution`` (Eq. 5), ``representation`` (CPDAE_R) or ``none``; it always has both
             versions.
         weight: lambda.

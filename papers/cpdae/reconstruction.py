@@ -9,24 +9,10 @@ SECOND_TERMS = ("binary", "printed")
 REDUCTIONS = ("sum", "mean")
 
 
-def reconstruction(
-    z: torch.Tensor,
-    y: torch.Tensor,
-    *,
-    second_term: str,
-    reduction: str,
-    weights: torch.Tensor | None,
-    both_terms: bool,
-) -> torch.Tensor:
-    """Eq. 4, the ``text_mean`` of ``text_losses``, which see."""
-    sums = text_losses(z, y, second_term=second_term, weights=weights, both_terms=both_terms)
-    return text_mean(sums, reduction=reduction, vocabulary_size=z.shape[1])
-
-
 def text_losses(
     z: torch.Tensor, y: torch.Tensor, *, second_term: str, weights: torch.Tensor | None, both_terms: bool
 ) -> torch.Tensor:
-    """Eq. 4 of each text, (N,), float32 at least.
+    """Eq. 4 of each text, (N,), float32 at least; the loss is their ``text_mean``.
 
         L_REC = - sum_j w_j ( y_j log s_j + (1 - y_j) log(1 - s_j) ),  s_j = sigmoid(z_j)  (Eq. 3)
 

@@ -28,10 +28,13 @@ def contrastive(
         return in_batch_contrastive(queries, passages, temperature=temperature, similarity=similarity)
     scores = own_scores(queries, passages, similarity=similarity) / temperature  # (Q, P)
     if negatives == "own":
-        return functional.cross_entropy(
-            scores, torch.zeros(len(scores), dtype=torch.long, device=scores.device)
-        )
+        return listwise(scores)
     return functional.softplus(scores[:, 1:] - scores[:, :1]).mean()
+
+
+def listwise(scores: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy of the first of each row's K scores, mean over the rows, of (N, K)."""
+    return functional.cross_entropy(scores, torch.zeros(len(scores), dtype=torch.long, device=scores.device))
 
 
 def own_scores(queries: torch.Tensor, passages: torch.Tensor, *, similarity: str) -> torch.Tensor:

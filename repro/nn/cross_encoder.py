@@ -6,11 +6,10 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from repro.errors import UsageError, check_known
 from repro.nn.checkpoint import load, save_model
-from repro.nn.contrastive import divergence
+from repro.nn.contrastive import divergence, listwise
 from repro.nn.length_buckets import in_buckets
 from repro.nn.text import passage_text
 from repro.nn.token_pairs import paired_rows
@@ -134,11 +133,6 @@ class CrossEncoder(nn.Module):
         flat = {name: value.flatten(0, 1) for name, value in batch.items()}
         scores = in_buckets(lambda inputs: self.model(**inputs).logits, flat).view(shape)  # (Q, P)
         return scores.to(torch.promote_types(scores.dtype, torch.float32))
-
-
-def listwise(scores: torch.Tensor) -> torch.Tensor:
-    """Cross-entropy of the first of each row's K scores, mean over the rows, of (N, K)."""
-    return functional.cross_entropy(scores, torch.zeros(len(scores), dtype=torch.long, device=scores.device))
 
 
 def hardest(scores: torch.Tensor, *, count: int) -> torch.Tensor:

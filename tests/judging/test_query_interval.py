@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_1samp
+from scipy.stats import t, ttest_1samp
 
 from repro.judging.query_interval import QueryInterval, query_interval
 from repro.manifest.printed import parse
@@ -29,6 +29,13 @@ def test_of_several_seeds_it_is_no_narrower_than_that_of_their_mean():
     found, exact = query_interval([_record(s) for s in seeds]), query_interval([_record(sum(seeds) / 2)])
     assert found.low <= exact.low < exact.high <= found.high
     assert found.high - found.low == pytest.approx(exact.high - exact.low, rel=0.1)
+
+
+def test_the_deviation_of_several_seeds_is_the_mean_of_theirs():
+    found = query_interval([_record(SCORES), _record(SCORES / 2), _record(SCORES + 3)])
+    deviation, mean = np.std(SCORES, ddof=1) * 2.5 / 3, (np.mean(SCORES) * 2.5 + 3) / 3
+    half = t.ppf(0.975, 42) * deviation / 43**0.5
+    assert (found.low, found.high) == pytest.approx((mean - half, mean + half), rel=1e-9)
 
 
 @pytest.mark.parametrize("changes", [{"deviation": None}, {"queries": 1}], ids=["an average", "one query"])

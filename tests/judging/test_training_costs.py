@@ -44,6 +44,21 @@ def test_hours_of_a_cell_and_row_are_those_of_all_its_trainings_and_unknown_wher
     assert row_hours(*trained) == {"a": 2.0}
 
 
+def test_the_hours_of_a_row_are_those_of_the_column_that_took_most():
+    hours = {"x": 1.0, "y": 3.0, "z": 2.0}
+    nodes = {column: Node("finetune", {"objective": MLM, "seed": n}) for n, column in enumerate(hours)}
+    measurements = [
+        SimpleNamespace(cell=SimpleNamespace(id=f"a/{column}", row=SimpleNamespace(id="a")), parts=(node,))
+        for column, node in nodes.items()
+    ]
+    seconds = {node.fingerprint: 3600 * hours[column] for column, node in nodes.items()}
+    store = SimpleNamespace(
+        record=lambda node: {"facts": {"steps": 1, "seconds": seconds[node.fingerprint]}},
+        state=lambda node: "stored",
+    )
+    assert row_hours(SimpleNamespace(measurements=measurements), store) == {"a": 3.0}
+
+
 def test_all_hours_count_a_shared_training_once(trained):
     assert total_hours(*trained) == 3.0  # 1 of pre-training, .5 and 1.5 of fine-tuning
 

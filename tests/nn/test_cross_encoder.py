@@ -8,7 +8,8 @@ from transformers import AutoModelForSequenceClassification, ElectraConfig, Elec
 
 from repro.errors import DataError, UsageError
 from repro.nn.checkpoint import save_model
-from repro.nn.cross_encoder import CrossEncoder, hardest, listwise, load_cross_encoder
+from repro.nn.contrastive import listwise
+from repro.nn.cross_encoder import CrossEncoder, hardest, load_cross_encoder
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 OPTIONS = {"trained_passages": 2, "regulariser": "none", "passage_length": 14, "separator": ": "}

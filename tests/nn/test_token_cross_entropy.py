@@ -54,6 +54,12 @@ def test_a_position_without_a_label_gets_no_gradient(batch):
     assert (logits.grad[labels != IGNORED].abs().sum(dim=-1) > 0).all()
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_the_logarithm_of_half_precision_logits_is_taken_in_float32(dtype):
+    loss = token_cross_entropy(torch.zeros(1, 3000, dtype=dtype), torch.tensor([7]), reduction="mean")
+    assert loss.dtype == torch.float32 and loss.item() == pytest.approx(math.log(3000), rel=1e-6)
+
+
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
 @pytest.mark.parametrize("chunk", [1, 3, 10, 64])
 def test_value_and_gradients_are_those_of_the_plain_form(reduction, chunk):

@@ -59,8 +59,9 @@ def objective(statistics, *, dropout=0.0, **changes):
     return build(RepresentativeWords, tiny_masked_lm(dropout=dropout), tiny_tokenizer(), options)
 
 
-def test_the_language_model_is_dirichlet_smoothed_as_loops_say(statistics):
-    prop = objective(statistics, smoothing=7.0, subsampling=0.05)
+@pytest.mark.parametrize("subsampling", [0.05, 0.001])
+def test_the_language_model_is_dirichlet_smoothed_as_loops_say(statistics, subsampling):
+    prop = objective(statistics, smoothing=7.0, subsampling=subsampling)
     occurrences = np.load(statistics / "collection_frequency.npy")
     in_texts = np.load(statistics / "document_frequency.npy")
     alone = [entry for entry in range(len(tiny_tokenizer())) if prop.words.alone[entry]]
@@ -73,7 +74,9 @@ def test_the_language_model_is_dirichlet_smoothed_as_loops_say(statistics):
         expected = (counts.get(written(word), 0) + 7.0 * share) / (5 + 7.0)
         assert math.exp(likely) == pytest.approx(expected, rel=1e-9)
         often = min(occurrences[piece] for piece in word) / sum(occurrences[entry] for entry in alone)
-        kept = min(1.0, math.sqrt(0.05 / often) + 0.05 / often)
+        rare = subsampling / often
+        kept = min(1.0, math.sqrt(rare) + rare)
+        assert (kept < 1) == (subsampling == 0.001)  # of a small vocabulary all words are rare or none is
         assert math.exp(weight) == pytest.approx(expected * kept, rel=1e-9)
 
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from papers.cpdae.distribution_contrast import distribution_contrast, word_distributions
-from papers.cpdae.reconstruction import reconstruction
 from repro.manifest.papers import paper
+from tests.papers.cpdae.equation_4 import reconstruction
 
 VOCABULARY, TEXTS, WORDS = 30_522, 4, 180
 READ = {"second_term": "binary", "weights": None, "both_terms": False}

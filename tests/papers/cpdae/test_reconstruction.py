@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch.nn import functional
 
-from papers.cpdae.reconstruction import reconstruction, word_labels
+from papers.cpdae.reconstruction import word_labels
 from repro.errors import UsageError
+from tests.papers.cpdae.equation_4 import reconstruction
 
 
 def texts(count=4, size=9, seed=0):
@@ -43,6 +44,12 @@ def test_the_loss_is_equation_4_written_as_loops(second_term, reduction, weighte
     }
     loss = reconstruction(z, y, **settings)
     assert loss.item() == pytest.approx(equation_4(z, y, **settings), rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_the_logarithms_of_half_precision_scores_are_taken_and_summed_in_float32(dtype):
+    loss = reconstruction(torch.zeros(2, 3000, dtype=dtype), torch.zeros(2, 3000), **PLAIN)
+    assert loss.dtype == torch.float32 and loss.item() == pytest.approx(3000 * math.log(2), rel=1e-6)
 
 
 PLAIN = {"second_term": "binary", "reduction": "sum", "weights": None, "both_terms": False}

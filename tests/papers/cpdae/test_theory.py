@@ -13,7 +13,7 @@ from papers.cpdae.distribution_contrast import (
     version_contrast,
     word_distributions,
 )
-from papers.cpdae.reconstruction import reconstruction
+from tests.papers.cpdae.equation_4 import reconstruction
 
 EQUATION_5 = {"temperature": 1.0, "direction": "both", "reduction": "mean"}
 TEXTS, COMMON = 6, 3  # words 0..2 are in all texts, word 3 + i in text i only, words 9.. in none
