@@ -1,5 +1,6 @@
 """What the commands of README.md and docs/ run on every push, and that every command shown there exists."""
 
+import os
 import re
 import shlex
 from pathlib import Path
@@ -109,6 +110,24 @@ def test_every_page_is_in_the_navigation():
     listed.remove("tables/index.md")  # which `repro pages` writes
     listed.remove("reported/index.md")  # which `repro reported` writes
     assert sorted(listed) == sorted(p.relative_to(ROOT / "docs").as_posix() for p in pages()[1:])
+
+
+def test_every_link_of_a_page_leads_to_a_file_from_where_the_page_is_shown():
+    """A page of the site may show another file, whose links are then read from the page's own folder."""
+    snippet, link = re.compile(r'^--8<-- "([^":]+).*"$', re.MULTILINE), re.compile(r"\]\(([^)#\s]+)")
+    made = {
+        "report.html",
+        "../reported/index.md",
+        "../../actions",
+    }  # by the build of the site, and by the host
+    shown = [*pages(), *ROOT.glob("*.md"), *ROOT.glob("papers/*/README.md"), ROOT / "results/README.md"]
+    for page in shown:
+        text = snippet.sub(lambda found: (ROOT / found[1]).read_text("utf-8"), page.read_text("utf-8"))
+        for target in link.findall(text):
+            if ":" not in target and not any(target.startswith(name) for name in made):
+                path = Path(os.path.normpath(page.parent / target))  # a link of the site ends within docs/
+                inside = path.is_relative_to(ROOT / "docs") or not page.is_relative_to(ROOT / "docs")
+                assert path.exists() and inside, f"{page.relative_to(ROOT)}: {target}"
 
 
 def test_the_page_of_the_verbs_says_what_the_verbs_say():

@@ -1,5 +1,8 @@
 """Scales of a user's own, and the rehearsal, which has the papers' data: what they do to a graph."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from repro.errors import ManifestError, UsageError
@@ -212,3 +215,14 @@ def test_lengths_inside_a_text_shrink_with_it_unless_a_scale_keeps_them(describe
         mine = described(f"mine: {{about: x, caps: {{length: 64}}{more}}}").rewriter()
         assert mine(node).params["options"]["span_tokens"] == {"phrase": lengths}
     assert described("mine: {about: x, like: small}").facts.keeps_lengths
+
+
+def test_the_scales_that_the_page_shows_are_read_and_do_what_they_say(described):
+    page = Path(__file__).resolve().parents[2] / "docs/explained/scales.md"
+    blocks = re.findall(r"```yaml\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    shown = {made.name: made for made in map(described, blocks)}
+    assert shown.keys() == {"fewer-steps", "less-data", "shorter"}
+    larger, usual = (
+        made.facts.replace["queries_per_batch"] for made in (shown["shorter"], scale("small-cpu"))
+    )
+    assert larger > usual

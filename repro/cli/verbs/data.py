@@ -55,7 +55,7 @@ def list_(as_json):
 @command.command("check", epilog="\b\nExamples:\n  repro data check\n  repro data check beir/scifact/test")
 @click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=completion.datasets)
 def check_(ids):
-    """Read collections in full (all that are at hand, or those named) and say what is wrong with them."""
+    """Read collections in full, those named or all at hand, and say what is wrong."""
     from repro.datasets.survey import check
 
     places = Locations.resolve()
@@ -86,10 +86,10 @@ Examples:
 @click.option("--yes", is_flag=True, help="Do not ask: the sizes and the licences are fine.")
 @click.option("--library", default="", metavar="beir", help="Fetch BEIR collections through beir itself.")
 def fetch_(identifiers, places, yes, library):
-    """Download datasets, or model:NAME, into the data folder, after showing sizes and licences.
+    """Download datasets, or model:NAME, after showing sizes and licences.
 
-    The data folder is that of REPRO_DATA, else one in the user's own data, which is made and then looked in
-    by every verb.
+    They go into the data folder: that of REPRO_DATA, else one in the user's own data, which is made and
+    then looked in by every verb.
     """
     from repro.datasets.offers import MODEL, offer
     from repro.manifest.checkpoints import check_on_hub
@@ -121,7 +121,7 @@ Examples:
 @click.argument("name")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 def make_(name, files):
-    """Make NAME, which nobody gives out as it is read, of the files that its makers publish, and check it.
+    """Make a file that nobody gives out from what its makers publish, and check it.
 
     NAME is msmarco-passage/rocketqa, of the texts and titles in RocketQA's marco.tar.gz, or
     lists/stopwords.txt, of NLTK's and INQUERY's stop words. Other files are refused.
