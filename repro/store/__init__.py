@@ -13,7 +13,7 @@ from pathlib import Path
 from repro.errors import StoreError
 from repro.graph import Node
 from repro.progress import SILENT, Progress
-from repro.store import notes
+from repro.store import attempts, notes
 from repro.store.disk import RECORD, make_writable, remove, remove_irregular, sync, translated
 from repro.store.locks import alone, beside_others, lock_file
 from repro.store.seal import content, damage, read_json, seal, wrong_sizes
@@ -122,6 +122,7 @@ class Store:
 
         def make(partial: Path) -> None:
             self._check_inputs(node)
+            attempts.begin(partial, self.contents(node.parents()))
             seal(partial, node, work(partial) or {}, self.progress)
 
         return self._placed(node, self.partial(node), make, waiting)
@@ -138,11 +139,15 @@ class Store:
         Raises:
             StoreError: the stored artefact or an input is damaged, or the disk refuses.
         """
+        if not attempts.goes_on(self.partial(node), self.contents(node.parents())):
+            with alone(self.root, node, waiting), translated(self.root):  # nobody writes what goes then
+                attempts.begin(self.partial(node), self.contents(node.parents()))
         with beside_others(self.root, node, waiting):
             if not self._stored(node):
                 with translated(self.root):
                     partial = self._scratch(self.partial(node))
                     self._check_inputs(node)
+                    attempts.begin(partial, self.contents(node.parents()))
                     work(partial)
 
     def adopt(self, node: Node, fetch: Callable[[Path], None], *, waiting: Callable[[], None]) -> Path:

@@ -100,6 +100,29 @@ def test_altered_bytes_of_equal_size_are_found_by_reading(tmp_path):
     assert damage(path) == ["file.txt is altered"]
 
 
+def test_an_interrupted_attempt_goes_on_from_the_inputs_it_began_with_and_from_no_others(tmp_path):
+    def killed(directory):
+        (directory / "vectors").write_text("half")
+        raise KeyboardInterrupt
+
+    store, index, seen = Store(tmp_path), Node("lucene_index", {}, {"corpus": NODE}), []
+    for text in ("one", "one", "another"):  # made again, it comes out as before, then otherwise
+        _build(store, _write(text))
+        for beside in (False, True):
+            for _ in range(2):
+                way = store.work_beside if beside else store.build
+                with pytest.raises(KeyboardInterrupt):
+                    way(index, lambda d: seen.append((d / "vectors").exists()) or killed(d), waiting=bool)
+        store.discard(NODE)
+    assert seen == [False, *[True] * 7, False, *[True] * 3]
+    with pytest.raises(KeyboardInterrupt):  # an input that is gone says nothing, and costs nothing
+        _build(store, lambda d: seen.append((d / "vectors").exists()) or killed(d), index)
+    assert seen[-1]
+    _build(store, _write("yet another"))
+    path = _build(store, lambda d: _write("all")(d) if not (d / "vectors").exists() else killed(d), index)
+    assert sorted(file.name for file in path.iterdir()) == [RECORD, "file.txt"]
+
+
 @pytest.mark.parametrize(
     ("number", "words"),
     [(errno.ENOSPC, "no space is left"), (errno.EROFS, "read-only"), (errno.EACCES, "may not be written")],

@@ -1,0 +1,48 @@
+"""The inputs that an interrupted attempt began with: only from the same ones does the next attempt go on.
+
+Under one fingerprint an input may be made again and come out otherwise, by other code or on a GPU. What was
+made from it before, a block of vectors or a checkpoint, is then no part of what is made from it now.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from uuid import uuid4
+
+from repro.store.disk import BLOCKS, created, remove, sync
+
+NOTE = "inputs.json"  # in ``blocks``, with which it goes
+
+
+def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
+    """Whether nothing says that what lies in the folder was made from other contents than these.
+
+    Args:
+        inputs: fingerprint -> digest of the content, of those that are stored.
+    """
+    noted = _noted(partial)
+    return all(noted.get(fingerprint, content) == content for fingerprint, content in inputs.items())
+
+
+def begin(partial: Path, inputs: Mapping[str, str]) -> None:
+    """Note these inputs in the folder, and empty it before that where it holds what others gave."""
+    if not goes_on(partial, inputs):
+        remove(partial)
+        partial.mkdir(parents=True)
+    noted = _noted(partial)
+    if inputs.keys() <= noted.keys():
+        return
+    note = partial / BLOCKS / NOTE
+    note.parent.mkdir(parents=True, exist_ok=True)
+    with created(new := note.with_name(f"{NOTE}.{uuid4().hex}")) as file:
+        json.dump({**noted, **inputs}, file)
+    sync(new)
+    new.replace(note)
+
+
+def _noted(partial: Path) -> dict[str, str]:
+    """The inputs that the folder's attempt began with; none of a new one, or one of an earlier version."""
+    try:
+        return json.loads((partial / BLOCKS / NOTE).read_text())
+    except FileNotFoundError:
+        return {}
