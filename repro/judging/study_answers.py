@@ -31,8 +31,8 @@ class Answer:
 
     Attributes:
         difference: of the means over queries and common seeds, in points of 100.
-        low, high: the 95 % interval of it; None where neither the store nor a file of scores has
-            those of queries.
+        low, high: the 95 % interval of it; None over one seed, and where neither the store nor a file
+            of scores has those of queries.
         verdict: as the study's analysis has it; empty where there is no interval.
         as_stated: whether the order is that of the text; None where nothing is told apart or stated.
         preliminary: that planned seeds are missing, if they are.
@@ -50,12 +50,21 @@ class Answer:
 
     def __str__(self) -> str:
         interval = "" if self.low is None else f" ({self.low:+.2f} to {self.high:+.2f})"
-        seeds = f"{self.seeds} seed{'' if self.seeds == 1 else 's'}"
-        verdict = self.verdict or "no interval without the scores of queries"
+        verdict = self.verdict or self.untested
         verdict = f"{self.preliminary}: {verdict}" if self.preliminary else verdict
         order = {True: ", as the text has it", False: ", the other way round in the text", None: ""}
-        words = f"{self.difference:+.2f}{interval} points of {self.column}, {seeds}: {verdict}"
+        words = f"{self.difference:+.2f}{interval} points of {self.column}, {self.counted}: {verdict}"
         return f"{self.scale}: {words}{order[self.as_stated]}"
+
+    @property
+    def counted(self) -> str:
+        """The number of seeds in words."""
+        return f"{self.seeds} seed{'' if self.seeds == 1 else 's'}"
+
+    @property
+    def untested(self) -> str:
+        """Why there is no verdict, where there is none."""
+        return "not tested" if self.seeds == 1 else "not tested without the scores of queries"
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,22 @@ def tested(study: Study, pointer: StudyPointer, column: Column, *, scale: str) -
     return Answer(scale, column.label, found.seeds, 100 * turn * found.mean, **facts)
 
 
+def of_means(
+    ours: Mapping[int | None, float],
+    theirs: Mapping[int | None, float],
+    column: Column,
+    *,
+    unit: str,
+    scale: str,
+) -> Answer | None:
+    """The answer by what records hold, seed by seed, without an interval; None if they share no seed."""
+    if not (common := ours.keys() & theirs.keys()):
+        return None
+    points = 1 if unit == "percent" else 100
+    difference = points * fmean(ours[seed] - theirs[seed] for seed in common)
+    return Answer(scale, column.label, len(common), difference)
+
+
 def deciding(source: Paper, table: Table) -> Column:
     """The primary column of the analysis, else the first."""
     primary = source.analysis.of(table).primary
@@ -169,10 +194,8 @@ def _at(
     recorded = {c.cell.row.id: _by_seed(c) for c in compared if c.cell.column.id == column.id and c.current}
     for text, pointer in asked.items():
         ours, theirs = recorded.get(pointer.row, {}), recorded.get(pointer.other, {})
-        if common := ours.keys() & theirs.keys():
-            points = 1 if table.unit == "percent" else 100
-            difference = points * fmean(ours[seed] - theirs[seed] for seed in common)
-            means = Answer(scale.name, column.label, len(common), difference)
+        means = of_means(ours, theirs, column, unit=table.unit, scale=scale.name)
+        if means is not None:
             yield text, tested(study, pointer, column, scale=scale.name) or means
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from repro.judging.study_answers import Answer, deciding, tested
+from repro.judging.study_answers import Answer, deciding, of_means, tested
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.papers import Paper, papers
 from repro.manifest.schema import Column
@@ -21,7 +21,6 @@ HOW = (
     "over queries and seeds; the verdict is that of the table's comparisons."
 )
 AS_STATED = {True: ", as in the paper", False: ", contrary to the paper", None: ""}
-UNTESTED = "not tested, as the scores of single queries are not at hand"
 
 
 def answers(results: StudyResults) -> dict[str, Callable[..., str]]:
@@ -68,12 +67,17 @@ def _compared(results: StudyResults, pointer: StudyPointer) -> str:
 
 def _measured(results: StudyResults, pointer: StudyPointer) -> str:
     """The difference with its interval, and the verdict beside the order that the paper states."""
-    column = deciding(results.source, results.table(pointer.table))
+    table = results.table(pointer.table)
+    column = deciding(results.source, table)
     found = tested(results.study(pointer.table), pointer, column, scale=results.scale)
     if found is not None:
         return f"{_points(found)}: {found.verdict}{AS_STATED[found.as_stated]}"
-    cells = [results.cell(f"{pointer.table}/{row}/{column.id}") for row in (pointer.row, pointer.other)]
-    return UNTESTED if all(c.records for c in cells) else NOT_MEASURED
+    cells = (results.cell(f"{pointer.table}/{row}/{column.id}") for row in (pointer.row, pointer.other))
+    measured = ({record.seed: record.measured for record in c.records} for c in cells)
+    means = of_means(*measured, column, unit=table.unit, scale=results.scale)
+    if means is None:
+        return NOT_MEASURED
+    return f"{round(means.difference, 1) + 0:+.1f}, {means.counted}: {means.untested}"
 
 
 def _points(found: Answer) -> str:

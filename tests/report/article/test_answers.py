@@ -11,7 +11,7 @@ from repro.judging.study_answers import pointers_of
 from repro.manifest.analysis_schema import Analysis
 from repro.manifest.cells import table_of
 from repro.manifest.papers import paper, papers
-from repro.report.article.answers import UNTESTED, answers
+from repro.report.article.answers import answers
 
 SOURCE = paper("head_to_head")
 BELOW, ABOVE = ("simlm", "cotmae_v2", "above"), ("costa.temperature-1", "costa.paper", "above")
@@ -42,7 +42,15 @@ def test_every_pointer_of_a_paper_has_a_line_that_says_what_is_not_measured():
     lines = _lines(_results())
     assert len(lines) == sum(len(pointers_of(source)) for source in papers().values())
     assert all(line.endswith("| *not measured yet* |") for line in lines)
-    assert all(line.endswith(f"| {UNTESTED} |") for line in _lines(_results(records=("a",))))
+
+
+@pytest.mark.parametrize(
+    ("seeds", "why"),
+    [((1,), "1 seed: not tested"), ((1, 2), "2 seeds: not tested without the scores of queries")],
+)
+def test_means_of_records_stand_where_nothing_is_tested(seeds, why):
+    records = [SimpleNamespace(seed=seed, measured=20.0) for seed in seeds]
+    assert all(line.endswith(f"| +0.0, {why} |") for line in _lines(_results(records=records)))
 
 
 def test_an_answer_has_its_interval_and_is_held_against_the_order_of_the_paper():
