@@ -17,6 +17,7 @@ from repro.graph import Node, walk
 from repro.recipe.training import TRAININGS
 from repro.running.plan import Plan
 from repro.store import Store, read_json, translated
+from repro.store.disk import sync
 from repro.store.results import Results
 
 FACTS = ("flops", "resumed_at", "seconds", "steps")  # of a training, which its cost is made of
@@ -86,7 +87,10 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
     content = {kind: {**known.kept[kind], **of} for kind, of in made.items()}
     with translated(results.root, "results folder", "--results"):
         paths[-1].parent.mkdir(parents=True, exist_ok=True)
-        paths[-1].write_bytes(gzip.compress(json.dumps(content, sort_keys=True).encode(), mtime=0))
+        scratch = paths[-1].with_suffix(".partial")  # the file may be all that knows of other seeds and rows
+        scratch.write_bytes(gzip.compress(json.dumps(content, sort_keys=True).encode(), mtime=0))
+        sync(scratch)
+        scratch.replace(paths[-1])
     return paths[-1]
 
 

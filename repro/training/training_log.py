@@ -86,4 +86,6 @@ def cut_log(path: Path, step: int) -> None:
             except ValueError:  # the attempt was killed while it wrote this line
                 break
             kept.append(line + "\n")
-    path.write_text("".join(kept), encoding="utf-8")
+    new = path.with_suffix(".new")  # the lines that are kept are nowhere else
+    new.write_text("".join(kept), encoding="utf-8")
+    new.replace(path)

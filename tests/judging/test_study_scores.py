@@ -1,12 +1,15 @@
 """What a study's table is made of, kept in a file of the results."""
 
+import errno
 import gzip
 import json
+import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from repro.errors import DataError
+from repro.errors import DataError, StoreError
 from repro.graph import Node
 from repro.judging.study_scores import StudyEvidence, scores_paths, write_scores
 from repro.store.results import Results
@@ -78,6 +81,21 @@ def test_what_the_plan_has_no_more_stays_in_the_file_and_nothing_known_is_no_fil
     assert len(json.loads(gzip.decompress(path.read_bytes()))["evaluations"]) == 2
     before = path.read_bytes()
     _write(_plan(OTHER), _Store(tmp_path), results)
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_cannot_be_written_anew_stays_as_it_was(tmp_path, monkeypatch):
+    results, write = Results(tmp_path / "results"), Path.write_bytes
+    path = _write(_plan(STORED, OTHER), _Store(tmp_path, STORED, OTHER, TRAINING), results)
+    before = path.read_bytes()
+
+    def full(self, content):
+        write(self, content[:9])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(StoreError, match="no space is left"):
+        _write(_plan(OTHER), _Store(tmp_path), results)
     assert path.read_bytes() == before
 
 
