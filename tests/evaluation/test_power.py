@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.stats import nct, norm, t
+from scipy.stats import chi2, nct, norm, t
 
-from repro.evaluation.crossed import Variances, estimate
+from repro.evaluation.crossed import Variances, estimate, of_mean_squares
 from repro.evaluation.power import equivalent_at_zero, power, seeds_needed, smallest_seen
 
 SOME = Variances(queries=0.09, seeds=0.004, residual=0.16)
@@ -23,6 +23,16 @@ def test_power_where_only_seeds_vary_is_that_of_the_noncentral_t():
     assert power(difference, seeds_alone, queries=10, seeds=5, level=0.05) == pytest.approx(
         expected, abs=2e-3
     )
+
+
+def test_the_means_that_are_rejected_are_those_of_the_estimate():
+    """Of a design so small that the degrees of freedom of the residual count."""
+    variances, difference = Variances(0.0, 0.0, 1.0), 1.0
+    of_seeds = chi2.isf((np.arange(400) + 0.5) / 400, 2) / 2
+    least = [of_mean_squares(0.0, (1.0, s, 1.0), queries=3, seeds=3).half_width() for s in of_seeds]
+    expected = norm.cdf((difference - np.array(least)) * 3).mean()
+    found = power(difference, variances, queries=3, seeds=3, level=0.05)
+    assert found == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("times", [1, 10, 50, 100, 1000])
