@@ -59,8 +59,8 @@ class Made:
 class CellReadings:
     """The readings of cells, found by calling each distinct recipe once, as planning calls it.
 
-    Recipes never see the scale, so that it changes nothing here; where an original lies in the user's data, a
-    recipe may ask for more. Choices are the defaults; see ``under_other_choices``.
+    Recipes never see the scale, so that it changes nothing here. Choices are the defaults (see
+    ``under_other_choices``), and the papers' own files count as there, as in a plan at full.
 
     Attributes:
         machine: the one whose data originals are looked for in, and that calls of recipes are shared with.
@@ -173,7 +173,9 @@ class CellReadings:
         path = recipe_path(cell)
         key = canonical([path, cell.paper.name, identifier, cell.options, overrides])
         if key not in self._calls:
-            made, choices = call_recipe(cell, identifier, overrides, machine=self.machine)
+            made, choices = call_recipe(
+                cell, identifier, overrides, machine=self.machine, originals_only=True
+            )
             self._calls[key] = Made(made.all if isinstance(made, Runs) else (made,), choices, self._rewritten)
         return self._calls[key]
 

@@ -21,6 +21,7 @@ SCHEDULE += ("learning_rate", "warmup_ratio", "warmup_steps", "schedule", "weigh
 TEXT = ("length", "query_length", "passage_length", "separator")
 UNSEEN = ("objective.path", "objective.version")
 NOISE = ("seed", "precision", "decimals")
+LONGEST = 60  # of a value that is told, in characters: a list of words has thousands
 ASPECTS = ("loss, model or data", "schedule", "text", "scoring", "seed or precision", "")
 
 
@@ -214,4 +215,5 @@ def _factor(node: Node, before: Any, after: Any) -> float:
 
 
 def _told(value: Any) -> str:
-    return value if isinstance(value, str) else canonical(value)
+    told = value if isinstance(value, str) else canonical(value)
+    return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"

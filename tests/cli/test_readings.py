@@ -58,3 +58,12 @@ def test_switches_stand_before_notes(repro):
 def test_a_cell_and_a_paper_together_are_refused(repro):
     said = repro("readings", "costa", "--cell", "costa/1/hardneg.costa/dev.rr10")
     assert said.status == 2 and "a cell is named by its path alone" in said.sentence
+
+
+def test_what_stands_in_for_a_file_that_is_not_here_is_a_switch(repro, monkeypatch, tmp_path):
+    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
+    rows = {row["id"]: row for row in repro("readings", "costa", "--table", "1", "--json").json}
+    for name in ("passage-titles", "untitled-passages", "word-stop-list"):
+        assert rows[name]["group"] == "switches" and rows[name]["decides"] > 0
+    [change] = rows["word-stop-list"]["changes"]
+    assert all(len(told) < 200 for told in change["changes"])
