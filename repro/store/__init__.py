@@ -97,7 +97,7 @@ class Store:
 
     def discard(self, node: Node) -> None:
         """Remove a node's artefact, so that it is built again."""
-        with translated(self.root):
+        with translated(self.root), contextlib.suppress(FileNotFoundError):  # another process was first
             remove(self.path(node))
 
     def remember(self, nodes: Iterable[Node]) -> None:

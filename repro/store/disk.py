@@ -16,6 +16,7 @@ RECORD = "artefact.json"
 GONE = ".gone"  # the name's end while what had the name is deleted
 MEGABYTE = 10**6  # bytes that are read at a time
 BLOCKS = "blocks"  # a folder by which an interrupted stage goes on; no part of the artefact
+CHECKPOINTS = "checkpoints"  # that of a training
 
 
 @contextlib.contextmanager

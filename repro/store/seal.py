@@ -12,7 +12,7 @@ from typing import Any
 from repro.errors import StoreError
 from repro.graph import Node, canonical
 from repro.progress import SILENT, Progress
-from repro.store.disk import BLOCKS, RECORD, megabytes, opened, remove, sha256, sync
+from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, megabytes, opened, remove, sha256, sync
 
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -22,8 +22,8 @@ _REMEDY = "`repro verify --rebuild` removes the artefact, the next run builds it
 def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress = SILENT) -> None:
     """Write artefact.json last, after every file it vouches for is on disk. Raises StoreError for a link.
 
-    The folder ``blocks`` is removed after that: sealing reads all that was written, which takes minutes, and
-    whoever is interrupted meanwhile goes on by it.
+    The folders ``blocks`` and ``checkpoints`` are removed after that: sealing reads all that was written,
+    which takes minutes, and whoever is interrupted meanwhile goes on by them.
     """
     written, folders = _written(directory)
     files = {}
@@ -37,8 +37,9 @@ def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress 
     target = directory / RECORD
     target.write_text(json.dumps(record | {"sha256": _checksum(record)}, indent=1) + "\n")
     sync(target)
-    if os.path.lexists(directory / BLOCKS):
-        remove(directory / BLOCKS)
+    for unfinished in (BLOCKS, CHECKPOINTS):
+        if os.path.lexists(directory / unfinished):
+            remove(directory / unfinished)
     for folder in reversed(folders):  # else a power cut could take names that the record vouches for
         sync(folder)
 
@@ -47,7 +48,7 @@ def _written(directory: Path) -> tuple[list[Path], list[Path]]:
     """The files that an artefact is made of, and all of its folders. Raises StoreError for a link."""
     files, folders = [], [directory]
     for path in sorted(directory.rglob("*")):
-        if path.relative_to(directory).parts[0] == BLOCKS:
+        if path.relative_to(directory).parts[0] in (BLOCKS, CHECKPOINTS):
             continue
         kind = path.lstat().st_mode
         if not (stat.S_ISDIR(kind) or stat.S_ISREG(kind)):

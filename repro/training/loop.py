@@ -4,7 +4,6 @@ Killed at any step and started again in the same folder, a training ends on a CP
 """
 
 import json
-import shutil
 import time
 from pathlib import Path
 from typing import Protocol
@@ -45,13 +44,14 @@ def train(
 ) -> dict:
     """Minimise the objective's losses; it is changed in place.
 
-    Checkpoints lie in ``out/checkpoints`` until ``keep``, each beside a line of the log, and one of the last
-    step; the last complete one is where an interrupted training goes on. ``out/train_log.jsonl`` gets about
-    200 lines of step, learning rate, gradient norm and losses (means since the line before). Under torchrun
-    every process takes its share of each batch, and all end with the same weights; the one of rank 0 writes.
-    A step for which memory does not suffice is made in smaller parts, and so are those after it; on a GPU
-    ``memory``, what a step takes, says with which size to begin. Batches are read as in the steps before the
-    checkpoint, in groups or without padding, and ``progress`` tells where another way is asked for.
+    Checkpoints lie in ``out/checkpoints`` until the artefact is sealed, each beside a line of the log, and
+    one of the last step; the last complete one is where an interrupted training goes on.
+    ``out/train_log.jsonl`` gets about 200 lines of step, learning rate, gradient norm and losses (means
+    since the line before). Under torchrun every process takes its share of each batch, and all end with the
+    same weights; the one of rank 0 writes. A step for which memory does not suffice is made in smaller
+    parts, and so are those after it; on a GPU ``memory``, what a step takes, says with which size to begin.
+    Batches are read as in the steps before the checkpoint, in groups or without padding, and ``progress``
+    tells where another way is asked for.
 
     Returns:
         facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, floating-
@@ -95,10 +95,9 @@ def _course(steps: int, examples: int, batch_size: int, log: Path) -> dict:
 
 
 def keep(objective: nn.Module, out: Path) -> None:
-    """Save a trained objective in ``out/model``; only then may its checkpoints go. Rank 0 does it."""
+    """Save a trained objective in ``out/model``. Rank 0 does it; its checkpoints go when that is sealed."""
     if rank() == 0:
         objective.save(out / "model")
-        shutil.rmtree(out / "checkpoints", ignore_errors=True)
 
 
 def options_in_effect(trainer: ObjectiveTrainer, reading: BatchReading) -> dict[str, int | str]:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from repro.graph import Node
 from repro.store import RECORD, Store, damage, notes
 from repro.store.disk import MEGABYTE
 from repro.store.lineage import Lineage
+from repro.store.seal import recorded_files
 from tests.noted import Noted
 
 NODE = Node("corpus", {"dataset": "x"})
@@ -234,3 +236,35 @@ def test_a_note_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
     Store(tmp_path).remember([node])
     assert synced == [(node.fingerprint, True)]
     assert Store(tmp_path).remembered(node.fingerprint).fingerprint == node.fingerprint
+
+
+@pytest.mark.parametrize("folder", ["blocks", "checkpoints"])
+def test_what_an_interrupted_stage_goes_on_by_outlives_a_kill_while_it_is_sealed(
+    tmp_path, monkeypatch, folder
+):
+    store = Store(tmp_path)
+    found = []
+
+    def work(out):
+        found.append((out / folder / "half").exists())
+        (out / folder).mkdir(exist_ok=True)
+        (out / folder / "half").write_text("half")
+        (out / "whole").write_text("whole")
+
+    def killed(file, advance):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(import_module("repro.store.seal"), "sha256", killed)
+        _build(store, work)
+    made = _build(store, work)
+    assert found == [False, True]
+    assert not (made / folder).exists() and recorded_files(made).keys() == {"whole"}
+
+
+def test_an_artefact_that_another_process_discarded_first_is_gone_all_the_same(tmp_path):
+    store = Store(tmp_path)
+    _build(store, _write("hello"))
+    store.discard(NODE)
+    store.discard(NODE)
+    assert store.state(NODE) == "missing"

@@ -163,14 +163,16 @@ def test_a_checkpoint_holds_no_pickled_arguments_and_a_forged_pickle_is_refused(
         (checkpoint / name).write_bytes(honest)
 
 
-def test_the_last_step_is_kept_until_the_model_is_saved_and_nothing_is_printed(tmp_path, monkeypatch, capfd):
+def test_the_last_step_is_kept_for_whoever_is_killed_after_the_model_is_saved_and_nothing_is_printed(
+    tmp_path, monkeypatch, capfd
+):
     monkeypatch.setenv("REPRO_SAVE_STEPS", "5")
     objective, facts = trained(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoints", "train_log.jsonl"]
     assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == {"checkpoint-10", "checkpoint-12"}
     objective.save = lambda folder: folder.write_text("saved")
     keep(objective, tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "train_log.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoints", "model", "train_log.jsonl"]
     assert capfd.readouterr().out == ""
     assert facts["steps"] == 12 and facts["examples"] == 20 and facts["epochs"] == 12 * 4 / 20
 
