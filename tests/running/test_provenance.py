@@ -7,11 +7,15 @@ from repro.graph import Node
 from repro.machine import versions
 from repro.progress import Progress
 from repro.running import provenance
+from repro.running.engines import inline
 from repro.running.engines.inline import run_node
 from repro.running.plan import Plan
 from repro.running.provenance import Origins, differences, made_by, made_otherwise, origins
 from repro.running.requirements import Machine, Obstacle
+from repro.stages import qrels
 from repro.store import Store
+
+OLDER = {"code": "0" * 64, "modules": {"repro.stages.qrels": "0" * 16}}
 
 
 def test_an_artefact_says_which_code_and_libraries_made_it(tmp_path):
@@ -110,3 +114,27 @@ def test_versions_and_digests_are_looked_up_once(monkeypatch):
     provenance._version("numpy")
     monkeypatch.setattr(versions, "version", None)
     assert provenance._version("numpy")
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_what_went_on_from_blocks_of_other_code_is_told_as_made_by_other_code(tmp_path, monkeypatch, left):
+    store, node = Store(tmp_path), Machine().resolve(Node("qrels", {"dataset": "tiny/wiki/test"}))
+    whole = qrels.run
+
+    def interrupted(params, inputs, out, progress):
+        if left:
+            (out / "blocks/0").write_text("half of it")
+        raise KeyboardInterrupt
+
+    def resumed(*given):
+        return {**(whole(*given) or {}), "resumed_at": 1}
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(qrels, "run", interrupted)
+        patch.setattr(inline, "made_by", lambda node: {**made_by(node), **OLDER})
+        run_node(node, store, Progress())
+    monkeypatch.setattr(qrels, "run", resumed)
+    run_node(node, store, Progress())
+    facts = store.record(node)["facts"]
+    assert differences(facts) == (["repro.stages.qrels"] if left else [])
+    assert (facts["code"] == OLDER["code"]) is left and not (store.path(node) / "blocks").exists()
