@@ -4,6 +4,7 @@ import errno
 import json
 import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,7 @@ from repro.running.requirements import Machine
 from repro.running.scale import scale
 from repro.store import Store
 from repro.store.record_lines import line_of, record_of
+from repro.store.underway import announced
 from tests.noted import Noted
 
 STAGES = {"bm25", "corpus", "evaluate", "lucene_index", "qrels", "queries"}
@@ -52,6 +54,15 @@ def test_without_yes_what_could_go_is_told_with_its_bytes_and_stays(repro, measu
     said = repro("gc", *TINY, "--yes")
     assert not stray.exists() and _stages(measured) == STAGES
     assert f"removed, {bytes_there:,} bytes" in said.out
+
+
+def test_what_a_process_is_to_read_that_began_since_it_was_listed_stays(repro, measured, stray):
+    reads = SimpleNamespace(stage="evaluate", fingerprint="1" * 64, parents=lambda: [read])
+    read = SimpleNamespace(fingerprint=stray.name)
+    with announced(measured / "store", [reads]):
+        said = repro("gc", *TINY, "--yes")
+    assert said.status == 0 and stray.exists()
+    assert repro("gc", *TINY, "--yes").status == 0 and not stray.exists()
 
 
 def test_what_is_young_stays(repro, measured, stray):

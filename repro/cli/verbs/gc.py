@@ -61,7 +61,7 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
     from repro.running.kept import kept
     from repro.running.scale import known_scales, scale
     from repro.running.workspace import Workspace
-    from repro.store.leftovers import any_old, leftovers, remove_leftovers
+    from repro.store.leftovers import any_old, leftovers
 
     _check(names, everything, keep_days, dry_run, yes)
     workspace = Workspace.open(store, results)
@@ -82,7 +82,7 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
         waiting = slurm_jobs.waiting(workspace.store)
         items = leftovers(workspace.store, known.fingerprints, keep_days=keep_days, waiting=waiting)
     _tell_of_trainings(items)
-    gone = remove_leftovers(workspace.store, items) if yes else set(items)
+    gone = _removed(workspace.store, items) if yes else set(items)
     going = [item for item in items if _goes(item, item in gone)]
     if finished:
         vectors = _finished(known.plans, workspace.store, keep_days=keep_days, yes=yes)
@@ -92,6 +92,18 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
     if items and not yes:
         print("add --yes to remove them")
     return 0
+
+
+def _removed(store, items) -> set:
+    """Remove items, but those that a process, which may have begun since they were listed, is to read."""
+    from repro.store.leftovers import remove_leftovers
+    from repro.store.underway import awaited, one_at_a_time
+
+    if not items:
+        return set()
+    with one_at_a_time(store.root):
+        read = awaited(store.root)
+        return remove_leftovers(store, [item for item in items if item.fingerprint not in read])
 
 
 def _tell_of_trainings(items) -> None:
