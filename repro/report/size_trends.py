@@ -108,7 +108,7 @@ def markdown(figure: Figure, panels: Sequence[PanelTrends]) -> str:
         f" seed{unit}. Brackets are 95 % intervals of a least-squares plane over the logarithms of both; the"
         f" last ones are prediction intervals of one more run. All of this is exploratory: the queries are"
         f" held as they are, nothing is corrected, and runs count as independent, though those of a seed may"
-        f" share their start. Level lines, whose runs are the same at every x, are ranked and not fitted."
+        f" share their start. Each plane, of three numbers, is fitted to {_counts(panels)} runs. Level lines, whose runs are the same at every x, are ranked and not fitted."
         f" {warning(figure)}",
     ]
     for panel in panels:
@@ -116,6 +116,12 @@ def markdown(figure: Figure, panels: Sequence[PanelTrends]) -> str:
         lines += [f"- {sentence(trend, how)}" for trend in panel.methods]
         lines += [f"- {of_orders}" for of_orders in _order_sentences(panel.orders)]
     return "\n".join([*lines, ""])
+
+
+def _counts(panels: Sequence[PanelTrends]) -> str:
+    """How many differences the trends of panels are fitted to."""
+    counts = sorted({trend.runs for panel in panels for trend in panel.methods})
+    return " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
 
 
 def warning(figure: Figure) -> str:

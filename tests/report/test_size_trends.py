@@ -100,7 +100,7 @@ def test_the_files_hold_every_number_that_the_sentences_round(tmp_path):
     assert len(orders) == 6 and all(float(row["tau"]) == 1 for row in orders)
     page = written[1].read_text()
     assert warning(FIGURE) in page and "Kendall's tau 1.00 (no interval over 2 seeds)" in page
-    assert "All of this is exploratory" in page
+    assert "All of this is exploratory" in page and "of three numbers, is fitted to 8 runs" in page
 
 
 def test_nothing_is_written_before_both_widths_are_measured(tmp_path):
