@@ -108,8 +108,8 @@ def markdown(figure: Figure, panels: Sequence[PanelTrends]) -> str:
         f" seed{unit}. Brackets are 95 % intervals of a least-squares plane over the logarithms of both; the"
         f" last ones are prediction intervals of one more run. All of this is exploratory: the queries are"
         f" held as they are, nothing is corrected, and runs count as independent, though those of a seed may"
-        f" share their start. Each plane, of three numbers, is fitted to {_counts(panels)} runs. Level lines, whose runs are the same at every x, are ranked and not fitted."
-        f" {warning(figure)}",
+        f" share their start. Each plane, of three numbers, is fitted to {_counts(panels)} runs. Level lines,"
+        f" whose runs are the same at every x, are ranked and not fitted. {warning(figure)}",
     ]
     for panel in panels:
         lines += ["", f"**{', '.join(panel.names)}**", ""]
