@@ -70,7 +70,6 @@ REFUSED = {
     "export costa --to ro-crate -o x --license nonsense": "--license is 'nonsense', which is no URL",
     "export costa --to ro-crate -o x --by \udcff": r"--by is .\\udcff., which names nobody",
     "verify --store nowhere": "--store is 'nowhere', where there is no folder to verify",
-    "verify --results nowhere": "--results is 'nowhere', where there is no folder to verify",
     f"export-run {CELL} --output=": "-o was given an empty name",
     "smoke costa --model x": "--model is scored in the columns of one PAPER's --table, or of none named",
     "smoke --model x --row bm25": "--model is scored in the columns of one PAPER's --table",

@@ -48,13 +48,12 @@ def command(store, results, rebuild, deep, sample, seed, verbose, as_json):
     from repro.store.results import Results
 
     places = Locations.resolve(store, results)
-    for option, given, folder in (("--store", store, places.store), ("--results", results, places.results)):
-        if given and not folder.is_dir():
-            raise UsageError(f"{option} is {given!r}, where there is no folder to verify")
     opened, made = Store(places.store), Origins()
     results = Results(places.results, places.release)
     (records, faults), unfinished = results.checked(), results.unfinished()
     total, damaged = _read_all(opened, made)
+    if store and not places.store.is_dir():
+        raise UsageError(f"--store is {store!r}, where there is no folder to verify")
     removed = _remove(opened, damaged) if rebuild else []
     shown = {"artefacts": total, "damaged": damaged, "removed": removed}
     shown |= {"records": records, "damaged_records": list(map(str, faults))}
