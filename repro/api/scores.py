@@ -143,8 +143,7 @@ def evaluate(
     dataset = common_dataset(named, dataset)
     if (dataset is None) == (table is None):
         raise UsageError("a run is scored on a dataset, an encoder on a table; give one of the two")
-    of_encoder = (columns, row, query_model, conventions, scale != "full")
-    if any((measures,) if dataset is None else of_encoder):
+    if any((measures,) if dataset is None else (columns, row, query_model, conventions, scale != "full")):
         taken = "columns, row, query_model, conventions and scale are of an encoder, measures of a run"
         raise UsageError(f"{taken}; leave out what is of the other")
     if dataset is not None:

@@ -1,4 +1,4 @@
-"""What a study measured of readings and claims, as `repro readings` and `repro claims` print it."""
+"""Prints a study's answers to readings and claims, for `repro readings` and `repro claims`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -83,7 +83,7 @@ def write_crate(
 
 
 def _place(artefact: Artefact) -> str:
-    """Where the crate has the scores of an evaluation."""
+    """The file of the crate that has the scores of an evaluation."""
     return f"per-query/{artefact.fingerprint}.json"
 
 

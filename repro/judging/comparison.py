@@ -103,7 +103,7 @@ def _recorded(case: Evidence) -> Compared | None:
 
 
 def _contradicted(case: Evidence) -> str:
-    """Where current records are contradicted: both values, and whose the other is; empty where none is."""
+    """Tell both values where current records are contradicted, and whose the other is; else empty."""
     pairs = [
         f"{r.measured:.10g}, {'by a newer record' if now.recorded else 'stored'} {now.measured:.10g}"
         for r, now in case.current

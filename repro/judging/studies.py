@@ -115,7 +115,7 @@ class Study:
         return next((c for c in self.contrasts if c.column == column and {c.row, c.against} == pair), None)
 
     def verdict(self, row: str, against: str, column: str) -> str:
-        """What is said of a row towards another one; empty where no family compares the two."""
+        """The verdict of a row towards another one; empty where no family compares the two."""
         c = self.contrast(row, against, column)
         if c is None:
             return ""

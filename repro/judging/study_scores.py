@@ -17,14 +17,14 @@ from repro.graph import Node, walk
 from repro.recipe.training import TRAININGS
 from repro.running.plan import Plan
 from repro.store import Store, read_json, translated
-from repro.store.disk import sync
+from repro.store.disk import write_bytes_whole
 from repro.store.results import Results
 
 FACTS = ("flops", "resumed_at", "seconds", "steps")  # of a training, which its cost is made of
 
 
 class StudyEvidence:
-    """What is known of evaluations and trainings: the store's and, of what it lacks, a file's."""
+    """Scores of evaluations and facts of trainings: the store's and, of what it lacks, a file's."""
 
     def __init__(self, store: Store, files: tuple[Path, ...] = ()):
         self._store, self._files = store, files
@@ -87,10 +87,8 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
     content = {kind: {**known.kept[kind], **of} for kind, of in made.items()}
     with translated(results.root, "results folder", "--results"):
         paths[-1].parent.mkdir(parents=True, exist_ok=True)
-        scratch = paths[-1].with_suffix(".partial")  # the file may be all that knows of other seeds and rows
-        scratch.write_bytes(gzip.compress(json.dumps(content, sort_keys=True).encode(), mtime=0))
-        sync(scratch)
-        scratch.replace(paths[-1])
+        packed = gzip.compress(json.dumps(content, sort_keys=True).encode(), mtime=0)
+        write_bytes_whole(paths[-1], packed)  # the file may be all that knows of other seeds and rows
     return paths[-1]
 
 

@@ -1,4 +1,4 @@
-"""What entries of all YAML files of a paper share: an id."""
+"""The entry that those of all YAML files of a paper begin from: one with an id."""
 
 import re
 

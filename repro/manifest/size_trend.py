@@ -1,4 +1,4 @@
-"""What a figure says of its methods' growth: the sizes they are fitted over, and a larger one."""
+"""The shape of a figure's trend: the sizes that its methods are fitted over, and a larger one."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any

@@ -125,7 +125,7 @@ def _counts(panels: Sequence[PanelTrends]) -> str:
 
 
 def warning(figure: Figure) -> str:
-    """What the number of values of each size leaves untested."""
+    """Say what the number of values of each size leaves untested."""
     across = {line.with_[figure.trend.across] for line in figure.lines if line.method}
     if min(len(across), len(figure.points)) > 2:
         return (

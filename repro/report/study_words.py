@@ -1,4 +1,4 @@
-"""What a study's table says in words: its notes, and which rows can be told apart in a column."""
+"""Words of a study's table: its notes, and which rows can be told apart in a column."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -56,7 +56,7 @@ def briefly(text: str, study: Study, *, explained: str) -> str:
 
 
 def _signs(study: Study) -> list[str]:
-    """What the marks say, of a table that has comparisons."""
+    """Explain the marks of a table that has comparisons."""
     base = study.table.delta_from
     other = f"the row {label(study, base)}" if base else "the row that it is compared with"
     signs = f"▲ above, ▼ below, △ ▽ slightly, = equivalent to {other}: see the comparisons."
@@ -65,7 +65,7 @@ def _signs(study: Study) -> list[str]:
 
 
 def begun(study: Study) -> list[str]:
-    """What every text on verdicts begins with: that planned seeds are missing, if they are."""
+    """Say that planned seeds are missing, if they are: every text on verdicts begins so."""
     return [f"{study.preliminary.capitalize()}."] if study.preliminary else []
 
 
@@ -92,7 +92,7 @@ def _verdicts_explained(study: Study) -> str:
 
 
 def _claim(study: Study) -> str:
-    """What of the table is confirmatory."""
+    """Say which comparisons of the table are confirmatory."""
     claim = study.plan.confirmatory
     if claim is None or claim.table != study.table.id:
         return "All of this is exploratory."
@@ -150,7 +150,7 @@ def _pairs(study: Study, compared: Sequence[Contrast], verdict: str, said: str) 
 
 
 def _verdict_of_many(compared: Sequence[Contrast]) -> str:
-    """Of the verdicts that tell no rows apart the most frequent one, if its pairs are too many to name."""
+    """The most frequent verdict that tells no rows apart, if its pairs are too many to name."""
     undecided = ("not told apart", "at the floor", "not tested")
     counts = Counter(c.verdict for c in compared if c.verdict in undecided)
     verdict, count = counts.most_common(1)[0] if counts else ("", 0)
@@ -164,7 +164,7 @@ def _counted(compared: Sequence[Contrast], verdict: str, said: str) -> str:
 
 
 def _each_pair_once(contrasts: Iterable[Contrast]) -> list[Contrast]:
-    """Of comparisons in several families the first."""
+    """The comparisons, of those that stand in several families the first."""
     kept: dict[frozenset[str], Contrast] = {}
     for c in contrasts:
         kept.setdefault(frozenset((c.row, c.against)), c)

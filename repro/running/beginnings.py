@@ -4,16 +4,15 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from repro.store.attempts import NOTE as INPUTS
-from repro.store.disk import BLOCKS, CHECKPOINTS, created, sync
+from repro.store.disk import BLOCKS, CHECKPOINTS, write_whole
 
 NOTE = "made_by.json"  # in ``blocks``, with which it goes
 
 
 def beginning(directory: Path, made: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What made what the directory's attempt may go on from: ``made``, where there is nothing yet.
+    """Read what code began what an attempt may go on from; ``made``, which is noted, where nothing has begun.
 
     Args:
         made: as ``made_by`` has it, of the attempt that starts now.
@@ -22,10 +21,7 @@ def beginning(directory: Path, made: Mapping[str, Any]) -> Mapping[str, Any]:
     if note.is_file() and _has_begun(directory):
         return json.loads(note.read_text())
     note.parent.mkdir(parents=True, exist_ok=True)
-    with created(new := note.with_name(f"{NOTE}.{uuid4().hex}")) as file:
-        json.dump(made, file)
-    sync(new)
-    new.replace(note)
+    write_whole(note, json.dumps(made))
     return made
 
 

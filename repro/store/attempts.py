@@ -7,9 +7,8 @@ made from it before, a block of vectors or a checkpoint, is then no part of what
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from uuid import uuid4
 
-from repro.store.disk import BLOCKS, created, remove, sync
+from repro.store.disk import BLOCKS, remove, write_whole
 
 NOTE = "inputs.json"  # in ``blocks``, with which it goes
 
@@ -34,10 +33,7 @@ def begin(partial: Path, inputs: Mapping[str, str]) -> None:
         return
     note = partial / BLOCKS / NOTE
     note.parent.mkdir(parents=True, exist_ok=True)
-    with created(new := note.with_name(f"{NOTE}.{uuid4().hex}")) as file:
-        json.dump({**noted, **inputs}, file)
-    sync(new)
-    new.replace(note)
+    write_whole(note, json.dumps({**noted, **inputs}))
 
 
 def _noted(partial: Path) -> dict[str, str]:

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
+from uuid import uuid4
 
 from repro.errors import StoreError
 
@@ -101,6 +102,23 @@ def created(file: Path, mode: str = "x") -> IO:
     """Open a new file. What has its name is removed first: a link may lead anywhere."""
     file.unlink(missing_ok=True)
     return file.open(mode)
+
+
+def write_whole(path: Path, content: str) -> None:
+    """Write a file that appears whole: it is on the disk before it takes the place of what has its name."""
+    write_bytes_whole(path, content.encode("utf-8"))
+
+
+def write_bytes_whole(path: Path, content: bytes) -> None:
+    """Write bytes as ``write_whole`` does text."""
+    new = path.with_name(f"{path.name}.{uuid4().hex}.new")
+    try:
+        with created(new, "xb") as file:
+            file.write(content)
+        sync(new)
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def remove_irregular(folder: Path) -> None:

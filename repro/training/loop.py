@@ -14,6 +14,7 @@ from repro.machine.heap import freed_memory_kept
 from repro.nn.precision import threads_for
 from repro.nn.recent_tokens import tokens_remembered
 from repro.progress import SILENT, Progress
+from repro.store.disk import CHECKPOINTS
 from repro.training.batch_order import BatchOrder, Place
 from repro.training.batch_reading import BatchReading
 from repro.training.checkpoints import last_complete
@@ -66,11 +67,11 @@ def train(
     join_others()
     share = {"rank": rank(), "processes": processes(), "seed": optimisation.seed}
     order = BatchOrder(len(examples), batch_size=optimisation.batch_size, steps=steps, **share)
-    checkpoint = _last_checkpoint(out / "checkpoints", steps)
+    checkpoint = _last_checkpoint(out / CHECKPOINTS, steps)
     shown = progress if rank() == 0 else SILENT
     reading = BatchReading(execution, checkpoint, shown.note)
     execution = estimated(reading.execution, memory, share=max(order.shares(0)))
-    how = {"log": log, "checkpoints": out / "checkpoints", "resumed": checkpoint, "reading": reading}
+    how = {"log": log, "checkpoints": out / CHECKPOINTS, "resumed": checkpoint, "reading": reading}
     trainer = ObjectiveTrainer(objective, examples, optimisation, order, execution=execution, **how)
     with (
         shown.task("training", total=steps, log=log) as advance,

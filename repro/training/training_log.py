@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from repro.errors import StageError
+from repro.store.disk import write_whole
 from repro.training.process_group import rank
 
 LINES = 200
@@ -86,6 +87,4 @@ def cut_log(path: Path, step: int) -> None:
             except ValueError:  # the attempt was killed while it wrote this line
                 break
             kept.append(line + "\n")
-    new = path.with_suffix(".new")  # the lines that are kept are nowhere else
-    new.write_text("".join(kept), encoding="utf-8")
-    new.replace(path)
+    write_whole(path, "".join(kept))  # these lines are nowhere else

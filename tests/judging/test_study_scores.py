@@ -4,7 +4,6 @@ import errno
 import gzip
 import json
 import os
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from repro.errors import DataError, StoreError
 from repro.graph import Node
 from repro.judging.study_scores import StudyEvidence, scores_paths, write_scores
+from repro.store import disk
 from repro.store.results import Results
 
 MLM = {"name": "mlm", "version": 1, "path": ""}
@@ -85,18 +85,17 @@ def test_what_the_plan_has_no_more_stays_in_the_file_and_nothing_known_is_no_fil
 
 
 def test_a_file_that_cannot_be_written_anew_stays_as_it_was(tmp_path, monkeypatch):
-    results, write = Results(tmp_path / "results"), Path.write_bytes
+    results = Results(tmp_path / "results")
     path = _write(_plan(STORED, OTHER), _Store(tmp_path, STORED, OTHER, TRAINING), results)
     before = path.read_bytes()
 
-    def full(self, content):
-        write(self, content[:9])
+    def full(new):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(disk, "sync", full)
     with pytest.raises(StoreError, match="no space is left"):
         _write(_plan(OTHER), _Store(tmp_path), results)
-    assert path.read_bytes() == before
+    assert path.read_bytes() == before and list(path.parent.iterdir()) == [path]
 
 
 def test_the_store_counts_before_the_file_and_the_last_file_before_the_first(tmp_path):

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from repro.store import disk
 from repro.training.checkpoints import last_complete, seal
 from repro.training.training_log import cut_log
 
@@ -61,17 +60,17 @@ def test_sealing_again_covers_what_changed(checkpoints):
 
 
 def test_a_log_that_is_cut_when_its_attempt_is_killed_keeps_its_lines(tmp_path, monkeypatch):
-    log, write = tmp_path / "train_log.jsonl", Path.write_text
+    log = tmp_path / "train_log.jsonl"
     lines = [f'{{"step": {step}}}\n' for step in range(1, 7)]
     log.write_text("".join(lines))
 
-    def killed(self, text, **how):
-        write(self, text[:5], **how)
+    def killed(new):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Path, "write_text", killed)
+        patch.setattr(disk, "sync", killed)
         cut_log(log, 4)
+    assert log.read_text() == "".join(lines)
     cut_log(log, 4)
     assert log.read_text() == "".join(lines[:4])
     assert names(tmp_path) == [log.name]

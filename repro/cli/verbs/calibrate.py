@@ -20,17 +20,14 @@ def command(store, as_json):
     from repro.running.cost.calibrate import calibrate
     from repro.running.cost.throughput import calibration_file
     from repro.store import Store, make_writable, translated
-    from repro.store.disk import created
+    from repro.store.disk import write_whole
 
     opened = Store(Locations.resolve(store).store)
     make_writable(opened.root)
     rates = calibrate()
     path = calibration_file(opened)
     with translated(opened.root):
-        scratch = path.with_suffix(".new")
-        with created(scratch) as file:
-            file.write(json.dumps(rates, indent=1) + "\n")
-        scratch.replace(path)
+        write_whole(path, json.dumps(rates, indent=1) + "\n")
     if as_json:
         return emit_json(rates)
     model, peak = rates["model"], rates["matrix_product_flops_per_second"]

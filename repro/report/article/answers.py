@@ -48,7 +48,7 @@ def _answers(results: StudyResults) -> str:
 
 
 def _pointing(source: Paper) -> Iterator[tuple[str, StudyPointer]]:
-    """What every claim and reading that points at the study says, and the rows."""
+    """Yield the words of every claim and reading that points at the study, with the rows."""
     for paper in papers().values():
         claims = [(claim.says, claim) for claim in paper.claims.values()]
         readings = [(reading.paper, reading) for reading in paper.readings.values()]
@@ -86,7 +86,7 @@ def _points(found: Answer) -> str:
 
 
 def _orders(results: StudyResults, table: str) -> str:
-    """What tables of papers have for two rows, known by their labels, beside what the study measured of them.
+    """Set the numbers that papers' tables have for two rows, by their labels, beside what the study measured.
 
     Of the pairs in which every row is compared with every other, in the column that decides.
     """

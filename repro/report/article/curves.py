@@ -50,7 +50,7 @@ def _chosen(results: StudyResults, figures: Sequence[str]) -> list[Figure]:
 
 
 def _about(figures: Sequence[Figure]) -> str:
-    """What a picture of one figure is about; of several the panels say it."""
+    """Say what a picture of one figure is about; of several the panels say it."""
     return "" if figures[1:] else f"{begun_large(figures[0].about)}. "
 
 
@@ -150,7 +150,7 @@ def _panel(figure: Figure, points: Points, *, alone: bool) -> Lines:
 
 
 def _missing(known: Sequence[tuple[Figure, Points]]) -> Iterator[str]:
-    """What is not measured: points of what is drawn, then in one sentence what is not drawn at all.
+    """Tell what is not measured: points of what is drawn, then in one sentence what is not drawn at all.
 
     Nothing where nothing is drawn, which the text says in place of the picture.
     """

@@ -45,7 +45,7 @@ def _place(lines: Sequence[dict]) -> Place:
 
 
 def _log(results: StudyResults, node: Node) -> list[dict]:
-    """What was logged; nothing where neither the store nor the results have the training."""
+    """The logged losses; nothing where neither the store nor the results have the training."""
     backbones = [Store(folder / "backbones") for folder in results.workspace.results.folders]
     stores = [store for store in (results.workspace.store, *backbones) if store.state(node) == "stored"]
     if not stores:

@@ -213,7 +213,7 @@ def _head(results: StudyResults, column: str, tables: Sequence[str]) -> str:
 
 
 def _measure(results: StudyResults, column: str, tables: Sequence[str]) -> str:
-    """What is shown of tables that have more columns than that."""
+    """Say which columns are shown of tables that have more."""
     unit = results.table(tables[0]).unit
     return f"{_head(results, column, tables)} alone, {unit}; for the other measures see {_named(tables)}."
 

@@ -27,7 +27,7 @@ def verdicts(results: StudyResults) -> dict[str, Callable[..., str]]:
 
 
 def _analysis(results: StudyResults) -> str:
-    """What the plan of analysis says, tables of equal plans together."""
+    """Tell the plan of analysis, tables of equal plans together."""
     analysis = results.source.analysis
     if not analysis.tables:
         return "There is no plan of analysis yet."

@@ -13,7 +13,7 @@ from repro.running.cost.amounts import Planned, amount
 from repro.running.cost.extrapolation import Rehearsed
 from repro.running.cost.shapes import shape
 from repro.store import Store, make_writable, translated
-from repro.store.disk import created
+from repro.store.disk import write_whole
 
 # parameters that say which of several alike it is, not how much work it is
 ALIKE = ("seed", "sample", "source", "identity", "revision")
@@ -97,10 +97,7 @@ def keep(nodes: Iterable[Rehearsed], store: Store) -> Path:
         if measured:  # else too little was done to tell
             own[kind] = asdict(max(measured, key=lambda one: one.hours(alike[0].node) or 0.0))
     with translated(store.root):
-        scratch = path.with_suffix(".new")
-        with created(scratch) as file:
-            file.write(json.dumps(kept, indent=1, sort_keys=True) + "\n")
-        scratch.replace(path)
+        write_whole(path, json.dumps(kept, indent=1, sort_keys=True) + "\n")
     return path
 
 

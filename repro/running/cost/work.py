@@ -97,7 +97,7 @@ def _pretrain(node: Node) -> Work:
 
 
 def _passes(node: Node) -> dict[str, float]:
-    """What a token passes through in a pre-training, as its objective declares over BERT's own."""
+    """The layers a token passes through in a pre-training, as its objective declares over BERT's own."""
     path = node.params.get("objective", {}).get("path")
     return _PASSES | (declaration(path).passes if path else {})
 

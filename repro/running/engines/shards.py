@@ -13,7 +13,7 @@ from repro.running.cost.shapes import queries, texts
 from repro.running.engines import torchrun
 from repro.running.engines.torchrun import Work
 from repro.store import Store, translated
-from repro.store.disk import BLOCKS, created
+from repro.store.disk import BLOCKS, write_whole
 
 RUN_LINES = (1 << 26) // 43  # in 64 MiB of a run, with ids of MS MARCO
 # stage whose work is blocks, of which each is made without the others -> texts, pairs or lines of a block
@@ -117,9 +117,8 @@ def _filled(directory: Path, work: Work, part: Shard) -> None:
     folder = _folder(directory)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{part.number}-of-{part.count}.json"
-    with translated(directory), created(unfinished := path.with_suffix(".new")) as file:
-        json.dump(note, file)
-    unfinished.replace(path)
+    with translated(directory):
+        write_whole(path, json.dumps(note))
 
 
 def _notes(directory: Path) -> list[dict]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from repro.errors import UsageError
 from repro.graph import Node
 from repro.store import Store, translated
-from repro.store.disk import created
+from repro.store.disk import write_whole
 
 GOING_ON = {"RUNNING", "COMPLETING", "CONFIGURING", "STAGE_OUT", "SUSPENDED", "STOPPED", "SIGNALING"}
 WAITING = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESIZING"}
@@ -58,10 +58,7 @@ def note(store: Store, node: Node, ids: Iterable[str], log: Path) -> None:
     path = _path(store, node)
     with translated(store.root):
         path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = path.with_suffix(".new")
-        with created(scratch) as file:
-            json.dump({"jobs": list(ids), "log": log.name}, file)
-        scratch.replace(path)
+        write_whole(path, json.dumps({"jobs": list(ids), "log": log.name}))
 
 
 def logs(store: Store) -> Path:

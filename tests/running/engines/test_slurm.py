@@ -189,7 +189,7 @@ def test_neither_log_nor_note_of_a_job_is_written_through_a_link(make, store, tm
     (store.root / "slurm").mkdir(parents=True)
     for node in plan.nodes:
         slurm_jobs.log(store, node).symlink_to(victim)
-        (store.root / "slurm" / f"{node.fingerprint}.new").symlink_to(victim)
+        (store.root / "slurm" / f"{node.fingerprint}.json").symlink_to(victim)
     _submit(plan, store)
     assert victim.read_text() == "mine"
     assert not any(path.is_symlink() for path in (store.root / "slurm").iterdir())
