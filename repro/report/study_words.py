@@ -102,7 +102,29 @@ def _claim(study: Study) -> str:
 
 
 def order(study: Study, column: Column) -> str:
-    """Sentences on the rows that can be told apart in a column, and those that cannot."""
+    """Sentences on the rows that can be told apart in a column, and those that cannot, after its name."""
+    primary = ", which decides" if column.id == study.analysis.primary else ""
+    first, *others = _findings(study, column)
+    return " ".join([f"{column.label}{primary}: {first}.", *(f"{begun_large(part)}." for part in others)])
+
+
+def order_of_primary(study: Study) -> str:
+    """The sentences of ``order`` on the column that decides, without its name, and shorter."""
+    column = next(column for column in study.table.columns if column.id == study.analysis.primary)
+    return " ".join([*begun(study), *(f"{begun_large(part)}." for part in _findings(study, column, many=1))])
+
+
+def begun_large(text: str) -> str:
+    """The text with its first letter as a capital."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _findings(study: Study, column: Column, many: int = MANY) -> list[str]:
+    """What the comparisons of a column say, without capitals and full stops; never empty.
+
+    Of the most frequent verdict that tells no rows apart only the number of pairs is told where there are
+    more than ``many``.
+    """
     compared = _each_pair_once(c for c in study.contrasts if c.column == column.id)
     points = study.analysis.matters.get(column.id)
     within = "" if points is None else f" (within {points:g} points)"
@@ -112,7 +134,7 @@ def order(study: Study, column: Column) -> str:
         "at the floor": "at the floor, so that nothing is concluded",
         "not tested": "not tested",
     }
-    counted = _verdict_of_many(compared)
+    counted = _verdict_of_many(compared, many)
     parts = [
         *_above(study, column.id, compared),
         *_above(study, column.id, compared, "slightly "),
@@ -120,11 +142,7 @@ def order(study: Study, column: Column) -> str:
         *([_counted(compared, counted, said[counted])] if counted else []),
         *_standing(study, column),
     ]
-    parts = [part for part in parts if part]
-    primary = ", which decides" if column.id == study.analysis.primary else ""
-    first, *others = parts or ["nothing is compared"]
-    told = [f"{column.label}{primary}: {first}.", *(f"{part[:1].upper()}{part[1:]}." for part in others)]
-    return " ".join(told)
+    return list(filter(None, parts)) or ["nothing is compared"]
 
 
 def _above(study: Study, column: str, compared: Sequence[Contrast], how: str = "") -> list[str]:
@@ -149,12 +167,12 @@ def _pairs(study: Study, compared: Sequence[Contrast], verdict: str, said: str) 
     return f"{said}: {'; '.join(pairs)}" if pairs else ""  # labels may have commas
 
 
-def _verdict_of_many(compared: Sequence[Contrast]) -> str:
+def _verdict_of_many(compared: Sequence[Contrast], many: int) -> str:
     """The most frequent verdict that tells no rows apart, if its pairs are too many to name."""
     undecided = ("not told apart", "at the floor", "not tested")
     counts = Counter(c.verdict for c in compared if c.verdict in undecided)
     verdict, count = counts.most_common(1)[0] if counts else ("", 0)
-    return verdict if count > MANY else ""
+    return verdict if count > many else ""
 
 
 def _counted(compared: Sequence[Contrast], verdict: str, said: str) -> str:

@@ -14,7 +14,7 @@ from repro.manifest.analysis_schema import Analysis, Confirmatory, TableAnalysis
 from repro.manifest.schema import Column, Row, Table
 from repro.report.study import markdown
 from repro.report.study_latex import latex
-from repro.report.study_words import MANY, briefly, caption, order, verdicts_note
+from repro.report.study_words import MANY, briefly, caption, order, order_of_primary, verdicts_note
 
 TABLE = Table(
     id="1",
@@ -139,6 +139,7 @@ def test_one_sentence_says_which_rows_can_be_told_apart_each_pair_once():
     )
     said = "at the floor, so that nothing is concluded: X and Base_1. Not above Zero: X."
     assert order(floored, TABLE.columns[0]) == f"Set MRR@10, which decides: {said}"
+    assert order_of_primary(floored) == f"A{said[1:]}"
 
 
 def test_many_pairs_that_are_not_told_apart_are_counted_and_the_rest_is_named():
@@ -152,6 +153,8 @@ def test_many_pairs_that_are_not_told_apart_are_counted_and_the_rest_is_named():
     few = [_contrast(row, 0.0, "not told apart", against=other) for row, other in pairs]
     named = order(replace(study, contrasts=tuple(few)), TABLE.columns[0])
     assert len(few) == MANY and named.count(" and ") == MANY
+    short = order_of_primary(replace(study, contrasts=tuple(few)))
+    assert short == f"Not told apart: all {MANY} pairs that are compared."
 
 
 def test_every_text_on_verdicts_says_first_that_planned_seeds_are_missing():

@@ -9,11 +9,10 @@ from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.papers import Paper, papers
 from repro.manifest.schema import Column
 from repro.manifest.study_pointers import StudyPointer, study_pointer
-from repro.report.article.picture import begun_large
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
 from repro.report.markdown import table as markdown_table
-from repro.report.study_words import label
+from repro.report.study_words import begun_large, label
 
 HEADS = ("what the paper says", "two rows of this study", "measured here")
 HOW = (

@@ -7,12 +7,11 @@ from collections.abc import Callable
 
 from repro.manifest.schema import Table
 from repro.report.article.bibliography import bibtex
-from repro.report.article.picture import begun_large
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
 from repro.report.article.words import value
 from repro.report.markdown import table as markdown_table
-from repro.report.study_words import briefly
+from repro.report.study_words import begun_large, briefly
 from repro.report.table_files import table_texts
 from repro.store.results import Record
 

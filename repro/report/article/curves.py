@@ -10,11 +10,12 @@ from repro.errors import unknown
 from repro.judging.compared import Compared
 from repro.manifest.cells import figure_of
 from repro.manifest.schema import Figure
-from repro.report.article.picture import Put, begun_large, data_of, place_of, seeds_of
+from repro.report.article.picture import Put, data_of, place_of, seeds_of
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
 from repro.report.figures.line_panels import Lines, Place, line_panels
 from repro.report.size_trends import markdown, panel_trends
+from repro.report.study_words import begun_large
 
 SETTINGS = "Learning curves, one setting at a time"
 TITLE = 28  # letters in a line above one of several panels

@@ -61,11 +61,6 @@ def round_numbers(values: Iterable[float]) -> list[float]:
     return [number for number in every if known and min(known) <= number <= max(known)]
 
 
-def begun_large(text: str) -> str:
-    """The text with a capital letter."""
-    return f"{text[:1].upper()}{text[1:]}"
-
-
 def seed_count(measured: Iterable[Compared]) -> str:
     """How many seeds stand behind points."""
     counts = sorted({len(c.records) for c in measured}) or [1]

@@ -8,10 +8,16 @@ from repro.errors import unknown
 from repro.judging.contrasts import Contrast
 from repro.machine.history import contains, last_change
 from repro.manifest.analysis_schema import FILE, Analysis, TableAnalysis
-from repro.report.article.picture import begun_large
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.article.results import StudyResults
-from repro.report.study_words import begun, briefly, order, verdicts_note
+from repro.report.study_words import (
+    begun,
+    begun_large,
+    briefly,
+    order,
+    order_of_primary,
+    verdicts_note,
+)
 
 
 def verdicts(results: StudyResults) -> dict[str, Callable[..., str]]:
@@ -20,6 +26,7 @@ def verdicts(results: StudyResults) -> dict[str, Callable[..., str]]:
         "analysis": lambda: _analysis(results),
         "before": lambda: _before(results),
         "verdicts": lambda table: _verdicts(results, table),
+        "primary": lambda table: _primary(results, table),
         "difference": lambda table, row, against, column: _difference(results, table, row, against, column),
         "smallest": lambda table, row, against, column: _smallest(results, table, row, against, column),
         "hours": lambda table: _hours(results, table),
@@ -117,6 +124,12 @@ def _verdicts(results: StudyResults, table: str) -> str:
     if table != results.explained:
         note = briefly(note, study, explained=results.explained)
     return "\n".join([*begun(study), "", *lines, "", note]).strip()
+
+
+def _primary(results: StudyResults, table: str) -> str:
+    """What can be told apart in the column of a table that decides."""
+    study = results.study(table)
+    return order_of_primary(study) if study.contrasts else f"{begun_large(NOT_MEASURED)}."
 
 
 def _difference(results: StudyResults, table: str, row: str, against: str, column: str) -> str:
