@@ -71,25 +71,33 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
     """Write the file of a table; None, and nothing is written, where none of its scores are known.
 
     Equal scores give equal bytes. What the file has of other seeds and rows than the plan's stays there.
+    Safe between processes.
     """
+    from filelock import FileLock
+
     paths = scores_paths(results, plan.scale.name, paper, table)
-    known, own = StudyEvidence(store, paths), plan.of_table(paper, table)
-    parts = {part.fingerprint: part for m in own.measurements for part in m.parts}
+    own = plan.of_table(paper, table)
+    if not _evaluations(own, StudyEvidence(store, paths)):
+        return None
+    with translated(results.root, "results folder", "--results"):
+        paths[-1].parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(paths[-1].with_suffix(".lock")):
+            known = StudyEvidence(store, paths)  # another process may have written the file meanwhile
+            made = {"evaluations": _evaluations(own, known), "trainings": _trainings(own, known)}
+            content = {kind: {**known.kept[kind], **of} for kind, of in made.items()}
+            packed = gzip.compress(json.dumps(content, sort_keys=True).encode(), mtime=0)
+            write_bytes_whole(paths[-1], packed)  # the file may be all that knows of other seeds and rows
+    return paths[-1]
+
+
+def _evaluations(plan: Plan, known: StudyEvidence) -> dict[str, dict[str, Any]]:
+    parts = {part.fingerprint: part for m in plan.measurements for part in m.parts}
     found = {fingerprint: known.scores(part) for fingerprint, part in parts.items()}
-    evaluations = {
+    return {
         fingerprint: {"queries": scores["queries"], "measures": scores["measures"]}
         for fingerprint, scores in found.items()
         if scores
     }
-    if not evaluations:
-        return None
-    made = {"evaluations": evaluations, "trainings": _trainings(own, known)}
-    content = {kind: {**known.kept[kind], **of} for kind, of in made.items()}
-    with translated(results.root, "results folder", "--results"):
-        paths[-1].parent.mkdir(parents=True, exist_ok=True)
-        packed = gzip.compress(json.dumps(content, sort_keys=True).encode(), mtime=0)
-        write_bytes_whole(paths[-1], packed)  # the file may be all that knows of other seeds and rows
-    return paths[-1]
 
 
 def _trainings(plan: Plan, known: StudyEvidence) -> dict[str, dict[str, Any]]:

@@ -7,17 +7,19 @@ import os
 from types import SimpleNamespace
 
 import pytest
+from filelock import FileLock, Timeout
 
 from repro.errors import DataError, StoreError
 from repro.graph import Node
+from repro.judging import study_scores
 from repro.judging.study_scores import StudyEvidence, scores_paths, write_scores
 from repro.store import disk
 from repro.store.results import Results
 
 MLM = {"name": "mlm", "version": 1, "path": ""}
 TRAINING = Node("pretrain", {"objective": MLM, "seed": 1})
-STORED, OTHER = (
-    Node("evaluate", {"measures": ["RR@10"], "number": number}, {"run": TRAINING}) for number in (1, 2)
+STORED, OTHER, THIRD = (
+    Node("evaluate", {"measures": ["RR@10"], "number": number}, {"run": TRAINING}) for number in (1, 2, 3)
 )
 SCORES = {"queries": ["p", "q"], "measures": {"RR@10": [1 / 3, 0.1]}}
 EMPTY = gzip.compress(b"{}")
@@ -84,6 +86,43 @@ def test_what_the_plan_has_no_more_stays_in_the_file_and_nothing_known_is_no_fil
     assert path.read_bytes() == before
 
 
+def test_what_another_process_adds_after_the_file_was_read_stays_in_it(tmp_path):
+    results, store = Results(tmp_path / "results"), _Store(tmp_path, STORED, TRAINING)
+    known, others = store.state, iter([_Store(tmp_path, THIRD)])
+
+    def interrupted(node):
+        if node == STORED:  # after OTHER, which only the file could know
+            for other in others:
+                _write(_plan(THIRD), other, results)
+        return known(node)
+
+    store.state = interrupted
+    path = _write(_plan(OTHER, STORED), store, results)
+    evaluations = json.loads(gzip.decompress(path.read_bytes()))["evaluations"]
+    assert evaluations.keys() == {STORED.fingerprint, THIRD.fingerprint}
+
+
+def test_others_wait_from_reading_to_writing(tmp_path, monkeypatch):
+    results, store = Results(tmp_path / "results"), _Store(tmp_path, STORED, TRAINING)
+    path, held = _write(_plan(STORED), store, results), []
+
+    def seen(of):
+        def function(*arguments):
+            try:
+                FileLock(path.with_suffix(".lock")).acquire(timeout=0).lock.release()
+                held.append((of.__name__, False))
+            except Timeout:
+                held.append((of.__name__, True))
+            return of(*arguments)
+
+        return function
+
+    for of in (study_scores._read, study_scores.write_bytes_whole):
+        monkeypatch.setattr(study_scores, of.__name__, seen(of))
+    _write(_plan(STORED), store, results)
+    assert held == [("_read", True), ("write_bytes_whole", True)]
+
+
 def test_a_file_that_cannot_be_written_anew_stays_as_it_was(tmp_path, monkeypatch):
     results = Results(tmp_path / "results")
     path = _write(_plan(STORED, OTHER), _Store(tmp_path, STORED, OTHER, TRAINING), results)
@@ -95,7 +134,8 @@ def test_a_file_that_cannot_be_written_anew_stays_as_it_was(tmp_path, monkeypatc
     monkeypatch.setattr(disk, "sync", full)
     with pytest.raises(StoreError, match="no space is left"):
         _write(_plan(OTHER), _Store(tmp_path), results)
-    assert path.read_bytes() == before and list(path.parent.iterdir()) == [path]
+    assert path.read_bytes() == before
+    assert [file for file in path.parent.iterdir() if file.suffix != ".lock"] == [path]
 
 
 def test_the_store_counts_before_the_file_and_the_last_file_before_the_first(tmp_path):
