@@ -22,7 +22,7 @@ from oracles.shims import giving_tuples, imported
 from oracles.sides import Side, gradients
 from papers.baselines.condenser import Condenser
 from papers.baselines.whole_words import WholeWords
-from repro.manifest.oracles import Concerned, ReleasedCode
+from repro.manifest.oracles import ConcernedNodes, ReleasedCode
 
 LAYERS, EARLY = 4, 2  # of the encoder, half of them before the head's tokens
 
@@ -125,7 +125,7 @@ ORACLE = Declared(
         files=("modeling.py", "data.py"),
     ),
     nodes=(
-        Concerned(
+        ConcernedNodes(
             stage="pretrain",
             params={
                 "objective.name": ("condenser",),

@@ -13,7 +13,7 @@ from oracles import made_up, shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side
 from papers.costa.group_contrastive import group_contrastive
-from repro.manifest.oracles import Concerned, ReleasedCode
+from repro.manifest.oracles import ConcernedNodes, ReleasedCode
 
 
 def ours(inputs: Mapping[str, Any]) -> Side:
@@ -64,7 +64,7 @@ ORACLE = Declared(
         commit="66a8fe53880d6a1084b2e4e0db0a019024d6d41a",
         files=("losses.py",),
     ),
-    nodes=(Concerned(stage="pretrain", params={"objective.name": ("costa",)}),),
+    nodes=(ConcernedNodes(stage="pretrain", params={"objective.name": ("costa",)}),),
     cases={
         "dot": _compared("dot products, as printed"),
         "sum": _compared("a sum over the texts, as printed", reduction="sum"),

@@ -19,7 +19,7 @@ from oracles.older_transformers import older_transformers
 from oracles.shims import giving_tuples, imported
 from oracles.sides import Side, gradients
 from papers.cotmae_v2.multi_view_autoencoder import MultiViewAutoEncoder
-from repro.manifest.oracles import Concerned, ReleasedCode
+from repro.manifest.oracles import ConcernedNodes, ReleasedCode
 
 OPTIONS = {
     "views": ["dense"],
@@ -111,7 +111,7 @@ CODE = ReleasedCode(
     files=("cotmae/modeling.py", "cotmae/data.py"),
 )
 NODES = (
-    Concerned(
+    ConcernedNodes(
         stage="pretrain",
         params={
             "objective.name": ("contextual-autoencoder",),

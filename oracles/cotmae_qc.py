@@ -24,7 +24,7 @@ from oracles.shims import giving_tuples, imported
 from oracles.sides import Side, gradients
 from papers.baselines.whole_words import WholeWords
 from papers.cotmae_v2.multi_view_autoencoder import MultiViewAutoEncoder
-from repro.manifest.oracles import Concerned, ReleasedCode
+from repro.manifest.oracles import ConcernedNodes, ReleasedCode
 from repro.nn.token_cross_entropy import IGNORED
 
 LOSSES = {
@@ -184,7 +184,7 @@ ORACLE = Declared(
         files=("cotmae-qc/cotmae/modeling.py", "cotmae-qc/cotmae/arguments.py", "cotmae-qc/cotmae/data.py"),
     ),
     nodes=(
-        Concerned(
+        ConcernedNodes(
             stage="pretrain",
             params={
                 "objective.name": ("contextual-autoencoder",),

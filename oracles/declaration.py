@@ -14,7 +14,7 @@ import click
 
 from oracles.sides import Side, difference, faults
 from repro.locations import PAPERS
-from repro.manifest.oracles import Case, Concerned, Oracle, ReleasedCode
+from repro.manifest.oracles import Case, ConcernedNodes, Oracle, ReleasedCode
 
 LIBRARIES = ("numpy", "torch", "transformers")
 
@@ -66,7 +66,7 @@ class Declared:
     file: str
     objective: str
     code: ReleasedCode
-    nodes: tuple[Concerned, ...]
+    nodes: tuple[ConcernedNodes, ...]
     cases: Mapping[str, Compared]
     mutations: tuple[Mutation, ...]
     numbers: str = "the loss"

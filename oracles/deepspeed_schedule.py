@@ -11,7 +11,7 @@ import torch
 from oracles import shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side
-from repro.manifest.oracles import Concerned, ReleasedCode
+from repro.manifest.oracles import ConcernedNodes, ReleasedCode
 from repro.training.schedules import SCHEDULES
 
 NAME = "deepspeed-0.6.0"  # of a node's schedule
@@ -78,7 +78,9 @@ ORACLE = Declared(
         commit="a32e9b3376566fa9bcd3b12a16e896432621435e",
         files=("deepspeed/runtime/lr_schedules.py",),
     ),
-    nodes=tuple(Concerned(stage=stage, params={"schedule": (NAME,)}) for stage in ("pretrain", "finetune")),
+    nodes=tuple(
+        ConcernedNodes(stage=stage, params={"schedule": (NAME,)}) for stage in ("pretrain", "finetune")
+    ),
     cases={
         "short": _compared(10, 60, 3e-4),
         "pre-training": _compared(400, 8000, 3e-4),

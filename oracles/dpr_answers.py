@@ -13,7 +13,7 @@ from oracles import shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest
 from repro.evaluation.answers import contains_answer
-from repro.manifest.oracles import Concerned, ReleasedCode
+from repro.manifest.oracles import ConcernedNodes, ReleasedCode
 
 # letters with marks, in one code point and in several; what lower case changes; other scripts; what is none
 PIECES = (  # noqa: SIM905
@@ -72,8 +72,8 @@ ORACLE = Declared(
         files=("dpr/data/qa_validation.py", "dpr/utils/tokenizers.py"),
     ),
     nodes=(
-        Concerned(stage="mine_answers", params={"tokenless_answers": (True,)}),
-        Concerned(stage="evaluate", params={"judgements": ("answers",), "tokenless_answers": (True,)}),
+        ConcernedNodes(stage="mine_answers", params={"tokenless_answers": (True,)}),
+        ConcernedNodes(stage="evaluate", params={"judgements": ("answers",), "tokenless_answers": (True,)}),
     ),
     cases={
         "pairs": Compared(

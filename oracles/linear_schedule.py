@@ -16,7 +16,7 @@ from oracles.excerpts import excerpt
 from oracles.made_up import masked_lm
 from oracles.shims import imported
 from oracles.sides import Side
-from repro.manifest.oracles import Concerned, ReleasedCode
+from repro.manifest.oracles import ConcernedNodes, ReleasedCode
 from repro.training.optimisation import Optimisation
 from repro.training.optimizer import Optimizer
 
@@ -85,7 +85,7 @@ ORACLE = Declared(
         files=("run_pretraining.py", "pytorch_pretrain_bert/optimization.py"),
     ),
     nodes=tuple(
-        Concerned(stage=stage, params={"schedule": ("linear",)}) for stage in ("pretrain", "finetune")
+        ConcernedNodes(stage=stage, params={"schedule": ("linear",)}) for stage in ("pretrain", "finetune")
     ),
     cases={
         "a-tenth": Compared(

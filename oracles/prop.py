@@ -26,7 +26,7 @@ from oracles.sides import Side
 from papers.baselines.representative_words import RepresentativeWords
 from papers.baselines.whole_words import WholeWords
 from papers.baselines.word_set_preference import preference_hinge
-from repro.manifest.oracles import Concerned, ReleasedCode
+from repro.manifest.oracles import ConcernedNodes, ReleasedCode
 from repro.nn.token_cross_entropy import IGNORED, token_cross_entropy
 
 ABSENT = ("boto3", "botocore", "botocore.exceptions")
@@ -176,7 +176,7 @@ ORACLE = Declared(
         ),
     ),
     nodes=(
-        Concerned(
+        ConcernedNodes(
             stage="pretrain",
             params={
                 "objective.name": ("prop",),

@@ -19,7 +19,7 @@ from oracles.made_up import normal, weighted
 from oracles.shims import bare_package, imported
 from oracles.sides import Side, gradients
 from papers.baselines.cross_attention_decoder import CrossAttentionDecoder
-from repro.manifest.oracles import Concerned, ReleasedCode
+from repro.manifest.oracles import ConcernedNodes, ReleasedCode
 from repro.nn.bottleneck_decoder import BottleneckDecoder
 from repro.nn.token_cross_entropy import IGNORED
 
@@ -179,7 +179,7 @@ ORACLE = Declared(
         ),
     ),
     nodes=(
-        Concerned(
+        ConcernedNodes(
             stage="pretrain",
             params={
                 "objective.name": ("seed",),

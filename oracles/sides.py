@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from repro.graph import canonical
-from repro.manifest.oracles import Difference, Gradient, Official
+from repro.manifest.oracles import Difference, Gradient, ReleasedOutcome
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Side:
     compared: int = 0
     counts: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
-    def written(self) -> Official:
+    def written(self) -> ReleasedOutcome:
         """Its numbers, as the file has them."""
-        return Official(
+        return ReleasedOutcome(
             losses=dict(self.losses),
             gradient=_gradient(self.gradients) if self.gradients else None,
             values=dict(self.values),
@@ -68,7 +68,7 @@ def difference(ours: Side, official: Side) -> Difference:
     )
 
 
-def faults(ours: Official, official: Official, *, tolerance: float) -> list[str]:
+def faults(ours: ReleasedOutcome, official: ReleasedOutcome, *, tolerance: float) -> list[str]:
     """Where ours is not what was written down of the released code; empty where it is equal.
 
     Losses and numbers of the gradient are within ``tolerance`` of the official ones, or within that share of

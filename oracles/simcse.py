@@ -18,7 +18,7 @@ from oracles.made_up import masked_lm, normal, tokenizer, weighted
 from oracles.shims import imported
 from oracles.sides import Side, gradients
 from papers.baselines.dropout_contrast import DropoutContrast
-from repro.manifest.oracles import Concerned, ReleasedCode
+from repro.manifest.oracles import ConcernedNodes, ReleasedCode
 from repro.nn.token_cross_entropy import IGNORED
 
 LENGTH = 5  # tokens of a text; what an encoder makes of them is given
@@ -108,7 +108,7 @@ ORACLE = Declared(
         files=("simcse/models.py",),
     ),
     nodes=(
-        Concerned(
+        ConcernedNodes(
             stage="pretrain",
             params={
                 "objective.name": ("simcse",),

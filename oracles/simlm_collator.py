@@ -10,7 +10,7 @@ from oracles import simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.shims import imported
 from oracles.sides import Side, digest
-from repro.manifest.oracles import Concerned
+from repro.manifest.oracles import ConcernedNodes
 
 
 def ours(inputs: Mapping[str, Any]) -> Side:
@@ -44,7 +44,7 @@ ORACLE = Declared(
     objective="SimLM's collator: texts, segments, masks of encoder and decoder, predicted positions",
     code=simlm_texts.released("collators/rlm_collator.py", "collators/collator_utils.py"),
     nodes=(
-        Concerned(
+        ConcernedNodes(
             stage="pretrain", params={"objective.name": ("simlm",), **MASKS, "options.masks.mask": (1.0, 1)}
         ),
     ),

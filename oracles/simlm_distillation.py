@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oracles import simlm_biencoder, simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
-from repro.manifest.oracles import Concerned
+from repro.manifest.oracles import ConcernedNodes
 
 
 def _compared(about: str, **changes) -> Compared:
@@ -23,7 +23,7 @@ ORACLE = Declared(
         "utils.py",
     ),
     nodes=(
-        Concerned(
+        ConcernedNodes(
             stage="finetune",
             params={
                 "objective.name": ("distillation",),

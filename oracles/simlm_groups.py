@@ -11,7 +11,7 @@ import numpy as np
 from oracles import shims, simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest
-from repro.manifest.oracles import Concerned
+from repro.manifest.oracles import ConcernedNodes
 from repro.nn.negatives import confident, next_slice
 
 
@@ -73,7 +73,7 @@ ORACLE = Declared(
     file="simlm/groups",
     objective="SimLM's choice of a query's positive and negatives for an epoch",
     code=simlm_texts.released("loaders/loader_utils.py"),
-    nodes=(Concerned(stage="finetune", params={"negative_choice": ("slice",)}),),
+    nodes=(ConcernedNodes(stage="finetune", params={"negative_choice": ("slice",)}),),
     cases={
         "all": Compared("all positives take turns", INPUTS | {"confident": False}, ours, official, dtype=""),
         "confident": Compared(

@@ -18,7 +18,7 @@ from oracles.sides import Side, digest, gradients
 from papers.simlm import generator as fillings
 from papers.simlm.generator import Generator
 from papers.simlm.replaced_language_modelling import ReplacedLanguageModelling
-from repro.manifest.oracles import Concerned
+from repro.manifest.oracles import ConcernedNodes
 
 WEIGHT = 0.2  # of the generator's own loss
 MASKS = {"unit": "whole-word", "superset": "union", "mask": 1.0, "random": 0.0}
@@ -126,10 +126,10 @@ def _compared(about: str, **changes) -> Compared:
     return Compared(about, INPUTS | {"dropout": 0.0, "generator": "frozen"} | changes, ours, official)
 
 
-def _concerned(training: str) -> Concerned:
+def _concerned(training: str) -> ConcernedNodes:
     known = {f"options.{name}": values for name, values in OPTIONS.items()}
     trained = {"objective.name": ("simlm",), "options.replacement.training": (training,)}
-    return Concerned(stage="pretrain", params=trained | known)
+    return ConcernedNodes(stage="pretrain", params=trained | known)
 
 
 MUTATIONS = (

@@ -12,7 +12,7 @@ from torch import nn
 from oracles import made_up, shims, simlm_examples, simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest, gradients
-from repro.manifest.oracles import Concerned
+from repro.manifest.oracles import ConcernedNodes
 from repro.nn.cross_encoder import CrossEncoder
 
 LENGTH = 32
@@ -84,7 +84,7 @@ ORACLE = Declared(
         "collators/cross_encoder_collator.py",
     ),
     nodes=(
-        Concerned(
+        ConcernedNodes(
             stage="finetune",
             params={
                 "objective.name": ("cross-encoder",),

@@ -13,7 +13,7 @@ from oracles import made_up, shims, simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side
 from papers.simlm.generator import sampled
-from repro.manifest.oracles import Concerned
+from repro.manifest.oracles import ConcernedNodes
 
 WIDTH = 40  # places of a text, all of them masked
 
@@ -49,7 +49,7 @@ ORACLE = Declared(
     file="simlm/replacements",
     objective="SimLM's replacements in distribution: tokens drawn from the generator's distribution",
     code=simlm_texts.released("models/rlm.py"),
-    nodes=(Concerned(stage="pretrain", params={"objective.name": ("simlm",)}),),
+    nodes=(ConcernedNodes(stage="pretrain", params={"objective.name": ("simlm",)}),),
     cases={
         "draws": Compared(
             "draws from one distribution over 100 tokens",

@@ -18,7 +18,7 @@ from oracles.masked_texts import framed_rows, masked_side
 from oracles.older_transformers import older_transformers
 from oracles.shims import imported
 from oracles.sides import Side, gradients
-from repro.manifest.oracles import Concerned, ReleasedCode
+from repro.manifest.oracles import ConcernedNodes, ReleasedCode
 from repro.nn.released_encoder import SpladeEncoder
 from repro.nn.view_encoder import ViewEncoder
 
@@ -86,8 +86,8 @@ ORACLE = Declared(
     objective="SPLADE's pooling",
     code=CODE,
     nodes=(
-        Concerned(stage="finetune", params=SPARSE),
-        Concerned(stage="encode_views", params={"head": ("splade", "splade-sum")}),
+        ConcernedNodes(stage="finetune", params=SPARSE),
+        ConcernedNodes(stage="encode_views", params={"head": ("splade", "splade-sum")}),
     ),
     cases={
         f"{pooling}-{of}": Compared(

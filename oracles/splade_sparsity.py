@@ -17,7 +17,7 @@ from oracles.shims import imported
 from oracles.sides import Side
 from oracles.splade import CODE, weighed
 from oracles.tevatron_splade import bi_encoder
-from repro.manifest.oracles import Concerned
+from repro.manifest.oracles import ConcernedNodes
 from repro.nn.sparse_view import flops, top_k
 
 RANDOM = {"seed": 61, "shape": [6, 40]}
@@ -87,7 +87,7 @@ ORACLE = Declared(
     objective="SPLADE's FLOPS and pruning",
     code=CODE,
     nodes=(
-        Concerned(
+        ConcernedNodes(
             stage="finetune",
             params={
                 "options.views": (["sparse"], ["dense", "sparse"]),

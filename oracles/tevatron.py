@@ -15,7 +15,7 @@ from torch import nn
 from oracles import made_up, shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest, gradients
-from repro.manifest.oracles import Concerned, ReleasedCode
+from repro.manifest.oracles import ConcernedNodes, ReleasedCode
 from repro.nn.bi_encoder import BiEncoderContrastive
 from repro.nn.negatives import next_window
 
@@ -188,7 +188,7 @@ def cases(root: str) -> dict[str, Compared]:
 
 
 NODES = (
-    Concerned(
+    ConcernedNodes(
         stage="finetune",
         params={
             "objective.name": ("contrastive",),

@@ -13,7 +13,7 @@ from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.shims import imported
 from oracles.sides import Side, gradients
 from oracles.tevatron_splade import PREPROCESSOR, bi_encoder, both_sides, texts
-from repro.manifest.oracles import Concerned, ReleasedCode
+from repro.manifest.oracles import ConcernedNodes, ReleasedCode
 
 
 def ours(inputs: Mapping[str, Any]) -> Side:
@@ -43,7 +43,7 @@ ORACLE = Declared(
         files=("src/tevatron/modeling/dense.py", "src/tevatron/modeling/encoder.py"),
     ),
     nodes=(
-        Concerned(
+        ConcernedNodes(
             stage="finetune",
             params={
                 "objective.name": ("multi-view-contrastive",),

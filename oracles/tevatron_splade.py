@@ -18,7 +18,7 @@ from oracles.masked_texts import framed_rows, masked_side
 from oracles.older_transformers import older_transformers
 from oracles.shims import imported
 from oracles.sides import Side, gradients
-from repro.manifest.oracles import Concerned, ReleasedCode
+from repro.manifest.oracles import ConcernedNodes, ReleasedCode
 from repro.nn.multi_view_bi_encoder import MultiViewBiEncoder
 
 NOWHERE = Path("a start without a projection")
@@ -113,7 +113,7 @@ ORACLE = Declared(
         ),
     ),
     nodes=(
-        Concerned(
+        ConcernedNodes(
             stage="finetune",
             params={
                 "objective.name": ("multi-view-contrastive",),

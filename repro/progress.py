@@ -16,7 +16,7 @@ TAIL = 4096  # bytes of a log in which its last line is looked for
 
 
 @dataclass(frozen=True)
-class Whole:
+class OverallProgress:
     """How far the pieces of a work have come together.
 
     Attributes:
@@ -41,13 +41,13 @@ class Progress:
         """Keep what is shown in its place while pieces begin and end."""
         yield
 
-    def begins(self, piece: str, whole: Whole | None = None) -> None:
+    def begins(self, piece: str, whole: OverallProgress | None = None) -> None:
         """A piece of work begins; ``piece`` is a line that names it, and no other that is under way."""
 
     def goes_on(self, piece: str, log: Path) -> None:
         """A piece that began is under way in another process, which tells of itself in ``log``."""
 
-    def ends(self, piece: str, how: str, whole: Whole | None = None) -> None:
+    def ends(self, piece: str, how: str, whole: OverallProgress | None = None) -> None:
         """A piece that began ends; ``how`` says in a word or two how long it took, or that it failed."""
 
     def note(self, message: str) -> None:
@@ -96,7 +96,7 @@ class TerminalProgress(Progress):
         finally:
             self._bars = None
 
-    def begins(self, piece: str, whole: Whole | None = None) -> None:
+    def begins(self, piece: str, whole: OverallProgress | None = None) -> None:
         if self._bars is not None:
             return self._bars.begins(piece, whole)
         self.note(piece)
@@ -110,7 +110,7 @@ class TerminalProgress(Progress):
         self._due[piece] = self._clock() + INTERVAL
         self.note(f"{piece}: {last_line(log) or 'under way'}{where}")
 
-    def ends(self, piece: str, how: str, whole: Whole | None = None) -> None:
+    def ends(self, piece: str, how: str, whole: OverallProgress | None = None) -> None:
         if self._bars is not None:
             return self._bars.ends(piece, how, whole)
         self._due.pop(piece, None)
@@ -209,11 +209,11 @@ class _Bars:
         finally:
             self.shown.remove_task(row)
 
-    def begins(self, piece: str, whole: Whole | None) -> None:
+    def begins(self, piece: str, whole: OverallProgress | None) -> None:
         self._tell(whole)
         self.pieces[piece] = self._row(piece)
 
-    def ends(self, piece: str, how: str, whole: Whole | None) -> None:
+    def ends(self, piece: str, how: str, whole: OverallProgress | None) -> None:
         self.shown.remove_task(self.pieces.pop(piece))
         self.shown.console.print(f"{how:>8}  {piece}", markup=False, no_wrap=True, overflow="ellipsis")
         self._tell(whole)
@@ -221,7 +221,7 @@ class _Bars:
     def note(self, message: str) -> None:
         self.shown.console.print(message, markup=False, soft_wrap=True)
 
-    def _tell(self, whole: Whole | None) -> None:
+    def _tell(self, whole: OverallProgress | None) -> None:
         if whole is None:
             return
         if self.whole is None:

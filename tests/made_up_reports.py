@@ -1,6 +1,6 @@
 """Reports made up for tests."""
 
-from repro.judging.reported import Reported
+from repro.judging.reported import ReportedValues
 from repro.manifest.cells import Cell
 from repro.manifest.reports import CellReport, Report, Source
 
@@ -15,6 +15,6 @@ def report_on(
     return CellReport(cell, Report(cells=(cell.id,), value=value, how={"start": start}, **stated), source)
 
 
-def reported_of(cell: Cell, *values: str, **stated) -> Reported:
+def reported_of(cell: Cell, *values: str, **stated) -> ReportedValues:
     """Reports of these values on a cell, all made alike."""
-    return Reported(cell, tuple(report_on(cell, value, **stated) for value in values))
+    return ReportedValues(cell, tuple(report_on(cell, value, **stated) for value in values))

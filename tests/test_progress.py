@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.progress import FIRST, INTERVAL, Progress, TerminalProgress, Whole, last_line, span
+from repro.progress import FIRST, INTERVAL, OverallProgress, Progress, TerminalProgress, last_line, span
 
 
 class Terminal(io.StringIO):
@@ -35,10 +35,10 @@ def test_in_a_file_a_line_is_whole_when_a_piece_begins_and_another_says_how_it_e
         assert capsys.readouterr().err == "[1/2] corpus\n"
         with progress.task("reading", 3) as advance:
             advance()
-        progress.ends("[1/2] corpus", "0.4 s", Whole(1, 2, "about 2 min left"))
+        progress.ends("[1/2] corpus", "0.4 s", OverallProgress(1, 2, "about 2 min left"))
         progress.begins("[2/2] index")
         progress.note("  waiting")
-        progress.ends("[2/2] index", "12 s", Whole(2, 2))
+        progress.ends("[2/2] index", "12 s", OverallProgress(2, 2))
     lines = ["  0.4 s, about 2 min left", "[2/2] index", "  waiting", "[2/2] index: 12 s"]
     assert capsys.readouterr().err.splitlines() == lines
 
@@ -129,7 +129,7 @@ def test_on_a_terminal_there_is_a_bar_before_anything_has_advanced(terminal):
     shown = terminal()
     progress = TerminalProgress()
     with progress.showing():
-        progress.begins("[1/2] costa/1 bm25: corpus", Whole(0, 2, "about 12 s left"))
+        progress.begins("[1/2] costa/1 bm25: corpus", OverallProgress(0, 2, "about 12 s left"))
         progress._bars.shown.refresh()
         assert "[1/2] costa/1 bm25: corpus" in shown.getvalue() and "━" in shown.getvalue()
         assert "all, about 12 s left" in shown.getvalue() and "0/2" in shown.getvalue()
@@ -137,7 +137,7 @@ def test_on_a_terminal_there_is_a_bar_before_anything_has_advanced(terminal):
             advance(2)
             progress._bars.shown.refresh()
             assert "  reading" in shown.getvalue() and "2/3" in shown.getvalue()
-        progress.ends("[1/2] costa/1 bm25: corpus", "0.4 s", Whole(1, 2))
+        progress.ends("[1/2] costa/1 bm25: corpus", "0.4 s", OverallProgress(1, 2))
     assert "   0.4 s  [1/2] costa/1 bm25: corpus" in shown.getvalue()
 
 

@@ -8,7 +8,7 @@ from papers.baselines.two_stage import marco_passages
 from repro import recipe
 from repro.errors import check_known
 from repro.graph import Node
-from repro.manifest.released import Released, released
+from repro.manifest.released import ReleasedModel, released
 from repro.nn.encoder_conventions import Conventions
 from repro.recipe.released import ranked
 from repro.recipe.released import released as checkpoint
@@ -59,7 +59,7 @@ def retriever(
 retriever.full_only = "a released checkpoint is measured at full scale only"
 
 
-def _conventions(entry: Released) -> Conventions:
+def _conventions(entry: ReleasedModel) -> Conventions:
     return Conventions(
         kind=entry.kind,
         pooling=entry.pooling or "cls",

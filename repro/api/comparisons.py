@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from repro.api.listing import Listing
 from repro.api.selection import Selection, select
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.comparison import compare as compared
 from repro.judging.comparison import judged_cells
 from repro.judging.paired_runs import run_paired_tests
@@ -19,13 +19,13 @@ from repro.progress import Progress
 from repro.running.plan import Plan
 from repro.running.runner import Outcome
 from repro.running.workspace import Workspace
-from repro.store.results import Appended
+from repro.store.results import AppendedRecord
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class ComparedCells(Listing[Compared]):
+class ComparedCells(Listing[ComparedCell]):
     """Cells with their published and measured numbers, verdicts, and tests between the rows of a table.
 
     Attributes:
@@ -40,7 +40,7 @@ class ComparedCells(Listing[Compared]):
         comparison: Comparison,
         plan: Plan,
         outcome: Outcome | None = None,
-        recorded: Sequence[Appended] = (),
+        recorded: Sequence[AppendedRecord] = (),
     ):
         super().__init__(comparison.cells, line=cell_as_row, index="cell")
         self.comparison, self.plan, self.outcome, self.recorded = comparison, plan, outcome, recorded
@@ -88,7 +88,7 @@ def compare_selection(
     *,
     plan: Plan | None = None,
     outcome: Outcome | None = None,
-    recorded: Sequence[Appended] = (),
+    recorded: Sequence[AppendedRecord] = (),
     new_tests: bool = True,
     progress: Progress | None = None,
 ) -> ComparedCells:

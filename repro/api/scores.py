@@ -14,7 +14,7 @@ from repro.errors import UsageError
 from repro.exchange.user_encoder import UserEncoder
 from repro.exchange.user_encoder_scores import ColumnScore, scores_on_table
 from repro.exchange.user_run_scores import common_dataset, scored_run
-from repro.judging.among_reports import AmongReports, among_reports_of_share
+from repro.judging.among_reports import ValueAmongReports, among_reports_of_share
 from repro.manifest.cells import Cell, cell
 from repro.nn.encoder_conventions import Conventions, stated_or_chosen
 from repro.progress import Progress
@@ -44,7 +44,7 @@ class RunScores:
     foreign: int
     depth: int
     left_out: list[str]
-    among_reports: list[AmongReports] = field(default_factory=list)
+    among_reports: list[ValueAmongReports] = field(default_factory=list)
 
     def as_json(self) -> dict:
         """The object that ``repro evaluate RUN --json`` prints."""

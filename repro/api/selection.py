@@ -7,7 +7,7 @@ from numbers import Integral
 from types import MappingProxyType
 
 from repro.errors import UsageError
-from repro.manifest.cells import Cell, Shown, exhibits, figure_of
+from repro.manifest.cells import Cell, ShownExhibit, exhibits, figure_of
 from repro.manifest.cells import select as cells_named
 from repro.manifest.papers import paper, papers
 from repro.running.plan import Plan, plan
@@ -29,7 +29,7 @@ class Selection:
     """
 
     cells: list[Cell]
-    exhibits: list[Shown] = field(default_factory=list)
+    exhibits: list[ShownExhibit] = field(default_factory=list)
     scale: str = "full"
     seeds: tuple[int, ...] = ()
     readings: Mapping[str, str] = field(default_factory=dict)
@@ -114,7 +114,7 @@ def _of_depth(slashes: int, names: Names) -> Names:
     return tuple(name for name in names if min(name.count("/"), 2) == slashes)
 
 
-def _cells(names: Names, owners: Names, rows: Names, shown: list[Shown]) -> list[Cell]:
+def _cells(names: Names, owners: Names, rows: Names, shown: list[ShownExhibit]) -> list[Cell]:
     """The cells of a place; a table or figure that only shows things has none."""
     places = {s.owner for s in shown}
     with_cells = tuple(owner for owner in owners if owner not in places)

@@ -8,7 +8,7 @@ from repro.judging.audit.collected import altered_records
 from repro.judging.audit.collected import audit as findings
 from repro.judging.audit.findings import Finding, ordered
 from repro.judging.audit.references import Reference, listed
-from repro.judging.claims.judged import Judged, judged_at
+from repro.judging.claims.judged import JudgedStatement, judged_at
 from repro.judging.settings.held import Held, held
 from repro.manifest.papers import Paper, paper, papers
 from repro.running.scale import scale as scale_of
@@ -16,7 +16,7 @@ from repro.running.workspace import Workspace
 from repro.store.results import Record
 
 
-def claims(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Judged]:
+def claims(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[JudgedStatement]:
     """Sentences, marks of significance and bold numbers of papers, judged as published, measured, reported.
 
     Nothing is run. ``[claim for claim in claims() if claim.fails]`` is what is contradicted.
@@ -87,7 +87,7 @@ def _sources(names: Iterable[str]) -> list[Paper]:
     return [paper(name) for name in dict.fromkeys(names or papers())]
 
 
-def _statement(judged: Judged) -> dict:
+def _statement(judged: JudgedStatement) -> dict:
     values = judged.as_json()
     states = {"published": judged.published.state, "measured": judged.ours.state}
     states["reported"] = judged.reported.state

@@ -8,10 +8,10 @@ from itertools import groupby
 
 from repro.cli.obstacles import together
 from repro.cli.row_settings import planned_for, row_lines
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.judging.released_code import Certificate, certificates, in_short
 from repro.judging.reported import in_a_line, reported
-from repro.judging.settings.parameter import Held, is_setting
+from repro.judging.settings.parameter import CheckedParameter, is_setting
 from repro.manifest.cells import Cell
 from repro.manifest.reading_schema import Reading
 from repro.running.cell_readings import PARTS
@@ -42,10 +42,10 @@ class CellPage:
     """
 
     cell: Cell
-    stands: list[Compared]
+    stands: list[ComparedCell]
     readings: list[tuple[Reading, str]]
     more: list[Reading]
-    settings: list[Held]
+    settings: list[CheckedParameter]
     certified: list[Certificate]
 
     @classmethod
@@ -189,7 +189,7 @@ def _definition(cell: Cell) -> str:
     return f" ({cell.column.measure} on {cell.column.dataset})" if cell.column.measure else ""
 
 
-def _standing(stand: Compared) -> str:
+def _standing(stand: ComparedCell) -> str:
     """A cell at one scale in a sentence: the measured value, its collection and date, the verdict."""
     from repro.report.grid import ours
 

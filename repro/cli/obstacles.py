@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from repro.cli.plan_summary import GB
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import ComparedCell, Comparison
 from repro.recipe.training import TRAININGS
 from repro.running.cost.estimate import Estimate, estimate
 from repro.running.cost.throughput import throughput
@@ -29,7 +29,7 @@ def nothing_can_run(comparison: Comparison, outcome: Outcome) -> bool:
     return waiting and bool(outcome.blocked) and not (outcome.run or outcome.failed)
 
 
-def row_of(compared: Compared) -> str:
+def row_of(compared: ComparedCell) -> str:
     """The path of the cell's row, ``paper/table/row``."""
     return compared.cell.id.rpartition("/")[0]
 
@@ -96,7 +96,7 @@ def _commands(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[str, 
     return [*lines, (f"repro plan {words}", "lists every stage, and what it lacks")]
 
 
-def _rows(cells: Sequence[Compared], *, prefix: str = "") -> list[tuple[str, str]]:
+def _rows(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
     """Lines on the obstacles of every row, then on rows that share further ones."""
     by_row: dict[str, list[Obstacle]] = {}
     for c in cells:
@@ -137,7 +137,7 @@ def blocked(comparison: Comparison) -> list[str]:
     return [f"blocked: {rows}: {names}" for rows, names in _rows(cells)] + _remedies(cells) if cells else []
 
 
-def _remedies(cells: Sequence[Compared]) -> list[str]:
+def _remedies(cells: Sequence[ComparedCell]) -> list[str]:
     from repro.datasets.offers import amount
 
     lacking, places = lacks(o for c in cells for o in c.obstacles), _places(cells)
@@ -148,7 +148,7 @@ def _remedies(cells: Sequence[Compared]) -> list[str]:
     return lines
 
 
-def _places(cells: Sequence[Compared]) -> list[str]:
+def _places(cells: Sequence[ComparedCell]) -> list[str]:
     """The rows of the cells where they are one or two, else their tables, or papers of several tables."""
     rows = list(dict.fromkeys(map(row_of, cells)))
     if len(rows) <= 2:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from repro.cli.printing import say, table
-from repro.running.cost.extrapolation import Rehearsed
+from repro.running.cost.extrapolation import RehearsedNode
 from repro.running.description import work_of
 from repro.running.discarding import discarded_stages
 from repro.running.rehearsal import Rehearsal
@@ -49,7 +49,7 @@ def as_plain(rehearsal: Rehearsal) -> dict:
     }
 
 
-def _plain(each: Rehearsed) -> dict:
+def _plain(each: RehearsedNode) -> dict:
     share = each.share and {"of": each.share.of, "done": each.share.done, "whole": each.share.whole}
     return {
         "stage": each.node.stage,
@@ -69,15 +69,15 @@ def _plain(each: Rehearsed) -> dict:
     }
 
 
-def _groups(nodes: list[Rehearsed]) -> list[list[Rehearsed]]:
-    groups: dict[str, list[Rehearsed]] = {}
+def _groups(nodes: list[RehearsedNode]) -> list[list[RehearsedNode]]:
+    groups: dict[str, list[RehearsedNode]] = {}
     for each in nodes:
         heavy = STAGES[each.node.stage].heavy
         groups.setdefault(each.node.fingerprint if heavy else each.node.stage, []).append(each)
     return list(groups.values())
 
 
-def _line(group: list[Rehearsed]) -> list[str]:
+def _line(group: list[RehearsedNode]) -> list[str]:
     first, alone = group[0], len(group) == 1
     share = first.share if alone else None
     return [
@@ -101,7 +101,7 @@ def _rounded(rate: float | None) -> str:
     return f"{rate:,.3g}" if rate < 100 else f"{rate:,.0f}"
 
 
-def _hours(group: list[Rehearsed]) -> str:
+def _hours(group: list[RehearsedNode]) -> str:
     known = [each.whole_seconds for each in group]
     if None in known:
         return "?"

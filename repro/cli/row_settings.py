@@ -13,18 +13,18 @@ from repro.judging.settings.lines import (
     merged,
     of_cells_of_settings,
 )
-from repro.judging.settings.parameter import Held, is_setting
+from repro.judging.settings.parameter import CheckedParameter, is_setting
 from repro.manifest.cells import Cell, cells_of, select
 from repro.manifest.papers import paper
 
 
-def planned_for(item: Held) -> str:
+def planned_for(item: CheckedParameter) -> str:
     """The planned value of a parameter, its place in the step, and the verdict."""
     place = " of ".join(filter(None, (item.parameter, item.step)))
     return f"{in_words(item.planned) or 'nothing'} ({place}); {item.verdict}"
 
 
-def print_steps(items: Iterable[Held]) -> None:
+def print_steps(items: Iterable[CheckedParameter]) -> None:
     """A table for every step of a paper."""
     from repro.cli.printing import table
 
@@ -33,7 +33,7 @@ def print_steps(items: Iterable[Held]) -> None:
         table(f"{paper}: {heading}", HEAD, merged(of_step))
 
 
-def print_cells(items: Iterable[Held]) -> None:
+def print_cells(items: Iterable[CheckedParameter]) -> None:
     """A table of the cells of the papers' own tables of settings."""
     from repro.cli.printing import table
 
@@ -41,7 +41,7 @@ def print_cells(items: Iterable[Held]) -> None:
         table("cells of tables of settings", CELL_HEAD, lines)
 
 
-def row_lines(items: Sequence[Held], *, verbose: bool) -> Iterator[tuple[str, str]]:
+def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[tuple[str, str]]:
     """Labels with what is said of a row: how many settings are as stated, then those that depart, or all."""
     if not items:
         return
@@ -56,7 +56,7 @@ def row_lines(items: Sequence[Held], *, verbose: bool) -> Iterator[tuple[str, st
         yield "  apart", ". ".join(f"{heading}: {line}" for heading, line in lines.items())
 
 
-def _in_brief(item: Held) -> str:
+def _in_brief(item: CheckedParameter) -> str:
     stated = [in_words(value) for value in (item.published, item.released) if value is not None]
     planned = [in_words(item.planned)] if in_words(item.planned) not in stated else []
     return f"{item.parameter} {' → '.join([*dict.fromkeys(stated), *planned])} ({item.verdict})"

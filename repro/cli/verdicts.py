@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from repro.cli.obstacles import blocked, row_of
-from repro.judging.compared import Compared, Comparison, PairedTest
+from repro.judging.compared import ComparedCell, Comparison, PairedTest
 from repro.judging.summary import Summary, stand_ins, summarised
 from repro.judging.verdict import FAILS
-from repro.manifest.cells import Shown
+from repro.manifest.cells import ShownExhibit
 from repro.running.plan import Plan
 from repro.running.provenance import origins
 from repro.running.runner import Outcome
 from repro.store import Store
-from repro.store.results import Appended, Results
+from repro.store.results import AppendedRecord, Results
 
 
 def show_exhibits(plan: Plan, outcome: Outcome) -> None:
@@ -30,7 +30,7 @@ def show_exhibits(plan: Plan, outcome: Outcome) -> None:
         print(f"{state} [{shown.id}]", file=sys.stderr)
 
 
-def _option(shown: Shown) -> str:
+def _option(shown: ShownExhibit) -> str:
     kind, _, number = shown.owner.partition("-")
     return f"figure {number}" if kind == "figure" else f"table {shown.owner}"
 
@@ -58,7 +58,7 @@ def show(
     store: Store,
     *,
     as_json: bool,
-    chosen: Sequence[Compared] | None = None,
+    chosen: Sequence[ComparedCell] | None = None,
     summary_first: bool = False,
     results: Results | None = None,
 ) -> None:
@@ -101,7 +101,7 @@ def _show_summary(comparison: Comparison, plan: Plan) -> None:
         say(line)
 
 
-def show_paired(comparison: Comparison, cells: Sequence[Compared]) -> None:
+def show_paired(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
     """A table of our runs against those that others made of the same systems; nothing without one."""
     from repro.cli.printing import table
 
@@ -127,7 +127,7 @@ def show_recorded(comparison: Comparison) -> None:
         show_cells(comparison, cells)
 
 
-def show_cells(comparison: Comparison, cells: Sequence[Compared]) -> None:
+def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
     """A table per table of a paper that has something to say, or a line a cell where a program reads them."""
     from repro.cli.printing import emit_lines, laid_out
     from repro.cli.printing import show as print_laid_out
@@ -140,13 +140,13 @@ def show_cells(comparison: Comparison, cells: Sequence[Compared]) -> None:
             print_laid_out(compared_table(comparison, of_table))
 
 
-def _has_something(c: Compared) -> bool:
+def _has_something(c: ComparedCell) -> bool:
     """Whether a table with this cell is worth showing."""
     told = c.measured is not None or c.verdict.name in ("failed", "blocked")
     return told or (c.scale == "full" and c.reported is not None)
 
 
-def show_contradicted(added: Sequence[Appended]) -> None:
+def show_contradicted(added: Sequence[AppendedRecord]) -> None:
     """A sentence on standard error about recorded results that were measured again and came out otherwise."""
     changed = [a for a in added if a.contradicted]
     if changed:
@@ -195,7 +195,7 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def notices(comparison: Comparison, cells: Sequence[Compared], *, brief: bool = False) -> list[str]:
+def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
     """Sentences on obstacles, failures, imported runs and substitutes, each with the cells concerned.
 
     Args:
@@ -219,7 +219,7 @@ def notices(comparison: Comparison, cells: Sequence[Compared], *, brief: bool = 
     ]
 
 
-def _obstacles(cells: Sequence[Compared], brief: bool) -> list[str]:
+def _obstacles(cells: Sequence[ComparedCell], brief: bool) -> list[str]:
     lines, count = blocked(Comparison(list(cells))), sum(bool(c.obstacles) for c in cells)
     if not brief or len(lines) <= FEW_OBSTACLES:
         return lines

@@ -9,7 +9,7 @@ from repro.cli.study_answers import show_answers
 from repro.errors import UsageError
 from repro.judging.study_answers import Answer, answers_in, as_json
 from repro.locations import Locations
-from repro.manifest.cells import Cell, Shown, cell, cells_of, exhibits, figure_tables, table_of
+from repro.manifest.cells import Cell, ShownExhibit, cell, cells_of, exhibits, figure_tables, table_of
 from repro.manifest.papers import Paper, paper, papers
 from repro.running.cell_readings import CellReadings
 from repro.running.cost.throughput import Throughput, assumed
@@ -22,7 +22,7 @@ DECISIVE_HEAD = ("reading", "kind", "what is open", "another choice changes", "d
 
 
 @dataclass(frozen=True)
-class OfPaper:
+class PaperReadings:
     """The readings of one paper.
 
     Attributes:
@@ -36,7 +36,7 @@ class OfPaper:
     places: dict[str, list[str]]
     elsewhere: set[str]
 
-    def limited(self, *, kind: str | None, most: int | None) -> "OfPaper":
+    def limited(self, *, kind: str | None, most: int | None) -> "PaperReadings":
         """Those of a kind; with ``most`` so many of those that can decide a published number."""
         of_kind = [w for w in self.weights if kind in (None, w.reading.kind)]
         deciding = [w for w in of_kind if w.decides][:most]
@@ -98,7 +98,7 @@ class OfPaper:
         say(f"hours beside what the default has made, {rates.basis}; the order is the plan's, not measured")
 
 
-def of_papers(names: Sequence[str], cells: Sequence[str], tables: Sequence[str]) -> Iterator[OfPaper]:
+def of_papers(names: Sequence[str], cells: Sequence[str], tables: Sequence[str]) -> Iterator[PaperReadings]:
     """The readings of papers, of some of their tables, or behind single cells.
 
     Raises UsageError for names that there are not, and for cells together with papers or tables.
@@ -112,22 +112,22 @@ def of_papers(names: Sequence[str], cells: Sequence[str], tables: Sequence[str])
         yield made if tables else _with_the_rest(made)
 
 
-def _everything(source: Paper, tables: tuple[str, ...]) -> list[Cell | Shown]:
+def _everything(source: Paper, tables: tuple[str, ...]) -> list[Cell | ShownExhibit]:
     shown = tuple(table_of(source, t) for t in tables)
     cells = cells_of(source, shown or (*source.manifest.tables, *figure_tables(source)))
     return [*cells, *exhibits((source.name,), tables)]
 
 
-def _weighed(source: Paper, cells: Sequence[Cell | Shown], *, single: bool) -> OfPaper:
+def _weighed(source: Paper, cells: Sequence[Cell | ShownExhibit], *, single: bool) -> PaperReadings:
     """Readings of another paper, whose recipe makes a row, are told of single cells only."""
     known = CellReadings(Machine(Locations.resolve().data))
     places = known.places(source)
     made = [w for w in weights(cells, known) if single or w.reading.id in places]
     places |= {w.reading.id: [c.id for c in w.cells] for w in made if w.reading.id not in places}
-    return OfPaper(source, made, places, known.asked_anywhere())
+    return PaperReadings(source, made, places, known.asked_anywhere())
 
 
-def _with_the_rest(made: OfPaper) -> OfPaper:
+def _with_the_rest(made: PaperReadings) -> PaperReadings:
     """And those that no cell rests on as long as all choices are the default."""
     weighed = {weight.reading.id for weight in made.weights}
     rest = [Weight(made.source.readings[name], (), ()) for name in made.places if name not in weighed]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from repro.datasets.arrow import IdColumn, read_rows
-from repro.datasets.negative_files import Item, Listed
+from repro.datasets.negative_files import Item, ListedQuery
 from repro.datasets.records import Judgement
 from repro.datasets.triple_files import Triple
 
@@ -52,7 +52,7 @@ class FirstRows:
             documents = _named(positive, self._documents), _named(negative, self._documents)
             yield _named(query, self._queries), *documents
 
-    def listed(self, rows: Iterable[Listed]) -> Iterator[Listed]:
+    def listed(self, rows: Iterable[ListedQuery]) -> Iterator[ListedQuery]:
         """The rows by these names; of those that name one query by now the first."""
         seen: set[str] = set()
         for row in rows:
@@ -60,7 +60,7 @@ class FirstRows:
             if query not in seen:
                 seen.add(query)
                 systems = {name: self._items(items) for name, items in row.systems.items()}
-                yield Listed(query, self._items(row.positives), systems)
+                yield ListedQuery(query, self._items(row.positives), systems)
 
     def _items(self, items: list[Item]) -> list[Item]:
         return [(_named(document, self._documents), score) for document, score in items]

@@ -13,7 +13,7 @@ LARGEST = sys.float_info.max
 Item = tuple[str, float | None]  # a passage and a cross-encoder's score of it
 
 
-class Listed(NamedTuple):
+class ListedQuery(NamedTuple):
     """A query's relevant passages, and the passages that each retriever found for it."""
 
     query: str
@@ -46,7 +46,7 @@ class Listed(NamedTuple):
         return None if margin is None else min(score for _, score in self.positives) - margin
 
 
-def listed(path: Path, *, scored: bool) -> Iterator[Listed]:
+def listed(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
     """Read a record from every line: {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}.
 
     An item is {"pid": id, "ce-score": number} or an id alone. An id may be a string or an integer, as which
@@ -67,7 +67,7 @@ def listed(path: Path, *, scored: bool) -> Iterator[Listed]:
             name: _items(items, f"neg of {name!r}", scored, path, number)
             for name, items in retrievers.items()
         }
-        yield Listed(query, positives, systems)
+        yield ListedQuery(query, positives, systems)
 
 
 def _items(value: Any, what: str, scored: bool, path: Path, number: int) -> list[Item]:

@@ -14,7 +14,7 @@ from repro.datasets import document_files, home_files, judgement_files, librarie
 from repro.datasets.catalog import dataset
 from repro.datasets.folds import in_fold
 from repro.datasets.homes import check_home
-from repro.datasets.negative_files import Listed, listed
+from repro.datasets.negative_files import ListedQuery, listed
 from repro.datasets.records import Document, Judgement, Query
 from repro.datasets.source import Source
 from repro.datasets.triple_files import Chunk
@@ -77,7 +77,7 @@ def triples(source: Source, *, first: int | None = None) -> Iterator[tuple[str, 
     return counted(_records(source, "triples", triple_files.triples), source, first=first)
 
 
-def negatives(source: Source, *, scored: bool = False, first: int | None = None) -> Iterator[Listed]:
+def negatives(source: Source, *, scored: bool = False, first: int | None = None) -> Iterator[ListedQuery]:
     """Negatives as retrievers found them, query by query. Raises DataError as ``documents`` does.
 
     ``scored`` refuses passages without a cross-encoder's score.

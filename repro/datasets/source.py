@@ -48,7 +48,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingPiece:
     """A piece that is nowhere, in two half-sentences: what is missing, and what to do (an imperative).
 
     Attributes:

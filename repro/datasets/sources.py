@@ -10,7 +10,7 @@ from pathlib import Path
 
 from repro.datasets.catalog import PIECES, Dataset, dataset
 from repro.datasets.homes import in_home
-from repro.datasets.source import Missing, Source
+from repro.datasets.source import MissingPiece, Source
 from repro.errors import UsageError, unknown
 from repro.locations import data_folder
 
@@ -20,7 +20,7 @@ LIBRARIES = ("ir_datasets", "datasets", "web")
 
 def locate(
     id: str, piece: str, data_root: Path | None, *, home: Path | None = None, allow_download: bool = False
-) -> Source | Missing:
+) -> Source | MissingPiece:
     """Find the source of a collection's ``piece``, one of ``PIECES``.
 
     Documents of a split are those of its corpus. With ``allow_download`` a library that can fetch the piece
@@ -67,19 +67,19 @@ def describe_size(size: int | None) -> str:
     return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 
-def _all(entry: Dataset, piece: str, sources: list[Source | Missing]) -> Source | Missing:
+def _all(entry: Dataset, piece: str, sources: list[Source | MissingPiece]) -> Source | MissingPiece:
     """The parts of a collection as one."""
-    if missing := [part for part in sources if isinstance(part, Missing)]:
+    if missing := [part for part in sources if isinstance(part, MissingPiece)]:
         return _all_missing(entry, piece, missing)
     return Source(entry.id, piece, "parts", parts=tuple(sources), version=entry.version)
 
 
-def _all_missing(entry: Dataset, piece: str, missing: list[Missing]) -> Missing:
+def _all_missing(entry: Dataset, piece: str, missing: list[MissingPiece]) -> MissingPiece:
     """The parts that are missing as one, each with its own way to get it."""
     cause, remedy = (" and ".join(getattr(m, words) for m in missing) for words in ("cause", "remedy"))
     fetch = tuple(id for m in missing for id in m.fetch)
     otherwise = " and ".join(m.otherwise for m in missing if m.otherwise)
-    return Missing(entry.id, piece, f"{entry.id}: {cause}", remedy, fetch, otherwise)
+    return MissingPiece(entry.id, piece, f"{entry.id}: {cause}", remedy, fetch, otherwise)
 
 
 def _in_folder(entry: Dataset, piece: str, root: Path) -> Source | None:
@@ -121,7 +121,7 @@ def existing(path: Path) -> Path | None:
     return next((packed for end in PACKINGS if (packed := path.with_name(path.name + end)).is_file()), None)
 
 
-def _missing(entry: Dataset, piece: str, root: Path | None) -> Missing:
+def _missing(entry: Dataset, piece: str, root: Path | None) -> MissingPiece:
     """The piece is not in the data folder; without one, that is the one which fetching makes."""
     folder, first = data_folder() if root is None else root, ""
     cause = f"the {piece} of {entry.id} are not in {folder}"
@@ -133,11 +133,11 @@ def _missing(entry: Dataset, piece: str, root: Path | None) -> Missing:
         price = f"{describe_size(fetched.size)}; {entry.licence}"
         command = f"{first}run `repro data fetch {fetched.id}` ({price})"
         remedy = f"{command} or lay {_layout(entry, piece)} into the data folder"
-        return Missing(entry.id, piece, cause, remedy, (fetched.id,))
+        return MissingPiece(entry.id, piece, cause, remedy, (fetched.id,))
     remedy = (
         f"{first}{entry.how} and lay it as {_layout(entry, piece)} into the data folder ({entry.licence})"
     )
-    return Missing(entry.id, piece, cause, remedy, otherwise=remedy)
+    return MissingPiece(entry.id, piece, cause, remedy, otherwise=remedy)
 
 
 def fetched_with(entry: Dataset) -> str:

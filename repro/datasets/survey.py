@@ -7,7 +7,7 @@ from pathlib import Path
 from repro.datasets import reading
 from repro.datasets.catalog import Dataset, catalog, dataset
 from repro.datasets.digests import file_sha256
-from repro.datasets.source import Missing, Source
+from repro.datasets.source import MissingPiece, Source
 from repro.datasets.sources import locate
 from repro.errors import DataError, ReproError
 
@@ -50,7 +50,7 @@ def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None 
     named = bool(chosen)
     problems: list[ReproError] = []
     for source in _sources(chosen or list(catalog().values()), data_root, home):
-        if isinstance(source, Missing):
+        if isinstance(source, MissingPiece):
             if named:
                 problems.append(source.error())
             continue
@@ -66,7 +66,7 @@ def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None 
 
 def _sources(
     entries: Iterable[Dataset], data_root: Path | None, home: Path | None
-) -> Iterator[Source | Missing]:
+) -> Iterator[Source | MissingPiece]:
     for entry in entries:
         if entry.members:
             yield from _sources([dataset(member) for member in entry.members], data_root, home)

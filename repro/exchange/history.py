@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import ReproError
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import ComparedCell, Comparison
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.running.records import identities, members
@@ -95,7 +95,7 @@ class Account:
             several groups of runs is not.
     """
 
-    compared: Compared
+    compared: ComparedCell
     record: Record
     evaluations: tuple[str, ...]
     is_mean: bool = True
@@ -123,7 +123,7 @@ def accounts_of(comparison: Comparison, plan: Plan, history: History) -> list[Ac
     return made
 
 
-def _with_others(compared: Compared) -> Compared:
+def _with_others(compared: ComparedCell) -> ComparedCell:
     """The cell with the last run by others, and its verdict, where the suite measured nothing."""
     if compared.records or not compared.imported:
         return compared
@@ -131,6 +131,6 @@ def _with_others(compared: Compared) -> Compared:
     return replace(compared, records=(run.record,), verdict=run.verdict)
 
 
-def _account(compared: Compared, record: Record, measured_by: list[Measurement]) -> Account:
+def _account(compared: ComparedCell, record: Record, measured_by: list[Measurement]) -> Account:
     evaluations = tuple(part.fingerprint for m in measured_by for part in m.parts)
     return Account(compared, record, evaluations, all(len(m.groups) == 1 for m in measured_by))

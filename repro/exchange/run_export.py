@@ -14,7 +14,7 @@ from repro.store.results import Record, Results
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportedRun:
     """A stored run that was asked for, with the node and the record that know of it.
 
     Attributes:
@@ -61,7 +61,7 @@ def _collection(identifier: str) -> dict[str, str]:
     return {"name": identifier, **known}
 
 
-def exported(name: str, store: Store, results: Results, *, scale: str) -> Exported:
+def exported(name: str, store: Store, results: Results, *, scale: str) -> ExportedRun:
     """The run of a cell (``paper/table/row/column``) or of a fingerprint (or its first digits).
 
     Raises:
@@ -81,7 +81,7 @@ def exported(name: str, store: Store, results: Results, *, scale: str) -> Export
     if record and evaluation and not _is_scored(run, evaluation, store):
         reason = f"{run} was made again since {record.cell} was scored, and came out otherwise"
         raise StoreError(f"{reason}; `repro run --rebuild-other-code --cell {record.cell}` scores it")
-    return Exported(path / "run.trec", evaluation, record)
+    return ExportedRun(path / "run.trec", evaluation, record)
 
 
 def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:

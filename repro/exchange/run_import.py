@@ -14,7 +14,7 @@ from repro.evaluation.run_depth import check_depth
 from repro.exchange.public_runs import cells_of_run, present, scorable_cells
 from repro.exchange.run_origin import Origin, departures
 from repro.graph import Node, check_types
-from repro.judging.among_reports import AmongReports, among_reports
+from repro.judging.among_reports import ValueAmongReports, among_reports
 from repro.judging.imported import SCALE, imported_verdict
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
@@ -29,11 +29,11 @@ from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.store import check_where_stored
 from repro.store.disk import sha256
-from repro.store.results import Appended, Record
+from repro.store.results import AppendedRecord, Record
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedCell:
     """A cell measured by somebody else's run.
 
     Attributes:
@@ -46,7 +46,7 @@ class Imported:
     record: Record
     facts: dict
     made: tuple[Node, ...]
-    added: Appended | None
+    added: AppendedRecord | None
 
     @property
     def new(self) -> bool:
@@ -59,7 +59,7 @@ class Imported:
         return imported_verdict(self.cell, self.record, self.made)
 
     @property
-    def among_reports(self) -> AmongReports | None:
+    def among_reports(self) -> ValueAmongReports | None:
         """The score among what others report of the cell; None without reports, or by another measure."""
         if self.record.measure != self.cell.column.measure:
             return None
@@ -108,7 +108,7 @@ class Importer:
         self.machine, self.builder = workspace.machine, workspace.builder(scale(SCALE))
         self.readings = CellReadings(self.machine)
 
-    def add(self, path: Path, cells: Sequence[Cell], *, origin: Origin) -> list[Imported]:
+    def add(self, path: Path, cells: Sequence[Cell], *, origin: Origin) -> list[ImportedCell]:
         """Record the score of the run in ``path`` in each cell; nothing is recorded unless all can be.
 
         Raises:
@@ -164,15 +164,15 @@ class Importer:
 
     def _record(
         self, measurement: Measurement, origin: dict, readings: dict[str, str], made: tuple[Node, ...]
-    ) -> Imported:
+    ) -> ImportedCell:
         about = {"origin": {**origin, **scoring(measurement)}, "readings": readings}
         record = replace(measured(measurement, SCALE, self.store), **about)
         facts = self.store.record(measurement.runs[0])["facts"]
         added = self.results.append([record])
-        return Imported(measurement.cell, record, facts, made, added[0] if added else None)
+        return ImportedCell(measurement.cell, record, facts, made, added[0] if added else None)
 
 
-def import_public(importer: Importer, folder: Path) -> tuple[list[Imported], list[str]]:
+def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell], list[str]]:
     """Import every public run of a folder; also returns sentences on what is left out."""
     runs, absent = present(folder)
     imported, notices = [], [f"not in {folder}: {run.file}" for run in absent]

@@ -8,14 +8,14 @@ from repro.errors import UsageError, check_known
 from repro.evaluation.run_depth import looks_deeper
 from repro.exchange.user_encoder import UserEncoder
 from repro.graph import Node
-from repro.judging.among_reports import AmongReports, among_reports
+from repro.judging.among_reports import ValueAmongReports, among_reports
 from repro.manifest.cells import Cell, cell_of, cells_of, table_of
 from repro.manifest.papers import paper
 from repro.nn.encoder_conventions import Conventions
 from repro.progress import Progress
 from repro.recipe.released import ranked
 from repro.running.engines.inline import ensure
-from repro.running.measurement import Builder, Measurement
+from repro.running.measurement import Measurement, MeasurementBuilder
 from repro.running.records import measured
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
@@ -50,7 +50,7 @@ class ColumnScore:
     queries: int
     missing: int
     best: Cell
-    among_reports: AmongReports | None = None
+    among_reports: ValueAmongReports | None = None
 
     def as_json(self) -> dict:
         """One flat object, as ``--json`` prints it."""
@@ -192,7 +192,7 @@ def _averages(averages: list[list[Cell]], scores: list[ColumnScore]) -> list[Col
     return made
 
 
-def _retriever(cells: list[Cell], builder: Builder) -> Measurement | None:
+def _retriever(cells: list[Cell], builder: MeasurementBuilder) -> Measurement | None:
     """How the table measures a retriever in this column; None where it has none."""
     if cells[0].column.kind != "retrieval":
         return None
@@ -208,7 +208,7 @@ def _measured_like(
     retriever: Measurement,
     models: tuple[UserEncoder, UserEncoder],
     conventions: Conventions,
-    builder: Builder,
+    builder: MeasurementBuilder,
 ) -> Measurement:
     """The same evaluation of each dataset, of the encoder's run in place of the retriever's."""
     parts = {part.inputs["qrels"].fingerprint: part for part in retriever.parts}  # samples share a dataset

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from repro.datasets import reading
 from repro.datasets.catalog import Dataset, dataset
-from repro.datasets.source import Missing
+from repro.datasets.source import MissingPiece
 from repro.datasets.sources import locate
 from repro.errors import DataError, UsageError
 from repro.evaluation.measures import Scores, parse_measure, score
@@ -106,7 +106,7 @@ def usual_measures(identifier: str) -> list[str]:
 def judgements(identifier: str, data: Path | None = None) -> Qrels:
     """Grades of a dataset from wherever its data lie. Raises BlockedError when they are nowhere."""
     source = locate(identifier, "qrels", data)
-    if isinstance(source, Missing):
+    if isinstance(source, MissingPiece):
         raise source.error()
     grades: Qrels = {}
     for judgement in reading.judgements(source):

@@ -12,7 +12,7 @@ from repro.evaluation.runs import read_run
 from repro.evaluation.significance import compare_scores
 from repro.exchange.user_run_scores import judged_by_documents, judgements, scores_of
 from repro.graph import Node
-from repro.judging.among_reports import AmongReports, among_reports_of_share
+from repro.judging.among_reports import ValueAmongReports, among_reports_of_share
 from repro.judging.tolerance import UNITS
 from repro.manifest.cells import Cell
 from repro.running.measurement import Measurement
@@ -39,7 +39,7 @@ class UserRun:
     scores: Scores
     pair: dict | None
     scale: str
-    among_reports: AmongReports | None
+    among_reports: ValueAmongReports | None
 
     def as_json(self) -> dict:
         """The object that ``repro compare RUN --json`` prints."""

@@ -71,7 +71,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class AmongReports:
+class ValueAmongReports:
     """A user's value of a cell beside the published one and the reports of others.
 
     Attributes:
@@ -111,7 +111,7 @@ class AmongReports:
         }
 
 
-def among_reports(cell: Cell, value: Decimal, *, decimals: int | None = None) -> AmongReports | None:
+def among_reports(cell: Cell, value: Decimal, *, decimals: int | None = None) -> ValueAmongReports | None:
     """Place a value among the reports on a cell; None where there is no report.
 
     Args:
@@ -124,7 +124,7 @@ def among_reports(cell: Cell, value: Decimal, *, decimals: int | None = None) ->
     return placed(cell, value, known.reports, decimals=decimals) if known else None
 
 
-def among_reports_of_share(cell: Cell, share: float) -> AmongReports | None:
+def among_reports_of_share(cell: Cell, share: float) -> ValueAmongReports | None:
     """Place a share of one among the reports on a cell; None where it has another unit, or no report."""
     if cell.unit not in UNITS:
         return None
@@ -133,14 +133,14 @@ def among_reports_of_share(cell: Cell, share: float) -> AmongReports | None:
 
 def placed(
     cell: Cell, value: Decimal, known: Iterable[CellReport], *, decimals: int | None = None
-) -> AmongReports:
+) -> ValueAmongReports:
     """Place a value among the given reports on a cell, each kind of making by itself."""
     ordered = sorted(known, key=lambda made: made.value)
     sure, loose = (_of_match(ordered, loose=loose) for loose in (False, True))
     published = cell.printed.decimals or 0
     digits = min(max([published + 1, *(made.decimals for made in sure)]), published + 2)
     places = _places(value, sure, digits, decimals)
-    return AmongReports(cell, value, digits, tuple(places), tuple(made.value for made in loose))
+    return ValueAmongReports(cell, value, digits, tuple(places), tuple(made.value for made in loose))
 
 
 def _places(

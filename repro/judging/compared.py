@@ -7,7 +7,7 @@ from itertools import chain
 from repro.datasets.catalog import catalog, dataset
 from repro.judging.imported import ImportedRun
 from repro.judging.query_interval import QueryInterval, query_interval
-from repro.judging.reported import Reported
+from repro.judging.reported import ReportedValues
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell
 from repro.manifest.reading_schema import Reading
@@ -20,7 +20,7 @@ PAIRS += ("wins", "ties", "losses")
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedCell:
     """One published cell with what was measured for it.
 
     Attributes:
@@ -43,7 +43,7 @@ class Compared:
     contradicted: str = ""
     imported: tuple[ImportedRun, ...] = ()
     collections: tuple[str, ...] = ()
-    reported: Reported | None = None
+    reported: ReportedValues | None = None
 
     @property
     def current(self) -> bool:
@@ -138,7 +138,7 @@ class Comparison:
         paired: cell -> our run of it against the runs that others made of that very system.
     """
 
-    cells: list[Compared]
+    cells: list[ComparedCell]
     tests: dict[tuple[str, str, str], dict] = field(default_factory=dict)
     untested: list[str] = field(default_factory=list)
     readings: dict[str, dict[str, Reading]] = field(default_factory=dict)
@@ -148,14 +148,14 @@ class Comparison:
         """How often each verdict was given."""
         return Counter(c.verdict.name for c in self.cells)
 
-    def by_table(self) -> dict[tuple[str, str], list[Compared]]:
+    def by_table(self) -> dict[tuple[str, str], list[ComparedCell]]:
         """The cells of every table or figure, under the paper's name and its id."""
-        tables: dict[tuple[str, str], list[Compared]] = {}
+        tables: dict[tuple[str, str], list[ComparedCell]] = {}
         for c in self.cells:
             tables.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
         return tables
 
-    def betters(self, compared: Compared) -> list[str]:
+    def betters(self, compared: ComparedCell) -> list[str]:
         """Ids of the rows that this cell's row beats significantly: paired t, Holm over this row's tests."""
         test, max_p = self._test(compared)
         if not test:
@@ -170,7 +170,7 @@ class Comparison:
             and test["means"][mine] > test["means"][other]
         ]
 
-    def pairs(self, compared: Compared) -> list[dict]:
+    def pairs(self, compared: ComparedCell) -> list[dict]:
         """The tests of this cell's row against every other row of its table with a stored run.
 
         Differences are fractions, this row's less the other's; Holm's family is the tests of this cell.
@@ -182,7 +182,7 @@ class Comparison:
         others = [other for other in range(len(test["names"])) if other != mine]
         return [{"over": test["names"][o]} | {key: test[key][mine][o] for key in PAIRS} for o in others]
 
-    def _test(self, compared: Compared) -> tuple[dict, float]:
+    def _test(self, compared: ComparedCell) -> tuple[dict, float]:
         """The test of a cell's column and its level; empty where the number shown has no part in one.
 
         Tests are by the measures, and of the runs, of the graph as it is now.

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
 
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.evidence import Evidence
 from repro.judging.imported import ImportedRun, imported_verdict
 from repro.judging.paired_runs import stored_paired_tests
@@ -64,17 +64,19 @@ def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
     return comparison
 
 
-def _judge(case: Evidence) -> Compared:
+def _judge(case: Evidence) -> ComparedCell:
     """The strongest thing that can be said of a cell, beside runs and reports of others."""
     judged = _failed(case) or _recorded(case) or _blocked(case) or _not_run(case)
     return replace(judged, imported=_imported(case), reported=reported(case.cell))
 
 
-def _compared(case: Evidence, verdict: Verdict, records: Iterable[Record] = ()) -> Compared:
-    return Compared(case.cell, case.plan.scale.name, tuple(records), verdict, collections=case.collections)
+def _compared(case: Evidence, verdict: Verdict, records: Iterable[Record] = ()) -> ComparedCell:
+    return ComparedCell(
+        case.cell, case.plan.scale.name, tuple(records), verdict, collections=case.collections
+    )
 
 
-def _failed(case: Evidence) -> Compared | None:
+def _failed(case: Evidence) -> ComparedCell | None:
     """Judge by a stage that failed in the run just made; an older record is not shown as measured."""
     failed = case.outcome.failed if case.outcome else {}
     errors = [failed[p.fingerprint] for m in case.parts for p in m.parts if p.fingerprint in failed]
@@ -84,7 +86,7 @@ def _failed(case: Evidence) -> Compared | None:
     return _compared(case, Verdict("failed", f"{errors[0]}{f'; on record: {recorded}' if recorded else ''}"))
 
 
-def _recorded(case: Evidence) -> Compared | None:
+def _recorded(case: Evidence) -> ComparedCell | None:
     """Judge by the suite's records of these readings: those of the graph as it is now, else older ones."""
     chosen = [stored or record for record, stored in case.current] or case.older
     if not chosen:
@@ -142,7 +144,7 @@ def _imported(case: Evidence) -> tuple[ImportedRun, ...]:
     return tuple(ImportedRun(r, imported_verdict(case.cell, r, parts)) for r in case.imported)
 
 
-def _blocked(case: Evidence) -> Compared | None:
+def _blocked(case: Evidence) -> ComparedCell | None:
     """Judge by the obstacles in the way of its nodes."""
     obstacles = _obstacles(case)
     if not obstacles:
@@ -156,7 +158,7 @@ def _obstacles(case: Evidence) -> tuple[Obstacle, ...]:
     return tuple(dict.fromkeys(o for node in nodes for o in case.plan.obstacles(node)))
 
 
-def _not_run(case: Evidence) -> Compared:
+def _not_run(case: Evidence) -> ComparedCell:
     """Neither measured nor tried: because it cannot be at all, or not at this scale, or was not asked for."""
     cell = case.cell
     if scale_refuses := not_at(cell, case.plan.scale):

@@ -19,7 +19,7 @@ RELEASED = "released"  # the module whose recipes only use a checkpoint that oth
 
 
 @dataclass(frozen=True)
-class Covered:
+class CoverageItem:
     """One cell, point of a figure, or exhibit.
 
     Attributes:
@@ -43,7 +43,7 @@ class Covered:
     measurements: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
-def coverage(source: Paper, results: Results) -> list[Covered]:
+def coverage(source: Paper, results: Results) -> list[CoverageItem]:
     """Everything of a paper that could be measured, in printed order.
 
     Raises:
@@ -61,7 +61,9 @@ def coverage(source: Paper, results: Results) -> list[Covered]:
         place = place_of(shown.owner)
         drawn = _drawn(results, source.name, place)
         kinds = dict.fromkeys(drawn, (shown.id, "drawing"))
-        found.append(Covered(shown.id, source.name, place, "recipe", drawn, recipe_path(shown), "", kinds))
+        found.append(
+            CoverageItem(shown.id, source.name, place, "recipe", drawn, recipe_path(shown), "", kinds)
+        )
     return found
 
 
@@ -78,7 +80,7 @@ class Tally:
 
     paper: str
     what: str
-    cells: Sequence[Covered]
+    cells: Sequence[CoverageItem]
     idle: int = 0
     settings: Counter[str] = field(default_factory=Counter)
 
@@ -169,7 +171,7 @@ def place_of(owner: str) -> str:
     return owner.replace("figure-", "figure ") if owner.startswith("figure-") else f"table {owner}"
 
 
-def _covered(cell: Cell, records: Sequence[Record]) -> Covered:
+def _covered(cell: Cell, records: Sequence[Record]) -> CoverageItem:
     own = {record.scale for record in records if not record.origin}
     named = (r.scale if r.scale in own else f"{r.scale}, imported" for r in records)
     way = _way(cell, records)
@@ -178,7 +180,7 @@ def _covered(cell: Cell, records: Sequence[Record]) -> Covered:
     newest = dict(zip(named, records, strict=True))
     kinds = {scale: (r.fingerprint, r.measure) for scale, r in newest.items() if not cell.column.mean_of}
     place = place_of(cell.table.id)
-    return Covered(cell.id, cell.paper.name, place, way, tuple(newest), recipe, reason, kinds)
+    return CoverageItem(cell.id, cell.paper.name, place, way, tuple(newest), recipe, reason, kinds)
 
 
 def _way(cell: Cell, records: Sequence[Record]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 
 ROWS = 3  # with fewer an order says nothing
 APART = ("scaled", "modified")  # verdicts of measurements that are not compared with the paper
@@ -62,7 +62,7 @@ def order_agreement(printed: Sequence[float], measured: Sequence[float]) -> floa
     return agreeing / math.sqrt(sum(map(abs, theirs)) * sum(map(abs, ours)))
 
 
-def effects(cells: Sequence[Compared]) -> list[Effect]:
+def effects(cells: Sequence[ComparedCell]) -> list[Effect]:
     """Every ``ours`` cell of a table over every ``rerun`` cell of its column and group, both measured."""
     known = _comparable(cells)
     return [
@@ -76,9 +76,9 @@ def effects(cells: Sequence[Compared]) -> list[Effect]:
     ]
 
 
-def orders(cells: Sequence[Compared]) -> dict[str, tuple[float, int]]:
+def orders(cells: Sequence[ComparedCell]) -> dict[str, tuple[float, int]]:
     """Column id -> Kendall's tau-b of its rows, published and measured, and their number; where defined."""
-    columns: dict[str, list[Compared]] = {}
+    columns: dict[str, list[ComparedCell]] = {}
     for c in _comparable(cells):
         columns.setdefault(c.cell.column.id, []).append(c)
     agreements = {
@@ -88,11 +88,11 @@ def orders(cells: Sequence[Compared]) -> dict[str, tuple[float, int]]:
     return {column: (tau, rows) for column, (tau, rows) in agreements.items() if tau is not None}
 
 
-def _comparable(cells: Sequence[Compared]) -> list[Compared]:
+def _comparable(cells: Sequence[ComparedCell]) -> list[ComparedCell]:
     """Cells with a published number and a current one of ours that may be compared with it."""
     ours = (c for c in cells if c.measured is not None and not c.outdated)
     return [c for c in ours if c.cell.is_numeric and c.verdict.name not in APART]
 
 
-def _printed(compared: Compared) -> float:
+def _printed(compared: ComparedCell) -> float:
     return float(compared.cell.printed.value)

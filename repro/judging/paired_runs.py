@@ -6,7 +6,7 @@ from dataclasses import replace
 from repro.errors import ReproError
 from repro.evaluation.holm import holm
 from repro.graph import Node
-from repro.judging.compared import Compared, Comparison, PairedTest
+from repro.judging.compared import ComparedCell, Comparison, PairedTest
 from repro.judging.imported import ImportedRun
 from repro.judging.row_tests import computed, is_stored
 from repro.progress import Progress
@@ -16,7 +16,7 @@ from repro.running.plan import Plan
 from repro.store import Store, read_json
 
 NAMES = ("measured", "imported")
-Pair = tuple[Compared, ImportedRun, Node]
+Pair = tuple[ComparedCell, ImportedRun, Node]
 
 
 def stored_paired_tests(
@@ -70,7 +70,7 @@ def _test(made: Measurement, theirs: Node) -> Node:
     return Node("compare", {"measures": [made.measure], "names": list(NAMES), **rule}, inputs)
 
 
-def _tests(contents: list[tuple[Compared, ImportedRun, Mapping]]) -> dict[str, tuple[PairedTest, ...]]:
+def _tests(contents: list[tuple[ComparedCell, ImportedRun, Mapping]]) -> dict[str, tuple[PairedTest, ...]]:
     """The tests of each cell, Holm's correction over those of one table and measure."""
     families: dict[tuple, list[tuple[str, PairedTest]]] = {}
     for c, run, content in contents:

@@ -2,9 +2,9 @@
 
 from dataclasses import asdict
 
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.effects import Effect, effects, orders
-from repro.judging.reported import Reported
+from repro.judging.reported import ReportedValues
 
 # of a record, and what stands in its place where nothing was measured
 RECORDED = {"fingerprint": None, "queries": None, "missing": None, "readings": {}, "substitutes": {}}
@@ -22,7 +22,7 @@ def cells_as_json(comparison: Comparison) -> list[dict]:
     ]
 
 
-def cell_as_json(c: Compared) -> dict:
+def cell_as_json(c: ComparedCell) -> dict:
     """The object that ``run``, ``compare`` and ``status`` print of a cell with ``--json``."""
     first, interval = c.records[0] if c.records else None, c.interval
     recorded = {key: getattr(first, key, otherwise) for key, otherwise in RECORDED.items()}
@@ -50,7 +50,7 @@ def cell_as_json(c: Compared) -> dict:
     }
 
 
-def cell_as_row(c: Compared) -> dict:
+def cell_as_row(c: ComparedCell) -> dict:
     """The plain values of a cell, as a line of a CSV file or of a data frame; None where there is none.
 
     Of several runs by others the last, and of reports the closest in kind, as tables show them.
@@ -82,7 +82,7 @@ def cell_as_row(c: Compared) -> dict:
     }
 
 
-def _reported(others: Reported | None) -> dict:
+def _reported(others: ReportedValues | None) -> dict:
     """The closest of the reports on a cell, how many there are, and their span."""
     near = others.closest if others else None
     least, most = map(float, others.span) if others else (None, None)
@@ -98,7 +98,7 @@ def _reported(others: Reported | None) -> dict:
     }
 
 
-def _place(c: Compared) -> dict:
+def _place(c: ComparedCell) -> dict:
     """The cell's place, and by what the published number is defined."""
     return {
         "paper": c.cell.paper.name,
@@ -110,7 +110,9 @@ def _place(c: Compared) -> dict:
     }
 
 
-def _effects_and_order(compared: Compared, gains: list[Effect], taus: dict[str, tuple[float, int]]) -> dict:
+def _effects_and_order(
+    compared: ComparedCell, gains: list[Effect], taus: dict[str, tuple[float, int]]
+) -> dict:
     row, column = compared.cell.row.id, compared.cell.column.id
     tau, rows = taus.get(column, (None, 0))
     return {

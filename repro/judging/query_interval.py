@@ -12,7 +12,7 @@ from math import sqrt
 from statistics import fmean
 
 from repro.judging.student import quantile
-from repro.manifest.printed import Printed
+from repro.manifest.printed import PublishedCell
 from repro.store.results import Record
 
 CONFIDENCE = 0.95
@@ -30,7 +30,7 @@ class QueryInterval:
     high: float
     queries: int
 
-    def holds(self, printed: Printed) -> bool | None:
+    def holds(self, printed: PublishedCell) -> bool | None:
         """Whether a number that rounds to the published one lies inside; None for dash, words and bound."""
         if printed.value is None or printed.bound:
             return None

@@ -23,7 +23,7 @@ HOW = {
 
 
 @dataclass(frozen=True)
-class Reported:
+class ReportedValues:
     """All reports on one cell, at least one, by kind, and of those of one kind the median one first."""
 
     cell: Cell
@@ -99,11 +99,11 @@ def report_as_json(made: CellReport) -> dict:
     }
 
 
-def reported(cell: Cell) -> Reported | None:
+def reported(cell: Cell) -> ReportedValues | None:
     """Sum up others' reports on a cell; None where there is none. Raises ManifestError for a bad file."""
     known = sorted(reports().get(cell.id, ()), key=_kind)
     by_kind = (_median_first(alike) for _, alike in groupby(known, key=_kind))
-    return Reported(cell, tuple(made for alike in by_kind for made in alike)) if known else None
+    return ReportedValues(cell, tuple(made for alike in by_kind for made in alike)) if known else None
 
 
 def _kind(made: CellReport) -> tuple:

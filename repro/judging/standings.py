@@ -1,6 +1,6 @@
 """One cell at every scale at which something is on record of it."""
 
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.judging.comparison import compare
 from repro.manifest.cells import Cell
 from repro.running.plan import plan
@@ -8,7 +8,7 @@ from repro.running.scale import known_scales
 from repro.running.workspace import Workspace
 
 
-def standings(cell: Cell, workspace: Workspace) -> list[Compared]:
+def standings(cell: Cell, workspace: Workspace) -> list[ComparedCell]:
     """The cell judged at full scale, then at every other one with a record of it; nothing is run.
 
     Raises what ``compare`` raises.

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from repro.datasets.catalog import dataset
 from repro.errors import check_known
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.judging.comparison import judged_cells
 from repro.judging.studies import Study, study_of
 from repro.manifest.cells import Cell, cells_of, table_of
@@ -199,5 +199,5 @@ def _at(
             yield text, tested(study, pointer, column, scale=scale.name) or means
 
 
-def _by_seed(c: Compared) -> dict[int | None, float]:
+def _by_seed(c: ComparedCell) -> dict[int | None, float]:
     return {record.seed: record.measured for record in c.records}

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.judging.verdict import FAILS, NEITHER, PASSES
 from repro.running.records import members
 
@@ -43,7 +43,7 @@ class Summary:
         return asdict(self)
 
 
-def summarised(cells: Sequence[Compared]) -> Summary:
+def summarised(cells: Sequence[ComparedCell]) -> Summary:
     """Count compared cells."""
     verdicts = Counter(c.verdict.name for c in cells)
     held = [c.published_inside for c in cells if c.published_inside is not None]
@@ -64,14 +64,14 @@ def summarised(cells: Sequence[Compared]) -> Summary:
     )
 
 
-def distinct(cells: Sequence[Compared]) -> int:
+def distinct(cells: Sequence[ComparedCell]) -> int:
     """How many measurements are behind the numbers of the cells; an average has none beside its parts'."""
     measured = {c.cell.id: c.measurement for c in cells if c.measured is not None}
     averages = {c.cell.id for c in cells if not measured.keys().isdisjoint(members(c.cell))}
     return len({measurement for cell, measurement in measured.items() if cell not in averages})
 
 
-def stand_ins(cells: Sequence[Compared]) -> str:
+def stand_ins(cells: Sequence[ComparedCell]) -> str:
     """The data in place of those that the published numbers are of, in words; empty where there are none."""
     replaced: dict[str, dict[str, None]] = {}
     for c in cells:

@@ -12,7 +12,7 @@ from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 
 
-class Known(Protocol):
+class TrainingStore(Protocol):
     """A store of trainings, or what stands in its place."""
 
     def state(self, node: Node) -> str:
@@ -33,7 +33,7 @@ class Cost:
     seconds: float | None
 
 
-def costs(plan: Plan, store: Known) -> dict[str, Cost]:
+def costs(plan: Plan, store: TrainingStore) -> dict[str, Cost]:
     """Row -> the cost of its own pre-training: the last one before fine-tuning, which no other row shares."""
     facts: dict[str, dict[str, dict]] = {}
     for row, node in _own_pretrainings(plan.measurements):
@@ -62,7 +62,7 @@ def _cost(facts: Sequence[Mapping]) -> Cost:
     )
 
 
-def training_hours(plan: Plan, store: Known) -> dict[str, float]:
+def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
     """Map each cell to the hours of the trainings behind it, as the mean over its seeds.
 
     A training that several cells share counts in each of them. Left out are cells that are not trained, and
@@ -77,7 +77,7 @@ def training_hours(plan: Plan, store: Known) -> dict[str, float]:
     return {cell: statistics.fmean(of_seeds) for cell, of_seeds in spent.items()}
 
 
-def row_hours(plan: Plan, store: Known) -> dict[str, float]:
+def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
     """Map each row to the hours of the trainings behind the column of it that took most.
 
     Args:
@@ -90,7 +90,7 @@ def row_hours(plan: Plan, store: Known) -> dict[str, float]:
     return hours
 
 
-def total_hours(plan: Plan, store: Known) -> float | None:
+def total_hours(plan: Plan, store: TrainingStore) -> float | None:
     """The hours of all known trainings of a plan, each once; None where the time of one is not known."""
     every = walk(part for m in plan.measurements for part in m.parts)
     trainings = [node for node in every if node.stage in TRAININGS and store.state(node) == "stored"]
@@ -106,7 +106,7 @@ def untrained(plan: Plan) -> list[str]:
     return [row for row, is_trained in trained.items() if not is_trained]
 
 
-def _seconds_stored(training: Node, store: Known) -> float | None:
+def _seconds_stored(training: Node, store: TrainingStore) -> float | None:
     return _seconds(store.record(training)["facts"]) if store.state(training) == "stored" else None
 
 

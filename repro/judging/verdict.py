@@ -15,7 +15,7 @@ from repro.errors import DataError
 from repro.judging.tolerance import Tolerance
 from repro.manifest.arithmetic import rounded
 from repro.manifest.decimals import half_unit
-from repro.manifest.printed import Printed
+from repro.manifest.printed import PublishedCell
 
 PASSES = frozenset({"exact", "consistent", "within tolerance"})
 FAILS = frozenset({"lower", "higher", "failed"})
@@ -46,7 +46,12 @@ class Verdict:
 
 
 def verdict(
-    printed: Printed, measured: Sequence[float], *, scale: str, modified: bool, tolerance: Tolerance | None
+    printed: PublishedCell,
+    measured: Sequence[float],
+    *,
+    scale: str,
+    modified: bool,
+    tolerance: Tolerance | None,
 ) -> Verdict:
     """Judge a printed number by our means, one per seed, in the paper's unit.
 
@@ -79,7 +84,7 @@ def verdict(
     return _by_tolerance(printed, mean, tolerance)
 
 
-def equal_after_rounding(mean: Decimal, printed: Printed) -> bool:
+def equal_after_rounding(mean: Decimal, printed: PublishedCell) -> bool:
     """Whether ``mean`` rounded to the printed decimals is the printed number.
 
     Authors round half up (66.45 to 66.5) or half to even (66.45 to 66.4) as their tool does; either counts.
@@ -100,7 +105,7 @@ def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
     )
 
 
-def _by_seeds(printed: Printed, values: list[Decimal], tolerance: Tolerance | None) -> Verdict:
+def _by_seeds(printed: PublishedCell, values: list[Decimal], tolerance: Tolerance | None) -> Verdict:
     """A wide interval may refute but not confirm, or noisy training would pass more easily."""
     mean, half_width = sum(values) / len(values), prediction_half_width(values)
     interval = f"95 % prediction interval of {len(values)} seeds"
@@ -117,7 +122,7 @@ def _by_seeds(printed: Printed, values: list[Decimal], tolerance: Tolerance | No
     return _compared("consistent", why, printed, mean, half_width)
 
 
-def _by_tolerance(printed: Printed, mean: Decimal, tolerance: Tolerance | None) -> Verdict:
+def _by_tolerance(printed: PublishedCell, mean: Decimal, tolerance: Tolerance | None) -> Verdict:
     if tolerance is None:
         few = f"fewer than {SEEDS_FOR_AN_INTERVAL} seeds, and no tolerance is stated"
         why = f"not equal to the published number; {few}"
@@ -128,7 +133,7 @@ def _by_tolerance(printed: Printed, mean: Decimal, tolerance: Tolerance | None) 
     return _compared(name, why, printed, mean, tolerance.half_width)
 
 
-def _by_bound(printed: Printed, mean: Decimal) -> Verdict:
+def _by_bound(printed: PublishedCell, mean: Decimal) -> Verdict:
     bound = printed.value
     obeyed = {"<": mean < bound, ">": mean > bound, "≤": mean <= bound, "≥": mean >= bound}[printed.bound]
     name = "consistent" if obeyed else _side(mean, printed)
@@ -136,18 +141,18 @@ def _by_bound(printed: Printed, mean: Decimal) -> Verdict:
 
 
 def _compared(
-    name: str, why: str, printed: Printed, mean: Decimal, half_width: Decimal | None = None
+    name: str, why: str, printed: PublishedCell, mean: Decimal, half_width: Decimal | None = None
 ) -> Verdict:
     width = None if half_width is None else float(half_width)
     return Verdict(name, why, float(mean), float(mean - printed.value), width)
 
 
-def _gap(mean: Decimal, printed: Printed) -> Decimal:
+def _gap(mean: Decimal, printed: PublishedCell) -> Decimal:
     """Distance of the mean from the rounding interval of the published number, 0 inside it."""
     return max(abs(mean - printed.value) - half_unit(printed.decimals), Decimal(0))
 
 
-def _side(mean: Decimal, printed: Printed) -> str:
+def _side(mean: Decimal, printed: PublishedCell) -> str:
     return "higher" if mean > printed.value else "lower"
 
 

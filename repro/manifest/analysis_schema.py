@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from repro.manifest import yaml_file
 from repro.manifest.identified import Identified
 from repro.manifest.schema import Manifest, Table
-from repro.manifest.yaml_file import Strict
+from repro.manifest.yaml_file import StrictMapping
 
 FILE = "analysis.yaml"
 
@@ -51,7 +51,7 @@ class Family(Identified):
         return tuple((row, self.against) for row in self.rows)
 
 
-class TableAnalysis(Strict):
+class TableAnalysis(StrictMapping):
     """The analysis of one table.
 
     Attributes:
@@ -76,7 +76,7 @@ class TableAnalysis(Strict):
         return named | ({self.floor} if self.floor else set())
 
 
-class Confirmatory(Strict):
+class Confirmatory(StrictMapping):
     """The one claim that is tested to be confirmed: a family of a table in one column."""
 
     table: str
@@ -84,7 +84,7 @@ class Confirmatory(Strict):
     column: str
 
 
-class Analysis(Strict):
+class Analysis(StrictMapping):
     """A whole analysis.yaml.
 
     Attributes:

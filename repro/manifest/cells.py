@@ -25,7 +25,7 @@ class Cell:
         return f"{self.paper.name}/{self.table.id}/{self.row.id}/{self.column.id}"
 
     @cached_property
-    def printed(self) -> printed.Printed:
+    def printed(self) -> printed.PublishedCell:
         """The printed string taken apart: number, decimals, marks, bold."""
         return printed.parse(self.text)
 
@@ -156,7 +156,7 @@ def figure_tables(source: Paper) -> tuple[Table, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class ShownExhibit:
     """An exhibit with the paper and the table or figure that it belongs to."""
 
     paper: Paper
@@ -179,13 +179,15 @@ class Shown:
         return dict(self.exhibit.with_)
 
 
-def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[Shown]:
+def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhibit]:
     """The exhibits of papers, or of all, in the tables and figures named (``4``, ``figure-3``), or in all."""
     listed = []
     for source in [paper(name) for name in names or papers()]:
         places = [(t.id, t.exhibits) for t in source.manifest.tables]
         places += [(f"figure-{f.id}", f.exhibits) for f in source.manifest.figures]
-        listed += [Shown(source, o, e) for o, group in places for e in group if not owners or o in owners]
+        listed += [
+            ShownExhibit(source, o, e) for o, group in places for e in group if not owners or o in owners
+        ]
     return listed
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from repro.errors import BlockedError
 from repro.manifest import yaml_file
 from repro.manifest.papers import kept_with_papers, load, papers
-from repro.manifest.yaml_file import Strict
+from repro.manifest.yaml_file import StrictMapping
 
 
-class Checkpoint(Strict):
+class Checkpoint(StrictMapping):
     """A checkpoint that recipes name.
 
     Attributes:

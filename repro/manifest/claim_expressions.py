@@ -25,7 +25,7 @@ _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.USub, ast.No
 _KNOWN = (*_VALUES, *_OPERATIONS, *_ARITHMETIC, *_COMPARISONS)
 
 
-class NoNumber(Exception):
+class MissingNumber(Exception):
     """A number is not there, so that the statement cannot be judged; says which."""
 
 
@@ -120,7 +120,7 @@ class Evaluation:
         for part in parts:
             try:
                 decided |= bool(self._value(part)) == decided_by
-            except NoNumber as reason:
+            except MissingNumber as reason:
                 missing = missing or reason
         if missing and not decided:
             raise missing

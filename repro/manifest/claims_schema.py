@@ -10,7 +10,7 @@ from repro.manifest import yaml_file
 from repro.manifest.claim_expressions import fault
 from repro.manifest.identified import Identified
 from repro.manifest.study_pointers import PointerText
-from repro.manifest.yaml_file import Strict
+from repro.manifest.yaml_file import StrictMapping
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -50,7 +50,7 @@ class Claim(Identified):
         return self
 
 
-class _Claims(Strict):
+class _Claims(StrictMapping):
     claims: tuple[Claim, ...]
 
 

@@ -18,13 +18,13 @@ from repro.manifest.decimals import percent
 from repro.manifest.identified import Identified
 from repro.manifest.papers import kept_with_papers, papers
 from repro.manifest.reports import CellReport, reports
-from repro.manifest.yaml_file import Fault, Strict
+from repro.manifest.yaml_file import Fault, StrictMapping
 
 FILE = "findings.yaml"
 NUMBER = re.compile(r"(?<![\w@.])\d+\.\d+(?!\w|\.\d)")
 
 
-class Ground(Strict):
+class SupportingReports(StrictMapping):
     """The reports that a number of a sentence rests on; values are in percent.
 
     Attributes:
@@ -62,7 +62,7 @@ class Finding(Identified):
 
     title: str
     says: str
-    grounds: tuple[Ground, ...] = Field(min_length=1)
+    grounds: tuple[SupportingReports, ...] = Field(min_length=1)
 
 
 @kept_with_papers
@@ -86,7 +86,7 @@ def faults(stated: tuple[Finding, ...]) -> Iterator[Fault]:
                 yield (place, "grounds", line), reason
 
 
-def _wrong(ground: Ground, named: set[str], text: str) -> str:
+def _wrong(ground: SupportingReports, named: set[str], text: str) -> str:
     if not re.search(rf"(?<![\d.]){re.escape(ground.number)}(?!\d|\.\d)", text):
         return f"{ground.number} does not stand in the sentence"
     if ground.less:
@@ -102,7 +102,7 @@ def _wrong(ground: Ground, named: set[str], text: str) -> str:
     return "" if shown == Decimal(ground.number) else f"{ground.number} rests on what gives {shown}"
 
 
-def value_of(ground: Ground) -> Decimal | str:
+def value_of(ground: SupportingReports) -> Decimal | str:
     """The number that a ground gives, in percent; a sentence where it gives none."""
     if not ground.source:
         values = [percent(cell.printed.value, cell.unit) for cell in cells(ground) if cell.is_numeric]
@@ -114,20 +114,20 @@ def value_of(ground: Ground) -> Decimal | str:
     return _taken([percent(r.value, r.cell.unit) for r in made], ground, f"such reports on {ground.cell}")
 
 
-def _taken(values: list[Decimal], ground: Ground, of: str) -> Decimal | str:
+def _taken(values: list[Decimal], ground: SupportingReports, of: str) -> Decimal | str:
     takes = {"least": min, "greatest": max, "mean": mean}
     if not values or (ground.take == "value" and len(set(values)) != 1):
         return f"there are {len(values)} {of}, one is needed" if values else f"there are no {of}"
     return values[0] if ground.take == "value" else takes[ground.take](values)
 
 
-def cells(ground: Ground) -> list[Cell]:
+def cells(ground: SupportingReports) -> list[Cell]:
     """The cells that a ground names."""
     every = (cell for source in papers().values() for cell in cells_of(source))
     return [cell for cell in every if fnmatchcase(cell.id, ground.cell)]
 
 
-def entries(ground: Ground) -> list[CellReport]:
+def entries(ground: SupportingReports) -> list[CellReport]:
     """The reports that a ground names; none of a published number."""
     if not ground.source:
         return []

@@ -4,12 +4,12 @@ import re
 
 from pydantic import model_validator
 
-from repro.manifest.yaml_file import Strict
+from repro.manifest.yaml_file import StrictMapping
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
-class Identified(Strict):
+class Identified(StrictMapping):
     """Anything with an id: letters, digits, ``. _ -``; never a slash, which separates the parts of a path."""
 
     id: str

@@ -16,12 +16,12 @@ from repro.graph import Node
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.papers import kept_with_papers, papers
-from repro.manifest.yaml_file import Strict
+from repro.manifest.yaml_file import StrictMapping
 
 Number = int | float
 
 
-class ReleasedCode(Strict):
+class ReleasedCode(StrictMapping):
     """The code that was released: a repository at a commit, and the files of it that were run."""
 
     repository: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
@@ -32,7 +32,7 @@ class ReleasedCode(Strict):
         return f"{self.repository}@{self.commit[:7]}"
 
 
-class Concerned(Strict):
+class ConcernedNodes(StrictMapping):
     """The nodes of a plan that a comparison speaks of.
 
     Attributes:
@@ -51,14 +51,14 @@ class Concerned(Strict):
         )
 
 
-class Gradient(Strict):
+class Gradient(StrictMapping):
     """A gradient in two numbers a parameter: its norm, and its product with a vector drawn from its name."""
 
     norm: float
     parameters: Mapping[str, tuple[float, float]]
 
 
-class Official(Strict):
+class ReleasedOutcome(StrictMapping):
     """The outcome of the released code; a loss, gradient, value or count that it does not have is absent.
 
     Attributes:
@@ -72,7 +72,7 @@ class Official(Strict):
     counts: Mapping[str, tuple[int, ...]] = {}
 
 
-class Difference(Strict):
+class Difference(StrictMapping):
     """The largest differences between the two sides when they were run together.
 
     Attributes:
@@ -88,7 +88,7 @@ class Difference(Strict):
     deviation: float | None = None
 
 
-class Case(Strict):
+class Case(StrictMapping):
     """One comparison: what both sides got, what the released code gave, how far ours was from it.
 
     Attributes:
@@ -99,12 +99,12 @@ class Case(Strict):
     about: str
     dtype: str
     inputs: Mapping[str, Any]
-    official: Official
+    official: ReleasedOutcome
     difference: Difference
     tolerance: float
 
 
-class Oracle(Strict):
+class Oracle(StrictMapping):
     """The numbers that one script of ``oracles/`` wrote.
 
     Attributes:
@@ -120,7 +120,7 @@ class Oracle(Strict):
     objective: str
     script: str
     code: ReleasedCode
-    nodes: tuple[Concerned, ...]
+    nodes: tuple[ConcernedNodes, ...]
     numbers: str = "the loss"
     stands_in: bool = False
     shims: tuple[str, ...] = ()
@@ -170,7 +170,7 @@ class Oracle(Strict):
         return " ".join(["; ".join(said), *(f"({dtype})" for dtype in self.dtypes)])
 
 
-class Unreleased(Strict):
+class UnreleasedObjective(StrictMapping):
     """An objective for which no code was released.
 
     Attributes:
@@ -200,13 +200,15 @@ def oracles() -> dict[str, Oracle]:
 
 
 @kept_with_papers
-def unreleased() -> dict[str, Unreleased]:
+def unreleased() -> dict[str, UnreleasedObjective]:
     """The objectives for which nothing was released, by name."""
-    entries: dict[str, Unreleased] = {}
+    entries: dict[str, UnreleasedObjective] = {}
     for folder in _folders():
         path = folder / "oracles" / "unreleased.yaml"
         if path.exists():
-            entries |= {entry.objective: entry for entry in yaml_file.read(path, tuple[Unreleased, ...])}
+            entries |= {
+                entry.objective: entry for entry in yaml_file.read(path, tuple[UnreleasedObjective, ...])
+            }
     return entries
 
 

@@ -17,7 +17,7 @@ from repro.manifest.analysis_schema import Analysis, read_analysis
 from repro.manifest.claims_schema import Claim, claims
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Manifest, faults
-from repro.manifest.settings import FILE, Settings, Step, StepsOf, complete, read_settings
+from repro.manifest.settings import FILE, FolderSteps, Settings, Step, complete, read_settings
 
 ROOT = PAPERS
 Made = TypeVar("Made")
@@ -87,7 +87,7 @@ class Paper:
         """The steps of settings.yaml that have rows, each with what it takes from the one that it is like."""
         folders = {path.parent.name: path.parent for path in ROOT.glob(f"*/{FILE}")}
         folders |= {source.name: source.folder for source in (*papers().values(), self)}
-        steps, made = StepsOf(folders), []
+        steps, made = FolderSteps(folders), []
         for number, step in enumerate(self.settings.steps):
             try:
                 made += [complete(steps, self.name, step)] if step.rows else []

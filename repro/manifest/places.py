@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from pydantic import Field, field_validator, model_validator
 
-from repro.manifest.yaml_file import Strict
+from repro.manifest.yaml_file import StrictMapping
 
 DAY = r"^\d{4}-\d{2}-\d{2}$"
 FIRST = datetime.date(2016, 11, 28)  # MS MARCO came out: nothing is said of a cell before
@@ -16,7 +16,7 @@ FIRST = datetime.date(2016, 11, 28)  # MS MARCO came out: nothing is said of a c
 Who = Literal["authors", "toolkit", "independent", "later-paper"]
 
 
-class Place(Strict):
+class Place(StrictMapping):
     """Exactly one public place.
 
     Attributes:

@@ -16,7 +16,7 @@ DASHES = frozenset({"-", "–", "—", ""})
 
 
 @dataclass(frozen=True)
-class Printed:
+class PublishedCell:
     """One cell as printed.
 
     Attributes:
@@ -60,7 +60,7 @@ def _unbold(text: str) -> tuple[str, bool]:
     return text[2:closing] + text[closing + 2 :], True
 
 
-def parse(text: str) -> Printed:
+def parse(text: str) -> PublishedCell:
     """Read a printed cell: ``"**0.342*†‡**"`` is 0.342, three decimals, bold, marks ``*†‡``.
 
     Bold is written ``**…**`` with the marks inside or behind it. What is neither a number nor a dash
@@ -69,8 +69,8 @@ def parse(text: str) -> Printed:
     bare, bold = _unbold(text)
     match = _NUMBER.fullmatch(bare)
     if match is None:
-        return Printed(text)
+        return PublishedCell(text)
     number, delta = match["number"].replace("−", "-"), (match["delta"] or "").replace("−", "-")
     decimals, bound = len(number.partition(".")[2]), match["bound"] or ""
     difference = Decimal(delta) if delta else None
-    return Printed(text, Decimal(number), decimals, match["marks"], bold, bound, difference)
+    return PublishedCell(text, Decimal(number), decimals, match["marks"], bold, bound, difference)

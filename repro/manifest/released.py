@@ -6,26 +6,26 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from repro.manifest import yaml_file
-from repro.manifest.yaml_file import Strict
+from repro.manifest.yaml_file import StrictMapping
 
 Pooling = Literal["cls", "mean", "pooler", "sentence-transformers"]
 
 
-class Weights(Strict):
+class Weights(StrictMapping):
     """A checkpoint of the hub."""
 
     model: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
     revision: str
 
 
-class Lengths(Strict):
+class Lengths(StrictMapping):
     """Tokens of a text, special ones counted, at which it is cut."""
 
     query: int = Field(gt=0, strict=True)
     passage: int = Field(gt=0, strict=True)
 
 
-class Released(Strict):
+class ReleasedModel(StrictMapping):
     """One released encoder.
 
     Attributes:
@@ -56,6 +56,6 @@ class Released(Strict):
         return self
 
 
-def released(path: Path) -> dict[str, Released]:
+def released(path: Path) -> dict[str, ReleasedModel]:
     """The entries of a released.yaml by system. Raises ManifestError with file and line."""
-    return yaml_file.read_shared(path, dict[str, Released])
+    return yaml_file.read_shared(path, dict[str, ReleasedModel])

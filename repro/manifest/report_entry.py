@@ -18,11 +18,11 @@ from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cell
 from repro.manifest.report_form import FIELDS, answers
 from repro.manifest.report_place import place_of
-from repro.manifest.reports import FILE, How, Report, Reports, Source, faults, folders, known_cells
+from repro.manifest.reports import FILE, Report, ReportMethod, Reports, Source, faults, folders, known_cells
 
 CHOICES = {
     "unit": ("fraction", "percent"),
-    "start": get_args(How.model_fields["start"].annotation),
+    "start": get_args(ReportMethod.model_fields["start"].annotation),
     "match": get_args(Report.model_fields["match"].annotation),
     "who": get_args(Source.model_fields["who"].annotation),
 }

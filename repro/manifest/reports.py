@@ -22,7 +22,7 @@ from repro.manifest.decimals import decimals_of, half_unit, shifted
 from repro.manifest.identified import Identified
 from repro.manifest.papers import Paper
 from repro.manifest.places import DAY, Place, Who
-from repro.manifest.yaml_file import Fault, Strict
+from repro.manifest.yaml_file import Fault, StrictMapping
 
 FILE = "reports.yaml"
 DECIMAL = r"^\d+(\.\d+)?$"
@@ -48,7 +48,7 @@ class Source(Place):
         return self.model_copy(update={"name": ""})
 
 
-class How(Strict):
+class ReportMethod(StrictMapping):
     """The making of a reported value; what is not stated stays empty.
 
     Attributes:
@@ -66,7 +66,7 @@ class How(Strict):
     differs: tuple[str, ...] = ()
 
 
-class Report(Strict):
+class Report(StrictMapping):
     """One value that somebody reports.
 
     Attributes:
@@ -86,7 +86,7 @@ class Report(Strict):
     measure: str
     dataset: str
     source: str
-    how: How
+    how: ReportMethod
     match: Literal["exact", "close", "loose"] = "exact"
     at: str = ""
     note: str = ""
@@ -109,7 +109,7 @@ class Search(Identified):
     note: str = ""
 
 
-class Reports(Strict):
+class Reports(StrictMapping):
     """A reports.yaml: sources by a short name, reports, and the searches that led to them."""
 
     sources: dict[str, Source] = Field(default_factory=dict)

@@ -11,14 +11,14 @@ from pydantic import Field, model_validator
 from repro.manifest.identified import Identified
 from repro.manifest.printed import parse
 from repro.manifest.size_trend import SizeTrend
-from repro.manifest.yaml_file import Strict
+from repro.manifest.yaml_file import StrictMapping
 
 Role = Literal["ours", "rerun", "cited", "reference"]
 Grade = Literal["A", "B", "C", "P"]
 ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "text"]
 
 
-class Significance(Strict):
+class Significance(StrictMapping):
     """The test a caption names."""
 
     kind: str
@@ -28,7 +28,7 @@ class Significance(Strict):
     note: str = ""
 
 
-class Mark(Strict):
+class Mark(StrictMapping):
     """The meaning of a footnote mark: better than some rows, taken from somewhere, a property of the row."""
 
     means: Literal["significant", "source", "property"]
@@ -104,7 +104,7 @@ class Row(Identified):
         return self.id.rpartition(".")[2]
 
 
-class ExampleRank(Strict):
+class ExampleRank(StrictMapping):
     """The rank and relevance that one system has in a printed example."""
 
     system: str
@@ -113,7 +113,7 @@ class ExampleRank(Strict):
     note: str = ""
 
 
-class Example(Strict):
+class Example(StrictMapping):
     """One printed example: the query is kept, the passages are not."""
 
     query: str = ""
@@ -235,7 +235,7 @@ class Figure(Identified):
         )
 
 
-class Manifest(Strict):
+class Manifest(StrictMapping):
     """A whole cells.yaml; ``readings_of`` names packages whose readings apply to it too."""
 
     paper: str

@@ -11,20 +11,20 @@ from pydantic import Field
 from repro.errors import check_known
 from repro.manifest import yaml_file
 from repro.manifest.identified import Identified
-from repro.manifest.yaml_file import Fault, Strict
+from repro.manifest.yaml_file import Fault, StrictMapping
 from repro.stage_table import STAGES
 
 FILE = "settings.yaml"
 
 
-class Script(Strict):
+class Script(StrictMapping):
     """A repository of released code at the commit that was read."""
 
     repository: str
     commit: str
 
 
-class Nodes(Strict):
+class Nodes(StrictMapping):
     """Which planned nodes are meant.
 
     Attributes:
@@ -39,7 +39,7 @@ class Nodes(Strict):
     with_: dict[str, Any] = Field(default_factory=dict, alias="with")
 
 
-class Stated(Strict):
+class StatedValue(StrictMapping):
     """A value with the places that state it, in the units of the plan.
 
     Attributes:
@@ -66,7 +66,7 @@ class Stated(Strict):
         return self.published is not None or bool(self.cell)
 
 
-class Setting(Stated):
+class Setting(StatedValue):
     """Where the value of a planned parameter comes from.
 
     Attributes:
@@ -83,7 +83,7 @@ class Setting(Stated):
         return "planned" in self.model_fields_set
 
 
-class Elsewhere(Stated):
+class StatedElsewhere(StatedValue):
     """Something that is stated and is no parameter of a stage: hardware, sizes of data, libraries."""
 
     what: str
@@ -107,12 +107,12 @@ class Step(Identified):
     settings: dict[str, Setting | None] = Field(default_factory=dict)
 
 
-class Settings(Strict):
+class Settings(StrictMapping):
     """A whole settings.yaml."""
 
     sources: dict[str, Script] = Field(default_factory=dict)
     steps: tuple[Step, ...] = ()
-    elsewhere: tuple[Elsewhere, ...] = ()
+    elsewhere: tuple[StatedElsewhere, ...] = ()
 
 
 def read_settings(folder: Path) -> Settings:
@@ -121,7 +121,7 @@ def read_settings(folder: Path) -> Settings:
     return yaml_file.read_shared(path, Settings, faults=_faults) if path.exists() else Settings()
 
 
-class StepsOf(Mapping):
+class FolderSteps(Mapping):
     """The steps, by id, of some folders by their names; the settings of one are read when it is asked for."""
 
     def __init__(self, folders: Mapping[str, Path]):
@@ -195,7 +195,7 @@ def _setting_faults(content: Settings, setting: Setting) -> Iterator[str]:
     yield from _stated_faults(content, setting)
 
 
-def _stated_faults(content: Settings, stated: Stated) -> Iterator[str]:
+def _stated_faults(content: Settings, stated: StatedValue) -> Iterator[str]:
     if stated.published is not None and not (stated.where or stated.cell):
         yield "a published value says where it stands; give where or cell"
     if (stated.released is None) != (not stated.script):

@@ -5,19 +5,19 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from repro.manifest.yaml_file import Strict
+from repro.manifest.yaml_file import StrictMapping
 
 Positive = Annotated[float, Field(gt=0)]
 
 
-class Larger(Strict):
+class LargerSize(StrictMapping):
     """The larger size that a trend is extrapolated to."""
 
     x: Positive
     across: Positive
 
 
-class SizeTrend(Strict):
+class SizeTrend(StrictMapping):
     """The regression of each method's difference to a reference on the logarithms of two sizes.
 
     Attributes:
@@ -28,7 +28,7 @@ class SizeTrend(Strict):
 
     reference: str
     across: str
-    to: Larger
+    to: LargerSize
 
     def check(self, lines: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """Raise ValueError where the lines, each a method and its options, do not have what this names."""

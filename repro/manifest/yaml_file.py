@@ -83,7 +83,7 @@ def _none(content: Any) -> Iterable[Fault]:
     return ()
 
 
-class Strict(BaseModel):
+class StrictMapping(BaseModel):
     """A mapping of a YAML file: a key that is not known is an error, and what was read stays as it is."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

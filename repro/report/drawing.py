@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 
 from repro.evaluation import means
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.manifest.cells import figure_of
 from repro.manifest.schema import Column, Figure, Line
 from repro.report import figures
@@ -14,7 +14,9 @@ from repro.running.plan import Plan
 from repro.store import Store, read_json
 
 
-def draw_curves(compared: Sequence[Compared], folder: Path, *, hours: Mapping[str, float]) -> Iterator[Path]:
+def draw_curves(
+    compared: Sequence[ComparedCell], folder: Path, *, hours: Mapping[str, float]
+) -> Iterator[Path]:
     """Every figure that is measured point by point, where at least one point was.
 
     Args:
@@ -36,7 +38,7 @@ def draw_curves(compared: Sequence[Compared], folder: Path, *, hours: Mapping[st
             yield from draw_trend(figure, points, path, note=note)
 
 
-def _outdated(points: Sequence[Compared]) -> str:
+def _outdated(points: Sequence[ComparedCell]) -> str:
     number = sum(bool(c.outdated) for c in points)
     return f"{number} of {len(points)} points not measured as the manifest is" if number else ""
 
@@ -54,7 +56,7 @@ def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
                 yield f"{panel['y_label']}, {' against '.join(s['label'] for s in panel['series'])}: {result}"
 
 
-def _panels(figure: Figure, points: list[Compared], hours: Mapping[str, float]) -> list[dict]:
+def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, float]) -> list[dict]:
     """One panel a column, or one for each second size of its trend; one line a group of rows."""
     panels = []
     for column, title, lines in _faces(figure):
@@ -81,12 +83,14 @@ def _faces(figure: Figure) -> Iterator[tuple[Column, str, list[Line]]]:
             yield column, f"{column.head[0]} ({size:,g})", lines
 
 
-def _series(line: Line, measured: list[Compared], hours: Mapping[str, float]) -> dict:
+def _series(line: Line, measured: list[ComparedCell], hours: Mapping[str, float]) -> dict:
     points = [_point(compared, line.over) for compared in measured]
     return {"label": line.method or line.label, "points": points, "made": [_made(c, hours) for c in measured]}
 
 
-def _point(compared: Compared, over: str | None) -> tuple[float | None, float, float | None, float | None]:
+def _point(
+    compared: ComparedCell, over: str | None
+) -> tuple[float | None, float, float | None, float | None]:
     """Place, value, and the extremes over seeds where there are several."""
     x = None if over is None else float(compared.cell.row.with_[over])
     values = [record.measured for record in compared.records]
@@ -94,7 +98,7 @@ def _point(compared: Compared, over: str | None) -> tuple[float | None, float, f
     return (x, compared.measured, *spread)
 
 
-def _made(compared: Compared, hours: Mapping[str, float]) -> tuple[str, str, str]:
+def _made(compared: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str]:
     """Seeds, commits and hours of training behind a point, as far as they are known."""
     seeds = (record.seed for record in compared.records if record.seed is not None)
     commits = filter(None, {record.environment.get("commit") for record in compared.records})

@@ -6,7 +6,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Generic, Self, TypeVar
 
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.manifest.cells import Cell
 from repro.manifest.decimals import half_up
 from repro.manifest.schema import Column, Mark, Row, Table
@@ -85,7 +85,7 @@ class Grid(Generic[T]):
         return {row.id: LETTERS[i] if few else str(i + 1) for i, row in enumerate(self.rows)}
 
 
-def compared_grid(cells: Sequence[Compared]) -> Grid[Compared]:
+def compared_grid(cells: Sequence[ComparedCell]) -> Grid[ComparedCell]:
     """The grid of compared cells of one table."""
     return Grid.of(cells[0].cell.table, {(c.cell.row.id, c.cell.column.id): c for c in cells})
 
@@ -108,17 +108,17 @@ def rounded(value: float, cell: Cell) -> str:
     return str(half_up(Decimal(repr(value)), decimals or 0))
 
 
-def ours(c: Compared) -> str | None:
+def ours(c: ComparedCell) -> str | None:
     """The measured value, rounded as the published one; None where nothing was measured."""
     return None if c.measured is None else rounded(c.measured, c.cell)
 
 
-def best_measured(grid: Grid[Compared]) -> frozenset[tuple[str, str]]:
+def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
     """The places of the best measured numbers of each column, within a group where the paper's bold is.
 
     Numbers are compared as they are shown, so that equal ones are all best; a lone number is no best.
     """
-    blocks: dict[tuple[str, str | None], list[Compared]] = {}
+    blocks: dict[tuple[str, str | None], list[ComparedCell]] = {}
     for c in grid.cells.values():
         group = c.cell.row.group if grid.table.bold == "group" else None
         if c.measured is not None and not c.outdated:
@@ -126,7 +126,7 @@ def best_measured(grid: Grid[Compared]) -> frozenset[tuple[str, str]]:
     return frozenset(place for cells in blocks.values() if len(cells) > 1 for place in _best(cells))
 
 
-def _best(cells: Sequence[Compared]) -> set[tuple[str, str]]:
+def _best(cells: Sequence[ComparedCell]) -> set[tuple[str, str]]:
     values = {(c.cell.row.id, c.cell.column.id): Decimal(ours(c) or 0) for c in cells}
     best = (min if cells[0].cell.smaller_is_better else max)(values.values())
     return {place for place, value in values.items() if value == best}

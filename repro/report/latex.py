@@ -6,7 +6,7 @@ A number stands in a column of its own and what follows it in the next one: LaTe
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import ComparedCell, Comparison
 from repro.manifest.schema import Manifest
 from repro.report.grid import LETTERS, Grid, Head, best_measured, compared_grid, ours, runs, spans
 from repro.report.latex_caption import caption, short_caption
@@ -54,7 +54,7 @@ class _Column:
 
 
 def latex(
-    comparison: Comparison, cells: Sequence[Compared], *, command: str, two_column: bool = False
+    comparison: Comparison, cells: Sequence[ComparedCell], *, command: str, two_column: bool = False
 ) -> str:
     """One table as a ``table`` environment, or ``table*`` where a two-column paper has no room for it.
 
@@ -88,7 +88,7 @@ def _source(manifest: Manifest) -> list[str]:
 class _Writer:
     """The lines of a tabular."""
 
-    def __init__(self, grid: Grid[Compared], comparison: Comparison):
+    def __init__(self, grid: Grid[ComparedCell], comparison: Comparison):
         self.grid, self.comparison = grid, comparison
         self.lettered = any(map(comparison.betters, grid.cells.values()))
         self.best = best_measured(grid)
@@ -161,7 +161,7 @@ class _Writer:
         marks = raised(escape(head.row.marks)) if head.row else ""
         return letter + escape(label) + marks
 
-    def _below(self, cells: Sequence[Compared | None]) -> list[_Column]:
+    def _below(self, cells: Sequence[ComparedCell | None]) -> list[_Column]:
         """The columns below one head: those in which there is a number."""
         kinds = {
             "publ.": [published(c) for c in cells],
@@ -174,7 +174,7 @@ class _Writer:
         shown = [_Column(kind, entries) for kind, entries in named.items() if any(map(has_digit, entries))]
         return shown or [_Column("publ.", named["publ."])]
 
-    def _ours(self, c: Compared | None) -> Entry:
+    def _ours(self, c: ComparedCell | None) -> Entry:
         """Ours, its interval over seeds, its verdict where there is no difference, and the rows it beats."""
         if c is None or c.measured is None:
             return Entry("" if c is None else "--")
@@ -182,7 +182,7 @@ class _Writer:
         after = interval(c) + (rf"\,{sign}" if sign else "") + raised(self._beaten(c))
         return Entry(ours(c) or "", after, (c.cell.row.id, c.cell.column.id) in self.best)
 
-    def _beaten(self, c: Compared) -> str:
+    def _beaten(self, c: ComparedCell) -> str:
         letters = self.grid.letters
         beaten = [letters[row] for row in self.comparison.betters(c) if row in letters]
         parts = runs(beaten, [*letters.values()])

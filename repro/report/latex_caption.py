@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.judging.reported import HOW, STARTS
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Mark, Table
@@ -28,7 +28,7 @@ def cited(manifest: Manifest) -> str:
     return f"{first} et al. ({manifest.venue})" if others else f"{first} ({manifest.venue})"
 
 
-def caption(cells: Sequence[Compared], *, lettered: bool, bold: bool) -> str:
+def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool) -> str:
     """All that a reader needs to know of the table, as LaTeX.
 
     Args:
@@ -46,7 +46,7 @@ def caption(cells: Sequence[Compared], *, lettered: bool, bold: bool) -> str:
     return " ".join([*parts, *_outdated(measured), *_marks(first.table)])
 
 
-def _whose(cells: Sequence[Compared]) -> str:
+def _whose(cells: Sequence[ComparedCell]) -> str:
     reports = any(c.reported for c in cells)
     if any(c.measured is not None for c in cells):
         others = ", as others report it (rep.)" if reports else ""
@@ -57,7 +57,7 @@ def _whose(cells: Sequence[Compared]) -> str:
     return "as published (publ.), not measured by us." if others else "as published, not measured."
 
 
-def _reports(cells: Sequence[Compared]) -> Iterator[str]:
+def _reports(cells: Sequence[ComparedCell]) -> Iterator[str]:
     """The meaning of the letters at reported values, of those that the table has."""
     closest = [c.reported.closest.report for c in cells if c.reported]
     if closest:
@@ -67,7 +67,7 @@ def _reports(cells: Sequence[Compared]) -> Iterator[str]:
         yield f"Reported: of several the closest in kind, with their number; raised: {letters}{doubt}."
 
 
-def _scale(measured: Sequence[Compared]) -> Iterator[str]:
+def _scale(measured: Sequence[ComparedCell]) -> Iterator[str]:
     """The scale, where it is not full, and the data that stand in for the paper's."""
     if measured and measured[0].scale != "full":
         data = ", ".join(sorted({name for c in measured for name in c.stand_ins})) or "other data"
@@ -75,7 +75,7 @@ def _scale(measured: Sequence[Compared]) -> Iterator[str]:
         yield escape(f"{scale}, and not comparable with the published.")
 
 
-def _bold(cells: Sequence[Compared], *, ours: bool) -> Iterator[str]:
+def _bold(cells: Sequence[ComparedCell], *, ours: bool) -> Iterator[str]:
     block = " and block" if cells[0].cell.table.bold == "group" else ""
     meanings = [f"best of ours in its column{block}"] if ours else []
     meanings += ["published, as in the paper"] if any(c.cell.printed.bold for c in cells) else []
@@ -83,7 +83,7 @@ def _bold(cells: Sequence[Compared], *, ours: bool) -> Iterator[str]:
         yield rf"\textbf{{Bold}}: {'; '.join(meanings)}."
 
 
-def _signs(cells: Sequence[Compared]) -> Iterator[str]:
+def _signs(cells: Sequence[ComparedCell]) -> Iterator[str]:
     """Difference, interval, runs of others and verdicts, those that the table has."""
     runs = [c.imported[-1] for c in cells if c.imported]
     measured = [c for c in cells if c.measured is not None]
@@ -99,7 +99,7 @@ def _signs(cells: Sequence[Compared]) -> Iterator[str]:
         yield f"{', '.join(signs)}."
 
 
-def _outdated(measured: Sequence[Compared]) -> Iterator[str]:
+def _outdated(measured: Sequence[ComparedCell]) -> Iterator[str]:
     """The cells whose numbers are not of the manifest as it is, five of them by name."""
     outdated = ["/".join(c.cell.id.split("/")[2:]) for c in measured if c.outdated]
     if outdated:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.judging.reported import STARTS
 from repro.judging.verdict import prediction_half_width
 from repro.report.grid import rounded
@@ -29,7 +29,7 @@ class Entry:
         return rf"\textbf{{{number}}}" if self.bold else number
 
 
-def published(c: Compared | None) -> Entry:
+def published(c: ComparedCell | None) -> Entry:
     """The published number as the paper prints it, its marks raised; a dash where there is none."""
     if c is None:
         return Entry("--")
@@ -37,7 +37,7 @@ def published(c: Compared | None) -> Entry:
     return Entry(escape(printed.plain), raised(escape(printed.marks)), printed.bold)
 
 
-def difference(c: Compared | None) -> Entry:
+def difference(c: ComparedCell | None) -> Entry:
     """Ours less the published number, and what follows for the verdict."""
     if c is None or c.measured is None or c.verdict.difference is None:
         return Entry()
@@ -46,7 +46,7 @@ def difference(c: Compared | None) -> Entry:
     return Entry(number if number.startswith("-") else f"+{number}", rf"\,{sign}" if sign else "")
 
 
-def by_others(c: Compared | None) -> Entry:
+def by_others(c: ComparedCell | None) -> Entry:
     """The last of the runs that others made, which is no measurement of ours, and its verdict."""
     if c is None or not c.imported:
         return Entry()
@@ -55,7 +55,7 @@ def by_others(c: Compared | None) -> Entry:
     return Entry(rounded(run.measured, c.cell), rf"\,{sign}" if sign else "")
 
 
-def reported(c: Compared | None) -> Entry:
+def reported(c: ComparedCell | None) -> Entry:
     """The report that is closest in kind, the letter of its making raised, and how many reports there are."""
     if c is None or not c.reported:
         return Entry()
@@ -64,7 +64,7 @@ def reported(c: Compared | None) -> Entry:
     return Entry(c.reported.shown, raised(letter) + (rf"{{\scriptsize\,({count})}}" if count > 1 else ""))
 
 
-def interval(c: Compared) -> str:
+def interval(c: ComparedCell) -> str:
     """Half the 95 % prediction interval over seeds, where there are several."""
     if len(c.records) < 2:
         return ""

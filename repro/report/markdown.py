@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from repro.errors import UsageError
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.comparison import judged_cells
-from repro.judging.coverage import Covered, Tally, coverage
+from repro.judging.coverage import CoverageItem, Tally, coverage
 from repro.judging.summary import summarised
 from repro.judging.verdict import FAILS
 from repro.report.grid import ours
@@ -42,7 +42,7 @@ def _counts(comparison: Comparison) -> list[str]:
     return table(["paper", "table", "cells", *present], rows)
 
 
-def _failures(table: tuple[tuple[str, str], list[Compared]]) -> int:
+def _failures(table: tuple[tuple[str, str], list[ComparedCell]]) -> int:
     return sum(c.verdict.name in FAILS for c in table[1])
 
 
@@ -50,7 +50,7 @@ HEAD = ("paper", "title", "cells", "distinct measurements at tiny", "at full", "
 HEAD += ("only run by others",)
 
 
-def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[Covered]]) -> str:
+def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem]]) -> str:
     """A line for each paper: its title, its cells, how many are measured, and what full scale says of them.
 
     Verdicts are those on the suite's own measurements; cells that only others ran are counted by themselves.
@@ -106,7 +106,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(map(_cell, line))} |" for line in (head, rule, *rows)] + [""]
 
 
-def _failing(c: Compared) -> list[str]:
+def _failing(c: ComparedCell) -> list[str]:
     return [f"`{c.cell.id}`", c.cell.printed.plain, ours(c) or "–", c.verdict.name, c.verdict.why]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.judging.order_agreement import Order, orders
 from repro.judging.size_trends import Interval, MethodTrend, Run, method_trends
 from repro.manifest.schema import Column, Figure
@@ -30,7 +30,7 @@ class PanelTrends:
         return self.column.head[0], self.column.head[-1]
 
 
-def draw_trend(figure: Figure, points: Sequence[Compared], path: Path, *, note: str) -> Iterator[Path]:
+def draw_trend(figure: Figure, points: Sequence[ComparedCell], path: Path, *, note: str) -> Iterator[Path]:
     """The differences at every size and beyond: a drawing, two tables, sentences; without a fit, nothing.
 
     Args:
@@ -54,7 +54,7 @@ def draw_trend(figure: Figure, points: Sequence[Compared], path: Path, *, note: 
     yield from (drawing, page)
 
 
-def panel_trends(figure: Figure, points: Sequence[Compared]) -> list[PanelTrends]:
+def panel_trends(figure: Figure, points: Sequence[ComparedCell]) -> list[PanelTrends]:
     """The trends of every panel of a figure that has them."""
     if figure.trend is None:
         return []
@@ -68,7 +68,7 @@ def panel_trends(figure: Figure, points: Sequence[Compared]) -> list[PanelTrends
     return panels
 
 
-def _runs(figure: Figure, points: Sequence[Compared]) -> list[Run]:
+def _runs(figure: Figure, points: Sequence[ComparedCell]) -> list[Run]:
     """Every run of a panel; those of a level line stand at each place of the x-axis."""
     lines = {line.id: line for line in figure.lines if line.method}
     runs = []

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.judging.comparison import Comparison
 from repro.judging.studies import Study, study_of
 from repro.report.latex import latex
@@ -65,7 +65,7 @@ def table_texts(
             yield TableFile(f"{name}.tex", title, text)
 
 
-def _study(cells: Sequence[Compared], plan: Plan, store: Store, results: Results | None) -> Study:
+def _study(cells: Sequence[ComparedCell], plan: Plan, store: Store, results: Results | None) -> Study:
     """The study of a table, of whose cells there is one at least."""
     records, cell = [record for c in cells for record in c.records], cells[0].cell
     return study_of(plan, store, source=cell.paper, table=cell.table, records=records, results=results)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from repro import __version__
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.reported import HOW
 from repro.judging.summary import summarised
 from repro.manifest.schema import Row
@@ -41,11 +41,11 @@ def table_pages(full: Comparison, rehearsal: Comparison) -> dict[str, str]:
     return {"index.md": "\n".join(_index(tables, small)), **pages}
 
 
-def _name(cells: Sequence[Compared]) -> str:
+def _name(cells: Sequence[ComparedCell]) -> str:
     return f"{cells[0].cell.paper.name}-table{cells[0].cell.table.id}.md"
 
 
-def _index(tables: Sequence[Sequence[Compared]], small: dict[str, Compared]) -> Iterator[str]:
+def _index(tables: Sequence[Sequence[ComparedCell]], small: dict[str, ComparedCell]) -> Iterator[str]:
     yield INDEX
     rows = []
     for cells in tables:
@@ -58,7 +58,7 @@ def _index(tables: Sequence[Sequence[Compared]], small: dict[str, Compared]) -> 
     yield from markdown_table(head, rows)
 
 
-def _page(cells: Sequence[Compared], small: dict[str, Compared]) -> Iterator[str]:
+def _page(cells: Sequence[ComparedCell], small: dict[str, ComparedCell]) -> Iterator[str]:
     grid, first = compared_grid(cells), cells[0].cell
     place = f"{first.paper.name} --table {first.table.id}"
     data = sorted({name for c in cells if c.cell.id in small for name in small[c.cell.id].stand_ins})
@@ -81,14 +81,14 @@ def _page(cells: Sequence[Compared], small: dict[str, Compared]) -> Iterator[str
     yield f"*Written by `repro pages` of repro {__version__}.*\n"
 
 
-def _blocks(grid: Grid[Compared]) -> Iterator[tuple[str, list[Row]]]:
+def _blocks(grid: Grid[ComparedCell]) -> Iterator[tuple[str, list[Row]]]:
     """The rows under the label of their group, which is empty where there is none."""
     labels = {group.id: group.label for group in grid.table.groups}
     for group, rows in groupby(grid.rows, key=lambda row: row.group):
         yield labels.get(group or "", ""), list(rows)
 
 
-def _overview(grid: Grid[Compared]) -> Iterator[str]:
+def _overview(grid: Grid[ComparedCell]) -> Iterator[str]:
     """All published numbers with those measured at full scale, each row with a link to its command."""
     head = ["row", *(column.label for column in grid.columns)]
     rows = []
@@ -102,20 +102,20 @@ def _overview(grid: Grid[Compared]) -> Iterator[str]:
         yield "Published; behind an arrow what was measured at full scale.\n"
 
 
-def _pair(c: Compared | None) -> str:
+def _pair(c: ComparedCell | None) -> str:
     if c is None:
         return "–"
     published = _published(c)
     return published if c.measured is None else f"{published} → {ours(c)}"
 
 
-def _published(c: Compared) -> str:
+def _published(c: ComparedCell) -> str:
     text = c.cell.printed.plain + c.cell.printed.marks.replace("*", "\\*")
     return f"**{text}**" if c.cell.printed.bold else text
 
 
 def _section(
-    grid: Grid[Compared], row: Row, small: dict[str, Compared], place: str, *, level: str
+    grid: Grid[ComparedCell], row: Row, small: dict[str, ComparedCell], place: str, *, level: str
 ) -> Iterator[str]:
     """A row: its commands, or why there is none, and a line for every column."""
     cells = [c for column in grid.columns if (c := grid.cells.get((row.id, column.id)))]
@@ -126,7 +126,7 @@ def _section(
     yield from _numbers(cells, small)
 
 
-def _command(cells: Sequence[Compared], command: str, smaller: str) -> str:
+def _command(cells: Sequence[ComparedCell], command: str, smaller: str) -> str:
     """The commands that measure a row at full scale and, where its recipe allows, at the smaller one."""
     with_recipe = [c.cell for c in cells if c.cell.recipe]
     if not with_recipe:
@@ -137,7 +137,7 @@ def _command(cells: Sequence[Compared], command: str, smaller: str) -> str:
     return f"```bash\n{command}\n{second}```\n"
 
 
-def _numbers(cells: Sequence[Compared], small: dict[str, Compared]) -> Iterator[str]:
+def _numbers(cells: Sequence[ComparedCell], small: dict[str, ComparedCell]) -> Iterator[str]:
     head = ["column", "measure", "published", "measured", "verdict", f"at {_scale(small)}"]
     more = {"run by others": _by_others} if any(c.imported for c in cells) else {}
     more |= {"reported": _reported} if any(c.reported for c in cells) else {}
@@ -152,20 +152,20 @@ def _numbers(cells: Sequence[Compared], small: dict[str, Compared]) -> Iterator[
         yield f"Of the measured: {'; '.join(outdated)}.\n"
 
 
-def _measure(c: Compared) -> str:
+def _measure(c: ComparedCell) -> str:
     column = c.cell.column
     if column.mean_of:
         return f"mean of {len(column.mean_of)} columns"
     return " on ".join(f"`{name}`" for name in (column.measure, column.dataset) if name) or "–"
 
 
-def _by_others(c: Compared) -> str:
+def _by_others(c: ComparedCell) -> str:
     """Every run that others made, with whose it is and what is said of it."""
     runs = (f"{rounded(run.measured, c.cell)} {run.verdict.name} ({run.maker})" for run in c.imported)
     return "; ".join(runs) or "–"
 
 
-def _reported(c: Compared) -> str:
+def _reported(c: ComparedCell) -> str:
     """The report that is closest in kind, a link to its place, and how many others lie where."""
     if c.reported is None:
         return "–"
@@ -185,5 +185,5 @@ def _anchor(row: Row) -> str:
     return row.id.replace(".", "-")
 
 
-def _scale(small: dict[str, Compared]) -> str:
+def _scale(small: dict[str, ComparedCell]) -> str:
     return next(iter(small.values())).scale

@@ -6,7 +6,7 @@ from decimal import Decimal
 from rich.console import Group
 from rich.text import Text
 
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.effects import Effect, effects, orders
 from repro.judging.summary import stand_ins
 from repro.judging.verdict import PASSES
@@ -59,7 +59,7 @@ def _as_printed(cell: Cell) -> Shown:
     return Value(Text(cell.printed.plain, style=style), Text(cell.printed.marks + delta, style=style))
 
 
-def compared_table(comparison: Comparison, cells: Sequence[Compared]) -> Group:
+def compared_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> Group:
     """Selected rows of one table: published and ours, with its verdict and the rows that it beats."""
     grid, first = compared_grid(cells), cells[0].cell
     writer = _Writer(grid, comparison)
@@ -75,7 +75,7 @@ def compared_table(comparison: Comparison, cells: Sequence[Compared]) -> Group:
 class _Writer:
     """The lines of a compared table."""
 
-    def __init__(self, grid: Grid[Compared], comparison: Comparison):
+    def __init__(self, grid: Grid[ComparedCell], comparison: Comparison):
         self.grid, self.comparison = grid, comparison
         self.letters = dict(zip((row.id for row in grid.rows), RAISED, strict=False))
         self.best = best_measured(grid)
@@ -91,7 +91,7 @@ class _Writer:
                 sheet.rows += self._lines(self._label(head), self.grid.line(head))
         return sheet
 
-    def _lines(self, label: Text, cells: Sequence[Compared | None]) -> list[Sequence[Shown]]:
+    def _lines(self, label: Text, cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
         """A system's lines: one where nothing is published; a verdict that all cells share stands once."""
         measured = [self._measured(c) for c in cells]
         if not self.published:
@@ -126,7 +126,7 @@ class _Writer:
         """The lines of reports of a system that stands across, a cell for each head at the left."""
         return lines_of_reports([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
 
-    def _sides(self, c: Compared | None) -> list[Shown]:
+    def _sides(self, c: ComparedCell | None) -> list[Shown]:
         """The numbers of one cell side by side: published, measured, their difference, and the interval."""
         compared = c if c and c.verdict.difference is not None else None
         texts = (_difference(compared), _interval(compared)) if compared else ("", "")
@@ -135,7 +135,7 @@ class _Writer:
     def _label(self, head: Head) -> Text:
         return Text(f"{self.letters.get(head.id, ' ')} {head.label}")
 
-    def _measured(self, c: Compared | None) -> Shown:
+    def _measured(self, c: ComparedCell | None) -> Shown:
         """Ours with its verdict, in brackets where the manifest is another now."""
         if c is None:
             return Text()
@@ -148,7 +148,7 @@ class _Writer:
             after.append(f" {c.verdict.name}", style=f"{style} italic")
         return Value(Text(f"({value})" if c.outdated else value, style=style + bold), after)
 
-    def _beaten(self, c: Compared) -> str:
+    def _beaten(self, c: ComparedCell) -> str:
         """Raised letters of the rows that ours beats; of three neighbours or more a range."""
         if c.outdated:
             return ""
@@ -158,11 +158,11 @@ class _Writer:
         return separator.join("".join(RAISED.get(letter, "⁻") for letter in part) for part in parts)
 
 
-def _published(c: Compared | None) -> Shown:
+def _published(c: ComparedCell | None) -> Shown:
     return Value(Text("–"), Text()) if c is None else _as_printed(c.cell)
 
 
-def _differences(cells: Sequence[Compared | None]) -> list[Sequence[Shown]]:
+def _differences(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
     """Ours less the published numbers, and our intervals over queries, where the two are compared."""
     compared = [c if c and c.verdict.difference is not None else None for c in cells]
     if not any(compared):
@@ -173,18 +173,18 @@ def _differences(cells: Sequence[Compared | None]) -> list[Sequence[Shown]]:
     return [[Text(kind, style="dim"), *map(Text, texts)] for kind, texts in kinds.items() if any(texts)]
 
 
-def _difference(c: Compared) -> str:
+def _difference(c: ComparedCell) -> str:
     return "" if c.verdict.difference is None else f"{Decimal(rounded(c.verdict.difference, c.cell)):+}"
 
 
-def _line_by_others(cells: Sequence[Compared | None]) -> list[Sequence[Shown]]:
+def _line_by_others(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
     """A line of runs that others made; none where there is no such run."""
     if not any(c and c.imported for c in cells):
         return []
     return [[Text("  by others", style="dim"), *map(_by_others, cells)]]
 
 
-def _by_others(c: Compared | None) -> Shown:
+def _by_others(c: ComparedCell | None) -> Shown:
     """The last run that somebody else made, which is no measurement of the suite's, with its own verdict."""
     if c is None or not c.imported:
         return Text()
@@ -198,7 +198,7 @@ CELL_HEAD = ("cell", "published", "measured", "difference", "verdict", "scale", 
 CELL_HEAD += ("95 % over queries", "collections", "by others", *HEAD_OF_REPORTS)
 
 
-def cell_line(comparison: Comparison, c: Compared) -> tuple[str, ...]:
+def cell_line(comparison: Comparison, c: ComparedCell) -> tuple[str, ...]:
     """One cell as fields under ``CELL_HEAD``; what there is none of is empty."""
     return (
         c.cell.id,
@@ -215,13 +215,13 @@ def cell_line(comparison: Comparison, c: Compared) -> tuple[str, ...]:
     )
 
 
-def _interval(c: Compared) -> str:
+def _interval(c: ComparedCell) -> str:
     """The interval of ours over queries; empty where there is none."""
     interval = c.interval
     return f"{rounded(interval.low, c.cell)} to {rounded(interval.high, c.cell)}" if interval else ""
 
 
-def against_paper(cells: Sequence[Compared], grid: Grid) -> Group | None:
+def against_paper(cells: Sequence[ComparedCell], grid: Grid) -> Group | None:
     """Whether rows stand in the paper's order and gain as much over the authors' own baselines."""
     taus, gains = orders(cells), effects(cells)
     if not (taus or gains):

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from repro.judging.compared import Compared
-from repro.judging.reported import Reported
+from repro.judging.compared import ComparedCell
+from repro.judging.reported import ReportedValues
 from repro.report.sheet import Cell as Shown
 from repro.report.sheet import Value
 
@@ -13,7 +13,7 @@ HEAD_OF_REPORTS = ("reported", "reports", "span", "made how")
 MATCH = {"exact": "", "close": "~", "loose": "?"}
 
 
-def lines_of_reports(cells: Sequence[Compared | None]) -> list[Sequence[Shown]]:
+def lines_of_reports(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
     """The closest report on each cell of a system and, where there are several, how many and their span.
 
     None below full scale, where nothing is compared with the published numbers.
@@ -27,7 +27,7 @@ def lines_of_reports(cells: Sequence[Compared | None]) -> list[Sequence[Shown]]:
     return lines
 
 
-def _closest(others: Reported | None) -> Shown:
+def _closest(others: ReportedValues | None) -> Shown:
     if others is None:
         return Text()
     stated = others.closest.report
@@ -35,13 +35,13 @@ def _closest(others: Reported | None) -> Shown:
     return Value(Text(others.shown, style="dim"), Text(how, style="dim italic"))
 
 
-def _span(others: Reported | None) -> Text:
+def _span(others: ReportedValues | None) -> Text:
     if others is None or len(others.reports) < 2:
         return Text()
     return Text(f"{len(others.reports)}: {others.between}", style="dim")
 
 
-def fields_of_reports(others: Reported | None) -> tuple[str, ...]:
+def fields_of_reports(others: ReportedValues | None) -> tuple[str, ...]:
     """The fields under ``HEAD_OF_REPORTS``; empty where nobody is known to report the cell."""
     if others is None:
         return ("",) * len(HEAD_OF_REPORTS)

@@ -8,7 +8,7 @@ from itertools import chain, groupby
 from repro.datasets.catalog import dataset
 from repro.errors import ReproError
 from repro.graph import Node, canonical, walk
-from repro.manifest.cells import Cell, Shown, cells_of, exhibits, figure_tables
+from repro.manifest.cells import Cell, ShownExhibit, cells_of, exhibits, figure_tables
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.recipe.request import Choices, Runs
@@ -24,7 +24,7 @@ KINDS = ("conflict", "misprint", "data", "silence")  # within a part: what a pap
 
 
 @dataclass(frozen=True)
-class Made:
+class RecipeGraphs:
     """The graphs that a recipe made for one dataset, and the measures by which it wants them scored.
 
     Attributes:
@@ -67,13 +67,13 @@ class CellReadings:
     """
 
     machine: Machine = field(default_factory=Machine)
-    _calls: dict[str, Made] = field(default_factory=dict)
+    _calls: dict[str, RecipeGraphs] = field(default_factory=dict)
     _by_place: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
     def __post_init__(self):
         self._full = scale("full").rewriter()
 
-    def of(self, cell: Cell | Shown) -> dict[str, Reading]:
+    def of(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
         """Readings of a cell by id: the paper's own in its file's order, then those of another's recipe."""
         asked = self._asked(cell, {})
         known, parts = cell.paper.readings, cell.id.split("/")
@@ -91,7 +91,7 @@ class CellReadings:
             self._by_place[source.name] = by_place
         return self._by_place[source.name]
 
-    def under_other_choices(self, cell: Cell | Shown) -> dict[str, Reading]:
+    def under_other_choices(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
         """Readings by id that the recipe asks for only where another of its readings has another choice."""
         asked, others = self._asked(cell, {}), {}
         for reading in asked.values():
@@ -120,11 +120,11 @@ class CellReadings:
         return next((part for part in PARTS if part in named), PARTS[-1])
 
     def _work(self, cell: Cell, overrides: Mapping[str, str]) -> set[tuple[str, str]]:
-        """The work behind the cell on the first of its datasets, as ``Made.work``; empty without a recipe."""
+        """The work behind the cell on its first dataset, as ``RecipeGraphs.work``; empty without a recipe."""
         made = self.made(cell, overrides)
         return made.work(cell.column.measure) if made else set()
 
-    def made(self, cell: Cell | Shown, overrides: Mapping[str, str]) -> Made | None:
+    def made(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> RecipeGraphs | None:
         """The graphs of the recipe on the first of the cell's datasets; None without a recipe."""
         measured, identifier = next(_datasets(cell), (None, ""))
         if measured is None:
@@ -162,28 +162,30 @@ class CellReadings:
         concerned = [k for k in named if named[k] or k in places or k not in source.shared_readings]
         return {k: [*places.get(k, ()), *named[k]] for k in concerned}
 
-    def _asked(self, cell: Cell | Shown, overrides: Mapping[str, str]) -> dict[str, Reading]:
+    def _asked(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> dict[str, Reading]:
         """Readings by id that the recipe asks for on any of the cell's datasets; none without a recipe."""
         asked: dict[str, Reading] = {}
         for measured, identifier in _datasets(cell):
             asked |= self._call(measured, identifier, overrides).readings
         return asked
 
-    def _call(self, cell: Cell | Shown, identifier: str, overrides: Mapping[str, str]) -> Made:
+    def _call(self, cell: Cell | ShownExhibit, identifier: str, overrides: Mapping[str, str]) -> RecipeGraphs:
         path = recipe_path(cell)
         key = canonical([path, cell.paper.name, identifier, cell.options, overrides])
         if key not in self._calls:
             made, choices = call_recipe(
                 cell, identifier, overrides, machine=self.machine, originals_only=True
             )
-            self._calls[key] = Made(made.all if isinstance(made, Runs) else (made,), choices, self._rewritten)
+            self._calls[key] = RecipeGraphs(
+                made.all if isinstance(made, Runs) else (made,), choices, self._rewritten
+            )
         return self._calls[key]
 
     def _rewritten(self, node: Node) -> Node:
         return self._full(self.machine.shared(node))
 
 
-def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[Shown]]]:
+def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[ShownExhibit]]]:
     """Every row of tables and figures with its cells, then every exhibit by itself."""
     cells = cells_of(source, (*source.manifest.tables, *figure_tables(source)))
     for row, of_row in groupby(cells, key=lambda c: c.id.rpartition("/")[0]):
@@ -192,9 +194,9 @@ def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[Shown]]]:
         yield shown.id, [shown]
 
 
-def _datasets(cell: Cell | Shown) -> Iterator[tuple[Cell | Shown, str]]:
+def _datasets(cell: Cell | ShownExhibit) -> Iterator[tuple[Cell | ShownExhibit, str]]:
     """The cells that a recipe measures, each with a dataset it is called for; an average has its parts'."""
-    if isinstance(cell, Shown):
+    if isinstance(cell, ShownExhibit):
         yield cell, cell.exhibit.dataset or ""
     elif cell.recipe and cell.column.dataset:
         for member in dataset(cell.column.dataset).members or (cell.column.dataset,):

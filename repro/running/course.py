@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from repro.graph import Node
-from repro.progress import Progress, Whole, span
+from repro.progress import OverallProgress, Progress, span
 from repro.running.cost.pace import Pace
 from repro.running.description import Place, describe, whose
 from repro.running.requirements import Machine
 from repro.store import Store
 
 
-class Course:
+class RunProgress:
     """Tells of the nodes to run, by their number among those that can, their rows, seconds and the rest.
 
     Args:
@@ -76,15 +76,17 @@ class Course:
         rows = whose(self._places.get(node.fingerprint, ()))
         return f"{number} {rows}: {describe(node)}" if rows else f"{number} {describe(node)}"
 
-    def _without(self, node: Node) -> Whole:
+    def _without(self, node: Node) -> OverallProgress:
         self._left.pop(node.fingerprint, None)
         self._whole = self._told()
         return self._whole
 
-    def _told(self) -> Whole:
+    def _told(self) -> OverallProgress:
         total = len(self._numbers)
         seconds = self._pace.left(self._left.values()) if self._left else None
-        return Whole(total - len(self._left), total, "" if seconds is None else _left(seconds / self._beside))
+        return OverallProgress(
+            total - len(self._left), total, "" if seconds is None else _left(seconds / self._beside)
+        )
 
 
 def _left(seconds: float) -> str:

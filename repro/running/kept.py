@@ -21,7 +21,7 @@ from repro.store.results import Record
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptArtefacts:
     """The artefacts that papers need at some scales.
 
     Attributes:
@@ -42,7 +42,7 @@ def kept(
     progress: Progress,
     *,
     undescribed: Iterable[str] = (),
-) -> Kept:
+) -> KeptArtefacts:
     """Fingerprints to keep for these papers at these scales.
 
     Kept are the nodes of every cell and exhibit with the readings' defaults and the data at hand; what
@@ -73,7 +73,7 @@ def kept(
     if unidentified:
         notices.append(f"{len(unidentified)} artefacts stay: what they were made from is not at hand")
     needed |= unidentified
-    return Kept(needed | lineage.tests_between(needed), notices, plans)
+    return KeptArtefacts(needed | lineage.tests_between(needed), notices, plans)
 
 
 def finished(plans: Iterable[Plan], store: Store, *, keep_days: float) -> list[Node]:

@@ -9,7 +9,7 @@ from repro.running.requirements import Obstacle
 
 
 @dataclass(frozen=True)
-class Lacks:
+class NodeObstacles:
     """The obstacles of some nodes.
 
     Attributes:
@@ -50,12 +50,12 @@ def _is_checkpoint(obstacle: Obstacle) -> bool:
     return any(id.startswith("model:") for id in obstacle.fetch)
 
 
-def lacks(obstacles: Iterable[Obstacle]) -> Lacks:
+def lacks(obstacles: Iterable[Obstacle]) -> NodeObstacles:
     """The obstacles, each once."""
-    return Lacks(tuple(dict.fromkeys(obstacles)))
+    return NodeObstacles(tuple(dict.fromkeys(obstacles)))
 
 
-def lacks_of(plan: Plan) -> Lacks:
+def lacks_of(plan: Plan) -> NodeObstacles:
     """The obstacles of the nodes themselves that a plan, once it has looked at a store, has to run."""
     known = plan.machine.obstacles
     return lacks(known[n.fingerprint] for n in plan.needed() if n.fingerprint in known)

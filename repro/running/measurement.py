@@ -10,7 +10,7 @@ from repro.datasets.catalog import Dataset, dataset
 from repro.errors import ReproError, UsageError, check_known
 from repro.evaluation.measures import parse_measure
 from repro.graph import Node, canonical, check_types, walk
-from repro.manifest.cells import Cell, Shown
+from repro.manifest.cells import Cell, ShownExhibit
 from repro.manifest.measures_per_dataset import measures
 from repro.recipe.request import Choices, Runs
 from repro.running.recipe_calls import call_recipe, fault, recipe_path
@@ -74,7 +74,7 @@ class Measurement:
 
 
 @dataclass
-class Builder:
+class MeasurementBuilder:
     """Calls every distinct recipe once; nodes that rows share stay shared."""
 
     scale: Scale
@@ -83,7 +83,7 @@ class Builder:
     _calls: dict[str, tuple[Node | Runs, Choices]] = field(default_factory=dict)
     _finished: dict[Node, Node] = field(default_factory=dict)
     _checked: set[str] = field(default_factory=set)
-    _with_fewer: dict[str, "Builder"] = field(default_factory=dict)
+    _with_fewer: dict[str, "MeasurementBuilder"] = field(default_factory=dict)
 
     def __post_init__(self):
         self._rewrite = self.scale.rewriter()
@@ -92,7 +92,7 @@ class Builder:
         """How a cell is measured with one seed. Raises ManifestError for what the manifest has wrong."""
         made = self._measure(cell, seed)
 
-        def identity(builder: Builder) -> tuple[str, str, str]:
+        def identity(builder: MeasurementBuilder) -> tuple[str, str, str]:
             return builder._measure(cell, seed).identity
 
         return replace(made, departures=self._effective(made.departures, made.substitutes, identity))
@@ -122,16 +122,16 @@ class Builder:
         """The finished evaluation of a run, one for all cells whose measures it gives."""
         return self._finish(shared_evaluation(run, member, measure, scoring, machine=self.machine))
 
-    def exhibit(self, shown: Shown, seed: int | None) -> tuple[Node, dict[str, str]]:
+    def exhibit(self, shown: ShownExhibit, seed: int | None) -> tuple[Node, dict[str, str]]:
         """The finished node of something shown, and the choices it used that are not the default."""
         node, departures, substitutes = self._exhibit(shown, seed)
 
-        def identity(builder: Builder) -> str:
+        def identity(builder: MeasurementBuilder) -> str:
             return builder._exhibit(shown, seed)[0].fingerprint
 
         return node, self._effective(departures, substitutes, identity)
 
-    def _exhibit(self, shown: Shown, seed: int | None) -> tuple[Node, dict[str, str], dict[str, str]]:
+    def _exhibit(self, shown: ShownExhibit, seed: int | None) -> tuple[Node, dict[str, str], dict[str, str]]:
         made, choices = self._call(shown, shown.exhibit.dataset or "", seed)
         return self._finish(made), *self._readings(choices)
 
@@ -139,7 +139,7 @@ class Builder:
         self,
         departures: Mapping[str, str],
         substitutes: Mapping[str, str],
-        identity: Callable[["Builder"], Any],
+        identity: Callable[["MeasurementBuilder"], Any],
     ) -> dict[str, str]:
         """The departures without the user's choices that change nothing: at their default all stays as it is.
 
@@ -159,10 +159,11 @@ class Builder:
         dropped = self.overrides.keys() - left.keys()
         return {reading: choice for reading, choice in departures.items() if reading not in dropped}
 
-    def _but(self, overrides: dict[str, str]) -> "Builder":
+    def _but(self, overrides: dict[str, str]) -> "MeasurementBuilder":
         """A builder with other choices of the user."""
         return self._with_fewer.setdefault(
-            canonical(overrides), Builder(self.scale, self.machine, overrides, _with_fewer=self._with_fewer)
+            canonical(overrides),
+            MeasurementBuilder(self.scale, self.machine, overrides, _with_fewer=self._with_fewer),
         )
 
     def asked_for(self) -> set[str]:
@@ -201,7 +202,9 @@ class Builder:
             self._checked.add(part.fingerprint)
         return node
 
-    def _call(self, cell: Cell | Shown, identifier: str, seed: int | None) -> tuple[Node | Runs, Choices]:
+    def _call(
+        self, cell: Cell | ShownExhibit, identifier: str, seed: int | None
+    ) -> tuple[Node | Runs, Choices]:
         """The recipe's node for one dataset; the same call is made once."""
         key = canonical([recipe_path(cell), cell.paper.name, identifier, seed, cell.options])
         if key not in self._calls:

@@ -8,9 +8,9 @@ from functools import cached_property
 
 from repro.errors import UsageError, check_known
 from repro.graph import Node, walk
-from repro.manifest.cells import Cell, Shown, cells_of
+from repro.manifest.cells import Cell, ShownExhibit, cells_of
 from repro.manifest.reading_schema import Reading
-from repro.running.measurement import Builder, Measurement
+from repro.running.measurement import Measurement, MeasurementBuilder
 from repro.running.recipe_calls import not_at, readings_for, recipe_path
 from repro.running.requirements import Machine, Obstacle
 from repro.running.scale import Scale
@@ -32,8 +32,8 @@ class Plan:
     cells: list[Cell]
     measurements: list[Measurement]
     machine: Machine
-    exhibits: dict[Shown, Node] = field(default_factory=dict)
-    departures: dict[Shown, dict[str, str]] = field(default_factory=dict)
+    exhibits: dict[ShownExhibit, Node] = field(default_factory=dict)
+    departures: dict[ShownExhibit, dict[str, str]] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -52,7 +52,7 @@ class Plan:
         for m in self.measurements:
             place = m.cell.id.rpartition("/")[0]
             measured.setdefault(place.rpartition("/")[0] if by == "table" else place, []).append(m)
-        shown: dict[str, dict[Shown, Node]] = {}
+        shown: dict[str, dict[ShownExhibit, Node]] = {}
         for item, node in self.exhibits.items():
             place = f"{item.paper.name}/{item.owner}" if by == "table" else item.id
             shown.setdefault(place, {})[item] = node
@@ -108,7 +108,7 @@ def plan(
     machine: Machine,
     seeds: tuple[int, ...] = (),
     overrides: Mapping[str, str] | None = None,
-    exhibits: Sequence[Shown] = (),
+    exhibits: Sequence[ShownExhibit] = (),
 ) -> Plan:
     """Call every distinct recipe once and rewrite its graph for the scale and this machine.
 
@@ -125,7 +125,7 @@ def plan(
     """
     overrides = overrides or {}
     _check_overrides(overrides, [*cells, *exhibits])
-    builder = Builder(scale, machine, overrides)
+    builder = MeasurementBuilder(scale, machine, overrides)
     measurements = [
         builder.measure(cell, seed)
         for cell in _with_members(cells)
@@ -154,7 +154,7 @@ def _with_members(cells: list[Cell]) -> list[Cell]:
     return [c for c in wanted.values() if c.column.dataset and c.column.measure]
 
 
-def _check_overrides(overrides: Mapping[str, str], shown: Iterable[Cell | Shown]) -> None:
+def _check_overrides(overrides: Mapping[str, str], shown: Iterable[Cell | ShownExhibit]) -> None:
     """Refuse what is no reading of a selected paper, nor of the package that makes one of its rows."""
     known: dict[str, Reading] = {}
     for cell in shown if overrides else ():

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from repro.graph import Node, canonical
-from repro.manifest.cells import Cell, Shown
+from repro.manifest.cells import Cell, ShownExhibit
 from repro.manifest.reading_schema import Reading
-from repro.running.cell_readings import KINDS, PART_OF, PARTS, CellReadings, Made
+from repro.running.cell_readings import KINDS, PART_OF, PARTS, CellReadings, RecipeGraphs
 from repro.running.cost.work import work
 
 SCHEDULE = ("texts_per_batch", "queries_per_batch", "passages_per_query", "epochs", "max_steps")
@@ -39,7 +39,7 @@ class Change:
             a count that they depend on is not known.
     """
 
-    cell: Cell | Shown
+    cell: Cell | ShownExhibit
     choice: str
     part: str
     what: tuple[str, ...]
@@ -57,7 +57,7 @@ class Weight:
     """
 
     reading: Reading
-    cells: tuple[Cell | Shown, ...]
+    cells: tuple[Cell | ShownExhibit, ...]
     changes: tuple[Change, ...]
 
     @property
@@ -78,9 +78,9 @@ class Weight:
         return min(known, key=lambda change: change.operations or 0, default=None)
 
 
-def weights(cells: Iterable[Cell | Shown], known: CellReadings) -> list[Weight]:
+def weights(cells: Iterable[Cell | ShownExhibit], known: CellReadings) -> list[Weight]:
     """The readings that cells rest on, the weightiest first and notes last."""
-    asking: dict[str, tuple[Reading, list[Cell | Shown]]] = {}
+    asking: dict[str, tuple[Reading, list[Cell | ShownExhibit]]] = {}
     for cell in cells:
         for identifier, reading in known.of(cell).items():
             asking.setdefault(identifier, (reading, []))[1].append(cell)
@@ -100,7 +100,9 @@ def _order(change: Change) -> tuple:
     return (ASPECTS.index(change.aspect), PARTS.index(change.part), -change.factor)
 
 
-def _changes(reading: Reading, cells: Iterable[Cell | Shown], known: CellReadings) -> tuple[Change, ...]:
+def _changes(
+    reading: Reading, cells: Iterable[Cell | ShownExhibit], known: CellReadings
+) -> tuple[Change, ...]:
     """The changes by all other choices of the first cell that one of them changes."""
     seen = set()
     for cell in cells:
@@ -116,7 +118,7 @@ def _changes(reading: Reading, cells: Iterable[Cell | Shown], known: CellReading
     return ()
 
 
-def _change(cell: Cell | Shown, reading: Reading, choice: str, known: CellReadings) -> Change | None:
+def _change(cell: Cell | ShownExhibit, reading: Reading, choice: str, known: CellReadings) -> Change | None:
     """The change by one choice; None where it changes nothing."""
     default, other = known.made(cell, {}), known.made(cell, {reading.id: choice})
     new, gone = _beside(other, default), _beside(default, other)
@@ -148,12 +150,12 @@ def _operations(nodes: Iterable[Node]) -> float | None:
     return sum(w.operations for w in works) if all(w.is_known for w in works) else None
 
 
-def _column(item: Cell | Shown) -> tuple[str | None, str | None]:
+def _column(item: Cell | ShownExhibit) -> tuple[str | None, str | None]:
     """Dataset and measure of a cell; an exhibit has neither."""
     return (item.column.dataset, item.column.measure) if isinstance(item, Cell) else (None, None)
 
 
-def _beside(one: Made, other: Made) -> dict[str, Node]:
+def _beside(one: RecipeGraphs, other: RecipeGraphs) -> dict[str, Node]:
     return {fingerprint: node for fingerprint, node in one.nodes.items() if fingerprint not in other.nodes}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from repro.errors import ManifestError
 from repro.graph import Node, canonical
-from repro.manifest.cells import Cell, Shown
+from repro.manifest.cells import Cell, ShownExhibit
 from repro.manifest.papers import Paper, home, load, readings
 from repro.manifest.reading_schema import Reading
 from repro.manifest.yaml_file import fault_at
@@ -18,7 +18,7 @@ from repro.running.scale import Scale
 
 
 def call_recipe(
-    cell: Cell | Shown,
+    cell: Cell | ShownExhibit,
     identifier: str,
     overrides: Mapping[str, str],
     seed: int | None = None,
@@ -62,7 +62,7 @@ def refusals(cells: Iterable[Cell], scale: Scale) -> dict[str, int]:
     return dict(Counter(reason for cell in cells if (reason := not_at(cell, scale))))
 
 
-def recipe_path(cell: Cell | Shown) -> str:
+def recipe_path(cell: Cell | ShownExhibit) -> str:
     """``module:function``; a bare name means the paper's own recipes.py."""
     recipe = cell.recipe
     return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
@@ -77,7 +77,7 @@ def readings_for(source: Paper, path: str) -> dict[str, Reading]:
     return {**source.readings, **readings(module.with_name("readings.yaml"))}
 
 
-def recipe_function(cell: Cell | Shown, path: str) -> Callable[..., Node | Runs]:
+def recipe_function(cell: Cell | ShownExhibit, path: str) -> Callable[..., Node | Runs]:
     """The function that makes the cell. Raises ManifestError when there is none that takes its options."""
     try:
         function = load(path)
@@ -98,9 +98,9 @@ def _refusal(function: Callable, options: tuple[str, ...]) -> str:
     return ""
 
 
-def fault(cell: Cell | Shown, key: str, reason: str) -> ManifestError:
+def fault(cell: Cell | ShownExhibit, key: str, reason: str) -> ManifestError:
     """The error about what the cell's column says under ``key``, or else its row or table; with its line."""
-    if isinstance(cell, Shown) or cell.table.kind == "figure":
+    if isinstance(cell, ShownExhibit) or cell.table.kind == "figure":
         return ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: {reason}")
     table = cell.table
     part = () if key == "unit" else ("rows", table.rows.index(cell.row))

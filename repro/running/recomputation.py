@@ -31,7 +31,7 @@ HALF_PRECISION = 1e-2
 
 
 @dataclass(frozen=True)
-class Again:
+class Recomputation:
     """One artefact, computed again.
 
     Attributes:
@@ -87,7 +87,7 @@ def draw(store: Store, *, size: int, seed: int) -> Sample:
     return Sample(nodes, of, left_out)
 
 
-def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Again]:
+def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Recomputation]:
     """Run each node's stage into a scratch folder and compare; nothing of the store is written."""
     with progress.task("computing again", total=len(sample.nodes)) as advance:
         for node in sample.nodes:
@@ -126,7 +126,7 @@ def _nodes(lineage: Lineage) -> Callable[[str], Node | None]:
     return node
 
 
-def _again(node: Node, store: Store) -> Again:
+def _again(node: Node, store: Store) -> Recomputation:
     half = not {"fp16", "bf16", "float16"}.isdisjoint({node.params.get(n) for n in ("precision", "numbers")})
     tolerance = HALF_PRECISION if half else TOLERANCES.get(node.stage, 0.0)
     with tempfile.TemporaryDirectory(prefix="repro-verify-") as scratch:
@@ -139,4 +139,4 @@ def _again(node: Node, store: Store) -> Again:
             compared = Agreement("failed", None, f"{type(error).__name__}: {error}")
     others = differences(store.record(node).get("facts", {}))
     difference, why = compared.difference, compared.why
-    return Again(node.stage, node.fingerprint, compared.name, tolerance, difference, why, others)
+    return Recomputation(node.stage, node.fingerprint, compared.name, tolerance, difference, why, others)

@@ -18,12 +18,12 @@ from repro.manifest.cells import Cell
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.store import Store, read_json
-from repro.store.results import Appended, Record, Results
+from repro.store.results import AppendedRecord, Record, Results
 
 PER_UNIT = {"percent": 100}  # of a score, which is a fraction or, as an index's size, in its column's unit
 
 
-def record(plan: Plan, store: Store, results: Results) -> list[Appended]:
+def record(plan: Plan, store: Store, results: Results) -> list[AppendedRecord]:
     """Append a record for every measured cell whose evaluations are stored; returns what was new.
 
     Raises StoreError where a stored evaluation is damaged, before anything is recorded.

@@ -9,7 +9,7 @@ from repro.graph import Node
 from repro.machine.system import cores
 from repro.progress import Progress
 from repro.running.cost import peak
-from repro.running.cost.extrapolation import Rehearsed, pairs, rehearsed
+from repro.running.cost.extrapolation import RehearsedNode, pairs, rehearsed
 from repro.running.cost.work import work
 from repro.running.description import places
 from repro.running.discarding import Consumers, readers_first
@@ -34,7 +34,7 @@ class Rehearsal:
     """
 
     plan: Plan
-    nodes: list[Rehearsed]
+    nodes: list[RehearsedNode]
     left_out: list[tuple[Node, str]]
     outcome: Outcome = field(default_factory=Outcome)
 
@@ -71,7 +71,7 @@ class Rehearsal:
         return level.during if level else 0.0
 
     @property
-    def largest(self) -> Rehearsed | None:
+    def largest(self) -> RehearsedNode | None:
         """The node that will take most memory."""
         return max(self.nodes, key=lambda node: node.whole_peak_bytes or 0, default=None)
 

@@ -11,7 +11,7 @@ from repro.datasets.catalog import catalog, dataset
 from repro.datasets.digests import digest, identity
 from repro.datasets.hub_models import cached_folder, checkpoint_files, has_weights, model_type
 from repro.datasets.sentence_splitting import check_splitter, splitter_model
-from repro.datasets.source import Missing, Source
+from repro.datasets.source import MissingPiece, Source
 from repro.datasets.sources import locate
 from repro.errors import BlockedError
 from repro.graph import Node, distinct, missing_files, rewrite
@@ -133,7 +133,7 @@ class Machine:
             return node, self.once(("stand-in", name), lambda: _no_stand_in(name))
         source = self.once((name, piece), lambda: locate(name, piece, self.data, home=self.home))
         obstacle = None
-        if isinstance(source, Missing):
+        if isinstance(source, MissingPiece):
             obstacle = self._or_stand_in(_no_source(source), name)
             again = ("library", name, piece)  # to plan with, until it is here
             source = self.once(again, lambda: locate(name, piece, None, allow_download=True))
@@ -233,7 +233,7 @@ def _no_checkpoint(name: str, source: dict | None, stage: str) -> Obstacle | Non
     )
 
 
-def _no_source(missing: Missing) -> Obstacle:
+def _no_source(missing: MissingPiece) -> Obstacle:
     ways = {"fetch": missing.fetch, "otherwise": missing.otherwise}
     return Obstacle(missing.cause, missing.remedy, lacks=missing.dataset, **ways)
 

@@ -16,7 +16,7 @@ from repro.running.requirements import Obstacle
 from repro.store import Store, underway
 
 
-class Room:
+class DiskRoom:
     """The share of the disk that a run may take.
 
     Args:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from repro.datasets.catalog import dataset as catalogued
 from repro.graph import Node, walk
-from repro.running.scale_facts import First
+from repro.running.scale_facts import RowCounts
 
 
 @dataclass(frozen=True)
@@ -18,13 +18,13 @@ class RowLimits:
         corpora: the graph's collections, each as its node was made, in the order in which they are read.
     """
 
-    first: First
+    first: RowCounts
     corpora: tuple[Node, ...] = ()
 
     @classmethod
-    def of(cls, first: First, graph: Node) -> "RowLimits":
+    def of(cls, first: RowCounts, graph: Node) -> "RowLimits":
         """The limits of a graph that is still without them."""
-        if first == First():
+        if first == RowCounts():
             return cls(first)
         return cls(first, tuple(node for node in walk([graph]) if node.stage == "corpus"))
 

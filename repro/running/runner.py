@@ -12,7 +12,7 @@ from repro.running.engines import slurm_jobs
 from repro.running.engines.site import Site
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
-from repro.running.room import Room
+from repro.running.room import DiskRoom
 from repro.store import Store, damage, notes, underway
 from repro.store.lineage import Lineage
 
@@ -103,7 +103,7 @@ def prepare(ends: Iterable[Node], store: Store, *, rebuild: bool) -> list[Node]:
 @contextlib.contextmanager
 def prepared(
     ends: Iterable[Node], store: Store, progress: Progress, options: Options
-) -> Iterator[tuple[list[Node], Room]]:
+) -> Iterator[tuple[list[Node], DiskRoom]]:
     """The nodes to run as ``prepare`` has them, and the room that they have on the disk.
 
     While the block lasts, other processes know what this one waits for. What an artefact that goes is read by
@@ -120,7 +120,7 @@ def prepared(
         how = {"announcement": announcement, "most": options.max_disk}
         how |= {"discard": options.discard, "may_discard": options.may_discard}
         began = announcement.stat().st_mtime_ns
-        room = Room(consumers, store, progress, **how, waiting=lambda: _waiting(store, since=began))
+        room = DiskRoom(consumers, store, progress, **how, waiting=lambda: _waiting(store, since=began))
         room.let_go()
         yield readers_first(needed, stages), room
 

@@ -16,7 +16,7 @@ from repro.machine.system import gpu
 from repro.running import scale_facts
 from repro.running.backbones import drawn_anew, random_backbone, trained_backbone
 from repro.running.row_limits import RowLimits
-from repro.running.scale_facts import Facts, OfObjective, Proportion, Rate
+from repro.running.scale_facts import ObjectiveSettings, Proportion, RateFactor, ScaleFacts
 from repro.stage_table import STAGES
 from repro.training.declaration import declaration
 
@@ -38,7 +38,7 @@ class Scale:
     """
 
     name: str
-    facts: Facts
+    facts: ScaleFacts
     lineage: tuple[str, ...] = ()
     by_user: bool = False
 
@@ -157,7 +157,7 @@ class Scale:
 
     def _training(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
         """The settings that an objective is trained with, whatever its paper says."""
-        stated = self.facts.objectives.get(params["objective"]["name"], OfObjective())
+        stated = self.facts.objectives.get(params["objective"]["name"], ObjectiveSettings())
         of_stages = self.facts.steps
         if isinstance(of_stages, int):
             cap = min(stated.steps or of_stages, params["max_steps"] or of_stages)
@@ -167,8 +167,8 @@ class Scale:
             steps = steps.of_recipe(node.params["max_steps"])
         return stated.replace | ({"epochs": None, "max_steps": steps} if steps else {})
 
-    def _rate(self, node: Node) -> Rate | None:
-        stated = self.facts.objectives.get(node.params.get("objective", {}).get("name"), OfObjective())
+    def _rate(self, node: Node) -> RateFactor | None:
+        stated = self.facts.objectives.get(node.params.get("objective", {}).get("name"), ObjectiveSettings())
         return stated.learning_rate or self.facts.learning_rate.get(node.stage)
 
     def _value(self, name: str, value: Any) -> Any:
@@ -215,7 +215,7 @@ class Scale:
 
 
 def _reads_all(name: str) -> bool:
-    return name in scales() and scales()[name].facts.first == scale_facts.First()
+    return name in scales() and scales()[name].facts.first == scale_facts.RowCounts()
 
 
 def _corpus(identifier: str) -> str:
@@ -279,7 +279,7 @@ def scale(name: str) -> Scale:
     return known_scales()[name]
 
 
-def _scale(name: str, facts: Mapping[str, Facts], *, by_user: bool = False) -> Scale:
+def _scale(name: str, facts: Mapping[str, ScaleFacts], *, by_user: bool = False) -> Scale:
     inherited = scale_facts.inherited(name, facts)
     return Scale(name, inherited, scale_facts.lineage(name, facts), by_user)
 

@@ -12,13 +12,13 @@ from repro.errors import UsageError
 from repro.graph import canonical
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper, papers
-from repro.manifest.yaml_file import Strict
+from repro.manifest.yaml_file import StrictMapping
 
 Count = Annotated[int, Field(gt=0)]
 NAME = re.compile(r"[a-z][a-z0-9-]*")  # records of a scale lie in a folder of its name
 
 
-class Backbone(Strict):
+class Backbone(StrictMapping):
     """A backbone that is trained at the scale, in place of the papers' checkpoints."""
 
     objective: Literal["mlm", "neighbours"] = "mlm"
@@ -28,14 +28,14 @@ class Backbone(Strict):
     pretrain: dict[str, float]
 
 
-class Rate(Strict):
+class RateFactor(StrictMapping):
     """A learning rate's factor, and the most that may come of it."""
 
     factor: float
     most: float
 
 
-class Proportion(Strict):
+class Proportion(StrictMapping):
     """So many ``steps`` for ``of`` that a recipe states, and others in proportion.
 
     A training whose recipe states epochs alone has ``steps``.
@@ -49,15 +49,15 @@ class Proportion(Strict):
         return self.steps if stated is None else max(1, round(self.steps * stated / self.of))
 
 
-class OfObjective(Strict):
+class ObjectiveSettings(StrictMapping):
     """The settings of one objective at a scale, in place of those of the objective's stage."""
 
     steps: int | None = None
     replace: dict[str, int] = Field(default_factory=dict)
-    learning_rate: Rate | None = None
+    learning_rate: RateFactor | None = None
 
 
-class First(Strict):
+class RowCounts(StrictMapping):
     """The number of rows that are taken from each source; None takes all.
 
     Attributes:
@@ -73,8 +73,8 @@ class First(Strict):
     negatives: Count | None = None
 
 
-class _Additions(Strict):
-    objectives: dict[str, OfObjective] = Field(default_factory=dict)
+class _Additions(StrictMapping):
+    objectives: dict[str, ObjectiveSettings] = Field(default_factory=dict)
 
 
 def _in_one_sentence(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
@@ -88,17 +88,17 @@ def _in_one_sentence(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
 Steps = Annotated[dict[str, Count | Proportion] | Count, WrapValidator(_in_one_sentence)]
 
 
-class Facts(_Additions):
+class ScaleFacts(_Additions):
     """Everything that is said of a scale; ``scales.yaml`` tells what each entry does."""
 
     about: str
     like: str | None = None
-    first: First = First()
+    first: RowCounts = RowCounts()
     caps: dict[str, int] = Field(default_factory=dict)
     replace: dict[str, str | int | None] = Field(default_factory=dict)
     without_gpu: dict[str, str] = Field(default_factory=dict)
     steps: Steps = Field(default_factory=dict)
-    learning_rate: dict[str, Rate] = Field(default_factory=dict)
+    learning_rate: dict[str, RateFactor] = Field(default_factory=dict)
     backbone: Backbone | None = None
     keeps_lengths: bool | None = None
 
@@ -115,19 +115,19 @@ class Facts(_Additions):
         return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 
-class _UsersFacts(Facts):
+class _UsersFacts(ScaleFacts):
     compares: Any = None  # for a sentence that says more than that the key is not known
 
 
 TABLES = ("caps", "replace", "without_gpu", "learning_rate", "objectives")
 
 
-def built_in() -> dict[str, Facts]:
+def built_in() -> dict[str, ScaleFacts]:
     """The scales of scales.yaml by name, with what papers say there of their own objectives.
 
     What a scale takes over from the one it is ``like`` is not yet in it.
     """
-    facts = yaml_file.read(Path(__file__).with_name("scales.yaml"), dict[str, Facts])
+    facts = yaml_file.read(Path(__file__).with_name("scales.yaml"), dict[str, ScaleFacts])
     for source in papers().values():
         for name, additions in _additions(source, facts).items():
             objectives = facts[name].objectives | additions.objectives
@@ -135,7 +135,7 @@ def built_in() -> dict[str, Facts]:
     return facts
 
 
-def of_user(path: Path, known: Mapping[str, Facts]) -> tuple[str, Facts]:
+def of_user(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, ScaleFacts]:
     """Name and facts of the one scale that a user's file describes.
 
     Args:
@@ -167,25 +167,25 @@ def of_user(path: Path, known: Mapping[str, Facts]) -> tuple[str, Facts]:
     return next(iter(content.items()))
 
 
-def _mixed(name: str, facts: Facts, known: Mapping[str, Facts]) -> Iterator[yaml_file.Fault]:
+def _mixed(name: str, facts: ScaleFacts, known: Mapping[str, ScaleFacts]) -> Iterator[yaml_file.Fault]:
     """Entries of a user's scale that go with the papers' own data where it has stand-ins, or the reverse."""
     like = facts.like or "full"
     stands_in = like in known and inherited(like, known).backbone is not None
     if facts.backbone and not stands_in:
         reason = "the papers' own data go with their own checkpoints"
         yield (name, "backbone"), f"{reason}; leave it out, or be like tiny or small"
-    if stands_in and facts.first != First():
+    if stands_in and facts.first != RowCounts():
         reason = f"rows are taken from the papers' own data, and {like} has collections of its own"
         yield (name, "first"), f"{reason}; leave it out, or be like full"
 
 
-def lineage(name: str, facts: Mapping[str, Facts]) -> tuple[str, ...]:
+def lineage(name: str, facts: Mapping[str, ScaleFacts]) -> tuple[str, ...]:
     """The scale's name, then that of the scale it is like, and so on."""
     like = facts[name].like
     return (name,) if like is None else (name, *lineage(like, facts))
 
 
-def inherited(name: str, facts: Mapping[str, Facts]) -> Facts:
+def inherited(name: str, facts: Mapping[str, ScaleFacts]) -> ScaleFacts:
     """A variation: everything of the scale it is like, with its own entries over those."""
     own = facts[name]
     if own.like is None:
@@ -208,7 +208,7 @@ def _steps(like: Steps, own: Steps) -> Steps:
     return own or like
 
 
-def _additions(source: Paper, facts: Mapping[str, Facts]) -> dict[str, _Additions]:
+def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Additions]:
     """The scales.yaml of a paper. Raises ManifestError for an unknown scale or a known objective."""
     path = source.folder / "scales.yaml"
     if not path.exists():

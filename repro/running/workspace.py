@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from repro.locations import Locations
-from repro.running.measurement import Builder
+from repro.running.measurement import MeasurementBuilder
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
 from repro.store import Store
@@ -47,6 +47,6 @@ class Workspace:
         digests = store / "digests.json" if store.is_dir() else None
         return Machine(self.data, digests, home=self.locations.home)
 
-    def builder(self, scale: Scale) -> Builder:
+    def builder(self, scale: Scale) -> MeasurementBuilder:
         """A maker of the graphs of single cells, by the default choice of every reading."""
-        return Builder(scale, self.machine)
+        return MeasurementBuilder(scale, self.machine)

@@ -19,8 +19,8 @@ def run(params: dict, inputs: dict[str, Path | list[Path]], out: Path, progress:
     """Write ``arrow/`` with columns query, positives and negatives (ids), everything in the file's order.
 
     ``params``: dataset (id), source (a negatives Source as JSON), identity (of its bytes), and what a
-    negative is, by the rules of ``Listed.negatives``: margin (of the scores; None: any), per_system (None:
-    all) and systems (a list of names; None: all); first (queries to read) where not all are. The inputs
+    negative is, by the rules of ``ListedQuery.negatives``: margin (of the scores; None: any), per_system
+    (None: all) and systems (a list of names; None: all); first (queries to read) where not all are. Inputs
     ``queries`` and ``corpus`` are given where they are first rows, by which negatives are named. A query
     without a positive or a negative is left out.
     Returns the numbers of queries, of negatives and of what was left out, and the digest of what was

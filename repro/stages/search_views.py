@@ -88,7 +88,7 @@ def _search(passages: Views, queries: Views, terms: Sequence[str], lists: dict[s
     from repro.nn.precision import device
     from repro.stages.vectors.view_products import inverted
     from repro.stages.vectors.view_search import SPARE, ViewSearch
-    from repro.stages.vectors.view_sizes import Needs, device_memory
+    from repro.stages.vectors.view_sizes import MemoryNeeds, device_memory
 
     ascending = passages.ids.ascending()
     places = np.empty_like(ascending)
@@ -96,6 +96,6 @@ def _search(passages: Views, queries: Views, terms: Sequence[str], lists: dict[s
     where, count = device(), len(passages)
     wide = sum(min(most + SPARE, count) for most in lists.values())
     ranked = min(len(queries), BLOCK) * min(depth, count) * (1 if "" in lists else len(lists))
-    needs = Needs(passages, queries, terms, candidates=wide, ranked=ranked, inverted=inverted(where))
+    needs = MemoryNeeds(passages, queries, terms, candidates=wide, ranked=ranked, inverted=inverted(where))
     sizes = needs.sizes(int(min(search_memory(), device_memory(where))))
     return ViewSearch(passages, queries, terms, lists, depth, places, sizes, where)

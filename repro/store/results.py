@@ -10,13 +10,13 @@ from repro.errors import DataError
 from repro.store import make_writable, translated
 from repro.store.record_lines import Record, line_of, record_of
 
-__all__ = ["Appended", "Fault", "Record", "Results"]
+__all__ = ["AppendedRecord", "FaultyLine", "Record", "Results"]
 
 _FOLDER = "results folder", "--results"
 
 
 @dataclass(frozen=True)
-class Appended:
+class AppendedRecord:
     """A record that was added, with the one of equal key whose result it contradicts, if there is one."""
 
     record: Record
@@ -24,7 +24,7 @@ class Appended:
 
 
 @dataclass(frozen=True)
-class Fault:
+class FaultyLine:
     """A line of a records file that holds and proves no record."""
 
     path: Path
@@ -82,15 +82,15 @@ class Results:
         records = []
         for path in (folder / own.relative_to(self.root) for folder in self.folders):
             for line in self._lines(path):
-                if isinstance(line, Fault):
+                if isinstance(line, FaultyLine):
                     raise DataError(str(line))
                 records.append(line)
         return records
 
-    def checked(self) -> tuple[int, list[Fault]]:
+    def checked(self) -> tuple[int, list[FaultyLine]]:
         """How many lines all files have, and those that ``read`` would refuse."""
         lines = [line for path in self._paths() for line in self._lines(path)]
-        return len(lines), [line for line in lines if isinstance(line, Fault)]
+        return len(lines), [line for line in lines if isinstance(line, FaultyLine)]
 
     def unfinished(self) -> list[Path]:
         """The files whose last line has no end, which ``read`` leaves out."""
@@ -103,7 +103,7 @@ class Results:
                 os.scandir(self.root).close()  # a file in its place would hold nothing, without a fault
             return [p for folder in self.folders for p in sorted((folder / "records").glob("*/*.jsonl"))]
 
-    def append(self, records: Iterable[Record]) -> list[Appended]:
+    def append(self, records: Iterable[Record]) -> list[AppendedRecord]:
         """Add what is not known yet: new keys, and other results than the newest of their key. Returns those.
 
         Safe between processes. Raises what ``read`` raises.
@@ -113,7 +113,7 @@ class Results:
             by_file.setdefault((record.scale, record.cell.split("/")[0]), []).append(record)
         return [added for place, group in by_file.items() for added in self._append(*place, group)]
 
-    def _append(self, scale: str, paper: str, group: list[Record]) -> list[Appended]:
+    def _append(self, scale: str, paper: str, group: list[Record]) -> list[AppendedRecord]:
         from filelock import FileLock
 
         path = self.path(scale, paper)
@@ -125,7 +125,7 @@ class Results:
                     _write(path, b"".join(line_of(a.record) for a in added))
         return added
 
-    def _lines(self, path: Path) -> Iterator[Record | Fault]:
+    def _lines(self, path: Path) -> Iterator[Record | FaultyLine]:
         try:
             with translated(self.root, *_FOLDER):
                 *lines, unfinished = path.read_bytes().split(b"\n")
@@ -137,17 +137,17 @@ class Results:
             try:
                 yield _in_place(record_of(line), path)
             except DataError as error:
-                yield Fault(path, number, str(error))
+                yield FaultyLine(path, number, str(error))
 
 
-def _news(group: list[Record], newest: dict[tuple, Record]) -> Iterator[Appended]:
+def _news(group: list[Record], newest: dict[tuple, Record]) -> Iterator[AppendedRecord]:
     """The records of a group that say something else, or more, than the newest of their key."""
     for record in group:
         known = newest.get(record.key)
         differs = known is not None and known.result != record.result
         if known is None or differs or record.tells_more_than(known):
             newest[record.key] = record
-            yield Appended(record, known if differs else None)
+            yield AppendedRecord(record, known if differs else None)
 
 
 def _in_place(record: Record, path: Path) -> Record:

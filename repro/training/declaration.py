@@ -18,9 +18,9 @@ class Declaration:
 
     Attributes:
         parameters: names, and whether one has to be given.
-        token_lengths, vector_widths: of ``repro.training.objective.Scaled``.
-        own_parts: whether its losses may be means over parts of a size of its own (``InParts``).
-        passes: of ``repro.training.objective.Passing``, where it says so.
+        token_lengths, vector_widths: of ``repro.training.objective.ScaledOptions``.
+        own_parts: whether its losses may be means over parts of a size of its own (``MeansOfParts``).
+        passes: of ``repro.training.objective.PretrainingPasses``, where it says so.
     """
 
     parameters: dict[str, bool]

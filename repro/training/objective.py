@@ -67,7 +67,7 @@ class BatchObjective(Objective, Protocol):
         """Named scalar losses of the whole batch, as ``SumObjective.forward`` gives them."""
 
 
-class FineTuned(Objective, Protocol):
+class FineTuningObjective(Objective, Protocol):
     """An objective of fine-tuning also says which kind of model it starts from."""
 
     @staticmethod
@@ -75,7 +75,7 @@ class FineTuned(Objective, Protocol):
         """The starting model in a directory; in pre-training that is always a masked language model."""
 
 
-class InParts(Protocol):
+class MeansOfParts(Protocol):
     """Declared by a ``SumObjective`` whose losses are means of the means of parts of a batch.
 
     Attributes:
@@ -87,7 +87,7 @@ class InParts(Protocol):
     part_size: int | None
 
 
-class Scaled(Protocol):
+class ScaledOptions(Protocol):
     """Declared, as literal tuples, by an objective with options that are no constants of its method.
 
     Attributes:
@@ -99,7 +99,7 @@ class Scaled(Protocol):
     vector_widths: ClassVar[tuple[str, ...]] = ()
 
 
-class Passing(Protocol):
+class PretrainingPasses(Protocol):
     """Declared, as a literal tuple, by a pre-training of other work than one pass with BERT's head.
 
     Attributes:

@@ -132,7 +132,7 @@ class Execution:
         return cls(**values)
 
     def for_parts_of(self, size: int | None) -> Execution:
-        """The execution of an objective whose losses are means over parts of ``size`` examples (``InParts``).
+        """The execution of an objective of ``MeansOfParts``: its losses are means over parts of ``size``.
 
         Batches are then cut into just these parts, and into no groups of similar lengths. None leaves the
         execution as it is.

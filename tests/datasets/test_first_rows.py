@@ -7,7 +7,7 @@ import pytest
 
 from repro.datasets.arrow import write_rows
 from repro.datasets.first_rows import FirstRows
-from repro.datasets.negative_files import Listed
+from repro.datasets.negative_files import ListedQuery
 from repro.datasets.records import Judgement
 
 QUERIES, DOCUMENTS = ["q0", "q1", "q2"], ["a", "b", "c", "d"]
@@ -38,7 +38,7 @@ def test_judgements_are_of_the_first_queries_and_the_highest_grade_of_a_pair_sta
 
 
 def test_listed_negatives_name_a_query_once(rows):
-    listed = [Listed(f"{n}", [("x", 9.0)], {"bm25": [("y", 1.0), ("b", None)]}) for n in range(20)]
+    listed = [ListedQuery(f"{n}", [("x", 9.0)], {"bm25": [("y", 1.0), ("b", None)]}) for n in range(20)]
     kept = list(rows.listed(listed))
     assert sorted(row.query for row in kept) == QUERIES
     assert kept[0].systems["bm25"] == [(DOCUMENTS[zlib.crc32(b"y") % 4], 1.0), ("b", None)]

@@ -6,7 +6,7 @@ import pytest
 
 from repro.datasets import catalog, homes, reading, survey
 from repro.datasets.digests import planned_source
-from repro.datasets.source import Missing
+from repro.datasets.source import MissingPiece
 from repro.datasets.sources import locate
 from repro.errors import DataError
 from repro.locations import Locations
@@ -71,7 +71,7 @@ def test_what_lies_in_the_data_folder_goes_before_the_home(fetched, standins):
 
 
 def test_a_home_without_the_archive_has_nothing_of_it(tmp_path):
-    assert isinstance(locate("beir/fiqa", "documents", None, home=tmp_path), Missing)
+    assert isinstance(locate("beir/fiqa", "documents", None, home=tmp_path), MissingPiece)
 
 
 def test_a_download_with_another_digest_is_refused(standins, monkeypatch):

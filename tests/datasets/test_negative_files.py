@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from repro.datasets.negative_files import Listed, listed
+from repro.datasets.negative_files import ListedQuery, listed
 from repro.errors import DataError
 
 # The form of sbert.net's file: ids as strings, a cross-encoder's score with each.
@@ -39,7 +39,7 @@ def test_both_forms_are_read_packed_or_not_and_ids_become_strings(file, name):
     assert (scored.query, scored.positives) == ("867436", [("5238393", 10.5)])
     assert list(scored.systems) == ["bm25", "msmarco-MiniLM-L-6-v3"]
     assert scored.systems["bm25"] == [("9", -3), ("5238393", 10.5)]
-    assert plain == Listed(
+    assert plain == ListedQuery(
         "571018",
         [("7349777", None)],
         {"bm25": [("12", None), ("7349777", None)], "tas-b": [("13", None), ("12", None)]},
@@ -53,13 +53,15 @@ def test_a_positive_is_no_negative_and_none_comes_twice(file):
 
 
 def test_the_margin_is_kept_below_the_lowest_positive_and_may_be_met():
-    record = Listed("1", [("p", 9.0), ("q", 5.0)], {"s": [("a", 2.0), ("b", 2.001), ("c", 9.0), ("d", -1.0)]})
+    record = ListedQuery(
+        "1", [("p", 9.0), ("q", 5.0)], {"s": [("a", 2.0), ("b", 2.001), ("c", 9.0), ("d", -1.0)]}
+    )
     assert record.negatives(margin=3.0, per_system=None, systems=None) == ["a", "d"]
     assert record.negatives(margin=0.0, per_system=None, systems=None) == ["a", "b", "d"]
 
 
 def test_a_retriever_adds_so_many_that_those_before_it_did_not():
-    record = Listed("1", [("p", 9.0)], {name: [(n, 0.0) for n in "abcd"] for name in ("s", "t", "u")})
+    record = ListedQuery("1", [("p", 9.0)], {name: [(n, 0.0) for n in "abcd"] for name in ("s", "t", "u")})
     assert record.negatives(margin=3.0, per_system=1, systems=None) == ["a", "b", "c"]
     assert record.negatives(margin=3.0, per_system=3, systems={"u"}) == ["a", "b", "c"]
     assert record.negatives(margin=3.0, per_system=3, systems={"v"}) == []
@@ -88,7 +90,7 @@ def test_the_rule_is_the_loops_and_its_invariants_hold_for_random_records():
 
     for _ in range(3000):
         systems = {name: items(draw.randrange(12)) for name in draw.sample("abcde", draw.randrange(5))}
-        record = Listed("q", items(draw.randrange(1, 4)), systems)
+        record = ListedQuery("q", items(draw.randrange(1, 4)), systems)
         how = {
             "margin": draw.choice([None, 0.0, 3.0, 2.5]),
             "per_system": draw.choice([None, 1, 3]),

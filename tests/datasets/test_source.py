@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from repro.datasets.source import Missing, Source
+from repro.datasets.source import MissingPiece, Source
 from repro.errors import BlockedError
 
 
@@ -12,6 +12,6 @@ def test_a_source_survives_being_written_as_json():
 
 
 def test_what_is_missing_becomes_an_error_with_cause_and_remedy():
-    error = Missing("a", "qrels", "the qrels are not here", "fetch them").error()
+    error = MissingPiece("a", "qrels", "the qrels are not here", "fetch them").error()
     assert isinstance(error, BlockedError) and error.exit_status == 4
     assert str(error) == "the qrels are not here; fetch them"

@@ -1,6 +1,6 @@
 import pytest
 
-from repro.datasets.source import Missing, Source
+from repro.datasets.source import MissingPiece, Source
 from repro.datasets.sources import describe_size, locate
 from repro.errors import UsageError
 from tests.datasets.folders import beir_folder, write
@@ -20,11 +20,13 @@ def test_a_beir_folder_serves_the_corpus_and_every_split(tmp_path):
 
 def test_topics_and_qrels_may_lie_apart_from_their_corpus(tmp_path):
     topics = write(tmp_path / "topics/topics.dl20.txt", "1\ta\n")
-    assert isinstance(locate(DL20, "queries", tmp_path), Missing)  # which topics are judged is not known yet
+    assert isinstance(
+        locate(DL20, "queries", tmp_path), MissingPiece
+    )  # which topics are judged is not known yet
     qrels = write(tmp_path / "qrels/qrels.dl20-passage.txt", "1 0 d 1\n")
     assert locate(DL20, "queries", tmp_path).files == (topics, qrels)
     assert locate(DL20, "qrels", tmp_path).format == "trec"
-    assert isinstance(locate("msmarco-passage", "documents", tmp_path), Missing)
+    assert isinstance(locate("msmarco-passage", "documents", tmp_path), MissingPiece)
 
 
 def test_a_beir_folder_goes_before_separate_files_and_the_preferred_name_before_the_other(tmp_path):
@@ -40,7 +42,7 @@ def test_a_beir_folder_goes_before_separate_files_and_the_preferred_name_before_
 
 def test_the_collection_inside_anothers_folder_is_not_mistaken_for_it(tmp_path):
     beir_folder(tmp_path / "msmarco-passage/train-pool-12k")
-    assert isinstance(locate("msmarco-passage", "documents", tmp_path), Missing)
+    assert isinstance(locate("msmarco-passage", "documents", tmp_path), MissingPiece)
     assert locate("msmarco-passage/train-pool-12k/train", "queries", tmp_path).kind == "folder"
 
 
@@ -72,10 +74,10 @@ def test_parts_are_found_together_or_not_at_all(tmp_path):
 
 
 def test_a_library_is_a_source_only_for_an_explicit_download(tmp_path):
-    assert isinstance(locate("msmarco-document", "documents", tmp_path), Missing)
+    assert isinstance(locate("msmarco-document", "documents", tmp_path), MissingPiece)
     found = locate("msmarco-document", "documents", tmp_path, allow_download=True)
     assert found == Source("msmarco-document", "documents", "library", "ir_datasets")
-    assert isinstance(locate("bookcorpus", "documents", tmp_path, allow_download=True), Missing)
+    assert isinstance(locate("bookcorpus", "documents", tmp_path, allow_download=True), MissingPiece)
     assert locate("msmarco-passage/train/triples-v2", "triples", None, allow_download=True).kind == "library"
 
 

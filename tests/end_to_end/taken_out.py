@@ -6,16 +6,16 @@ import pytest
 
 from repro.datasets import digests
 from repro.judging import comparison, evidence
-from repro.running.measurement import Builder
+from repro.running.measurement import MeasurementBuilder
 from repro.store import record_lines, results
-from repro.store.results import Appended, Record
+from repro.store.results import AppendedRecord, Record
 
 
 def _only_new_keys(group, newest):
     for record in group:
         if record.key not in newest:
             newest[record.key] = record
-            yield Appended(record, None)
+            yield AppendedRecord(record, None)
 
 
 def a_newer_result_counts(patch: pytest.MonkeyPatch) -> None:
@@ -41,7 +41,7 @@ def measure_and_unit_belong_to_a_record(patch: pytest.MonkeyPatch) -> None:
 def readings_belong_to_a_record(patch: pytest.MonkeyPatch) -> None:
     """Records of two readings of one evaluation are one, and a choice that changes nothing is a departure."""
     patch.setattr(Record, "key", property(lambda self: (self.cell, self.scale, self.seed, *self.identity)))
-    patch.setattr(Builder, "_effective", lambda self, departures, *_: dict(departures))
+    patch.setattr(MeasurementBuilder, "_effective", lambda self, departures, *_: dict(departures))
 
 
 def stages_look_at_their_data(patch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from repro.exchange.every_eval_ever import Summary, write_logs
 from repro.exchange.history import Account, History
 from repro.graph import Node, walk
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import cell
 from repro.store import Store
@@ -68,7 +68,7 @@ def account(identifier: str, *values: tuple[float, str], scale: str = "full") ->
         Record(identifier, scale, value, seed, fingerprint, len(SCORES), 0, **how)
         for seed, (value, fingerprint) in zip(seeds, values, strict=True)
     )
-    compared = Compared(cell(identifier), scale, records, Verdict("lower", "because"))
+    compared = ComparedCell(cell(identifier), scale, records, Verdict("lower", "because"))
     return [Account(compared, record, (record.fingerprint,)) for record in records]
 
 

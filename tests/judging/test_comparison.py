@@ -9,7 +9,7 @@ import pytest
 from repro.errors import StageError, StoreError
 from repro.judging.comparison import compare
 from repro.manifest.cells import cell, select
-from repro.running.measurement import Builder
+from repro.running.measurement import MeasurementBuilder
 from repro.running.plan import Plan, plan
 from repro.running.records import record
 from repro.running.requirements import Machine
@@ -183,13 +183,13 @@ def test_a_choice_that_changes_nothing_of_a_cell_is_no_departure_of_it(measure, 
 )
 def test_the_choices_that_stay_make_what_was_asked_for(identity, left):
     chosen = {"a": "x", "b": "x"}
-    builder = Builder(scale("tiny"), Machine(), chosen)
+    builder = MeasurementBuilder(scale("tiny"), Machine(), chosen)
     assert builder._effective(chosen, {}, lambda one: identity(one.overrides)) == left
     assert identity(left) == identity(chosen)
 
 
 def test_a_substitute_for_data_is_a_departure_whatever_it_changes():
-    builder = Builder(scale("full"), Machine(), {"a": "x"})
+    builder = MeasurementBuilder(scale("full"), Machine(), {"a": "x"})
     assert builder._effective({"a": "x"}, {"a": "not here"}, lambda one: "same") == {"a": "x"}
 
 

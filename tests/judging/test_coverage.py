@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from repro.cli import cli
 from repro.errors import ManifestError, UsageError
-from repro.judging.coverage import WAYS, Covered, Tally, _covered, coverage, tallies
+from repro.judging.coverage import WAYS, CoverageItem, Tally, _covered, coverage, tallies
 from repro.manifest.cells import cell, cells_of, exhibits, figure_tables, numeric_cells
 from repro.manifest.papers import Paper, papers
 from repro.store.results import Record, Results
@@ -108,7 +108,7 @@ def test_cells_that_share_an_evaluation_and_a_measure_are_one_measurement(tmp_pa
 def test_scales_are_counted_in_one_order_in_every_process():
     scales = ("full", "small", "tiny", *"abcdef")
     kinds = {scale: (f"of {scale}", "RR@10") for scale in scales}
-    cells = [Covered(name, "toy", "table 1", "recipe", scales, measurements=kinds) for name in "xy"]
+    cells = [CoverageItem(name, "toy", "table 1", "recipe", scales, measurements=kinds) for name in "xy"]
     tally = Tally("toy", "table 1", cells).as_json()
     assert list(tally["measured"].items()) == [(scale, 2) for scale in scales]
     assert list(tally["distinct_measurements"].items()) == [(scale, 1) for scale in scales]

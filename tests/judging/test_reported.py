@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from repro.judging.reported import Reported, in_a_line, reported
+from repro.judging.reported import ReportedValues, in_a_line, reported
 from repro.manifest.cells import cell
 from repro.manifest.reports import CellReport, Report, Source, reports
 
@@ -52,13 +52,13 @@ def test_of_several_of_one_kind_the_median_counts_and_not_the_nearest_to_the_pub
 
 
 def test_a_value_of_few_digits_is_told_without_an_exponent():
-    coarse = Reported(CELL, (_made("0.3", unit="fraction"),))
+    coarse = ReportedValues(CELL, (_made("0.3", unit="fraction"),))
     assert str(coarse).startswith("1 report, 30; closest in kind 30 (")
     assert in_a_line(coarse.closest).startswith("30 ")
 
 
 def test_a_single_report_is_told_in_the_singular():
-    assert str(Reported(CELL, (_made("33.1"),))).startswith("1 report, 33.1; ")
+    assert str(ReportedValues(CELL, (_made("33.1"),))).startswith("1 report, 33.1; ")
 
 
 def test_a_cell_that_nobody_reports_on_has_none(monkeypatch):

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.judging.imported import ImportedRun
 from repro.judging.summary import stand_ins, summarised
 from repro.judging.verdict import Verdict
@@ -18,7 +18,7 @@ def _record(identifier, fingerprint, **changes):
 
 def _compared(column, fingerprint, verdict="exact", **changes):
     records = (_record(BEIR + column, fingerprint, deviation=10.0),) if fingerprint else ()
-    return Compared(cell(BEIR + column), "full", records, Verdict(verdict, "", difference=0.0), **changes)
+    return ComparedCell(cell(BEIR + column), "full", records, Verdict(verdict, "", difference=0.0), **changes)
 
 
 def test_cells_that_share_an_evaluation_and_a_measure_are_one_measurement():

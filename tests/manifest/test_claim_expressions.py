@@ -4,13 +4,13 @@ from decimal import Decimal
 
 import pytest
 
-from repro.manifest.claim_expressions import Evaluation, NoNumber, fault
+from repro.manifest.claim_expressions import Evaluation, MissingNumber, fault
 
 
 def _of(text, **functions):
     def v(path):
         if path == "absent":
-            raise NoNumber("absent")
+            raise MissingNumber("absent")
         return Decimal(path)
 
     said = []
@@ -71,7 +71,7 @@ def test_a_missing_value_does_not_matter_where_the_rest_decides(text, value):
 
 @pytest.mark.parametrize("text", ["v('absent') > 1", "v('absent') > 1 and 2 > 1", "v('absent') > 1 or 1 > 2"])
 def test_a_missing_value_that_matters_leaves_the_question_open(text):
-    with pytest.raises(NoNumber):
+    with pytest.raises(MissingNumber):
         _of(text)
 
 

@@ -6,7 +6,7 @@ import yaml
 from repro.errors import ManifestError
 from repro.manifest import findings as module
 from repro.manifest import yaml_file
-from repro.manifest.findings import Finding, Ground, faults, findings, value_of
+from repro.manifest.findings import Finding, SupportingReports, faults, findings, value_of
 from repro.manifest.reports import reports
 
 ANCE = "simlm/2/dense.ance/dev.rr10"  # 33.0 percent
@@ -47,7 +47,9 @@ def test_a_number_that_nothing_gives_is_refused_with_its_line(tmp_path, grounds,
 
 
 def test_a_fraction_is_told_in_percent():
-    assert value_of(Ground(number="33.0", cell=FRACTION)) == value_of(Ground(number="33.0", cell=ANCE))
+    assert value_of(SupportingReports(number="33.0", cell=FRACTION)) == value_of(
+        SupportingReports(number="33.0", cell=ANCE)
+    )
 
 
 def test_integers_and_names_with_numbers_rest_on_nothing():

@@ -13,7 +13,7 @@ from repro.manifest.findings import findings
 from repro.manifest.oracles import oracles, unreleased
 from repro.manifest.papers import load, paper, papers, readings
 from repro.manifest.reports import reports
-from repro.manifest.settings import StepsOf
+from repro.manifest.settings import FolderSteps
 
 
 def test_every_paper_has_a_manifest_of_its_own_name():
@@ -73,7 +73,7 @@ def test_settings_of_other_folders_are_read_only_where_a_step_is_like_one_of_the
     for name, content in {"a": "steps: [{id: x, about: one}]\n", "b": "nonsense"}.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "settings.yaml").write_text(content)
-    steps = StepsOf({name: tmp_path / name for name in ("a", "b")})
+    steps = FolderSteps({name: tmp_path / name for name in ("a", "b")})
     assert list(steps) == ["a", "b"] and list(steps["a"]) == ["x"]
     with pytest.raises(ManifestError):
         steps["b"]

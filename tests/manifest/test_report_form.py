@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from repro.errors import DataError, UsageError
 from repro.manifest.report_entry import CHOICES, IN_HOW, IN_REPORT, entry_of, in_words
 from repro.manifest.report_form import FIELDS, LAST, answers
-from repro.manifest.reports import How, Report, Reports, Source, reports
+from repro.manifest.reports import Report, ReportMethod, Reports, Source, reports
 from tests.filled_form import ANSWERS, CELL, fields, filled
 
 ISSUE = {"issue": "owner/name#12", "day": "2026-11-01"}
@@ -43,7 +43,7 @@ def test_every_choice_of_the_form_begins_with_a_word_of_the_schema_and_none_is_m
 
 def test_the_form_asks_for_all_that_an_entry_can_hold():
     assert set(Report.model_fields) == {*IN_REPORT, "cells", "source", "how"}
-    assert set(How.model_fields) == set(IN_HOW)
+    assert set(ReportMethod.model_fields) == set(IN_HOW)
     of_place = {
         "repository",
         "path",
@@ -75,7 +75,7 @@ def test_a_filled_form_gives_an_entry_that_the_schema_reads():
     assert entry.source.place == "owner/name, issue 12, 2026-11-01"
     report = entry.report
     assert (report.cells, report.value, report.unit, report.match) == ((CELL,), "0.3287", "fraction", "close")
-    assert report.how == How(
+    assert report.how == ReportMethod(
         start="fine-tuned", seeds=2, hardware="one A100", differs=("other negatives", "half precision")
     )
     assert entry.yaml.startswith("# papers/baselines/reports.yaml: ")

@@ -7,7 +7,7 @@ import re
 from repro.judging.claims.measures import FAILS
 from repro.judging.claims.places import Places
 from repro.judging.claims.statements import statements
-from repro.judging.claims.values import Published
+from repro.judging.claims.values import PublishedValues
 from repro.manifest.claims_schema import Claim
 from repro.manifest.papers import papers
 
@@ -30,4 +30,4 @@ def contradicted_in_print(name: str) -> set[str]:
     places = Places(papers()[name])
     spoken = [s for s in statements(papers()[name]) if s.kind == "claim"]
     assert len(spoken) == len(sentences(name))
-    return {s.id.rpartition("/")[2] for s in spoken if s.judge(Published(), places).state == FAILS}
+    return {s.id.rpartition("/")[2] for s in spoken if s.judge(PublishedValues(), places).state == FAILS}

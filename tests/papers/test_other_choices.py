@@ -5,7 +5,7 @@ import pytest
 from repro.graph import walk
 from repro.manifest.cells import cell
 from repro.manifest.papers import papers
-from repro.running.measurement import Builder
+from repro.running.measurement import MeasurementBuilder
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 
@@ -13,7 +13,7 @@ from repro.running.scale import scale
 def planned(identifier, **choices):
     """The measurement of a cell at full under choices of readings, dashes written as underscores."""
     readings = {name.replace("_", "-"): choice for name, choice in choices.items()}
-    return Builder(scale("full"), Machine(), readings).measure(cell(identifier), None)
+    return MeasurementBuilder(scale("full"), Machine(), readings).measure(cell(identifier), None)
 
 
 def pretraining(identifier, **choices):

@@ -6,9 +6,9 @@ from types import SimpleNamespace as Made
 
 import pytest
 
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.judging.verdict import Verdict
-from repro.manifest.cells import Shown, cells_of, table_of
+from repro.manifest.cells import ShownExhibit, cells_of, table_of
 from repro.manifest.papers import paper
 from repro.report import drawing
 from repro.store.results import Record
@@ -26,7 +26,7 @@ def drawn(tmp_path):
         for number, (owner, label, exhibit, state) in enumerate(given):
             (tmp_path / str(number)).mkdir(exist_ok=True)
             (tmp_path / str(number) / "exhibit.json").write_text(json.dumps(exhibit))
-            shown = Shown(Made(name="paper"), owner, Made(id=label, label=label))
+            shown = ShownExhibit(Made(name="paper"), owner, Made(id=label, label=label))
             exhibits[shown] = Made(fingerprint=str(number))
             states[str(number)] = state
         plan = Made(
@@ -98,16 +98,16 @@ def test_a_printed_t_test_is_made_over_the_points_of_both_lines():
     assert not list(drawing._tests(tested, [panel | {"series": panel["series"][:1]}]))
 
 
-def _point(cell) -> Compared:
+def _point(cell) -> ComparedCell:
     made = Record(cell.id, "tiny", 0.5, None, "f", 1, 0, cell.column.measure, cell.unit)
-    return Compared(cell, "tiny", (made,), Verdict("scaled", ""))
+    return ComparedCell(cell, "tiny", (made,), Verdict("scaled", ""))
 
 
 def test_a_point_says_its_seeds_commits_and_hours():
     of_seeds = [Record("c", "tiny", 0.5, seed, "f", 1, 0, "RR@10", "percent") for seed in (1, 2)]
     commits = [replace(r, environment={"commit": c}) for r, c in zip(of_seeds, "ba", strict=True)]
     cell = cells_of(paper("cotmae_v2"))[0]
-    point = Compared(cell, "tiny", tuple(commits), Verdict("scaled", ""))
+    point = ComparedCell(cell, "tiny", tuple(commits), Verdict("scaled", ""))
     assert drawing._made(point, {cell.id: 0.25}) == ("1 2", "a b", "0.2500")
     assert drawing._made(point, {}) == ("1 2", "a b", "")
 

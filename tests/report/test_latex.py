@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.imported import ImportedRun
 from repro.judging.reported import reported
 from repro.judging.verdict import Verdict
@@ -64,7 +64,7 @@ def _compared(row, column, *values, verdict, difference=None):
     records = tuple(
         Record(cell.id, "full", value, n, "f", 1, 0, "RR@10", cell.unit) for n, value in enumerate(values)
     )
-    return Compared(cell, "full", records, Verdict(verdict, "", difference=difference))
+    return ComparedCell(cell, "full", records, Verdict(verdict, "", difference=difference))
 
 
 CELLS = [
@@ -221,7 +221,7 @@ def _measured_as_published(cell, verdict="exact", seeds=1):
     records = [
         Record(cell.id, "full", value, n, "f", 1, 0, "RR@10", cell.unit) for n, value in enumerate(values)
     ]
-    return Compared(cell, "full", tuple(records), Verdict(verdict, "", difference=-0.1))
+    return ComparedCell(cell, "full", tuple(records), Verdict(verdict, "", difference=-0.1))
 
 
 @pytest.fixture

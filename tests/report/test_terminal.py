@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.effects import Effect
 from repro.judging.imported import ImportedRun
-from repro.judging.reported import Reported
+from repro.judging.reported import ReportedValues
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
@@ -105,7 +105,7 @@ def _compared(paper, row, column, value, name):
     records = (
         (Record(cell.id, "full", value, None, "f", 1, 0, "RR@10", cell.unit),) if value is not None else ()
     )
-    return Compared(cell, "full", records, Verdict(name, ""))
+    return ComparedCell(cell, "full", records, Verdict(name, ""))
 
 
 def _comparison(paper):
@@ -212,7 +212,7 @@ def test_differences_intervals_and_runs_of_others_stand_with_what_they_are_of(tr
 
 def _with_reports(cells):
     first, second, third = cells
-    several = Reported(
+    several = ReportedValues(
         first.cell, (report_on(first.cell, "31.58", match="close"), report_on(first.cell, "30"))
     )
     doubtful = reported_of(second.cell, "36.0487", start="trained", match="loose")

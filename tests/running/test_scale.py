@@ -85,9 +85,9 @@ def test_a_variation_takes_over_what_it_does_not_say_itself():
 
 def test_an_objective_can_have_its_own_steps_sizes_and_rate():
     from repro.running import scale as module
-    from repro.running.scale_facts import OfObjective
+    from repro.running.scale_facts import ObjectiveSettings
 
-    own = OfObjective(steps=9, replace={"texts_per_batch": 4}, learning_rate={"factor": 2, "most": 1})
+    own = ObjectiveSettings(steps=9, replace={"texts_per_batch": 4}, learning_rate={"factor": 2, "most": 1})
     facts = scale("tiny").facts.model_copy(update={"objectives": {"o": own}})
     changed = module.Scale("tiny", facts).rewriter()(TRAINED).params
     assert (changed["max_steps"], changed["epochs"], changed["texts_per_batch"]) == (9, None, 4)

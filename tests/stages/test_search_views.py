@@ -166,14 +166,14 @@ def test_a_stated_memory_changes_blocks_and_nothing_else(
     tmp_path, progress, monkeypatch, memory, group, blocks
 ):
     monkeypatch.setenv("REPRO_SEARCH_MEMORY", memory)
-    divided, made = view_sizes.Needs.sizes, sides(np.random.default_rng(6), whole=False, queries=40)
+    divided, made = view_sizes.MemoryNeeds.sizes, sides(np.random.default_rng(6), whole=False, queries=40)
     seen = []
 
     def noted(*given):
         seen.append(divided(*given))
         return seen[0]
 
-    monkeypatch.setattr(view_sizes.Needs, "sizes", noted)
+    monkeypatch.setattr(view_sizes.MemoryNeeds, "sizes", noted)
     run, _ = found(tmp_path, progress, made)
     assert run == brute_force(made, depth=20, terms=BOTH)[0]
     assert (seen[0].group, len(seen[0].ranges)) == (group, blocks)
@@ -249,7 +249,7 @@ def test_blocks_are_cut_by_the_values_that_passages_have(tmp_path, memory, inver
     made["passages"]["sparse"][:100] = 1
     made["passages"]["sparse"][100:] = np.eye(40)[np.arange(200) % 40]
     views = {side: Views.read(save_views(tmp_path / side, "x", **made[side])) for side in made}
-    needs = view_sizes.Needs(**views, terms=BOTH, candidates=120, ranked=3 * 20, inverted=inverted)
+    needs = view_sizes.MemoryNeeds(**views, terms=BOTH, candidates=120, ranked=3 * 20, inverted=inverted)
     sizes, counts = needs.sizes(memory), np.diff(views["passages"].indptr)
     values = np.diff(views["queries"].indptr).max()
     query = 152 * 120 + 12 * 6 + 24 * values + (0 if inverted else 5 * 40)

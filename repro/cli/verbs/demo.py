@@ -84,13 +84,13 @@ def _group(cell) -> list[str]:
 def _at_hand(yes: bool) -> bool:
     """Whether SciFact lies in the data folder, after fetching it where the user agrees."""
     from repro.datasets.fetching import offer
-    from repro.datasets.source import Missing
+    from repro.datasets.source import MissingPiece
     from repro.datasets.sources import locate
     from repro.locations import Locations
     from repro.progress import TerminalProgress
 
     pieces = ("documents", "queries", "qrels")
-    if not any(isinstance(locate(REAL, piece, Locations.resolve().data), Missing) for piece in pieces):
+    if not any(isinstance(locate(REAL, piece, Locations.resolve().data), MissingPiece) for piece in pieces):
         return True
     wanted = offer(COLLECTION)
     print(f"{wanted.description}; into {data_folder()}")

@@ -10,10 +10,10 @@ from repro.manifest.cells import Cell, cells_of
 from repro.manifest.identified import Identified
 from repro.manifest.papers import Paper, papers
 from repro.manifest.reading_schema import Against
-from repro.manifest.yaml_file import Strict
+from repro.manifest.yaml_file import StrictMapping
 
 
-class Explanation(Strict):
+class Explanation(StrictMapping):
     """An explanation of a finding; each of ``at`` must begin one of its places (a row, a cell, a claim)."""
 
     at: tuple[str, ...]
@@ -32,7 +32,7 @@ class Wording(Identified):
     against: Against = "paper"
 
 
-class Notes(Strict):
+class Notes(StrictMapping):
     """The content of one audit.yaml, or of all.
 
     Attributes:

@@ -9,12 +9,12 @@ from pydantic import Field
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Against
-from repro.manifest.yaml_file import Strict
+from repro.manifest.yaml_file import StrictMapping
 
 Outcome = Literal["right", "absent", "wrong", "partly"]
 
 
-class Faulty(Strict):
+class Faulty(StrictMapping):
     """The verdicts on a pointer or on an entry of the reference list.
 
     Attributes:
@@ -57,7 +57,7 @@ class Pointer(Faulty):
         return tuple(map(str, self.to))
 
 
-class References(Strict):
+class References(StrictMapping):
     """The content of references.yaml; works by their keys in the paper's list."""
 
     works: dict[str, Work] = Field(default_factory=dict)

@@ -8,7 +8,7 @@ from repro.judging.claims.judged import named_papers
 from repro.judging.claims.measures import FAILS
 from repro.judging.claims.places import Places
 from repro.judging.claims.statements import Statement, statements
-from repro.judging.claims.values import Published
+from repro.judging.claims.values import PublishedValues
 from repro.manifest import arithmetic
 from repro.manifest.cells import cell
 from repro.manifest.papers import Paper
@@ -38,7 +38,7 @@ def _sums(source: Paper) -> Iterator[Finding]:
 def _statements(source: Paper) -> Iterator[Finding]:
     finder = Places(source)
     for statement in statements(source):
-        judgement = statement.judge(Published(), finder)
+        judgement = statement.judge(PublishedValues(), finder)
         if judgement.state == FAILS:
             places = (statement.id, *_places(statement))
             values = (statement.says, *_values(statement))

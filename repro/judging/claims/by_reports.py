@@ -11,7 +11,7 @@ from repro.judging.claims.places import Places
 from repro.judging.claims.statements import Judgement, Statement
 from repro.judging.reported import HOW, STARTS, report_as_json, reported
 from repro.manifest.cells import Cell
-from repro.manifest.claim_expressions import NoNumber, shown
+from repro.manifest.claim_expressions import MissingNumber, shown
 from repro.manifest.decimals import half_unit
 from repro.manifest.reports import CellReport
 
@@ -40,9 +40,9 @@ class ClosestReports:
         known = reported(cell)
         made = [one for one in known.reports if one.report.how.start in self.starts] if known else []
         if not made:
-            raise NoNumber(f"nobody is known to report {cell.id}")
+            raise MissingNumber(f"nobody is known to report {cell.id}")
         if made[0].report.match == "loose":
-            raise NoNumber(f"no report is known to be of {cell.id} but by its name")
+            raise MissingNumber(f"no report is known to be of {cell.id} but by its name")
         return made[0]
 
     def number(self, cell: Cell) -> Decimal:
@@ -60,7 +60,7 @@ class ClosestReports:
         first, second = (made.value.scaleb(digits) for made, digits in values)
         decimals = [made.decimals - digits for made, digits in values]
         if decimals[0] != decimals[1] and abs(first - second) <= half_unit(min(decimals)):
-            raise NoNumber(
+            raise MissingNumber(
                 f"reports of {one.id} and {other.id} are one number at the coarser of their roundings"
             )
 
@@ -74,15 +74,15 @@ class ClosestReports:
 
     def over_seeds(self, cell: Cell) -> list[float]:
         """Raise NoNumber: reports are of one number each."""
-        raise NoNumber(f"nothing says how reports of {cell.id} vary over seeds")
+        raise MissingNumber(f"nothing says how reports of {cell.id} vary over seeds")
 
     def drawn(self, shown: str, fact: str) -> float:
         """Raise NoNumber: nobody reports what is drawn."""
-        raise NoNumber(f"nobody is known to report {shown}")
+        raise MissingNumber(f"nobody is known to report {shown}")
 
 
 @dataclass(frozen=True)
-class ByReports:
+class ReportsJudgement:
     """The judgement that reports give on a statement, and what it rests on.
 
     Attributes:
@@ -148,7 +148,7 @@ class ByReports:
         }
 
 
-def by_reports(statement: Statement, places: Places, *, published: Judgement) -> ByReports:
+def by_reports(statement: Statement, places: Places, *, published: Judgement) -> ReportsJudgement:
     """Judge a statement over the closest report of each cell that it is about.
 
     Args:
@@ -160,12 +160,12 @@ def by_reports(statement: Statement, places: Places, *, published: Judgement) ->
     for cell in concerned:
         try:
             used.append(values.of(cell))
-        except NoNumber:
+        except MissingNumber:
             continue
     if not used:
-        return ByReports(cells=len(concerned))
+        return ReportsJudgement(cells=len(concerned))
     judgement, starts = statement.judge(values, places), {made.report.how.start for made in used}
     alike = {}
     if not (starts.isdisjoint(OF_ONE_SYSTEM) or starts.isdisjoint(TRAINED_AGAIN)):
         alike = {name: statement.judge(ClosestReports(kind), places).state for name, kind in ALIKE.items()}
-    return ByReports(judgement, tuple(used), len(concerned), alike)
+    return ReportsJudgement(judgement, tuple(used), len(concerned), alike)

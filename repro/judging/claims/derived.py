@@ -7,7 +7,7 @@ from repro.judging.claims.orders import has_number
 from repro.judging.claims.relations import LEVEL
 from repro.manifest.arithmetic import bold_scope
 from repro.manifest.cells import Cell, cells_of
-from repro.manifest.claim_expressions import NoNumber
+from repro.manifest.claim_expressions import MissingNumber
 from repro.manifest.papers import Paper
 
 
@@ -44,14 +44,14 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
     Raises NoNumber where a number, or a test of what is measured, is not there.
     """
     if not over:
-        raise NoNumber("the paper has no such row beside it")
+        raise MissingNumber("the paper has no such row beside it")
     if not language.holds([(cell, other) for other in over], "above"):
         return False
     if language.values.is_published:
         return True
     level = (cell.table.test and cell.table.test.level) or LEVEL
     if None in language.tests:
-        raise NoNumber(language.values.why_untested(cell))
+        raise MissingNumber(language.values.why_untested(cell))
     weak = [p for p in language.tests if p > level]
     language.against.extend(f"p {p:.3g} is above {level}" for p in weak)
     return not weak

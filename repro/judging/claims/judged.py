@@ -3,11 +3,11 @@
 import re
 from dataclasses import dataclass, field
 
-from repro.judging.claims.by_reports import ByReports, by_reports
+from repro.judging.claims.by_reports import ReportsJudgement, by_reports
 from repro.judging.claims.measures import FAILS
 from repro.judging.claims.places import Places
 from repro.judging.claims.statements import Judgement, Statement, statements
-from repro.judging.claims.values import Measured, Published, Values, facts_of_exhibits
+from repro.judging.claims.values import MeasuredValues, PublishedValues, Values, facts_of_exhibits
 from repro.judging.comparison import judged_cells
 from repro.manifest.cells import exhibits, select
 from repro.manifest.papers import Paper, papers
@@ -17,7 +17,7 @@ from repro.running.workspace import Workspace
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedStatement:
     """A statement judged by three sources of numbers.
 
     Attributes:
@@ -30,7 +30,7 @@ class Judged:
     published: Judgement
     ours: Judgement
     scale: str
-    reported: ByReports = field(default_factory=ByReports)
+    reported: ReportsJudgement = field(default_factory=ReportsJudgement)
 
     @property
     def fails(self) -> bool:
@@ -68,36 +68,36 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class PrintJudgement:
+class PublishedJudgement:
     """A statement judged by what is printed and reported, which is the same whatever was measured."""
 
     statement: Statement
     places: Places
     published: Judgement
-    reported: ByReports
+    reported: ReportsJudgement
 
-    def judged(self, ours: Values, scale: str) -> Judged:
+    def judged(self, ours: Values, scale: str) -> JudgedStatement:
         """The statement judged by our numbers, too."""
         judgement = self.statement.judge(ours, self.places)
-        return Judged(self.statement, self.published, judgement, scale, self.reported)
+        return JudgedStatement(self.statement, self.published, judgement, scale, self.reported)
 
 
-def print_judgements(source: Paper) -> list[PrintJudgement]:
+def print_judgements(source: Paper) -> list[PublishedJudgement]:
     """Every statement of a paper, judged by the paper's own numbers and by what others report."""
     places, made = Places(source), []
     for statement in statements(source):
-        published = statement.judge(Published(), places)
+        published = statement.judge(PublishedValues(), places)
         others = by_reports(statement, places, published=published)
-        made.append(PrintJudgement(statement, places, published, others))
+        made.append(PublishedJudgement(statement, places, published, others))
     return made
 
 
-def judged(sources: list[Paper], ours: Values, *, scale: str) -> list[Judged]:
+def judged(sources: list[Paper], ours: Values, *, scale: str) -> list[JudgedStatement]:
     """Every statement of the papers, judged by their own numbers, by ours and by what others report."""
     return [each.judged(ours, scale) for source in sources for each in print_judgements(source)]
 
 
-def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[Judged]:
+def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
     """Every statement of the papers, judged in the paper and on what was measured at a scale.
 
     Nothing is run. Papers that a claim names beside its own are compared, too.
@@ -107,7 +107,7 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
     cells, drawn = select(wanted, tables=(), rows=(), cells=()), exhibits(wanted, ())
     planned = plan(cells, scale=scale, machine=workspace.machine, exhibits=drawn)
     compared = judged_cells(planned, workspace.results, workspace.store)
-    ours = Measured(compared, facts_of_exhibits(planned, workspace.store))
+    ours = MeasuredValues(compared, facts_of_exhibits(planned, workspace.store))
     return judged(sources, ours, scale=scale.name)
 
 

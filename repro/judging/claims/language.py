@@ -11,7 +11,7 @@ from repro.evaluation.means import unpaired
 from repro.judging.claims.orders import Listed, listed
 from repro.judging.claims.relations import Relations
 from repro.manifest.arithmetic import rounded
-from repro.manifest.claim_expressions import FUNCTIONS, NoNumber, shown
+from repro.manifest.claim_expressions import FUNCTIONS, MissingNumber, shown
 from repro.manifest.decimals import decimals_of
 
 
@@ -54,7 +54,7 @@ class Language(Relations):
         groups = [[float(self.v(f"{row}/{column}")) for row in group] for group in (rows, others)]
         test = unpaired(*groups)
         if test is None:
-            raise NoNumber("without a variance over the runs there is no test")
+            raise MissingNumber("without a variance over the runs there is no test")
         self.tests.append(test.p)
         self.seen.append(f"t {test.statistic:.3g} with {test.degrees} degrees of freedom, p {test.p:.3g}")
         return test.p
@@ -70,7 +70,7 @@ class Language(Relations):
         """The number of a table's examples in which the passage shown for a system is marked relevant."""
         marked = self.places.examples(table, system)
         if not self.values.is_published:
-            raise NoNumber(f"table {table} shows passages; no others were ever judged")
+            raise MissingNumber(f"table {table} shows passages; no others were ever judged")
         self.seen.append(f"{system} {sum(marked)} of {len(marked)}")
         return sum(marked)
 
@@ -136,7 +136,7 @@ class Language(Relations):
             pairs = self._rivals(row, column, among)
             orders = [self.order(*pair) for pair in pairs]
             if not orders:
-                raise NoNumber(f"there is nothing to compare {row}/{column} with")
+                raise MissingNumber(f"there is nothing to compare {row}/{column} with")
             equals = [pair[1].row.label for pair, order in zip(pairs, orders, strict=True) if order == 0]
             if min(orders) > 0:
                 ahead.append(column)

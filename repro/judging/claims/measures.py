@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from repro.errors import UsageError
 from repro.manifest.cells import Cell
-from repro.manifest.claim_expressions import Evaluation, NoNumber, conjuncts, is_relation_of_rows
+from repro.manifest.claim_expressions import Evaluation, MissingNumber, conjuncts, is_relation_of_rows
 
 HOLDS, FAILS, UNTESTED = "holds", "fails", "untested"
 _WORST_FIRST = (FAILS, UNTESTED, HOLDS)
@@ -49,7 +49,7 @@ def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
             value = _truth(evaluation.of(part), part)
             state = HOLDS if value else FAILS
             holds &= value
-        except NoNumber as reason:
+        except MissingNumber as reason:
             state, missing = UNTESTED, missing or reason
         kept += _states(part, state, seen.pairs, seen.used[first_used:])
     seen.pairs[:] = kept

@@ -7,7 +7,7 @@ from repro.judging.claims.measures import FAILS, HOLDS, UNTESTED, Outcomes
 from repro.judging.claims.places import Places
 from repro.judging.claims.values import Values
 from repro.manifest.cells import Cell
-from repro.manifest.claim_expressions import NoNumber
+from repro.manifest.claim_expressions import MissingNumber
 
 RELATIONS = {"above": lambda order: order > 0, "not_below": lambda order: order >= 0}
 Pair = tuple[Cell, Cell]
@@ -55,12 +55,12 @@ class Orders:
     def all_fit(self, pairs: list[Pair], fits: Callable[[Cell, Cell], bool]) -> bool:
         """Whether all pairs fit; what contradicts is told, and what came out is noted by column."""
         if not pairs:
-            raise NoNumber("there is nothing to compare with")
+            raise MissingNumber("there is nothing to compare with")
         missing, states = None, []
         for mine, theirs in pairs:
             try:
                 states.append(HOLDS if fits(mine, theirs) else FAILS)
-            except NoNumber as reason:
+            except MissingNumber as reason:
                 states.append(UNTESTED)
                 missing = missing or reason
             if states[-1] == FAILS:

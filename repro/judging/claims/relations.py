@@ -7,7 +7,7 @@ from repro.errors import unknown
 from repro.judging.claims.measures import FAILS, HOLDS
 from repro.judging.claims.orders import RELATIONS, Listed, Orders, has_number, listed
 from repro.manifest.cells import Cell
-from repro.manifest.claim_expressions import NoNumber
+from repro.manifest.claim_expressions import MissingNumber
 
 LEVEL = 0.05  # where a caption names no level
 
@@ -63,7 +63,7 @@ class Relations(Orders):
         if self.values.is_published:
             return is_marked_over(mine, theirs)
         if (p := self.tests[-1]) is None:
-            raise NoNumber(self.values.why_untested(mine))
+            raise MissingNumber(self.values.why_untested(mine))
         return p <= ((mine.table.test and mine.table.test.level) or LEVEL)
 
 
@@ -77,5 +77,5 @@ def is_marked_over(mine: Cell, theirs: Cell) -> bool:
     marks = {m: meaning.over for m, meaning in mine.table.marks.items() if meaning.means == "significant"}
     could = {mark for mark, over in marks.items() if theirs.row.system in over}
     if not could:
-        raise NoNumber(f"no mark of table {mine.table.id} speaks of {theirs.row.label}")
+        raise MissingNumber(f"no mark of table {mine.table.id} speaks of {theirs.row.label}")
     return bool(could & set(mine.printed.marks))

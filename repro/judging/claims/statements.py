@@ -9,10 +9,10 @@ from repro.judging.claims.derived import bolds, mark_holds, marks
 from repro.judging.claims.language import Language
 from repro.judging.claims.measures import FAILS, HOLDS, UNTESTED, all_hold, by_measure
 from repro.judging.claims.places import Places
-from repro.judging.claims.values import Measured, Values
+from repro.judging.claims.values import MeasuredValues, Values
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell
-from repro.manifest.claim_expressions import Evaluation, NoNumber
+from repro.manifest.claim_expressions import Evaluation, MissingNumber
 from repro.manifest.claims_schema import Claim
 from repro.manifest.papers import Paper
 
@@ -76,7 +76,7 @@ class Statement:
         try:
             state = HOLDS if self.decide(language) else FAILS
             why = _why(language, state)
-        except NoNumber as reason:
+        except MissingNumber as reason:
             state, why = UNTESTED, str(reason)
         test = "" if values.is_stated else _test(language, values)
         cells = tuple({cell.id: cell for cell in language.outcomes.used}.values())
@@ -105,7 +105,7 @@ def _decider(source: Paper, number: int, claim: Claim) -> Callable[[Language], b
     def decide(language: Language) -> bool:
         evaluation = Evaluation(language.functions(), language.number, language.against.append)
         if claim.beyond:
-            raise NoNumber(claim.beyond)
+            raise MissingNumber(claim.beyond)
         try:
             return all_hold(claim.expect, evaluation, language.outcomes)
         except ArithmeticError as error:
@@ -146,6 +146,6 @@ def _test(language: Language, values: Values) -> str:
         text = f"p {low:.3g}" if low == high else f"p {low:.3g} to {high:.3g}"
         if len(tested) < len(language.tests):
             text += f" ({len(tested)} of {len(language.tests)} pairs)"
-    if isinstance(values, Measured) and any(values.is_modified(c) for c in language.outcomes.used):
+    if isinstance(values, MeasuredValues) and any(values.is_modified(c) for c in language.outcomes.used):
         text += "; with substituted data"
     return text

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from repro.judging.compared import Comparison
 from repro.manifest.cells import Cell
-from repro.manifest.claim_expressions import NoNumber, shown
+from repro.manifest.claim_expressions import MissingNumber, shown
 from repro.running.plan import Plan
 from repro.store import Store
 
@@ -46,7 +46,7 @@ class Values(Protocol):
         """A number beside a drawing, by the exhibit's id. Raises NoNumber."""
 
 
-class Published:
+class PublishedValues:
     """The numbers that the paper published."""
 
     is_published = is_stated = True
@@ -55,7 +55,7 @@ class Published:
         """The printed number, of a bound the bound. Raises NoNumber at a dash or words."""
         if cell.printed.value is None:
             what = "plots" if cell.table.kind == "figure" else "prints"
-            raise NoNumber(f"{cell.id} {what} no number")
+            raise MissingNumber(f"{cell.id} {what} no number")
         return cell.printed.value
 
     def told(self, cell: Cell) -> str:
@@ -75,15 +75,15 @@ class Published:
 
     def over_seeds(self, cell: Cell) -> list[float]:
         """Raise NoNumber: a cell holds one number."""
-        raise NoNumber(f"{cell.id} is one number, of which nothing says how it varies")
+        raise MissingNumber(f"{cell.id} is one number, of which nothing says how it varies")
 
     def drawn(self, shown: str, fact: str) -> float:
         """Raise NoNumber: a drawing has no numbers."""
-        raise NoNumber(f"{shown} is drawn without numbers")
+        raise MissingNumber(f"{shown} is drawn without numbers")
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredValues:
     """Our numbers of one scale, as ``repro compare`` judges them.
 
     Records of an older graph, of another choice of a reading, and runs of others, are not used.
@@ -104,7 +104,7 @@ class Measured:
     def number(self, cell: Cell) -> float:
         """The mean over seeds. Raises NoNumber where nothing was measured."""
         if cell.id not in self._known:
-            raise NoNumber(f"{cell.id} is not measured")
+            raise MissingNumber(f"{cell.id} is not measured")
         return self._known[cell.id].measured
 
     def told(self, cell: Cell) -> str:
@@ -132,14 +132,16 @@ class Measured:
         """The measured values, one a seed. Raises NoNumber where fewer than two are recorded."""
         records = self._known[cell.id].records if cell.id in self._known else ()
         if len(records) < 2:
-            raise NoNumber(f"{cell.id} is not measured with two seeds; `repro run {cell.id} --seeds 1,2,3`")
+            raise MissingNumber(
+                f"{cell.id} is not measured with two seeds; `repro run {cell.id} --seeds 1,2,3`"
+            )
         return [record.measured for record in records]
 
     def drawn(self, shown: str, fact: str) -> float:
         """A number that was computed beside a drawing. Raises NoNumber where it is not stored."""
         value = self.exhibits.get(shown, {}).get(fact)
         if value is None:
-            raise NoNumber(f"{shown} is not drawn yet, or has no {fact}")
+            raise MissingNumber(f"{shown} is not drawn yet, or has no {fact}")
         return float(value)
 
     def is_modified(self, cell: Cell) -> bool:

@@ -14,15 +14,15 @@ from repro.judging.settings.nodes import (
     planned_alike,
     planned_rows,
 )
-from repro.judging.settings.parameter import FAILURE, NO_PARAMETER, Held, is_setting, of_cells
-from repro.judging.settings.values import Expectations, Expected, published
+from repro.judging.settings.parameter import FAILURE, NO_PARAMETER, CheckedParameter, is_setting, of_cells
+from repro.judging.settings.values import ExpectedValue, ExpectedValues, published
 from repro.manifest.cells import Cell, cell, cells_of
 from repro.manifest.papers import Paper
-from repro.manifest.settings import Setting, Stated, Step
+from repro.manifest.settings import Setting, StatedValue, Step
 from repro.running.requirements import Machine
 
 
-def held(source: Paper, machine: Machine | None = None) -> list[Held]:
+def held(source: Paper, machine: Machine | None = None) -> list[CheckedParameter]:
     """Every planned parameter of a paper's rows and everything stated: row by row, then by itself.
 
     Args:
@@ -31,14 +31,14 @@ def held(source: Paper, machine: Machine | None = None) -> list[Held]:
     Raises ManifestError for a broken settings.yaml, with file and line.
     """
     rows = planned_rows(source, machine=machine)
-    wanted = Expectations()
+    wanted = ExpectedValues()
     of_rows = [item for row in rows for item in _of_row(row, source.steps, wanted)]
     return [*of_rows, *_alike(source, rows), *_idle(source.steps, rows), *_stated_by_itself(source, of_rows)]
 
 
-def of_tables(source: Paper) -> dict[str, Held]:
+def of_tables(source: Paper) -> dict[str, CheckedParameter]:
     """The verdict on each cell of a paper's tables of settings: of ``held`` what has a cell, made alone."""
-    from_cells, wanted = _from_cells(source), Expectations()
+    from_cells, wanted = _from_cells(source), ExpectedValues()
     stated = [
         _judged(row, step, path, setting, nodes, wanted.of(setting, row.id, row.readings))
         for row in planned_rows(source)
@@ -55,14 +55,14 @@ def _from_cells(source: Paper) -> list[tuple[Step, dict[str, Setting]]]:
     return [(step, settings) for step, settings in steps if settings]
 
 
-def _alike(source: Paper, rows: list[PlannedRow]) -> Iterator[Held]:
+def _alike(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedParameter]:
     """A failure for each cell that is planned as another of its column, published with another number."""
     for one, other in planned_alike(source, rows):
         says = f"{one} is planned as {other}, which is published with another number; correct their options"
-        yield Held(one.rpartition("/")[0], "", "evaluate", "", says=says)
+        yield CheckedParameter(one.rpartition("/")[0], "", "evaluate", "", says=says)
 
 
-def of_cell(cell: Cell) -> list[Held]:
+def of_cell(cell: Cell) -> list[CheckedParameter]:
     """The planned parameters of the row of a cell, or of the setting that it publishes.
 
     Nothing for a paper that has no settings.yaml. Raises ManifestError for a broken one.
@@ -72,16 +72,16 @@ def of_cell(cell: Cell) -> list[Held]:
     if is_setting(cell):
         return [item for item in held(cell.paper) if item.cell == cell.id]
     rows = planned_rows(cell.paper, cell.id.rpartition("/")[0])
-    return [item for row in rows for item in _of_row(row, cell.paper.steps, Expectations())]
+    return [item for row in rows for item in _of_row(row, cell.paper.steps, ExpectedValues())]
 
 
-def _stated_by_itself(source: Paper, of_rows: Iterable[Held]) -> Iterator[Held]:
+def _stated_by_itself(source: Paper, of_rows: Iterable[CheckedParameter]) -> Iterator[CheckedParameter]:
     """Stated values that no stage has, and a failure for each cell of settings that nothing takes up."""
     claimed = {item.cell for item in of_rows}
     for item in source.settings.elsewhere:
         claimed.add(item.cell)
         value = published(item, source.name)
-        yield Held(
+        yield CheckedParameter(
             row=item.cell or source.name,
             step="",
             stage="",
@@ -96,10 +96,10 @@ def _stated_by_itself(source: Paper, of_rows: Iterable[Held]) -> Iterator[Held]:
     for one in cells_of(source):
         if is_setting(one) and one.id not in claimed:
             says = "no entry of settings.yaml names this cell; add it to a setting, or under elsewhere"
-            yield Held(one.id, "", "", one.row.label, published=one.text, cell=one.id, says=says)
+            yield CheckedParameter(one.id, "", "", one.row.label, published=one.text, cell=one.id, says=says)
 
 
-def _of_row(row: PlannedRow, steps: Iterable[Step], wanted: Expectations) -> Iterator[Held]:
+def _of_row(row: PlannedRow, steps: Iterable[Step], wanted: ExpectedValues) -> Iterator[CheckedParameter]:
     claimed: dict[str, set[str]] = {}
     for step in steps:
         nodes = row.of_step(step)
@@ -113,8 +113,8 @@ def _of_row(row: PlannedRow, steps: Iterable[Step], wanted: Expectations) -> Ite
 
 
 def _judged(
-    row: PlannedRow, step: Step, path: str, setting: Setting, nodes: list[Node], wanted: Expected
-) -> Held:
+    row: PlannedRow, step: Step, path: str, setting: Setting, nodes: list[Node], wanted: ExpectedValue
+) -> CheckedParameter:
     """Hold one parameter that a step states against its values in the planned nodes that the step is about.
 
     It fails where what is expected cannot be told, or where the planned values are others.
@@ -128,7 +128,7 @@ def _judged(
             says = (
                 f"{step.nodes.stage} has no parameter {path!r} in the plan; correct the path or take it out"
             )
-    return Held(
+    return CheckedParameter(
         row=row.id,
         step=step.id,
         stage=step.nodes.stage if step.nodes else "",
@@ -144,7 +144,7 @@ def _judged(
     )
 
 
-def _where(stated: Stated) -> str:
+def _where(stated: StatedValue) -> str:
     return "; ".join(filter(None, (stated.where, stated.cell, stated.script)))
 
 
@@ -163,7 +163,7 @@ def _state(setting: Setting) -> str:
     return "unspecified" if setting.released is None else "as released"
 
 
-def _unclaimed(row: PlannedRow, claimed: dict[str, set[str]]) -> Iterator[Held]:
+def _unclaimed(row: PlannedRow, claimed: dict[str, set[str]]) -> Iterator[CheckedParameter]:
     """A failure for each parameter of a row, or whole node, that settings.yaml says nothing of."""
     told = set()
     for node in row.all:
@@ -177,10 +177,12 @@ def _unclaimed(row: PlannedRow, claimed: dict[str, set[str]]) -> Iterator[Held]:
             if begins_path(path, claimed.get(node.fingerprint, ())) or (name, path) in told:
                 continue
             told.add((name, path))
-            yield Held(row.id, "", name, path, planned=at_path(node, path) if path else None, says=says)
+            yield CheckedParameter(
+                row.id, "", name, path, planned=at_path(node, path) if path else None, says=says
+            )
 
 
-def _idle(steps: Iterable[Step], rows: list[PlannedRow]) -> Iterator[Held]:
+def _idle(steps: Iterable[Step], rows: list[PlannedRow]) -> Iterator[CheckedParameter]:
     """A failure for each place of a step where nothing planned is what the step is about."""
     for step in steps:
         for place in step.rows:
@@ -188,7 +190,7 @@ def _idle(steps: Iterable[Step], rows: list[PlannedRow]) -> Iterator[Held]:
             near = [row for row in rows if begins(row.id, (place,)) or begins(place, (row.id,))]
             if not any(row.of_step(alone) for row in near):
                 says = "no planned node is what the step describes; correct its rows or its nodes"
-                yield Held(place, step.id, step.nodes.stage if step.nodes else "", "", says=says)
+                yield CheckedParameter(place, step.id, step.nodes.stage if step.nodes else "", "", says=says)
 
 
 def _in_words(values: list[Any]) -> str:

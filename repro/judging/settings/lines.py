@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from repro.graph import canonical
-from repro.judging.settings.parameter import Held, of_cells
+from repro.judging.settings.parameter import CheckedParameter, of_cells
 from repro.manifest.cells import cell
 
 HEAD = ("parameter", "published", "released", "planned", "verdict", "rows")
@@ -13,7 +13,7 @@ CELL_HEAD = ("cell", "published", "parameter", "planned", "verdict")
 MOST_ROWS = 3
 
 
-def counts(items: Iterable[Held]) -> str:
+def counts(items: Iterable[CheckedParameter]) -> str:
     """How many parameters are in each state, in words."""
     return ", ".join(f"{number} {state}" for state, number in Counter(item.state for item in items).items())
 
@@ -25,16 +25,16 @@ def in_words(value: Any) -> str:
     return canonical(value)
 
 
-def by_step(items: Iterable[Held]) -> dict[str, list[Held]]:
+def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParameter]]:
     """The parameters under the name of their step, or of what no step is about."""
-    steps: dict[str, list[Held]] = {}
+    steps: dict[str, list[CheckedParameter]] = {}
     for item in items:
         nowhere = f"{item.stage}, not in settings.yaml" if item.stage else "stated, but no parameter"
         steps.setdefault(item.step or nowhere, []).append(item)
     return steps
 
 
-def merged(items: Iterable[Held]) -> list[tuple[str, ...]]:
+def merged(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
     """The fields of ``HEAD``; rows of which the same is true share a line."""
     lines: dict[tuple[str, ...], list[str]] = {}
     for item in items:
@@ -43,7 +43,7 @@ def merged(items: Iterable[Held]) -> list[tuple[str, ...]]:
     return [(*line, _places(rows)) for line, rows in lines.items()]
 
 
-def of_cells_of_settings(items: Iterable[Held]) -> list[tuple[str, ...]]:
+def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
     """The fields of ``CELL_HEAD`` for each cell of a paper's own tables of settings."""
     return [
         (place, cell(place).text, item.parameter, in_words(item.planned), item.verdict)

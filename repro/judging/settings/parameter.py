@@ -10,7 +10,7 @@ FAILURE, NO_PARAMETER = "failure", "no parameter"
 
 
 @dataclass(frozen=True)
-class Held:
+class CheckedParameter:
     """A planned parameter of a row, or something stated, and how the two agree.
 
     Attributes:
@@ -55,7 +55,7 @@ class Held:
         return asdict(self)
 
 
-def of_cells(found: Iterable[Held]) -> dict[str, Held]:
+def of_cells(found: Iterable[CheckedParameter]) -> dict[str, CheckedParameter]:
     """The verdict on each cell of a table of settings, the weightiest of the rows that take it up."""
     weights = (FAILURE, "departs", "as published", NO_PARAMETER)
     ordered = sorted((item for item in found if item.cell), key=lambda item: -weights.index(item.state))

@@ -10,7 +10,7 @@ from repro.errors import ReproError, UsageError, check_known
 from repro.graph import canonical
 from repro.manifest.cells import cell
 from repro.manifest.reading_schema import Reading
-from repro.manifest.settings import Setting, Stated
+from repro.manifest.settings import Setting, StatedValue
 
 _NUMBER = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?: × 10(?P<power>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?(?P<unit>[kM%]?)[*†‡]*")
 _UNITS = {"": 1, "k": 1e3, "M": 1e6, "%": 1e-2}
@@ -20,7 +20,7 @@ NOT_APPLICABLE = ("n.a.", "-", "–")
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedValue:
     """The value that the plan should have, or why none can be told.
 
     Attributes:
@@ -38,7 +38,7 @@ class Expected:
         return {_comparable(value) for value in wanted} == {_comparable(value) for value in planned}
 
 
-def published(stated: Stated, row: str) -> Any:
+def published(stated: StatedValue, row: str) -> Any:
     """The published value for a row; None where nothing, or "not applicable", is published."""
     value = stated.published
     if value is None and stated.cell:
@@ -65,7 +65,7 @@ def cell_value(text: str) -> Any:
     return int(number) if number.is_integer() else number
 
 
-def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Expected:
+def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
     """The value that a row's nodes should have.
 
     Args:
@@ -75,32 +75,32 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
         stated = published(setting, row)
         filled, offered = _of_reading(setting.reading, readings) if setting.reading else (None, [])
     except ReproError as error:
-        return Expected(fault=str(error))
+        return ExpectedValue(fault=str(error))
     if _disagree(setting, stated) and not setting.reading:
         says = "text and script state different values; name the reading that tells which is taken"
-        return Expected(fault=says)
+        return ExpectedValue(fault=says)
     if setting.departs:
         value = setting.planned
         if _is_number(value) and not _known(value, [stated, setting.released, *offered]):
             says = f"neither text, script nor reading {setting.reading!r} has {value}; correct planned"
-            return Expected(fault=says)
+            return ExpectedValue(fault=says)
     elif setting.is_published:
         value = stated
     else:
         value = setting.released if setting.released is not None else filled
     if unknown := _not_offered([stated, setting.released], value, offered):
         says = f"no choice of reading {setting.reading!r} has {unknown[0]}, which is stated; correct either"
-        return Expected(fault=says)
-    return Expected(_listed(value) if _is_set(value) else value, _is_set(value))
+        return ExpectedValue(fault=says)
+    return ExpectedValue(_listed(value) if _is_set(value) else value, _is_set(value))
 
 
-class Expectations:
+class ExpectedValues:
     """The values expected of settings, one for all rows of which the same is published and read."""
 
     def __init__(self):
         self._known: dict[tuple, tuple] = {}
 
-    def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> Expected:
+    def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
         """The value that a row's nodes should have, as ``expected`` gives it."""
         own = row if _is_by_row(setting.published) else ""
         reading = readings.get(_identifier(setting.reading, readings))
@@ -134,7 +134,7 @@ def _disagree(setting: Setting, stated: Any) -> bool:
     """Whether a released script sets another value than the one published."""
     if not setting.is_published or setting.released is None:
         return False
-    return not Expected(_listed(stated), set_of=True).is_met_by(_listed(setting.released))
+    return not ExpectedValue(_listed(stated), set_of=True).is_met_by(_listed(setting.released))
 
 
 def _of_reading(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:

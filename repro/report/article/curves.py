@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from repro.errors import unknown
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.manifest.cells import figure_of
 from repro.manifest.schema import Figure
 from repro.report.article.picture import Put, data_of, place_of, seeds_of
@@ -19,7 +19,7 @@ from repro.report.study_words import begun_large
 
 SETTINGS = "Learning curves, one setting at a time"
 TITLE = 28  # letters in a line above one of several panels
-Points = Mapping[str, Sequence[Compared]]  # line -> its measured points
+Points = Mapping[str, Sequence[ComparedCell]]  # line -> its measured points
 
 
 def curves(results: StudyResults, put: Put, scale: str, figures: Sequence[str]) -> str:
@@ -103,7 +103,7 @@ def _by_size(figure: Figure, points: Points) -> dict[float, Lines]:
 def _points(results: StudyResults, figure: Figure, scale: str) -> Points:
     """The measured points of a figure's first panel, from left to right."""
     place = f"figure-{figure.id}", figure.panels[0].id
-    points: dict[str | None, list[Compared]] = {}
+    points: dict[str | None, list[ComparedCell]] = {}
     for c in results.figures(scale):
         if c.records and (c.cell.table.id, c.cell.column.id) == place:
             points.setdefault(c.cell.row.group, []).append(c)
@@ -115,7 +115,7 @@ def _drawn(known: Sequence[tuple[Figure, Points]]) -> list[tuple[Figure, Points]
     return [(figure, points) for figure, points in known if _lines(figure, points)]
 
 
-def _over_x(figure: Figure, points: Points) -> list[Compared]:
+def _over_x(figure: Figure, points: Points) -> list[ComparedCell]:
     """The measured points of the lines that have an x-axis; the others are level."""
     return [c for line in figure.lines if line.over for c in points.get(line.id, ())]
 

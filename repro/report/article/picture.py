@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.report.article.prose import NOT_MEASURED
 from repro.report.figures.canvas import write_csv
 from repro.report.figures.line_panels import Place
@@ -48,7 +48,7 @@ def picture(
     return el("figure", shown, el("figcaption", told), class_="slide")
 
 
-def place_of(x: float, compared: Compared, *, hollow: bool = False) -> Place:
+def place_of(x: float, compared: ComparedCell, *, hollow: bool = False) -> Place:
     """A measured cell as a point at ``x``: its mean, with the lowest and the highest of its seeds."""
     values = [record.measured for record in compared.records]
     return Place(x, compared.measured, min(values), max(values), hollow)
@@ -61,20 +61,20 @@ def round_numbers(values: Iterable[float]) -> list[float]:
     return [number for number in every if known and min(known) <= number <= max(known)]
 
 
-def seed_count(measured: Iterable[Compared]) -> str:
+def seed_count(measured: Iterable[ComparedCell]) -> str:
     """How many seeds stand behind points."""
     counts = sorted({len(c.records) for c in measured}) or [1]
     told = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
     return f"{told} seed{'' if counts[-1] == 1 else 's'}"
 
 
-def seeds_of(measured: Sequence[Compared]) -> str:
+def seeds_of(measured: Sequence[ComparedCell]) -> str:
     """How many seeds stand behind points, and what is drawn of them."""
     many = any(len(c.records) > 1 for c in measured)
     return f"{seed_count(measured)}{'; upright lines: lowest to highest seed' if many else ''}."
 
 
-def data_of(measured: Iterable[Compared]) -> str:
+def data_of(measured: Iterable[ComparedCell]) -> str:
     """The measures of points, their units, and the queries that they were measured on."""
     told = {}
     for c in measured:

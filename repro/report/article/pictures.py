@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 
 from repro.errors import unknown
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.judging.contrasts import Contrast
 from repro.judging.studies import Study
 from repro.manifest.schema import Column, Row, Table
@@ -173,7 +173,7 @@ class _Point:
     table: str
     label: str
     x: float
-    cell: Compared
+    cell: ComparedCell
 
 
 def _joined(
@@ -230,7 +230,7 @@ def _named(tables: Sequence[str]) -> str:
     return f"Tables {', '.join(before)} and {last}" if before else f"Table {last}"
 
 
-def _measured(results: StudyResults, study: Table, column: Column) -> Iterator[tuple[Row, Compared]]:
+def _measured(results: StudyResults, study: Table, column: Column) -> Iterator[tuple[Row, ComparedCell]]:
     """Every row that is measured in a column, and its cell."""
     for row in study.rows:
         compared = results.cells.get(f"{study.id}/{row.id}/{column.id}")

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from repro.errors import UsageError, unknown
 from repro.graph import Node, walk
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.comparison import judged_cells
 from repro.judging.studies import Study, study_of
 from repro.judging.training_costs import Cost
@@ -34,7 +34,7 @@ class StudyResults:
     scale: str
     seeds: tuple[int, ...]
     workspace: Workspace
-    _figures: dict[str, list[Compared]] = field(default_factory=dict)
+    _figures: dict[str, list[ComparedCell]] = field(default_factory=dict)
     _studies: dict[str, Study] = field(default_factory=dict)
 
     @cached_property
@@ -51,7 +51,7 @@ class StudyResults:
         return judged_cells(self.plan, self.workspace.results, self.workspace.store)
 
     @cached_property
-    def cells(self) -> Mapping[str, Compared]:
+    def cells(self) -> Mapping[str, ComparedCell]:
         """``table/row/column`` -> the cell; records of an earlier graph or manifest count for nothing."""
         return {c.cell.id.partition("/")[2]: _current(c) for c in self.comparison.cells}
 
@@ -73,13 +73,13 @@ class StudyResults:
             raise unknown(f"study of {self.source.name}", identifier, studies)
         return studies[identifier]
 
-    def cell(self, name: str) -> Compared:
+    def cell(self, name: str) -> ComparedCell:
         """The cell ``table/row/column``. Raises UsageError for another name."""
         if name not in self.cells:
             raise unknown(f"cell of a study of {self.source.name}", name, self.cells)
         return self.cells[name]
 
-    def point(self, name: str, scale: str) -> Compared:
+    def point(self, name: str, scale: str) -> ComparedCell:
         """The point ``figure-N/row/column`` at a scale. Raises UsageError for another name."""
         points = {c.cell.id.partition("/")[2]: c for c in self.figures(scale)}
         if name not in points:
@@ -103,7 +103,7 @@ class StudyResults:
         """Row -> the cost of its own pre-training."""
         return self.study(table).costs
 
-    def figures(self, scale: str) -> list[Compared]:
+    def figures(self, scale: str) -> list[ComparedCell]:
         """The points of the paper's figures at a scale."""
         if scale not in self._figures:
             planned = self._planned(figure_tables(self.source), scale)
@@ -128,5 +128,5 @@ class StudyResults:
         return plan(cells, scale=scale(name), machine=self.workspace.machine, seeds=self.seeds)
 
 
-def _current(compared: Compared) -> Compared:
+def _current(compared: ComparedCell) -> ComparedCell:
     return compared if compared.current else replace(compared, records=())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from repro.errors import UsageError
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.report.figures.canvas import COLOURS, GREY
 from repro.report.grid import compared_grid, label_in_full
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST_ACROSS = 5
 
 
-def panels(cells: Sequence[Compared]) -> list[Axes]:
+def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
     """Draw the cells of one table: systems downwards, numbers across; with their intervals over queries.
 
     The figure is pyplot's, so that a notebook shows it. Raises UsageError where the cells are of no table, or
@@ -54,7 +54,7 @@ def _axes(panels: int, *, lines: int) -> list[Axes]:
     return list(grid.flat)[:panels]
 
 
-def _panel(axes: Axes, column: Sequence[Compared | None]) -> None:
+def _panel(axes: Axes, column: Sequence[ComparedCell | None]) -> None:
     """Rings as published, dots as measured with intervals over queries, crosses as others ran it."""
     for place, cell in enumerate(column):
         if cell is not None:
@@ -63,7 +63,7 @@ def _panel(axes: Axes, column: Sequence[Compared | None]) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _draw(axes: Axes, place: int, cell: Compared) -> None:
+def _draw(axes: Axes, place: int, cell: ComparedCell) -> None:
     ring = {"s": 44, "facecolors": "none", "edgecolors": GREY, "linewidths": 1, "label": "published"}
     dot = {"s": 20, "color": COLOURS[0], "label": "measured"}
     cross = {"s": 24, "color": COLOURS[1], "marker": "x", "linewidths": 1, "label": "run by others"}

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from shlex import quote
 
-from repro.judging.compared import Compared, Comparison
+from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.settings.lines import counts
 from repro.manifest.cells import Cell
 from repro.manifest.decimals import half_unit
-from repro.manifest.printed import Printed
+from repro.manifest.printed import PublishedCell
 from repro.report.grid import label_in_full
 from repro.report.html.elements import Content, Markup, by_scale, copied, el, identifier, plain_table
 from repro.report.html.released_code import behind
@@ -37,7 +37,7 @@ def about(cell_id: str) -> str:
     return identifier("about", *cell_id.split("/"))
 
 
-def card(cells: Mapping[str, Compared], part: Part) -> Markup:
+def card(cells: Mapping[str, ComparedCell], part: Part) -> Markup:
     """The card of a cell, of which every scale says its own; a browser opens it from the cell's button.
 
     It opens with or without a script, and closes on Esc.
@@ -58,7 +58,7 @@ def card(cells: Mapping[str, Compared], part: Part) -> Markup:
     return el("div", close, title, content, **dialog, aria_labelledby=f"{place}/title")
 
 
-def _at_scale(c: Compared, comparison: Comparison) -> Content:
+def _at_scale(c: ComparedCell, comparison: Comparison) -> Content:
     facts = [*_published(c), *_ours(c), *_by_others(c), *_blocked(c), *_choices(c)]
     facts += [*_tests(c, comparison), *_paired(c, comparison)]
     facts += [_fact("reproduce", copied(_command(c)))]
@@ -66,7 +66,7 @@ def _at_scale(c: Compared, comparison: Comparison) -> Content:
     return el("p", badge(c.verdict.name), " ", c.verdict.why), el("dl", facts)
 
 
-def _command(c: Compared) -> str:
+def _command(c: ComparedCell) -> str:
     """The command that measures the cell again, in the way it was measured."""
     first = c.records[0] if c.records else None
     seeds = ",".join(str(r.seed) for r in c.records if r.seed is not None)
@@ -75,7 +75,7 @@ def _command(c: Compared) -> str:
     return " ".join(filter(None, [*words, *(f"--reading {reading}={choice}" for reading, choice in chosen)]))
 
 
-def interval(printed: Printed) -> str | None:
+def interval(printed: PublishedCell) -> str | None:
     """The numbers that round to the published one; None where there is none, or only a bound."""
     if printed.value is None or printed.bound:
         return None
@@ -87,7 +87,7 @@ def _fact(name: str, *content: Content) -> Markup:
     return el("div", el("dt", name), el("dd", *content))
 
 
-def _published(c: Compared) -> Iterator[Markup]:
+def _published(c: ComparedCell) -> Iterator[Markup]:
     cell = c.cell
     if cell.is_unpublished:
         return
@@ -97,7 +97,7 @@ def _published(c: Compared) -> Iterator[Markup]:
     yield _fact("role", f"{ROLES[cell.role]}; {GRADES[cell.grade]}")
 
 
-def _ours(c: Compared) -> Iterator[Markup]:
+def _ours(c: ComparedCell) -> Iterator[Markup]:
     if c.measured is not None:
         first = c.records[0]
         missing = f", {first.missing} of them without an answer" if first.missing else ""
@@ -114,7 +114,7 @@ def _ours(c: Compared) -> Iterator[Markup]:
         yield _fact("outdated", c.outdated)
 
 
-def _difference(c: Compared) -> Iterator[Markup]:
+def _difference(c: ComparedCell) -> Iterator[Markup]:
     """The difference, the interval over queries of the mean, and whether the published one lies in it."""
     if c.verdict.difference is not None:
         width = f", interval ± {c.verdict.half_width:.4g}" if c.verdict.half_width is not None else ""
@@ -125,7 +125,7 @@ def _difference(c: Compared) -> Iterator[Markup]:
         yield _fact("over queries", bounds, inside.get(c.published_inside))
 
 
-def _by_others(c: Compared) -> Iterator[Markup]:
+def _by_others(c: ComparedCell) -> Iterator[Markup]:
     """Runs that others made, none of which is a measurement of the suite's."""
     for run in c.imported:
         shown = el("b", f"{run.measured:.6g}"), " ", badge(run.verdict.name, plain=True), run.verdict.why
@@ -133,14 +133,14 @@ def _by_others(c: Compared) -> Iterator[Markup]:
         yield from _provenance(run.record)
 
 
-def _blocked(c: Compared) -> Iterator[Markup]:
+def _blocked(c: ComparedCell) -> Iterator[Markup]:
     for obstacle in c.obstacles[:MOST_OBSTACLES]:
         yield _fact("blocked", f"{obstacle.cause}; {obstacle.remedy}")
     if len(c.obstacles) > MOST_OBSTACLES:
         yield _fact("and", f"{len(c.obstacles) - MOST_OBSTACLES} more; repro plan names all")
 
 
-def _definition(c: Compared) -> Iterator[Markup]:
+def _definition(c: ComparedCell) -> Iterator[Markup]:
     column = c.cell.column
     if column.mean_of:
         yield _fact("definition", f"mean of {', '.join(column.mean_of)}; {c.cell.unit}")
@@ -167,7 +167,7 @@ def _settings(cell: Cell, part: Part) -> Iterator[Markup]:
         yield _fact("settings", el("a", told, href=f"#{identifier(part.paper.name, 'settings')}"))
 
 
-def _choices(c: Compared) -> Iterator[Markup]:
+def _choices(c: ComparedCell) -> Iterator[Markup]:
     first = c.records[0] if c.records else None
     for reading, choice in (first.readings if first else {}).items():
         yield _fact("chosen", f"{reading} = {choice}")
@@ -175,7 +175,7 @@ def _choices(c: Compared) -> Iterator[Markup]:
         yield _fact("substitute", f"{reading}: {why}")
 
 
-def _tests(c: Compared, comparison: Comparison) -> Iterator[Markup]:
+def _tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
     pairs = comparison.pairs(c)
     if not pairs:
         return
@@ -187,7 +187,7 @@ def _tests(c: Compared, comparison: Comparison) -> Iterator[Markup]:
     yield _fact("tests", plain_table(("against", "difference", "p", "p (Holm)"), rows, class_=None))
 
 
-def _paired(c: Compared, comparison: Comparison) -> Iterator[Markup]:
+def _paired(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
     """Our run against those that somebody else made of that very system, query by query."""
     rows = [
         (test.maker, f"{test.difference:+.4f}", probability(test.p), probability(test.holm_p))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlencode
 
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.report.grid import label_in_full, ours, rounded
 from repro.report.html.details import about
 from repro.report.html.elements import Content, Markup, by_scale, el
@@ -64,7 +64,7 @@ def _controls() -> Markup:
     )
 
 
-def _line(of_scales: Mapping[str, Compared]) -> Markup:
+def _line(of_scales: Mapping[str, ComparedCell]) -> Markup:
     cell = next(iter(of_scales.values())).cell
     system = el("button", label_in_full(cell.table, cell.row), type="button", popovertarget=about(cell.id))
     column = cell.column.label
@@ -80,7 +80,7 @@ def _published(cell) -> str:
     return "" if cell.is_unpublished else cell.printed.plain
 
 
-def _ours(c: Compared) -> Iterator[Content]:
+def _ours(c: ComparedCell) -> Iterator[Content]:
     value = ours(c) or ""
     yield f"({value})" if c.outdated and value else value
     yield "" if c.verdict.difference is None else f"{c.verdict.difference:+.4g}"

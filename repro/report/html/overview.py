@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from repro import __version__
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.judging.coverage import WAYS, Tally, total, usual_first
 from repro.judging.summary import summarised
 from repro.report.html.elements import Content, Markup, by_scale, el, identifier, plain_table, section
@@ -77,7 +77,7 @@ def _numbers(report: Report, scale: str) -> Content:
     return el("div", shown), _stand_ins(cells)
 
 
-def _stand_ins(cells: Sequence[Compared]) -> Markup | None:
+def _stand_ins(cells: Sequence[ComparedCell]) -> Markup | None:
     """The data that these numbers are of, where they are not the papers'."""
     names = sorted({name for c in cells if c.measured is not None for name in c.stand_ins})
     codes = [(", " if number else "", el("code", name)) for number, name in enumerate(names)]

@@ -1,8 +1,8 @@
 """Others' reports on a cell: a line in its table, and all of it on its card, with links to the places."""
 
-from repro.judging.claims.by_reports import ByReports
-from repro.judging.compared import Compared
-from repro.judging.reported import HOW, Reported, readable
+from repro.judging.claims.by_reports import ReportsJudgement
+from repro.judging.compared import ComparedCell
+from repro.judging.reported import HOW, ReportedValues, readable
 from repro.manifest.reports import CellReport
 from repro.report.html.elements import Content, Markup, el
 
@@ -14,7 +14,7 @@ WHO = {
 }
 
 
-def line(c: Compared) -> Markup | None:
+def line(c: ComparedCell) -> Markup | None:
     """The report that is closest in kind, in quotation marks, and how many there are.
 
     None below full scale, where nothing is compared with the published numbers.
@@ -29,13 +29,13 @@ def line(c: Compared) -> Markup | None:
     )
 
 
-def _in_short(others: Reported) -> str:
+def _in_short(others: ReportedValues) -> str:
     near = others.closest
     count = f"{len(others.reports)} reports, {others.between}" if len(others.reports) > 1 else "1 report"
     return f"{count}; closest in kind: {HOW[near.report.how.start]} ({near.source.name})"
 
 
-def on_card(others: Reported) -> Content:
+def on_card(others: ReportedValues) -> Content:
     """The closest report and, folded, the others."""
     first = _report(others.closest)
     if len(others.reports) == 1:
@@ -64,7 +64,7 @@ def _making(made: CellReport) -> str:
     return f"{made.report.how.start}, {made.source.name}"
 
 
-def used(judged: ByReports) -> Markup:
+def used(judged: ReportsJudgement) -> Markup:
     """The reports that a statement was judged by, folded; their places stand on the cells' cards."""
     items = [
         el("li", el("code", made.cell.id), f" {readable(made.value, made.cell)} ({_making(made)})")

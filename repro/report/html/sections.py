@@ -8,14 +8,14 @@ from pathlib import Path
 
 from repro.judging.audit.collected import audit
 from repro.judging.audit.findings import Finding
-from repro.judging.claims.judged import Judged, PrintJudgement, print_judgements
-from repro.judging.claims.values import Measured
-from repro.judging.compared import Compared, Comparison
+from repro.judging.claims.judged import JudgedStatement, PublishedJudgement, print_judgements
+from repro.judging.claims.values import MeasuredValues
+from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.comparison import judged_cells
-from repro.judging.coverage import Covered, coverage
+from repro.judging.coverage import CoverageItem, coverage
 from repro.judging.released_code import Certificate, certificates
 from repro.judging.settings.held import held
-from repro.judging.settings.parameter import Held
+from repro.judging.settings.parameter import CheckedParameter
 from repro.judging.studies import Study, study_of
 from repro.judging.study_answers import Answer, StudyRecords, answers, pointers_of
 from repro.manifest.papers import Paper
@@ -43,14 +43,14 @@ class View:
     """
 
     comparison: Comparison
-    compared: Sequence[Compared] = ()
-    statements: Sequence[Judged] = ()
+    compared: Sequence[ComparedCell] = ()
+    statements: Sequence[JudgedStatement] = ()
     drawings: Mapping[str, Sequence[Path]] = field(default_factory=dict)
     scatters: Mapping[str, Sequence[Scatter]] = field(default_factory=dict)
     studies: Mapping[str, Study] = field(default_factory=dict)
     latex: Mapping[str, str] = field(default_factory=dict)
 
-    def of(self, owner: str) -> list[Compared]:
+    def of(self, owner: str) -> list[ComparedCell]:
         """The cells of a table, or of ``figure-N``."""
         return [c for c in self.compared if c.cell.table.id == owner]
 
@@ -69,23 +69,23 @@ class Part:
 
     paper: Paper
     views: Mapping[str, View]
-    covered: Sequence[Covered] = ()
+    covered: Sequence[CoverageItem] = ()
     findings: Sequence[Finding] = ()
     readings: Sequence[Reading] = ()
     rests_on: Mapping[str, Collection[str]] = field(default_factory=dict)
     certified: Mapping[str, Sequence[Certificate]] = field(default_factory=dict)
-    settings: Sequence[Held] = ()
+    settings: Sequence[CheckedParameter] = ()
     answers: Mapping[str, Sequence[Answer]] = field(default_factory=dict)
 
     @cached_property
-    def settings_by_row(self) -> Mapping[str, Sequence[Held]]:
+    def settings_by_row(self) -> Mapping[str, Sequence[CheckedParameter]]:
         """Row -> the planned parameters that its card counts."""
-        by_row: dict[str, list[Held]] = {}
+        by_row: dict[str, list[CheckedParameter]] = {}
         for item in self.settings:
             by_row.setdefault(item.row, []).append(item)
         return by_row
 
-    def cells(self, owner: str | None = None) -> list[dict[str, Compared]]:
+    def cells(self, owner: str | None = None) -> list[dict[str, ComparedCell]]:
         """The comparisons of each cell, or of each cell of one table, by scale."""
         by_scale = {
             name: {c.cell.id: c for c in (view.of(owner) if owner else view.compared)}
@@ -118,7 +118,7 @@ class Report:
             self.scales, key=lambda name: (name == "full" and self.measured(name) > 0, self.measured(name))
         )
 
-    def compared(self, scale: str) -> list[Compared]:
+    def compared(self, scale: str) -> list[ComparedCell]:
         """The cells of all papers at one scale."""
         return [c for part in self.parts if scale in part.views for c in part.views[scale].compared]
 
@@ -166,11 +166,11 @@ def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple
 
 
 def _views(
-    plan: Plan, results: Results, store: Store, statements: Mapping[str, Sequence[PrintJudgement]]
+    plan: Plan, results: Results, store: Store, statements: Mapping[str, Sequence[PublishedJudgement]]
 ) -> Iterator[tuple[str, View]]:
     comparison = judged_cells(plan, results, store)
     texts = {file.name: file.text for file in table_texts(comparison, plan, store, seeds=(), results=results)}
-    measured = Measured(comparison)
+    measured = MeasuredValues(comparison)
     for name, group in groupby(comparison.cells, key=lambda c: c.cell.paper.name):
         cells = list(group)
         source = cells[0].cell.paper

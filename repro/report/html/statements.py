@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 from repro.judging.audit.findings import HELD_AGAINST, Finding
 from repro.judging.audit.references import listed
-from repro.judging.claims.by_reports import ByReports
-from repro.judging.claims.judged import Judged
+from repro.judging.claims.by_reports import ReportsJudgement
+from repro.judging.claims.judged import JudgedStatement
 from repro.judging.claims.measures import FAILS, HOLDS, UNTESTED
 from repro.judging.claims.statements import Judgement
 from repro.judging.study_answers import Answer, told
@@ -28,7 +28,7 @@ def claims(part: Part) -> Markup | None:
 
     A failure below full scale refutes nothing: it neither comes first nor looks like a failure.
     """
-    by_id: dict[str, dict[str, Judged]] = {}
+    by_id: dict[str, dict[str, JudgedStatement]] = {}
     for scale, view in part.views.items():
         for judgement in view.statements:
             by_id.setdefault(judgement.statement.id, {})[scale] = judgement
@@ -46,17 +46,17 @@ def claims(part: Part) -> Markup | None:
     return section("Claims", about, sentences, folded, place=identifier(part.paper.name, "claims"))
 
 
-def _any(of_scales: Mapping[str, Judged]) -> Judged:
+def _any(of_scales: Mapping[str, JudgedStatement]) -> JudgedStatement:
     """The judgement at the first scale: the statement, and what the paper's numbers say, are equal at all."""
     return next(iter(of_scales.values()))
 
 
-def _refuted(of_scales: Mapping[str, Judged]) -> bool:
+def _refuted(of_scales: Mapping[str, JudgedStatement]) -> bool:
     full = of_scales.get("full")
     return FAILS in (_any(of_scales).published.state, full and full.ours.state)
 
 
-def _held(scale: str, statements: Sequence[Judged]) -> Markup:
+def _held(scale: str, statements: Sequence[JudgedStatement]) -> Markup:
     in_paper = sum(j.published.state == HOLDS for j in statements)
     in_ours = sum(j.ours.state == HOLDS for j in statements)
     held = f"{in_paper} hold in the paper's own numbers, {in_ours} in ours"
@@ -64,7 +64,7 @@ def _held(scale: str, statements: Sequence[Judged]) -> Markup:
     return el("p", f"Of {len(statements)} statements {held}", note, _heard(statements))
 
 
-def _heard(statements: Sequence[Judged]) -> str:
+def _heard(statements: Sequence[JudgedStatement]) -> str:
     """A sentence on what others' reports say of the statements; empty where they say nothing."""
     counts = Counter(j.reported.state for j in statements if j.reported.speaks)
     if not counts:
@@ -72,11 +72,13 @@ def _heard(statements: Sequence[Judged]) -> str:
     return f" What others report bears {counts[HOLDS]} of them out and contradicts {counts[FAILS]}."
 
 
-def _list(statements: Sequence[Mapping[str, Judged]], answered: Answered = MappingProxyType({})) -> Markup:
+def _list(
+    statements: Sequence[Mapping[str, JudgedStatement]], answered: Answered = MappingProxyType({})
+) -> Markup:
     return el("ul", [_statement(of_scales, answered) for of_scales in statements], class_="statements")
 
 
-def _statement(of_scales: Mapping[str, Judged], answered: Answered) -> Markup:
+def _statement(of_scales: Mapping[str, JudgedStatement], answered: Answered) -> Markup:
     j = _any(of_scales)
     return el(
         "li",
@@ -89,7 +91,7 @@ def _statement(of_scales: Mapping[str, Judged], answered: Answered) -> Markup:
     )
 
 
-def _judgements(scale: str, j: Judged) -> Content:
+def _judgements(scale: str, j: JudgedStatement) -> Content:
     kind = "" if scale == "full" or j.ours.state == UNTESTED else "scaled"
     judgements = (("paper", j.published), ("ours", j.ours))
     whys = [(name, "; ".join(filter(None, _grounds(judged)))) for name, judged in judgements]
@@ -97,7 +99,7 @@ def _judgements(scale: str, j: Judged) -> Content:
     return states, [el("p", f"{name}: {_cut(why)}", class_="fine") for name, why in whys if why]
 
 
-def _by_reports(judged: ByReports) -> Content:
+def _by_reports(judged: ReportsJudgement) -> Content:
     """The third judge, where it says something: its state, the reports it rests on, and what contradicts."""
     if not judged.speaks:
         return None

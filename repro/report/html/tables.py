@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from repro.judging.compared import Compared
+from repro.judging.compared import ComparedCell
 from repro.judging.effects import Effect, effects, orders
 from repro.judging.studies import Study
 from repro.manifest.cells import Cell, cells_of
@@ -18,7 +18,7 @@ from repro.report.study import sign as above_or_below
 from repro.report.study_words import begun
 
 
-def table(source: Paper, printed: Table, compared: Sequence[Mapping[str, Compared]]) -> Markup:
+def table(source: Paper, printed: Table, compared: Sequence[Mapping[str, ComparedCell]]) -> Markup:
     """One table; each element of ``compared`` is a cell at every scale."""
     by_id = {next(iter(of_scales.values())).cell.id: of_scales for of_scales in compared}
     cells = cells_of(source, (printed,))
@@ -68,7 +68,7 @@ def _marks(marks: str) -> Content:
     return el("sup", marks) if marks else None
 
 
-def _cell(cell: Cell, of_scales: Mapping[str, Compared] | None) -> Markup:
+def _cell(cell: Cell, of_scales: Mapping[str, ComparedCell] | None) -> Markup:
     """A number that could be measured is a button, which opens its card."""
     as_printed = _as_printed(cell)
     if of_scales is None:
@@ -77,7 +77,7 @@ def _cell(cell: Cell, of_scales: Mapping[str, Compared] | None) -> Markup:
     return el("td", by_scale(buttons), id=identifier(*cell.id.split("/")))
 
 
-def _button(cell: Cell, as_printed: Content, c: Compared) -> Markup:
+def _button(cell: Cell, as_printed: Content, c: ComparedCell) -> Markup:
     opens = {"type": "button", "popovertarget": about(cell.id), "class_": tone(c.verdict.name)}
     return el("button", as_printed, _ours(c), _by_others(c), reports.line(c), **opens)
 
@@ -93,7 +93,7 @@ def _as_printed(cell: Cell) -> Content:
     return el("span", number, _marks(printed.marks), delta, class_="print")
 
 
-def _ours(c: Compared) -> Markup:
+def _ours(c: ComparedCell) -> Markup:
     """Verdict and value; what is not measured as the manifest is now stands in brackets."""
     hidden = f", {c.verdict.name}{', outdated' if c.outdated else ''} "
     value = f" ({ours(c)})" if c.outdated else f" {ours(c)}" if c.measured is not None else None
@@ -101,7 +101,7 @@ def _ours(c: Compared) -> Markup:
     return el("span", content, class_="ours", title=c.outdated or None)
 
 
-def _by_others(c: Compared) -> Markup | None:
+def _by_others(c: ComparedCell) -> Markup | None:
     """The last run that somebody else made, with its own verdict."""
     if not c.imported:
         return None
@@ -137,7 +137,7 @@ def examples(printed: Table) -> Markup:
     return el("div", el("p", printed.about), el("ul", lines, class_="notes"))
 
 
-def against_paper(printed: Table, compared: Sequence[Compared]) -> Markup | None:
+def against_paper(printed: Table, compared: Sequence[ComparedCell]) -> Markup | None:
     """A line for every column and gain that can be compared; None where none can."""
     heads = {c.id: c.label for c in printed.columns}
     labels = {row.id: label_in_full(printed, row) for row in printed.rows}

@@ -7,7 +7,7 @@ from repro.judging.reproduction.disagreements import disagreements
 from repro.judging.reproduction.nearness import COUNTS, OTHERS, WHO, Nearness, nearnesses
 from repro.judging.reproduction.quantities import Quantity, published_cells, quantities
 from repro.judging.reproduction.systems import systems
-from repro.manifest.findings import Finding, Ground, cells, entries, findings
+from repro.manifest.findings import Finding, SupportingReports, cells, entries, findings
 from repro.report.reproduction.apart import apart_section
 from repro.report.reproduction.blocks import Document, Fold, Gallery, Grid, Link, Section, Words
 from repro.report.reproduction.pictures import forest_picture, nearness_picture, signed
@@ -116,7 +116,7 @@ def _findings(stated: Sequence[Finding]) -> Section:
     return Section("findings", "What one would not have guessed", blocks)
 
 
-def _ground(ground: Ground) -> list:
+def _ground(ground: SupportingReports) -> list:
     on = ground.cell if ground.take == "value" else f"{ground.take} of {ground.cell}"
     if not ground.source:
         return [on, f"published ({cells(ground)[0].paper.name})"]

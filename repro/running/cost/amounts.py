@@ -36,7 +36,7 @@ class Counts(Protocol):
         """Examples that a training goes through in all its steps."""
 
 
-class Planned:
+class PlannedCounts:
     """Counts of a plan, from the catalogue and the nodes' parameters."""
 
     def documents(self, node: Node) -> Number:
@@ -59,7 +59,7 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredCounts:
     """Counts of what was done, from the records of artefacts."""
 
     store: Store

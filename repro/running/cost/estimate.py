@@ -9,7 +9,7 @@ from repro.datasets.catalog import catalog
 from repro.datasets.offers import archives
 from repro.errors import UsageError
 from repro.graph import Node, walk
-from repro.running.cost.peak import Level, fullest, levels
+from repro.running.cost.peak import MemoryLevel, fullest, levels
 from repro.running.cost.rehearsals import Rehearsals
 from repro.running.cost.throughput import Throughput
 from repro.running.cost.work import Work, work
@@ -76,7 +76,7 @@ class Estimate:
         works = [self.works[n.fingerprint] for n in others if n.fingerprint in self.works]
         return sum(work.core_seconds or 0 for work in works) / 3600
 
-    def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[Level]:
+    def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
         """The bytes of the store as its nodes are run, when artefacts of some stages go after their use.
 
         Args:
@@ -91,7 +91,7 @@ class Estimate:
         consumers = Consumers(self.plan.ends, self.plan.nodes, self.nodes, stored, stages)
         return list(levels(readers_first(self.nodes, stages), consumers, sizes, before=before))
 
-    def fullest(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> Level | None:
+    def fullest(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> MemoryLevel | None:
         """The level of ``disk`` at which most is taken; None where nothing is to run."""
         return fullest(self.disk(stages, before=before))
 

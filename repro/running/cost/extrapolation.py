@@ -10,8 +10,8 @@ from pydantic import Field
 
 from repro.graph import Node
 from repro.manifest import yaml_file
-from repro.manifest.yaml_file import Strict
-from repro.running.cost.amounts import AMOUNTS, Planned, Stored, amount, size_of
+from repro.manifest.yaml_file import StrictMapping
+from repro.running.cost.amounts import AMOUNTS, PlannedCounts, StoredCounts, amount, size_of
 from repro.running.plan import Plan
 from repro.store import Store
 
@@ -21,7 +21,7 @@ INSTEAD = {"documents": ("documents", "words")}
 MOST = 10_000  # times that seconds are repeated where what is done once, loading libraries say, is among them
 
 
-class Growth(Strict):
+class Growth(StrictMapping):
     """The amounts that the cost of a stage grows with; ``growth.yaml`` tells what each entry is."""
 
     time: str | None = None
@@ -48,7 +48,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Rehearsed:
+class RehearsedNode:
     """A node of full scale beside its rehearsal.
 
     Attributes:
@@ -118,7 +118,7 @@ def pairs(whole: Plan, rehearsal: Plan) -> dict[str, tuple[Node, Node]]:
     return found
 
 
-def rehearsed(node: Node, rehearsal: Node, store: Store) -> Rehearsed:
+def rehearsed(node: Node, rehearsal: Node, store: Store) -> RehearsedNode:
     """The cost of ``node`` from its stored rehearsal. Raises StoreError where that is damaged or missing."""
     facts, rule = store.record(rehearsal)["facts"], growth().get(node.stage, Growth())
     disk, peak = size_of(rehearsal, store), facts["peak_memory_kib"] * KIB
@@ -130,7 +130,7 @@ def rehearsed(node: Node, rehearsal: Node, store: Store) -> Rehearsed:
     elif rule.time:
         whole = None
     grown = _share(rule.disk, node, rehearsal, store)
-    return Rehearsed(
+    return RehearsedNode(
         node=node,
         rehearsal=rehearsal,
         seconds=seconds,
@@ -147,7 +147,7 @@ def rehearsed(node: Node, rehearsal: Node, store: Store) -> Rehearsed:
 
 def _share(name: str | None, node: Node, rehearsal: Node, store: Store) -> Share | None:
     for of in INSTEAD.get(name, (name,)) if name else ():
-        done, whole = amount(of, rehearsal, Stored(store)), amount(of, node, Planned())
+        done, whole = amount(of, rehearsal, StoredCounts(store)), amount(of, node, PlannedCounts())
         if done and whole:
             return Share(of, done, whole)
     return None
@@ -164,7 +164,7 @@ def _repeated(facts: Mapping[str, Any]) -> tuple[float, bool]:
 
 def _peak(peak: float, rule: Growth, node: Node, rehearsal: Node, store: Store) -> float | None:
     for name, each in rule.memory.items():
-        share, done = _share(name, node, rehearsal, store), amount(name, rehearsal, Stored(store))
+        share, done = _share(name, node, rehearsal, store), amount(name, rehearsal, StoredCounts(store))
         if share is None or done is None:
             return None
         peak += each * done * (share.times - 1)

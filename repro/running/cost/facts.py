@@ -5,10 +5,10 @@ from pathlib import Path
 
 from repro.graph import Node
 from repro.manifest import yaml_file
-from repro.manifest.yaml_file import Strict
+from repro.manifest.yaml_file import StrictMapping
 
 
-class Fact(Strict):
+class Fact(StrictMapping):
     """The facts of a stage.
 
     Attributes:

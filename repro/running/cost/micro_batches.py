@@ -11,7 +11,7 @@ from repro.training.memory import StepMemory, example_tokens, predicts_words
 
 
 @dataclass(frozen=True)
-class InParts:
+class PartedTraining:
     """A training whose step begins in parts of ``size`` of its ``examples``."""
 
     stage: str
@@ -20,22 +20,22 @@ class InParts:
     size: int
 
 
-def in_parts(nodes: Iterable[Node], memory: float) -> dict[InParts, int]:
+def in_parts(nodes: Iterable[Node], memory: float) -> dict[PartedTraining, int]:
     """How many trainings take a step in such parts on a GPU with so many bytes; not those with their own."""
-    counts: dict[InParts, int] = {}
+    counts: dict[PartedTraining, int] = {}
     for node in nodes:
         if node.stage in TRAININGS and (part := _part(node, memory)):
             counts[part] = counts.get(part, 0) + 1
     return counts
 
 
-def _part(node: Node, memory: float) -> InParts | None:
+def _part(node: Node, memory: float) -> PartedTraining | None:
     objective, params = node.params["objective"], node.params
     examples = params.get("texts_per_batch") or params["queries_per_batch"]
     size = step_memory_of(node).micro_batch(examples, memory)
     if size is None or declaration(objective["path"]).own_parts:
         return None
-    return InParts(node.stage, objective["name"], examples, size)
+    return PartedTraining(node.stage, objective["name"], examples, size)
 
 
 def step_bytes(node: Node) -> float:

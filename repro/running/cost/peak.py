@@ -8,7 +8,7 @@ from repro.running.discarding import Consumers
 
 
 @dataclass(frozen=True)
-class Level:
+class MemoryLevel:
     """The bytes that a plan takes with one node.
 
     Attributes:
@@ -29,7 +29,7 @@ def levels(
     sizes: Callable[[Node], tuple[float, float]],
     *,
     before: float = 0.0,
-) -> Iterator[Level]:
+) -> Iterator[MemoryLevel]:
     """Carry out nodes in an order.
 
     Args:
@@ -46,7 +46,7 @@ def levels(
         consumers.stored(node)
         gone = _let_go(consumers)
         taken += stored - sum(sizes(other)[0] for other in gone)
-        yield Level(node, during, taken, gone)
+        yield MemoryLevel(node, during, taken, gone)
 
 
 def _let_go(consumers: Consumers) -> tuple[Node, ...]:
@@ -56,6 +56,6 @@ def _let_go(consumers: Consumers) -> tuple[Node, ...]:
     return free
 
 
-def fullest(course: Sequence[Level]) -> Level | None:
+def fullest(course: Sequence[MemoryLevel]) -> MemoryLevel | None:
     """The level at which most is taken; None of an empty plan."""
     return max(course, key=lambda level: level.during, default=None)

@@ -9,8 +9,8 @@ from pathlib import Path
 from repro.errors import UsageError
 from repro.graph import Node, canonical
 from repro.machine.system import hardware
-from repro.running.cost.amounts import Planned, amount
-from repro.running.cost.extrapolation import Rehearsed
+from repro.running.cost.amounts import PlannedCounts, amount
+from repro.running.cost.extrapolation import RehearsedNode
 from repro.running.cost.shapes import shape
 from repro.store import Store, make_writable, translated
 from repro.store.disk import write_whole
@@ -20,7 +20,7 @@ ALIKE = ("seed", "sample", "source", "identity", "revision")
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredTime:
     """The time of nodes of one kind.
 
     Attributes:
@@ -37,7 +37,7 @@ class Measured:
         """Hours of a node of this kind; None where nobody counted the amount."""
         if not self.of:
             return self.once / 3600
-        count = amount(self.of, node, Planned())
+        count = amount(self.of, node, PlannedCounts())
         return None if count is None else (self.once + self.each * count) / 3600
 
 
@@ -45,7 +45,7 @@ class Measured:
 class Rehearsals:
     """Times by kind of node, as ``kind_of`` tells them apart."""
 
-    by_kind: dict[str, Measured]
+    by_kind: dict[str, MeasuredTime]
 
     def hours(self, node: Node) -> float | None:
         """Hours of a node; None where none of its kind was rehearsed here."""
@@ -80,7 +80,7 @@ def _data(node: Node) -> list[str]:
     return sorted(map(str, found))
 
 
-def keep(nodes: Iterable[Rehearsed], store: Store) -> Path:
+def keep(nodes: Iterable[RehearsedNode], store: Store) -> Path:
     """Add what was measured to the store's file; returns its path. Raises StoreError where it cannot be.
 
     Of several nodes of one kind it is the slowest. What an earlier rehearsal told of a kind goes.
@@ -88,7 +88,7 @@ def keep(nodes: Iterable[Rehearsed], store: Store) -> Path:
     make_writable(store.root)
     path, kept = _file(store), _read(store)
     own = kept.setdefault(_machine(), {})
-    by_kind: dict[str, list[Rehearsed]] = {}
+    by_kind: dict[str, list[RehearsedNode]] = {}
     for each in nodes:
         by_kind.setdefault(kind_of(each.node), []).append(each)
     for kind, alike in by_kind.items():
@@ -105,18 +105,18 @@ def rehearsals(store: Store) -> Rehearsals:
     """Read what a machine like this one measured. Raises UsageError where the file cannot be read."""
     own = _read(store).get(_machine(), {})
     try:
-        return Rehearsals({kind: Measured(**measured) for kind, measured in own.items()})
+        return Rehearsals({kind: MeasuredTime(**measured) for kind, measured in own.items()})
     except TypeError as error:
         raise _unreadable(store, error) from None
 
 
-def _measured(each: Rehearsed) -> Measured:
+def _measured(each: RehearsedNode) -> MeasuredTime:
     if each.share is None or each.whole_seconds is None:
-        return Measured(each.seconds)
+        return MeasuredTime(each.seconds)
     if each.share.whole == each.share.done:
-        return Measured(0.0, each.seconds / each.share.done, each.share.of)
+        return MeasuredTime(0.0, each.seconds / each.share.done, each.share.of)
     slope = (each.whole_seconds - each.seconds) / (each.share.whole - each.share.done)
-    return Measured(each.seconds - slope * each.share.done, slope, each.share.of)
+    return MeasuredTime(each.seconds - slope * each.share.done, slope, each.share.of)
 
 
 def _machine() -> str:

@@ -2,10 +2,10 @@
 
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper
-from repro.manifest.yaml_file import Strict
+from repro.manifest.yaml_file import StrictMapping
 
 
-class Stated(Strict):
+class StatedCost(StrictMapping):
     """A sentence of a paper about the cost of one training; null is what it does not say."""
 
     of: str
@@ -28,7 +28,7 @@ class Stated(Strict):
         return f"{self.of}: {self.gpus} {self.gpu or 'GPUs of no named kind'}, {hours} ({self.where})"
 
 
-def stated(source: Paper) -> tuple[Stated, ...]:
+def stated(source: Paper) -> tuple[StatedCost, ...]:
     """The statements of a paper; none without the file. Raises ManifestError with file and line."""
     path = source.folder / "costs.yaml"
-    return yaml_file.read(path, tuple[Stated, ...]) if path.exists() else ()
+    return yaml_file.read(path, tuple[StatedCost, ...]) if path.exists() else ()

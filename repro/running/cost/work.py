@@ -3,8 +3,8 @@
 A token costs 2 operations a weight forward and twice that backward (Kaplan et al. 2020, section 2.1), and
 attention 4 x layers x hidden x length forward on top: 2 for its scores, 2 for the sum that they weight. A
 masked-language head is counted at BERT's 15 % of the tokens of a pre-training, whatever its rate, and what an
-objective passes through besides as it declares (``repro.training.objective.Passing``). Not counted: padding.
-What no model does, and the space that a stage takes while it writes, follows from facts.yaml.
+objective passes through besides as it declares (``repro.training.objective.PretrainingPasses``). Padding is
+not counted. What no model does, and the space that a stage takes while it writes, follows from facts.yaml.
 """
 
 import math

@@ -20,7 +20,7 @@ from repro.machine.system import launched_rank
 from repro.manifest.papers import bind_papers_package
 from repro.progress import Progress
 from repro.running.beginnings import beginning, made_by_both
-from repro.running.course import Course
+from repro.running.course import RunProgress
 from repro.running.description import Place
 from repro.running.description import places as rows_of
 from repro.running.engines import shards
@@ -137,7 +137,7 @@ def ensure(
     """
     ends, outcome, shown = list(nodes), Outcome(), Progress() if quiet else progress
     with prepared(ends, store, shown, options) as (needed, room):
-        course = Course(needed, walk(ends), store=store, machine=machine, places=places, progress=shown)
+        course = RunProgress(needed, walk(ends), store=store, machine=machine, places=places, progress=shown)
         with progress.showing():
             for node in needed:
                 if held_back(node, machine, outcome):
@@ -151,7 +151,7 @@ def ensure(
     return outcome
 
 
-def _carry_out(node: Node, course: Course, outcome: Outcome, run: Callable[[Node], Path]) -> bool:
+def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[[Node], Path]) -> bool:
     """Run a node; returns whether it is stored."""
     course.begins(node)
     try:

@@ -10,14 +10,14 @@ from repro.errors import StageError, UsageError
 from repro.graph import Node
 from repro.machine.system import cores, gpu
 from repro.progress import Progress
-from repro.running.course import Course
+from repro.running.course import RunProgress
 from repro.running.description import places
 from repro.running.engines.child import Child, stop
 from repro.running.engines.torchrun import SHARED
-from repro.running.engines.workers import Errand, Workers
+from repro.running.engines.workers import Workers, WorkerStage
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
-from repro.running.room import Room
+from repro.running.room import DiskRoom
 from repro.running.runner import Options, Outcome, held_back, prepared
 from repro.stage_table import STAGES
 from repro.store import Store
@@ -76,13 +76,13 @@ class _Run:
         progress: Progress,
         options: Options,
         needed: list[Node],
-        room: Room,
+        room: DiskRoom,
     ):
         self.machine, self.store, self.progress, self.room = plan.machine, store, progress, room
         self.gpus_per_stage = options.gpus_per_stage
         self.jobs = options.jobs or default_jobs(plan, options.gpus_per_stage)
         told = {"progress": progress, "places": places(plan), "beside": self.jobs, "apart": True}
-        self.course = Course(needed, plan.nodes, store=store, machine=plan.machine, **told)
+        self.course = RunProgress(needed, plan.nodes, store=store, machine=plan.machine, **told)
         self.waiting, self.running = needed, []
         self.unsettled = {node.fingerprint for node in needed}  # neither stored nor held back nor failed
         self.free, self.has_gpus = gpus(), bool(gpus())
@@ -140,7 +140,7 @@ class _Run:
             self.running.append(self._child(node))
         return True
 
-    def _child(self, node: Node) -> Child | Errand:
+    def _child(self, node: Node) -> Child | WorkerStage:
         """The node's stage in a process of its own where there are GPUs, whose memory ends with it."""
         if not self.has_gpus and STAY:
             return self.workers.begin(node)
@@ -156,7 +156,7 @@ class _Run:
             return 0
         return self.gpus_per_stage if node.stage in SHARED else 1
 
-    def _settle(self, child: Child | Errand) -> None:
+    def _settle(self, child: Child | WorkerStage) -> None:
         self.running.remove(child)
         self.workers.release(child)
         self.free += child.gpus or ()

@@ -7,11 +7,11 @@ from pydantic import Field
 
 from repro.errors import UsageError, check_known
 from repro.manifest import yaml_file
-from repro.manifest.yaml_file import Strict
+from repro.manifest.yaml_file import StrictMapping
 from repro.stage_table import STAGES
 
 
-class Resources(Strict):
+class Resources(StrictMapping):
     """The resources of one stage; those left out are left to the cluster.
 
     Attributes:
@@ -39,7 +39,7 @@ class Resources(Strict):
         return [f"{name}={value}" for name, value in named.items() if value is not None] + list(self.options)
 
 
-class Site(Strict):
+class Site(StrictMapping):
     """The content of a site file.
 
     Attributes:

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from repro.progress import Progress, Whole
+from repro.progress import OverallProgress, Progress
 
 
 @dataclass
@@ -54,10 +54,10 @@ class TimedTasks(Progress):
     def showing(self) -> contextlib.AbstractContextManager[None]:
         return self._shown.showing()
 
-    def begins(self, piece: str, whole: Whole | None = None) -> None:
+    def begins(self, piece: str, whole: OverallProgress | None = None) -> None:
         self._shown.begins(piece, whole)
 
-    def ends(self, piece: str, how: str, whole: Whole | None = None) -> None:
+    def ends(self, piece: str, how: str, whole: OverallProgress | None = None) -> None:
         self._shown.ends(piece, how, whole)
 
     def note(self, message: str) -> None:

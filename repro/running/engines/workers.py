@@ -43,7 +43,7 @@ class _Worker:
         return int(line) if line else self.process.poll()
 
 
-class Errand:
+class WorkerStage:
     """A stage that a worker carries out; used as a ``Child`` is."""
 
     gpus = None
@@ -77,19 +77,19 @@ class Workers:
         self._idle: list[_Worker] = []
         self._all: list[_Worker] = []
 
-    def begin(self, node: Node) -> Errand:
+    def begin(self, node: Node) -> WorkerStage:
         """The node's stage in an idle process, a new one where all are busy."""
         while self._idle:
             worker = self._idle.pop()
             if worker.process.poll() is None:
-                return Errand(node, self._store, worker)
+                return WorkerStage(node, self._store, worker)
         worker = _Worker(self._store, threads=self._threads)
         self._all.append(worker)
-        return Errand(node, self._store, worker)
+        return WorkerStage(node, self._store, worker)
 
-    def release(self, child: Errand | Child) -> None:
+    def release(self, child: WorkerStage | Child) -> None:
         """Take back the process of a stage that ended."""
-        if isinstance(child, Errand):
+        if isinstance(child, WorkerStage):
             self._idle.append(child.worker)
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ Batches = list[tuple[list[int], dict[str, torch.Tensor]]]
 
 
 @dataclass(frozen=True)
-class Group:
+class TextGroup:
     """Some texts of the block of ``size`` texts that begins with row ``first``.
 
     Attributes:
@@ -54,7 +54,7 @@ def token_groups(
     *,
     there: Callable[[int, int], bool],
 ):
-    """A context that gives the ``Group``s of the blocks in order, made in the background.
+    """A context that gives the ``TextGroup``s of the blocks in order, made in the background.
 
     Args:
         blocks: first row and end of each.
@@ -65,20 +65,22 @@ def token_groups(
     return in_background(_groups(blocks, texts, prepare, there), ahead=AHEAD)
 
 
-def _groups(blocks, texts, prepare, there) -> Iterator[Group]:
+def _groups(blocks, texts, prepare, there) -> Iterator[TextGroup]:
     for first, end in blocks:
         if there(first, end):
-            yield Group(first, end - first, range(end - first), None)
+            yield TextGroup(first, end - first, range(end - first), None)
             continue
         block = texts(first, end)
         groups = list(tokenised_together(block))
         for places in groups:
             batches = prepare([block[place] for place in places])
             edges = {"begins": places is groups[0], "ends": places is groups[-1]}
-            yield Group(first, end - first, places, batches, **edges)
+            yield TextGroup(first, end - first, places, batches, **edges)
 
 
-def in_turn(groups: Iterable[Group], encode: Callable[[Batches], T]) -> Iterator[tuple[Group, T | None]]:
+def in_turn(
+    groups: Iterable[TextGroup], encode: Callable[[Batches], T]
+) -> Iterator[tuple[TextGroup, T | None]]:
     """Yield each group with what ``encode`` gives for it, None where there is nothing to encode.
 
     The next group is begun before one is handed out, so that a GPU has work while results are written.

@@ -12,7 +12,7 @@ from repro.stages.vectors.view_files import Views
 from repro.stages.vectors.view_products import Passages
 
 
-class Best:
+class BestScores:
     """The greatest scores of each query so far, (t, K) in descending order, and their passages."""
 
     def __init__(self, queries: int, depth: int, where: torch.device):

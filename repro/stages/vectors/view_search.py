@@ -11,7 +11,7 @@ import torch
 from repro.errors import StageError
 from repro.stages.vectors.pairs import Pairs
 from repro.stages.vectors.run_blocks import Advance, in_shares
-from repro.stages.vectors.view_candidates import Best, read_ahead
+from repro.stages.vectors.view_candidates import BestScores, read_ahead
 from repro.stages.vectors.view_files import Views
 from repro.stages.vectors.view_products import Passages, Tile, frequent_words
 from repro.stages.vectors.view_scores import DOUBLE, SINGLE, ViewScorer
@@ -79,7 +79,7 @@ class ViewSearch:
         wide = {name: min(depth + SPARE, len(self.passages)) for name, depth in self.lists.items()}
         frequent = frequent_words(scorer.vectors, self.where)
         tiles = [tile for _, tile in self._tiles(scorer, list(self.lists), frequent)]
-        best = [{name: Best(len(tile), wide[name], self.where) for name in wide} for tile in tiles]
+        best = [{name: BestScores(len(tile), wide[name], self.where) for name in wide} for tile in tiles]
         longest, known = dict.fromkeys(self.terms, 0.0), bool(self.longest)
         reached = in_shares(advance, len(scorer), len(self.passages))
         for block in self._read(self.terms):
@@ -140,7 +140,7 @@ class ViewSearch:
             rough: whether products in float32 cannot be relied on.
         """
         some = ViewScorer(self.passages, self.queries, self.terms, scorer.rows[unsure])
-        reach = Reach(some, name, self.longest, edges[unsure], rough=rough)
+        reach = ScoreBound(some, name, self.longest, edges[unsure], rough=rough)
         frequent = frequent_words(some.vectors, self.where)
         tiles = list(self._tiles(some, [name], frequent))
         kept = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
@@ -157,7 +157,7 @@ class ViewSearch:
         return Pairs(unsure[pairs.queries], pairs.rows, pairs.scores)
 
 
-class Reach:
+class ScoreBound:
     """Scores that pairs must reach to belong to a list; ``rough``: products in float32 do not tell which."""
 
     def __init__(

@@ -40,7 +40,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Needs:
+class MemoryNeeds:
     """The bytes that a search needs to hold.
 
     Attributes:

@@ -1,6 +1,6 @@
 """Measurements made up for claims."""
 
-from repro.manifest.claim_expressions import NoNumber, shown
+from repro.manifest.claim_expressions import MissingNumber, shown
 
 
 class MadeUp:
@@ -36,5 +36,5 @@ class MadeUp:
 
 def _known(values, key):
     if key not in values:
-        raise NoNumber(f"{key} is not measured")
+        raise MissingNumber(f"{key} is not measured")
     return values[key]

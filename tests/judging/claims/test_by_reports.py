@@ -4,7 +4,7 @@ import pytest
 
 from repro.judging.claims import by_reports
 from repro.judging.claims.judged import judged
-from repro.judging.reported import Reported
+from repro.judging.reported import ReportedValues
 from repro.manifest.cells import cells_of
 from repro.manifest.papers import Paper, papers
 from tests.judging.claims.made_up_values import MadeUp
@@ -43,7 +43,7 @@ def judge(tmp_path, monkeypatch):
         source = Paper("made", tmp_path, "made")
         on = {f"made/1/{place}": given for place, given in reports.items()}
         known = {
-            c.id: Reported(c, tuple(_report(c, *given) for given in on[c.id]))
+            c.id: ReportedValues(c, tuple(_report(c, *given) for given in on[c.id]))
             for c in cells_of(source)
             if c.id in on
         }

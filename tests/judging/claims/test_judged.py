@@ -5,7 +5,7 @@ import pytest
 from repro.errors import ManifestError
 from repro.judging.claims.judged import judged
 from repro.judging.claims.statements import statements
-from repro.judging.claims.values import Published
+from repro.judging.claims.values import PublishedValues
 from repro.manifest import papers as at_hand
 from repro.manifest.papers import Paper
 from tests.judging.claims.made_up_values import MadeUp
@@ -49,7 +49,7 @@ def made(tmp_path):
 
 def _claim(paper: Paper, values=None):
     [statement] = [s for s in statements(paper) if s.kind == "claim"]
-    return statement.judge(values or Published())
+    return statement.judge(values or PublishedValues())
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def _derived(paper, values):
 
 
 def test_marks_and_bold_numbers_are_claims_with_ids(made):
-    print_ = _derived(made(), Published())
+    print_ = _derived(made(), PublishedValues())
     assert {identifier: j.state for identifier, j in print_.items()} == {
         "made/1/mark/b/x/*": "holds",
         "made/1/mark/c/x/*": "holds",
@@ -150,7 +150,7 @@ def test_a_mark_of_ours_needs_the_order_and_the_test(made, numbers, p, state):
 
 def test_a_mark_whose_row_is_not_above_fails_in_print(made):
     below = made(cells=CELLS.replace("0.31*", "0.29*"))
-    assert _derived(below, Published())["made/1/mark/c/x/*"].state == "fails"
+    assert _derived(below, PublishedValues())["made/1/mark/c/x/*"].state == "fails"
 
 
 def test_unknown_bold_is_no_claim(made):
@@ -176,7 +176,7 @@ def test_unknown_bold_is_no_claim(made):
 )
 def test_a_mistake_in_an_expression_is_named_with_file_and_line(made, expect, reason):
     with pytest.raises(ManifestError) as error:
-        judged([made(expect)], Published(), scale="full")
+        judged([made(expect)], PublishedValues(), scale="full")
     assert "claims.yaml:2: claims.0.expect" in str(error.value) and reason in str(error.value)
 
 

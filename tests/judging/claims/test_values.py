@@ -3,11 +3,11 @@
 import pytest
 
 from repro.judging.claims.statements import statements
-from repro.judging.claims.values import Measured
-from repro.judging.compared import Compared, Comparison
+from repro.judging.claims.values import MeasuredValues
+from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.verdict import Verdict
 from repro.manifest.cells import cell
-from repro.manifest.claim_expressions import NoNumber
+from repro.manifest.claim_expressions import MissingNumber
 from repro.manifest.papers import paper
 from repro.store.results import Record
 
@@ -16,14 +16,14 @@ MINE, OTHER = "costa/2/first.seed/dev.rr100", "costa/2/first.bert/dev.rr100"
 
 def _compared(identifier, value, *, outdated="", verdict="scaled", **record):
     found = Record(identifier, "tiny", value, None, "f" * 64, 5, 0, "RR@10", "fraction", **record)
-    return Compared(cell(identifier), "tiny", (found,), Verdict(verdict, "why"), outdated=outdated)
+    return ComparedCell(cell(identifier), "tiny", (found,), Verdict(verdict, "why"), outdated=outdated)
 
 
 def _measured(*compared, p=None):
     rows = ["first.bert", "first.seed"]
     table = {"RR@100": {"names": rows, "p": [[None, p], [p, None]], "means": [0.1, 0.2]}}
     tests = {("costa", "2", "msmarco-document/dev"): {"max_p": 0.05, "measures": table}}
-    return Measured(Comparison(list(compared), tests if p else {}))
+    return MeasuredValues(Comparison(list(compared), tests if p else {}))
 
 
 def test_a_test_between_rows_is_found_in_either_direction():
@@ -41,12 +41,12 @@ def test_there_is_no_test_across_columns_tables_or_rows_that_did_not_run():
     "compared",
     [
         _compared(MINE, 0.4, outdated="why"),
-        Compared(cell(MINE), "tiny", (), Verdict("not run", "why")),
+        ComparedCell(cell(MINE), "tiny", (), Verdict("not run", "why")),
     ],
     ids=["of an older graph", "not recorded"],
 )
 def test_what_is_not_our_current_measurement_is_not_used(compared):
-    with pytest.raises(NoNumber, match="is not measured"):
+    with pytest.raises(MissingNumber, match="is not measured"):
         _measured(compared).number(cell(MINE))
 
 

@@ -1,7 +1,7 @@
 """What the text of COSTA states, beside its own tables."""
 
 from repro.judging.claims.statements import statements
-from repro.judging.claims.values import Published
+from repro.judging.claims.values import PublishedValues
 from repro.manifest.papers import paper
 
 FAILING = {
@@ -31,7 +31,7 @@ UNTESTED = {
 
 
 def _states(kind):
-    return {s.id: s.judge(Published()) for s in statements(paper("costa")) if s.kind == kind}
+    return {s.id: s.judge(PublishedValues()) for s in statements(paper("costa")) if s.kind == kind}
 
 
 def test_print_contradicts_thirteen_sentences_and_leaves_what_has_no_numbers_open():

@@ -1,7 +1,7 @@
 """What the text of CPDAE states, beside its own tables."""
 
 from repro.judging.claims.statements import statements
-from repro.judging.claims.values import Published
+from repro.judging.claims.values import PublishedValues
 from repro.manifest.papers import paper
 from tests.papers.statements import contradicted_in_print, sentences
 
@@ -19,7 +19,7 @@ def test_the_claims_of_the_text_are_there_and_six_are_contradicted_by_its_tables
 
 
 def test_significance_that_no_mark_could_show_is_untested():
-    judged = {s.id.rpartition("/")[2]: s.judge(Published()) for s in statements(paper("cpdae"))}
+    judged = {s.id.rpartition("/")[2]: s.judge(PublishedValues()) for s in statements(paper("cpdae"))}
     assert judged["contrast-helps-significantly"].state == "untested"
     assert "no mark of table 2" in judged["contrast-helps-significantly"].why
     assert judged["significant-over-other-baselines"].state == "untested"

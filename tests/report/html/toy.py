@@ -10,14 +10,14 @@ from pathlib import Path
 
 from repro.evaluation.crossed import Estimate, Variances
 from repro.judging.audit.findings import Finding
-from repro.judging.claims.by_reports import ByReports
-from repro.judging.claims.judged import Judged
+from repro.judging.claims.by_reports import ReportsJudgement
+from repro.judging.claims.judged import JudgedStatement
 from repro.judging.claims.statements import Judgement, Statement
-from repro.judging.compared import Compared, Comparison, PairedTest
+from repro.judging.compared import ComparedCell, Comparison, PairedTest
 from repro.judging.contrasts import Contrast
-from repro.judging.coverage import Covered
+from repro.judging.coverage import CoverageItem
 from repro.judging.imported import ImportedRun
-from repro.judging.reported import Reported
+from repro.judging.reported import ReportedValues
 from repro.judging.studies import Entry, Study
 from repro.judging.training_costs import Cost
 from repro.judging.verdict import Verdict
@@ -92,7 +92,7 @@ def _view(source: Paper, scale: str, verdicts: Sequence[str], drawings: Path | N
             "y above x" + add,
             ("holds", "0.342 above 0.316" + add),
             ("fails", "p 0.2"),
-            ByReports(
+            ReportsJudgement(
                 Judgement("fails", "0.3352 (checkpoint) beside 0.339 (trained)" + add),
                 compared[4].reported.reports,
                 3,
@@ -113,11 +113,13 @@ def _view(source: Paper, scale: str, verdicts: Sequence[str], drawings: Path | N
 
 
 def _judged(
-    place: str, where: str, says: str, printed: tuple, ours: tuple, others: ByReports | None = None
-) -> Judged:
+    place: str, where: str, says: str, printed: tuple, ours: tuple, others: ReportsJudgement | None = None
+) -> JudgedStatement:
     kind = "claim" if place.startswith("claim") else "bold"
     statement = Statement(f"toy/{place}", None, kind, where, says, decide=None)
-    return Judged(statement, Judgement(*printed), Judgement(*ours), "full", others or ByReports())
+    return JudgedStatement(
+        statement, Judgement(*printed), Judgement(*ours), "full", others or ReportsJudgement()
+    )
 
 
 def draw(folder: Path, *, add: str = "") -> Path:
@@ -218,12 +220,12 @@ def _paper(add: str) -> Paper:
     return source
 
 
-def _covered(identifier: str, paper: str) -> Covered:
+def _covered(identifier: str, paper: str) -> CoverageItem:
     kinds = {"tiny": (identifier, "RR@10")}
-    return Covered(identifier, paper, "table 1", "recipe", ("tiny",), measurements=kinds)
+    return CoverageItem(identifier, paper, "table 1", "recipe", ("tiny",), measurements=kinds)
 
 
-def _compared(cell, name: str, scale: str, add: str) -> Compared:
+def _compared(cell, name: str, scale: str, add: str) -> ComparedCell:
     measured = name not in ("not run", "blocked")
     environment = {
         "commit": "c0ffee",
@@ -258,7 +260,7 @@ def _compared(cell, name: str, scale: str, add: str) -> Compared:
         paper = {"title": "A title" + add, "table": "2" + add, "arxiv": "2401.00001"}
         own = Source(who="authors", name="Its authors" + add, **paper)
         made = report_on(cell, "0.339", "trained", source=own, match="close", note="noted" + add)
-        reported = Reported(cell, (report_on(cell, "0.3352", source=FILE, at="line 3" + add), made))
+        reported = ReportedValues(cell, (report_on(cell, "0.3352", source=FILE, at="line 3" + add), made))
     if name == "not run":
         of_others = replace(
             records[0], origin={"file": "run.trec" + add, "sha256": "5e", "toolkit": "A toolkit" + add}
@@ -267,7 +269,7 @@ def _compared(cell, name: str, scale: str, add: str) -> Compared:
             ImportedRun(of_others, Verdict("higher", "run by others, a file" + add, difference=0.01)),
         )
     own_records = tuple(records) if measured else ()
-    return Compared(
+    return ComparedCell(
         cell, scale, own_records, verdict, obstacles, outdated, imported=imported, reported=reported
     )
 

@@ -8,7 +8,7 @@ from repro.errors import ManifestError, UsageError
 from repro.manifest import papers
 from repro.manifest.cells import select
 from repro.running.cost.estimate import estimate, keep_within
-from repro.running.cost.stated import Stated, stated
+from repro.running.cost.stated import StatedCost, stated
 from repro.running.cost.throughput import ASSUMED, PEAKS, Throughput, calibration_file, throughput
 from repro.running.cost.work import Work
 from repro.running.plan import plan
@@ -134,4 +134,4 @@ def test_what_papers_say_is_read_and_its_shape_checked(tmp_path):
 
 
 def test_gpu_hours_are_gpus_times_hours():
-    assert Stated(of="o", gpus=8, gpu="V100", hours=1.5, where="w").gpu_hours == 12
+    assert StatedCost(of="o", gpus=8, gpu="V100", hours=1.5, where="w").gpu_hours == 12

@@ -9,7 +9,7 @@ from repro.errors import UsageError
 from repro.graph import Node, walk
 from repro.machine import system
 from repro.running.cost import rehearsals as kept
-from repro.running.cost.amounts import AMOUNTS, Planned, Stored, amount
+from repro.running.cost.amounts import AMOUNTS, PlannedCounts, StoredCounts, amount
 from repro.running.cost.extrapolation import KIB, growth, pairs, rehearsed
 from repro.running.scale import scale
 from repro.stage_table import STAGES
@@ -145,7 +145,11 @@ def test_nodes_of_two_plans_meet_by_their_inputs():
 def test_stored_and_planned_amounts_have_the_same_names_and_agree_on_the_whole(done, store):
     done(SEARCHED)
     small = scale("rehearsal").rewriter()(SEARCHED)
-    assert amount("products", small, Planned()) == amount("products", small, Stored(store)) == 20000 * 500
+    assert (
+        amount("products", small, PlannedCounts())
+        == amount("products", small, StoredCounts(store))
+        == 20000 * 500
+    )
 
 
 def test_measurements_are_kept_by_kind_and_machine_and_tell_the_hours_of_other_nodes(
