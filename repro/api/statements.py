@@ -9,7 +9,8 @@ from repro.judging.audit.collected import audit as findings
 from repro.judging.audit.findings import Finding, ordered
 from repro.judging.audit.references import Reference, listed
 from repro.judging.claims.judged import JudgedStatement, judged_at
-from repro.judging.settings.held import Held, held
+from repro.judging.settings.checked import checked_parameters
+from repro.judging.settings.parameter import CheckedParameter
 from repro.manifest.papers import Paper, paper, papers
 from repro.running.scale import scale as scale_of
 from repro.running.workspace import Workspace
@@ -44,7 +45,7 @@ def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
     return Listing(ordered([*findings(sources), *altered]), line=Finding.as_json, index="paper")
 
 
-def settings(*names: str) -> Listing[Held]:
+def settings(*names: str) -> Listing[CheckedParameter]:
     """The plan at full, parameter by parameter, held against what papers and their released scripts state.
 
     Args:
@@ -53,7 +54,9 @@ def settings(*names: str) -> Listing[Held]:
     Raises UsageError for an unknown paper, ManifestError for a broken file of a paper's.
     """
     return Listing(
-        [item for source in _sources(names) for item in held(source)], line=Held.as_json, index="row"
+        [item for source in _sources(names) for item in checked_parameters(source)],
+        line=CheckedParameter.as_json,
+        index="row",
     )
 
 

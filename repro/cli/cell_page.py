@@ -15,7 +15,7 @@ from repro.judging.settings.parameter import CheckedParameter, is_setting
 from repro.manifest.cells import Cell
 from repro.manifest.reading_schema import Reading
 from repro.running.cell_readings import PARTS
-from repro.running.lacks import lacks
+from repro.running.node_obstacles import distinct_obstacles
 from repro.running.recipe_calls import not_at, recipe_path
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
@@ -51,7 +51,7 @@ class CellPage:
     @classmethod
     def of(cls, cell: Cell, workspace: Workspace) -> "CellPage":
         """Everything about a cell, from its manifest and from what is recorded and stored."""
-        from repro.judging.settings.held import of_cell
+        from repro.judging.settings.checked import of_cell
         from repro.judging.standings import standings
         from repro.manifest.cells import is_measured
         from repro.running.cell_readings import CellReadings
@@ -194,7 +194,11 @@ def _standing(stand: ComparedCell) -> str:
     from repro.report.grid import ours
 
     if stand.measured is None:
-        told = f"lacks {together(lacks(stand.obstacles).names)}" if stand.obstacles else stand.verdict.why
+        told = (
+            f"lacks {together(distinct_obstacles(stand.obstacles).names)}"
+            if stand.obstacles
+            else stand.verdict.why
+        )
         return f"{stand.verdict.name}: {told}"
     first = stand.records[0]
     seeds = f"mean of {len(stand.records)} seeds, " if len(stand.records) > 1 else ""

@@ -12,7 +12,7 @@ from repro.judging.compared import ComparedCell, Comparison
 from repro.recipe.training import TRAININGS
 from repro.running.cost.estimate import Estimate, estimate
 from repro.running.cost.throughput import throughput
-from repro.running.lacks import lacks, lacks_of
+from repro.running.node_obstacles import distinct_obstacles, obstacles_of
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
 from repro.running.runner import Outcome
@@ -63,7 +63,7 @@ def _takes(plan: Plan, store: Store, gpu: str | None) -> list[tuple[str, str]]:
     """Everything that is missing and what the work costs, a line each."""
     from repro.datasets.offers import amount
 
-    lacking = lacks_of(plan)
+    lacking = obstacles_of(plan)
     rates = throughput(store, gpu)
     if rates is None or (gpu is None and rates.unit != "GPU"):
         rates = throughput(store, DEVICE)
@@ -87,7 +87,7 @@ def _commands(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[str, 
     from repro.locations import data_folder
 
     lines = []
-    if lacks_of(plan).fetch:
+    if obstacles_of(plan).fetch:
         wanted = " ".join(f"--for {place}" for place in places)
         place = str(data_folder()).replace(f"{Path.home()}/", "~/", 1)
         lines.append((f"repro data fetch {wanted}", f"fetches it, asking once, into {place}"))
@@ -101,7 +101,7 @@ def _rows(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str,
     by_row: dict[str, list[Obstacle]] = {}
     for c in cells:
         by_row.setdefault(row_of(c).removeprefix(prefix), []).extend(c.obstacles)
-    lacking = {row: lacks(obstacles).names for row, obstacles in by_row.items()}
+    lacking = {row: distinct_obstacles(obstacles).names for row, obstacles in by_row.items()}
     common = list(functools.reduce(_shared, lacking.values()))
     alike: dict[tuple[str, ...], list[str]] = {}
     for row, names in lacking.items():
@@ -130,7 +130,7 @@ def together(names: Sequence[str]) -> str:
 def blocked(comparison: Comparison) -> list[str]:
     """Sentences on cells that wait for something: everything that their rows lack, and how to get it."""
     cells = [c for c in comparison.cells if c.obstacles and not c.cell.column.mean_of]
-    lacking = lacks(o for c in cells for o in c.obstacles)
+    lacking = distinct_obstacles(o for c in cells for o in c.obstacles)
     if len(lacking.obstacles) == 1:
         [only] = lacking.obstacles
         return [f"blocked: {only.cause}; {only.remedy} [{_some([c.cell.id for c in cells], 3)}]"]
@@ -140,7 +140,7 @@ def blocked(comparison: Comparison) -> list[str]:
 def _remedies(cells: Sequence[ComparedCell]) -> list[str]:
     from repro.datasets.offers import amount
 
-    lacking, places = lacks(o for c in cells for o in c.obstacles), _places(cells)
+    lacking, places = distinct_obstacles(o for c in cells for o in c.obstacles), _places(cells)
     lines = [f"{o.cause}; {o.remedy}" for o in lacking.of_machine] + lacking.otherwise
     if lacking.fetch:
         wanted = " ".join(f"--for {place}" for place in places)

@@ -132,10 +132,10 @@ def _uncounted(cost: Estimate) -> list[str]:
 
 def _obstacles(plan: Plan, rows: Sequence[dict]) -> list[str]:
     from repro.cli.obstacles import together
-    from repro.running.lacks import lacks_of
+    from repro.running.node_obstacles import obstacles_of
 
     blocked = sum(row["state"] == "blocked" for row in rows)
-    names = lacks_of(plan).names
+    names = obstacles_of(plan).names
     if not blocked:
         return ["obstacles: none"]
     more = f" and {len(names) - FEW} more" if len(names) > FEW else ""

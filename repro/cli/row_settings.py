@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from repro.judging.settings.held import of_tables
+from repro.judging.settings.checked import of_tables
 from repro.judging.settings.lines import (
     CELL_HEAD,
     HEAD,

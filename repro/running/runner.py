@@ -8,11 +8,11 @@ from repro.errors import BlockedError, ReproError, StoreError, UsageError
 from repro.graph import Node, walk
 from repro.progress import Progress
 from repro.running.discarding import Consumers, discarded_stages, readers_first
+from repro.running.disk_room import DiskRoom
 from repro.running.engines import slurm_jobs
 from repro.running.engines.site import Site
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
-from repro.running.room import DiskRoom
 from repro.store import Store, damage, notes, underway
 from repro.store.lineage import Lineage
 

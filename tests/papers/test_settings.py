@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from repro.judging.settings.held import held
+from repro.judging.settings.checked import checked_parameters
 from repro.manifest.papers import ROOT, papers
 from repro.manifest.settings import FILE, complete, read_settings
 
@@ -23,12 +23,12 @@ IN_WORDS = {
     2: "two|both",
 }
 IN_WORDS |= {3: "three", 4: "four", 5: "five", 10: "ten", 30: "thirty", 200: "two hundred", 1000: "thousand"}
-held = cache(held)
+checked_parameters = cache(checked_parameters)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_plan_follows_what_is_stated(name):
-    found = held(papers()[name])
+    found = checked_parameters(papers()[name])
     wrong = [
         f"{item.row} {item.step or item.stage} {item.parameter}: {item.says}" for item in found if item.fails
     ]
@@ -52,7 +52,7 @@ def test_no_template_states_what_every_step_replaces():
 def test_a_number_that_a_reading_alone_gives_is_told_in_its_words(name):
     """So that one which is changed by mistake no longer fits its reason."""
     source, missing = papers()[name], set()
-    for item in held(source):
+    for item in checked_parameters(source):
         reading = source.readings.get(item.reading.partition(".")[0])
         if item.state != "unspecified" or reading is None:
             continue

@@ -15,7 +15,7 @@ from repro.progress import Progress
 from repro.running.discarding import Consumers, discarded_stages, readers_first
 from repro.running.engines import slurm
 from repro.running.engines.inline import ensure
-from repro.running.kept import finished
+from repro.running.kept_artefacts import finished
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.runner import Options

@@ -80,13 +80,13 @@ JUDGED = """
 import gc
 from repro.graph import Node
 from repro.judging.released_code import certificates
-from repro.judging.settings.held import held
+from repro.judging.settings.checked import checked_parameters
 from repro.manifest.papers import papers
 from repro.running.cell_readings import CellReadings
 from repro.manifest.cells import cell
 
 for name in ("costa", "simlm"):
-    assert held(papers()[name])
+    assert checked_parameters(papers()[name])
 assert certificates(CellReadings().nodes(cell("costa/1/hardneg.costa/dev.rr10")))
 gc.collect()
 print(sum(isinstance(one, Node) for one in gc.get_objects()))

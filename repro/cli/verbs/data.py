@@ -148,7 +148,7 @@ def _describe(wanted, target) -> None:
 def _lacking(places):
     """The obstacles of the cells and exhibits of these places on this machine at full scale."""
     from repro.api.selection import Selection, select
-    from repro.running.lacks import lacks_of
+    from repro.running.node_obstacles import obstacles_of
     from repro.running.workspace import Workspace
 
     workspace = Workspace(Locations.resolve(fetching=True))
@@ -161,7 +161,7 @@ def _lacking(places):
         exhibits |= {shown.id: shown for shown in of_place.exhibits}
     full = Selection(list(cells.values()), list(exhibits.values()), workspace=workspace).plan()
     full.look(workspace.store)
-    return lacks_of(full)
+    return obstacles_of(full)
 
 
 def _ask(identifiers, places) -> None:

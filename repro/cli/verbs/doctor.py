@@ -37,11 +37,11 @@ def _full_scale(workspace):
     from repro.api.selection import select
     from repro.datasets.offers import amount
     from repro.machine.components import Component
-    from repro.running.lacks import lacks_of
+    from repro.running.node_obstacles import obstacles_of
 
     whole = select(workspace=workspace).plan()
     whole.look(workspace.store)
-    lacking = lacks_of(whole)
+    lacking = obstacles_of(whole)
     parts = [o.short for o in lacking.of_machine]
     parts += [amount(lacking.fetch)] if lacking.fetch else []
     parts += [_by_hand(lacking.otherwise)] if lacking.otherwise else []

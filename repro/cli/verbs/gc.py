@@ -58,7 +58,7 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
     from repro.manifest.papers import paper, papers
     from repro.progress import TerminalProgress
     from repro.running.engines import slurm_jobs
-    from repro.running.kept import kept
+    from repro.running.kept_artefacts import kept_artefacts
     from repro.running.scale import known_scales, scale
     from repro.running.workspace import Workspace
     from repro.store.leftovers import any_old, leftovers
@@ -72,7 +72,7 @@ def command(names, everything, scales_, keep_days, finished, dry_run, yes, store
     some_may_go = finished or any_old(workspace.store, keep_days=keep_days)
     for source, at in () if some_may_go else product(chosen, wanted):
         workspace.results.read(at.name, source.name)  # a fault in a record is told whatever goes
-    known = kept(chosen, wanted if some_may_go else [], workspace, progress, undescribed=others)
+    known = kept_artefacts(chosen, wanted if some_may_go else [], workspace, progress, undescribed=others)
     for notice in known.notices:
         print(notice, file=sys.stderr)
     if not some_may_go:
@@ -119,7 +119,7 @@ def _tell_of_trainings(items) -> None:
 def _finished(plans, store, *, keep_days: float, yes: bool) -> list:
     """The vectors of finished rows that went, or that could go, each with a line about it."""
     from repro.running.engines import slurm_jobs
-    from repro.running.kept import finished
+    from repro.running.kept_artefacts import finished
     from repro.store import underway
     from repro.store.disk import size_on_disk
     from repro.store.leftovers import Leftover

@@ -14,7 +14,7 @@ from repro.judging.compared import ComparedCell, Comparison
 from repro.judging.comparison import judged_cells
 from repro.judging.coverage import CoverageItem, coverage
 from repro.judging.released_code import Certificate, certificates
-from repro.judging.settings.held import held
+from repro.judging.settings.checked import checked_parameters
 from repro.judging.settings.parameter import CheckedParameter
 from repro.judging.studies import Study, study_of
 from repro.judging.study_answers import Answer, StudyRecords, answers, pointers_of
@@ -158,7 +158,7 @@ def gather(plans: Sequence[Plan], results: Results, store: Store, *, made: tuple
                 rests_on={cell.id: known.of(cell) for cell in cells},
                 certified={cell.id: certificates(known.nodes(cell)) for cell in cells},
                 readings=[source.readings[name] for name in known.places(source)],
-                settings=held(source, machine) if source.steps else (),
+                settings=checked_parameters(source, machine) if source.steps else (),
                 answers=answers(pointers_of(source), StudyRecords(results, store, machine)),
             )
         )

@@ -20,7 +20,6 @@ from repro.machine.system import launched_rank
 from repro.manifest.papers import bind_papers_package
 from repro.progress import Progress
 from repro.running.beginnings import beginning, made_by_both
-from repro.running.course import RunProgress
 from repro.running.description import Place
 from repro.running.description import places as rows_of
 from repro.running.engines import shards
@@ -29,6 +28,7 @@ from repro.running.engines.torchrun import build
 from repro.running.plan import Plan
 from repro.running.provenance import made_by
 from repro.running.requirements import Machine, Obstacle
+from repro.running.run_progress import RunProgress
 from repro.running.runner import Options, Outcome, held_back, prepared
 from repro.store import Store, translated
 from repro.store.disk import created

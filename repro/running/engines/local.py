@@ -10,14 +10,14 @@ from repro.errors import StageError, UsageError
 from repro.graph import Node
 from repro.machine.system import cores, gpu
 from repro.progress import Progress
-from repro.running.course import RunProgress
 from repro.running.description import places
+from repro.running.disk_room import DiskRoom
 from repro.running.engines.child import Child, stop
 from repro.running.engines.torchrun import SHARED
 from repro.running.engines.workers import Workers, WorkerStage
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle
-from repro.running.room import DiskRoom
+from repro.running.run_progress import RunProgress
 from repro.running.runner import Options, Outcome, held_back, prepared
 from repro.stage_table import STAGES
 from repro.store import Store

@@ -7,7 +7,7 @@ import pytest
 from repro.judging import training_costs
 from repro.judging.claims.statements import Statement
 from repro.judging.settings import values
-from repro.judging.settings.held import held
+from repro.judging.settings.checked import checked_parameters
 from repro.manifest.cells import cells_of, select
 from repro.manifest.papers import paper
 from repro.recipe.request import Request
@@ -69,7 +69,7 @@ def test_statements_are_judged_by_printed_numbers_once_for_the_page_and_once_for
 
 def test_settings_expected_of_many_rows_are_worked_out_once(counted):
     calls = counted(values, "_not_offered", lambda stated, wanted, offered: "all")
-    of_rows = [item for item in held(paper("cotmae_v2")) if item.step]
+    of_rows = [item for item in checked_parameters(paper("cotmae_v2")) if item.step]
     assert 0 < calls["all"] < len(of_rows) / 2
 
 

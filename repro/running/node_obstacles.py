@@ -50,12 +50,12 @@ def _is_checkpoint(obstacle: Obstacle) -> bool:
     return any(id.startswith("model:") for id in obstacle.fetch)
 
 
-def lacks(obstacles: Iterable[Obstacle]) -> NodeObstacles:
+def distinct_obstacles(obstacles: Iterable[Obstacle]) -> NodeObstacles:
     """The obstacles, each once."""
     return NodeObstacles(tuple(dict.fromkeys(obstacles)))
 
 
-def lacks_of(plan: Plan) -> NodeObstacles:
+def obstacles_of(plan: Plan) -> NodeObstacles:
     """The obstacles of the nodes themselves that a plan, once it has looked at a store, has to run."""
     known = plan.machine.obstacles
-    return lacks(known[n.fingerprint] for n in plan.needed() if n.fingerprint in known)
+    return distinct_obstacles(known[n.fingerprint] for n in plan.needed() if n.fingerprint in known)

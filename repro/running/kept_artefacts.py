@@ -35,7 +35,7 @@ class KeptArtefacts:
     plans: list[Plan]
 
 
-def kept(
+def kept_artefacts(
     papers: list[Paper],
     scales: list[Scale],
     workspace: Workspace,

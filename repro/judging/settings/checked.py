@@ -22,7 +22,7 @@ from repro.manifest.settings import Setting, StatedValue, Step
 from repro.running.requirements import Machine
 
 
-def held(source: Paper, machine: Machine | None = None) -> list[CheckedParameter]:
+def checked_parameters(source: Paper, machine: Machine | None = None) -> list[CheckedParameter]:
     """Every planned parameter of a paper's rows and everything stated: row by row, then by itself.
 
     Args:
@@ -70,7 +70,7 @@ def of_cell(cell: Cell) -> list[CheckedParameter]:
     if not cell.paper.steps:
         return []
     if is_setting(cell):
-        return [item for item in held(cell.paper) if item.cell == cell.id]
+        return [item for item in checked_parameters(cell.paper) if item.cell == cell.id]
     rows = planned_rows(cell.paper, cell.id.rpartition("/")[0])
     return [item for row in rows for item in _of_row(row, cell.paper.steps, ExpectedValues())]
 

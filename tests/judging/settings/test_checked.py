@@ -5,8 +5,8 @@ import yaml
 
 from repro.errors import ManifestError
 from repro.graph import Node
-from repro.judging.settings import held as held_module
-from repro.judging.settings.held import held, of_tables
+from repro.judging.settings import checked
+from repro.judging.settings.checked import checked_parameters, of_tables
 from repro.judging.settings.nodes import PlannedRow, planned_alike
 from repro.judging.settings.parameter import of_cells
 from repro.manifest.papers import Paper, papers
@@ -75,8 +75,8 @@ def judge(tmp_path, monkeypatch):
             yaml.safe_dump({"sources": sources, "steps": [first, *OTHERS]})
         )
         (tmp_path / "cells.yaml").write_text("{paper: toy, title: A toy, tables: []}")
-        monkeypatch.setattr(held_module, "planned_rows", lambda source, machine: [row])
-        return held(Paper("toy", tmp_path, "toy"))
+        monkeypatch.setattr(checked, "planned_rows", lambda source, machine: [row])
+        return checked_parameters(Paper("toy", tmp_path, "toy"))
 
     return judged
 
@@ -214,23 +214,23 @@ def test_rows_that_are_published_with_different_numbers_are_not_planned_alike():
 
 def test_cells_of_settings_are_judged_without_what_no_cell_publishes(monkeypatch):
     source = papers()["simlm"]
-    whole, judged = of_cells(held(source)), []
-    monkeypatch.setattr(held_module, "_unclaimed", None)
-    judge = held_module._judged
-    monkeypatch.setattr(held_module, "_judged", lambda *given: judged.append(1) or judge(*given))
+    whole, judged = of_cells(checked_parameters(source)), []
+    monkeypatch.setattr(checked, "_unclaimed", None)
+    judge = checked._judged
+    monkeypatch.setattr(checked, "_judged", lambda *given: judged.append(1) or judge(*given))
     assert of_tables(source) == whole and len(whole) > 50
     assert len(judged) < 1000  # of more than 3,000
 
 
 @pytest.mark.parametrize("source", papers().values(), ids=papers())
 def test_cells_of_settings_are_judged_alone_as_with_all_that_is_planned(source):
-    assert of_tables(source) == of_cells(held(source))
+    assert of_tables(source) == of_cells(checked_parameters(source))
 
 
 def test_rows_that_are_planned_alike_say_nothing_of_cells_of_settings(monkeypatch):
     source = papers()["cotmae_v2"]
     alike = "cotmae_v2/1/bert/dev.rr10", "cotmae_v2/1/cotmae/dev.rr10"
-    monkeypatch.setattr(held_module, "planned_alike", lambda *given: [alike])
-    whole = held(source)
+    monkeypatch.setattr(checked, "planned_alike", lambda *given: [alike])
+    whole = checked_parameters(source)
     assert [item.row for item in whole if "is planned as" in item.says] == ["cotmae_v2/1/bert"]
     assert of_tables(source) == of_cells(whole) != {}
